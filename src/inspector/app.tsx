@@ -1,5 +1,5 @@
 /** The inspector's frame: where it is, whose data it shows, and the screen. */
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { Client } from './api/client.ts';
 import { RefDialog } from './parts/ref-dialog.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
@@ -9,6 +9,7 @@ import { Deployment } from './screens/deployment.tsx';
 import { KeyForm } from './screens/key-form.tsx';
 import { RequestScreen } from './screens/request.tsx';
 import { TryIt } from './screens/try-it.tsx';
+import { enterEntry, restoreScroll } from './scroll.ts';
 
 /** For what is served without a key. */
 const ANONYMOUS = new Client(undefined);
@@ -92,12 +93,13 @@ function usePlace(): Place {
   const [place, setPlace] = useState(() => placeOf(location.hash));
   useEffect(() => {
     const read = (): void => {
+      enterEntry();
       setPlace(placeOf(location.hash));
-      scrollTo(0, 0);
     };
     addEventListener('hashchange', read);
     return () => removeEventListener('hashchange', read);
   }, []);
+  useLayoutEffect(restoreScroll, [place]);
   return place;
 }
 

@@ -1,6 +1,7 @@
 /** The inspector in a browser (docs/inspector.md). */
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { keepScroll } from './scroll.ts';
 // In this order: the last one overrides the others.
 import './style/base.css';
 import './style/controls.css';
@@ -8,5 +9,6 @@ import './style/conversations.css';
 import './style/transcripts.css';
 import './style/narrow.css';
 
+keepScroll();
 const root = document.getElementById('app');
 if (root) render(<App keyOptional={document.documentElement.dataset.key === 'optional'} />, root);

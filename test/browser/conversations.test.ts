@@ -105,11 +105,61 @@ describe('conversations that were made through the Worker', () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => dialog.locator('pre').innerText()).not.toContain('// src/orders/store.ts');
     expect(await dialog.locator('pre').innerText()).toContain("'ord_7'");
+    await dialog.getByLabel('Text to search for').fill('nowhere in it');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => dialog.locator('.empty').innerText()).toBe('No line contains “nowhere in it”.');
+    expect(await axeViolations(page)).toEqual([]);
+    await expectShownWell(page, 'no-hits');
     // The first one clears the search.
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog.locator('pre').innerText()).toContain('// src/orders/store.ts');
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog.count()).toBe(0);
+  });
+
+  it('close a dialog when the page goes back', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/refunds?user=ann' });
+    await page.locator('.request-row').first().click();
+    await page.locator('.row.placeholder button.ref').first().click();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(1);
+    await page.goBack();
+    await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(5);
+
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.evaluate("location.hash = '#/conversations/refunds-summarised'");
+    await page.getByRole('button', { name: 'Read them' }).click();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(1);
+    await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toContain('ann');
+
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('are where they were scrolled to when the page goes back', async () => {
+    const page = await open({ key: KEY, at: `#/conversations/refunds/requests/${requests}?user=ann` });
+    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(10);
+    const top = () => page.evaluate<number>('scrollY');
+    await page.mouse.move(600, 500);
+    await page.mouse.wheel(0, 1_200);
+    await expect.poll(top).toBe(1_200);
+    await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
+    const list = page.locator('.virtual');
+    await expect.poll(() => list.count()).toBe(1);
+    await expect.poll(top).toBe(0);
+    await list.hover();
+    await page.mouse.wheel(0, 200);
+    const listTop = () => page.evaluate<number>("document.querySelector('.virtual').scrollTop");
+    await expect.poll(listTop).toBe(200);
+    await page.locator('.request-row').nth(6).click();
+    await expect.poll(() => page.locator('.transcript').count()).toBe(1);
+    await expect.poll(top).toBe(0);
+
+    await page.goBack();
+    await expect.poll(() => list.count()).toBe(1);
+    await expect.poll(listTop).toBe(200);
+    await page.goBack();
+    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(10);
+    await expect.poll(top).toBe(1_200);
   });
 
   it('tell what was only observed as what would have been', async () => {

@@ -100,6 +100,19 @@ describe('a strategy that is tried', () => {
     await expect.poll(() => page.locator('.rows .row').count()).toBe(3);
   });
 
+  it('plans anew for a text of equal length', async () => {
+    const page = await open({ at: '#/try' });
+    const array = (content: string) => JSON.stringify([{ role: 'user', content }]);
+    await page.getByLabel('JSON or JSONL').fill(array('An apple a day.'));
+    const tokens = page.locator('.row .original .tokens');
+    await expect.poll(() => page.locator('.row .original').innerText()).toContain('An apple a day.');
+    const before = await tokens.innerText();
+    await page.getByLabel('JSON or JSONL').fill(array('x9 q7 z3 k1 v8.'));
+
+    await expect.poll(() => page.locator('.row .original').innerText()).toContain('x9 q7 z3 k1 v8.');
+    await expect.poll(() => tokens.innerText()).not.toBe(before);
+  });
+
   it('says what is wrong with a text that is no array', async () => {
     const page = await open({ at: '#/try' });
     await page.getByLabel('JSON or JSONL').fill('{"messages": [');

@@ -1,4 +1,7 @@
-/** A modal dialog. It closes by Escape, by its button, and by a click beside it. */
+/**
+ * A modal dialog. It closes by Escape, by its button, by a click beside it, and when the page shows
+ * another screen.
+ */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
@@ -15,6 +18,10 @@ export function Dialog({ title, onClose, children }: Props) {
     dialog?.showModal();
     return () => dialog?.close();
   }, []);
+  useEffect(() => {
+    addEventListener('hashchange', onClose);
+    return () => removeEventListener('hashchange', onClose);
+  }, [onClose]);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog
     <dialog

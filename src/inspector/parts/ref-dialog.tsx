@@ -2,9 +2,10 @@
 import { useState } from 'preact/hooks';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
+import { visible } from '../read/visible.ts';
 import { Dialog } from './dialog.tsx';
 import { count, UNKNOWN } from './numbers.ts';
-import { Of } from './states.tsx';
+import { Empty, Of } from './states.tsx';
 import { Passage, Word } from './text.tsx';
 
 interface Props {
@@ -59,7 +60,11 @@ export function RefDialog({ client, reference, title = 'Content behind a ref', o
                 <Word text={String(facts.tool_call_id ?? UNKNOWN)} />
               </p>
             )}
-            <Passage key={`${wanted} ${pieces}`} text={text} shown={20_000} />
+            {text === '' ? (
+              <Empty>{wanted === '' ? 'It is empty.' : `No line contains “${visible(wanted)}”.`}</Empty>
+            ) : (
+              <Passage key={`${wanted} ${pieces}`} text={text} shown={20_000} />
+            )}
             {isCut && wanted === '' && (
               <button type="button" class="quiet" onClick={() => setPieces(pieces * 2)}>
                 Load more of it

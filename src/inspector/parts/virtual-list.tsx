@@ -1,6 +1,10 @@
-/** A list of rows of equal height, of which only those in sight are in the document. */
+/**
+ * A list of rows of equal height, of which only those in sight are in the document. A screen has
+ * one at most.
+ */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { keepListPosition, listPosition } from '../scroll.ts';
 
 /** Rows above and below those in sight. */
 const AROUND = 8;
@@ -21,7 +25,15 @@ interface Props<Item> {
 export function VirtualList<Item>({ label, items, rowHeight, height, keyOf, row, current }: Props<Item>) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
+  const [returnsTo, setReturnsTo] = useState(listPosition);
   const shown = Math.min(height, items.length * rowHeight + 2);
+  useEffect(() => {
+    const element = box.current;
+    if (!element || returnsTo === 0) return;
+    element.scrollTop = returnsTo;
+    // Further rows may still be loading.
+    if (element.scrollTop >= Math.floor(returnsTo)) setReturnsTo(0);
+  }, [items.length, returnsTo]);
   useEffect(() => {
     const element = box.current;
     if (!element || current === undefined || current < 0) return;
@@ -39,7 +51,12 @@ export function VirtualList<Item>({ label, items, rowHeight, height, keyOf, row,
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
       tabIndex={0}
       style={{ height: `${shown}px` }}
-      onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+      onWheel={() => setReturnsTo(0)}
+      onKeyDown={() => setReturnsTo(0)}
+      onScroll={({ currentTarget }) => {
+        setTop(currentTarget.scrollTop);
+        if (returnsTo === 0) keepListPosition(currentTarget.scrollTop);
+      }}
     >
       <ol style={{ height: `${items.length * rowHeight}px` }}>
         {items.slice(first, last).map((item, index) => (

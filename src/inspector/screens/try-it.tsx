@@ -27,10 +27,13 @@ const REST_MS = 120;
 export function TryIt({ client, onRef }: { client: Client; onRef: (ref: string) => void }) {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
+  /** Counts the texts, since another one may have the same length. */
+  const [edition, setEdition] = useState(0);
   const reading = useMemo(() => readRecorded(text), [text]);
   const recorded = reading.ok ? reading.found[chosen] : undefined;
   const take = (next: string): void => {
     setText(next);
+    setEdition((before) => before + 1);
     setChosen(0);
   };
   return (
@@ -57,9 +60,7 @@ export function TryIt({ client, onRef }: { client: Client; onRef: (ref: string) 
       ) : (
         <Empty>{reading.message}</Empty>
       )}
-      {recorded && (
-        <Trial key={`${chosen} ${text.length}`} client={client} recorded={recorded} onRef={onRef} />
-      )}
+      {recorded && <Trial key={`${chosen} ${edition}`} client={client} recorded={recorded} onRef={onRef} />}
     </main>
   );
 }

@@ -116,8 +116,8 @@ export const runEventSchema = z.strictObject({
   ms: runTimesSchema,
   usage: runUsageSchema.nullable(),
   /**
-   * Tokens of the view that the upstream read from its cache: `usage.cached` of the first call. Null
-   * where it does not say, and in events of versions before 0.7.0.
+   * Tokens of the view that the upstream read from its cache: `usage.cached` of the first call.
+   * Null where it does not say, and in events of versions before 0.7.0.
    */
   view_cached: count.nullable(),
   /** What the request has cost, and what it would have cost; null if there is no price. */
