@@ -3,6 +3,7 @@
  * view shows it. The conversation's object makes and publishes it in the background.
  */
 
+import { within } from '../lib/time-limit.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Boundary } from '../memory/conversation/passage.ts';
@@ -21,6 +22,7 @@ import { REST_MS, RETRIES } from './prefix.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
+import { untilIdle } from './until-idle.ts';
 
 /** A session to be remembered. */
 export interface SessionNeed {
@@ -41,8 +43,8 @@ export interface SessionMemory {
   readonly usage: TokenUsage;
 }
 
-/** The time that an object may take to answer after its wait, in milliseconds. */
-const CALL_MS = 5_000;
+/** How long the user's memory may take to answer, in milliseconds. */
+export const PUBLISH_LIMIT_MS = 5_000;
 
 /**
  * Has the object make the memory of a session in the background, unless it exists or is being made.
@@ -58,7 +60,7 @@ export async function rememberSession(need: SessionNeed, ports: SummaryPorts): P
  * The memory of a session, made now if there is none, and published.
  *
  * @param limitMs how long to wait for the summarizer. The object goes on afterwards
- * @throws if the object does not answer
+ * @throws if an object does not answer
  */
 export async function finalMemory(
   need: SessionNeed,
@@ -75,7 +77,7 @@ export async function finalMemory(
     return { status: health === 'degraded' ? 'degraded' : 'pending', usage: NO_USAGE };
   }
   const publishTo = await ports.publication();
-  if (publishTo) await publish(ports.openUser, publishTo, memory.memory_text ?? '');
+  if (publishTo) await within(PUBLISH_LIMIT_MS, publish(ports.openUser, publishTo, memory.memory_text ?? ''));
   const usage = before.memory
     ? NO_USAGE
     : await ask(conversation, (stub) => stub.settled(memory.memory_id, 0));
@@ -129,7 +131,7 @@ class Session {
 
   /** Waits until the memory is made. Undefined if it failed or takes too long. */
   async wait(limitMs: number): Promise<Memory | undefined> {
-    await ask(this.conversation, (stub) => stub.idle(limitMs), limitMs + CALL_MS);
+    await untilIdle(this.conversation, limitMs);
     const { memory } = await this.find();
     return memory?.prefix_hash === this.boundary.prefixHash ? memory : undefined;
   }

@@ -1,27 +1,23 @@
 /** Waiting for the memory that is made in the background. */
-import { soon, within } from '../lib/time-limit.ts';
+import { within } from '../lib/time-limit.ts';
 import type { Services } from '../request/services.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
+import { IDLE_LIMIT_MS, untilIdle } from '../summary/until-idle.ts';
 
 /** How long a caller waits at most, in milliseconds (docs/design.md#5-routes). */
 export const FLUSH_MS = 60_000;
-
-/** The time that an object may take to answer after its wait, in milliseconds. */
-const CALL_MS = 5_000;
 
 /**
  * Waits until this isolate has handed over what it knows, and the conversation's object makes
  * nothing more.
  *
  * @returns whether that is so within the limit
- * @throws if the object does not answer
+ * @throws if storage does not answer within ten seconds: the object, or what the isolate waits for
+ *   while it hands over
  */
-export async function upToDate({ name, memory }: StoredConversation, services: Services): Promise<boolean> {
+export async function upToDate(conversation: StoredConversation, services: Services): Promise<boolean> {
   const end = Date.now() + FLUSH_MS;
-  await soon(FLUSH_MS, services.pending.settled(name));
-  const left = Math.max(0, end - Date.now());
-  return within(
-    left + CALL_MS,
-    memory((stub) => stub.idle(left)),
-  );
+  const handedOver = within(IDLE_LIMIT_MS, services.pending.settled(conversation.name));
+  await Promise.all([handedOver, untilIdle(conversation, 0)]);
+  return untilIdle(conversation, Math.max(0, end - Date.now()));
 }

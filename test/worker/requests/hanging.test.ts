@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { STORAGE_LIMIT_MS } from '../../../src/routes/stored.ts';
 import { ERASE_ANSWER_MS } from '../../../src/storage/tenant/object.ts';
+import { PUBLISH_LIMIT_MS } from '../../../src/summary/session-memory.ts';
+import { IDLE_LIMIT_MS } from '../../../src/summary/until-idle.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -17,7 +19,7 @@ afterEach(() => {
 beforeEach(() => {
   const real = setTimeout;
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) =>
-    real(work, ms === STORAGE_LIMIT_MS ? 1_000 : ms)) as typeof setTimeout);
+    real(work, ms === STORAGE_LIMIT_MS || ms === PUBLISH_LIMIT_MS ? 1_000 : ms)) as typeof setTimeout);
 });
 
 const logged = { code: 'store_failed', error: 'late' };
@@ -60,7 +62,14 @@ async function start() {
   const path = `/v1/conversations/${encodeURIComponent(id)}`;
   const ask = (method: string, at: string, text?: string) =>
     app.request(at, { method, headers: { 'x-memory-user': 'ann' }, ...(text ? { body: text } : {}) });
-  return { ask, ref, path, watched, parts, bodies, letHang };
+  /** A request with more steps, whose contents are written ahead. */
+  const goOn = () => {
+    const more = Array.from({ length: 4 }, (_, index) =>
+      step(`d${index}`, 'f', `${lines(60)}\n${id} more ${index}`),
+    );
+    return app.chat(body([user('go'), ...steps.flat(), ...more.flat()], options));
+  };
+  return { ask, goOn, ref, path, watched, parts, bodies, letHang };
 }
 
 type Started = Awaited<ReturnType<typeof start>>;
@@ -112,6 +121,8 @@ function bodyOf(method: string, path: string): string | undefined {
 describe('storage that never answers', () => {
   it('F30: is waited for ten seconds', () => {
     expect(STORAGE_LIMIT_MS).toBe(10_000);
+    expect(IDLE_LIMIT_MS).toBe(STORAGE_LIMIT_MS);
+    expect(PUBLISH_LIMIT_MS).toBeLessThan(STORAGE_LIMIT_MS);
     expect(ERASE_ANSWER_MS).toBeLessThan(STORAGE_LIMIT_MS);
   });
 
@@ -143,6 +154,48 @@ describe('storage that never answers', () => {
     expect(lines.filter(({ code, error }) => code === logged.code && error === logged.error)).toHaveLength(
       failures,
     );
+  });
+});
+
+describe('a wait for background memory while storage hangs', () => {
+  const failed = { error: { code: 'store_failed', type: 'server_error' } };
+  const end = JSON.stringify({ model: 'gpt-4.1', messages: [user('go'), user('on')] });
+
+  it.each([
+    ['flush', 'idle', undefined],
+    ['flush', 'overview', undefined],
+    ['end', 'find', end],
+    ['end', 'idle', end],
+  ])('is over for %s when the object does not answer to %s', async (route, method, text) => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const one = await start();
+    const path = route === 'flush' ? `${one.path}/memory/flush` : `${one.path}/end`;
+    make(one, ['CONVERSATION_MEMORY', method]);
+
+    const response = await one.ask('POST', path, text);
+
+    expect([response.status, await response.json()]).toMatchObject([503, failed]);
+  });
+
+  it('is over for end when the user’s memory does not answer', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const one = await start();
+    make(one, ['USER_MEMORY', 'put']);
+
+    const response = await one.ask('POST', `${one.path}/end`, end);
+
+    expect([response.status, await response.json()]).toMatchObject([503, failed]);
+  });
+
+  it('is over for flush when R2 does not take what is handed over', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const one = await start();
+    make(one, 'put');
+    await one.goOn();
+
+    const response = await one.ask('POST', `${one.path}/memory/flush`);
+
+    expect([response.status, await response.json()]).toMatchObject([503, failed]);
   });
 });
 
