@@ -105,11 +105,10 @@ describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol
     expect(during[1]?.view).toEqual(to.messages.slice(0, -1));
     expect((await to.memories()).map(({ status }) => status)).toEqual(['processing']);
     release();
-    await to.remembered(1);
-    const { view } = await to.ask(question(6));
-    expect(view.slice(3)).toEqual(to.messages.slice(7, -1));
-    expect(textOf(view)).toContain('Question 4:');
     await to.remembered(2);
+    const { view } = await to.ask(question(6));
+    expect(view.slice(3)).toEqual(to.messages.slice(-2, -1));
+    await to.remembered(3);
   });
 
   it('has one writer at a time, and goes on with all that arrived meanwhile', async () => {
@@ -121,12 +120,13 @@ describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol
 
     expect(summarizer.requests).toHaveLength(1);
     release();
-    await to.remembered(1);
-    await to.rounds(7, 7, 6);
+    await to.remembered(2);
+    await to.rounds(7, 7, 5);
 
-    const [, prompt = ''] = summarizer.prompts();
-    expect(summarizer.requests).toHaveLength(2);
-    expect([1, 2, 3, 4, 5, 6, 7].filter((n) => prompt.includes(`Question ${n}:`))).toEqual([4, 5, 6, 7]);
+    const read = summarizer
+      .prompts()
+      .map((prompt) => [1, 2, 3, 4, 5, 6, 7].filter((n) => prompt.includes(`Question ${n}:`)));
+    expect(read).toEqual([[1, 2, 3], [4, 5, 6], [7]]);
   });
 
   it('reads the memory before and the new rounds only, and says where the window starts', async () => {
