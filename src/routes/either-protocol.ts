@@ -2,7 +2,8 @@
 import type { Context } from 'hono';
 import { readRequest } from '../answer/model-call.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import { fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
+import type { JsonSpan } from '../protocol/json/outline.ts';
+import { elementsOf, fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
@@ -10,6 +11,8 @@ import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { CHAT } from './chat.ts';
 import { RESPONSES } from './responses.ts';
+
+const EMPTY_STRING = '""';
 
 const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
 
@@ -25,7 +28,12 @@ export async function readEither(
     : { request: await readRequest(body, CHAT, agent, scope), answers: CHAT.answers };
 }
 
-/** Whether a body has `input`. @throws ApiError if it has `messages` too, or neither */
+/**
+ * Whether a body has `input`.
+ *
+ * @throws ApiError if it has `messages` too, or neither, or an empty `input`: upstreams take that beside
+ *   what they have stored, and here is nothing else
+ */
 export function holdsItems(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
   const isGiven = (field: string): boolean => {
@@ -36,10 +44,26 @@ export function holdsItems(body: Uint8Array): boolean {
     if (root && !isGiven(CHAT.field)) throw nothingGiven();
     return false;
   }
-  if (!isGiven(CHAT.field)) return true;
+  if (!isGiven(CHAT.field)) {
+    if (isEmpty(body, root && fieldOf(root, RESPONSES.field)?.value)) throw inputEmpty();
+    return true;
+  }
   throw new ApiError(
     'invalid_messages',
     'The body has messages and input; it must have one of them.',
+    RESPONSES.field,
+  );
+}
+
+function isEmpty(body: Uint8Array, value: JsonSpan | undefined): boolean {
+  if (value?.kind === 'array') return elementsOf(body, value).next().done === true;
+  return value?.kind === 'string' && value.end - value.start === EMPTY_STRING.length;
+}
+
+function inputEmpty(): ApiError {
+  return new ApiError(
+    'invalid_messages',
+    'The field input is empty; it must be a text, or an array of at least one item.',
     RESPONSES.field,
   );
 }

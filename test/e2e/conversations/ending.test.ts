@@ -187,11 +187,34 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     });
   });
 
+  it('is refused with instructions alone, and stores nothing', async () => {
+    const { status, told } = await end('instructed', hello.slice(0, 1), { user: newUser() });
+
+    expect(status).toBe(400);
+    expect(told.error).toMatchObject({ code: 'invalid_messages', param: protocol.field });
+    const stored = await deployment.fetch('/v1/conversations/instructed/memory');
+    expect(stored.status).toBe(404);
+  });
+
   it('takes POST alone', async () => {
     const response = await deployment.fetch('/v1/conversations/any/end');
 
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
+  });
+});
+
+describe.each(['compact', 'explain', 'verify', 'conversations/empty/end'])('POST /v1/%s', (route) => {
+  it.each([
+    ['{"input": []}', 'input'],
+    ['{"input": [ ], "instructions": "You help."}', 'input'],
+    ['{"input": ""}', 'input'],
+    ['{"messages": []}', 'messages'],
+    ['{}', 'messages'],
+  ])('refuses %s, and names the field', async (body, param) => {
+    const response = await deployment.fetch(`/v1/${route}`, { method: 'POST', body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_messages', param } });
   });
 });
 
