@@ -31,8 +31,8 @@ export async function readEither(
 /**
  * Whether a body has `input`.
  *
- * @throws ApiError if it has `messages` too, or neither, or an empty `input`: upstreams take that beside
- *   what they have stored, and here is nothing else
+ * @throws ApiError if it has `messages` too, or neither, or an empty `input`: upstreams take that
+ *   beside what they have stored, and here is nothing else
  */
 export function holdsItems(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });

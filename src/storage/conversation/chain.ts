@@ -101,7 +101,7 @@ export class MemoryChain {
     const inTheMaking = this.rows.inTheMaking(request, lineage);
     const active = inTheMaking.find((row) => isHeld(row, now));
     if (active) {
-      this.ports.log('debug', `Summarization already in progress for ${request.conversation}`);
+      this.ports.log('debug', `Summarization already in progress for ${this.ports.logName()}`);
       return { state: 'busy', memoryId: active.memory_id, base };
     }
     const health = this.lineages.health(lineage);

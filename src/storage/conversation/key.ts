@@ -84,6 +84,15 @@ export function openingIn(name: string): string | undefined {
 }
 
 /**
+ * A conversation in the log: a digest, since its id is the caller's own words.
+ *
+ * @param name from `conversationName`
+ */
+export function logNameOf(name: string): string {
+  return sha256Hex(`log:${name}`).slice(0, 16);
+}
+
+/**
  * The name of the conversation's user; undefined without a user.
  *
  * @param name from `conversationName`

@@ -27,7 +27,7 @@ import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } fr
 import { BackgroundWrites } from './background-writes.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
-import { openingIn, tenantIn, tenantMemory } from './key.ts';
+import { logNameOf, openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
   Chunk,
   Claim,
@@ -81,6 +81,7 @@ export abstract class ConversationMemoryObject<Material>
       now: () => this.now(),
       newLease: () => this.newLease(),
       log: (...line) => this.log(...line),
+      logName: () => this.logName(),
       settled: (...summary) => this.deployer.settled(...summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
       ended: (memoryId) => this.waiters.wake(versionName(memoryId)),
@@ -250,8 +251,7 @@ export abstract class ConversationMemoryObject<Material>
 
   async roll(request: ClaimRequest, material: Material): Promise<OrderState> {
     const claim = await this.claim(request);
-    if (claim.state === 'ready')
-      this.log('debug', `No new messages to summarize for ${request.conversation}`);
+    if (claim.state === 'ready') this.log('debug', `No new messages to summarize for ${this.logName()}`);
     if (claim.state === 'claimed') this.background.start(material, claim, request);
     if (claim.state !== 'busy' || this.chain.endsAt(claim.memoryId, request.boundary)) return claim.state;
     this.background.defer(material, request);
@@ -395,6 +395,10 @@ export abstract class ConversationMemoryObject<Material>
       this.spent.clear();
       this.waiters.wakeAll();
     }
+  }
+
+  private logName(): string {
+    return logNameOf(this.ctx.id.name ?? '');
   }
 
   /** Whether anything is stored, memory or events. */

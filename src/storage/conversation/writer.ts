@@ -20,6 +20,8 @@ export interface WriterPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
+  /** See `logNameOf`. */
+  readonly logName: () => string;
   /**
    * Called for every summary that was written or has failed.
    *
@@ -111,14 +113,12 @@ export class MemoryWriter {
   /** Ends a row without a summary. @param cause the name of the error that was caught */
   close(memoryId: number, error: string, cause?: string): void {
     const code = codeOf(error);
-    const { conversation } = this.sql
-      .exec<{ conversation: string }>(
-        "UPDATE memories SET status = 'failed', error = ? WHERE memory_id = ? RETURNING conversation",
-        code,
-        memoryId,
-      )
-      .one();
-    const fields = { conversation, code, ...(cause === undefined ? {} : { error: cause }) };
+    this.sql.exec("UPDATE memories SET status = 'failed', error = ? WHERE memory_id = ?", code, memoryId);
+    const fields = {
+      conversation: this.ports.logName(),
+      code,
+      ...(cause === undefined ? {} : { error: cause }),
+    };
     if (code !== 'superseded') {
       this.ports.log('warn', 'a summary could not be made', fields);
       this.ports.settled?.(memoryId, 'failed', 0);
@@ -182,17 +182,18 @@ export class MemoryWriter {
 
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
   tellCompleted(memoryId: number): void {
-    const { conversation, start, end, ms, before } = this.sql
-      .exec<{ conversation: string; start: number; end: number; ms: number; before: number | null }>(
-        `SELECT m.conversation, m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
+    const { start, end, ms, before } = this.sql
+      .exec<{ start: number; end: number; ms: number; before: number | null }>(
+        `SELECT m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
            base.start_sequence AS before
          FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
         memoryId,
       )
       .one();
-    this.ports.log('info', `Summarized messages ${start}-${end} for ${conversation} in ${ms}ms`);
+    const name = this.ports.logName();
+    this.ports.log('info', `Summarized messages ${start}-${end} for ${name} in ${ms}ms`);
     if (start > (before ?? 0))
-      this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${conversation}`);
+      this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${name}`);
     this.ports.settled?.(memoryId, 'completed', ms);
     this.tell(memoryId, 'completed');
   }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import { conversationMemory } from '../../../src/storage/conversation/key.ts';
+import { conversationMemory, logNameOf } from '../../../src/storage/conversation/key.ts';
 import type { Claimed, ClaimRequest } from '../../../src/storage/conversation/memories.ts';
 import type { RollMaterial } from '../../../src/summary/conversation.ts';
 import { NO_TRANSCRIPT } from '../../../src/summary/kept-transcript.ts';
@@ -138,35 +138,37 @@ describe('a rolling memory in its object', () => {
 
 describe('the log of a conversation’s object', () => {
   it('tells of a summary, its row and its window', async () => {
-    const { call, make } = conversation();
+    const { call, make, name } = conversation();
+    const logName = logNameOf(name);
     await make(14, 'first', { windowSize: 14 });
     expect(logged()).toEqual([
       'debug Memory 1 status updated to processing',
-      'info Summarized messages 0-13 for the conversation in 40ms',
+      `info Summarized messages 0-13 for ${logName} in 40ms`,
       'debug Memory 1 status updated to completed',
     ]);
     await make(16, 'second', { windowSize: 14, startSequence: 2, bases: [boundary(14)] });
     expect(logged()).toEqual([
       'debug Memory 2 status updated to processing',
-      'info Summarized messages 2-15 for the conversation in 40ms',
-      'info Sliding window: dropping seq 0-1 for the conversation',
+      `info Summarized messages 2-15 for ${logName} in 40ms`,
+      `info Sliding window: dropping seq 0-1 for ${logName}`,
       'debug Memory 2 status updated to completed',
     ]);
     // The window has not moved since the base.
     await make(17, 'third', { windowSize: 14, startSequence: 2, bases: [boundary(16)] });
     expect(logged().filter((line) => line.includes('Sliding'))).toEqual([]);
     await call((memory) => memory.roll(request(17), material));
-    expect(logged()).toEqual(['debug No new messages to summarize for the conversation']);
+    expect(logged()).toEqual([`debug No new messages to summarize for ${logName}`]);
   });
 
   it('tells of a writer that others meet, and of a failure', async () => {
-    const { claim, claimed, fail } = conversation();
+    const { claim, claimed, fail, name } = conversation();
+    const logName = logNameOf(name);
     const mine = await claimed(4);
     await claim(4);
     await fail(mine, 'a digest');
     expect(logged()).toEqual([
       'debug Memory 1 status updated to processing',
-      'debug Summarization already in progress for the conversation',
+      `debug Summarization already in progress for ${logName}`,
       'warn a summary could not be made',
       'debug Memory 1 status updated to failed',
       'debug Memory 2 status updated to completed',

@@ -331,6 +331,7 @@ describe('a look at many candidates', () => {
         now: () => 0,
         newLease: () => '',
         log: () => undefined,
+        logName: () => '',
         ended: () => undefined,
       });
       const boundaries = Array.from({ length: 20_000 }, (_, index) => boundary(index + 1_000));
