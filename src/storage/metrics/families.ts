@@ -14,7 +14,8 @@ interface Family {
   readonly buckets?: readonly number[];
 }
 
-const families = {
+/** All of them, by name. */
+export const families = {
   memory_compaction_items_total: {
     help: 'Items that views have left out or replaced, each request counted anew, by type of edit.',
     labels: ['mode', 'reason', 'protocol'],

@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { ROUTES } from '../../../src/routes/table.ts';
+import { families } from '../../../src/storage/metrics/families.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -70,6 +71,19 @@ describe('the documented variables', () => {
   it('are those of the configuration', () => {
     const known = variables();
     const told = rowsOf('docs/deploying.md', '## Variables').flatMap(([names]) => codesIn(names));
+
+    expect(known.length).toBeGreaterThan(10);
+    expect(told.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('the documented metrics', () => {
+  it('are those that are counted, each with its labels', () => {
+    const known = Object.entries(families).map(([name, { labels }]) => [name, ...labels]);
+    const told = rowsOf('docs/deploying.md', '## Metrics').map(([name, labels]) => [
+      ...codesIn(name),
+      ...codesIn(labels),
+    ]);
 
     expect(known.length).toBeGreaterThan(10);
     expect(told.toSorted()).toEqual(known.toSorted());
