@@ -79,6 +79,8 @@ export interface ReplayRequest extends PlanRequest {
  * is a function of the array and of that memory.
  */
 interface RecalledMode<Strategy> {
+  /** Tokens that the view is never larger than, without the preamble and the tools. */
+  most(strategy: Strategy): number;
   plan(strategy: Strategy, request: RecallRequest, context: PlanContext): RecalledPlan;
 }
 

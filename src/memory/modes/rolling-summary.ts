@@ -38,6 +38,7 @@ export const rollingSummary = {
   ],
   verbatimTurns: ({ full_zone_turns }: RollingStrategy) => full_zone_turns,
   recalled: {
+    most: ({ total_max_tokens }: RollingStrategy) => total_max_tokens,
     plan: (strategy: RollingStrategy, request: RecallRequest, context: PlanContext) =>
       planRolling(strategy, request, context),
   },

@@ -38,14 +38,22 @@ export interface Plan extends Planned {
  * @param toolBytes bytes of the tool definitions
  */
 export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolBytes: number): boolean {
-  const { replayed } = modeOf(strategy);
-  // Without a memory, only a limit that the upstream has stated shortens a view.
-  if (!replayed) return request.memory !== undefined || request.limit !== undefined;
+  const { replayed, recalled } = modeOf(strategy);
+  const { hard, soft, window } = budgetsWithin(strategy, request);
+  if (recalled) {
+    if (request.memory !== undefined || request.limit !== undefined) return true;
+    return mayExceed(Math.min(recalled.most(strategy), hard ?? window, window), request, toolBytes);
+  }
+  if (!replayed) return false;
   if (request.force) return true;
   if (isCountDue(strategy, replayed, request.history)) return true;
-  const { hard, soft, window } = budgetsWithin(strategy, request);
   if (replayed.mayActEarly?.(strategy, request, window)) return true;
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
+  return mayExceed(limit, request, toolBytes);
+}
+
+/** Whether an array may have more tokens than a limit. False is certain, true is not. */
+function mayExceed(limit: number, request: PlanRequest, toolBytes: number): boolean {
   const factor = Math.max(1, request.measure ? partsOf(request.measure).factor : 1);
   const most = request.history.messages.reduce(
     (sum, message) => sum + factor * message.bytes + message.flatTokens,

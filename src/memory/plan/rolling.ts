@@ -10,9 +10,10 @@ import { roundsOf } from '../conversation/sequence.ts';
 import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { RecalledPlan, RecallRequest } from '../modes/mode.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { Trigger } from '../replay/rule.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import type { Budgets, PlanContext } from './planned.ts';
+import type { BudgetExceeded, Budgets, PlanContext } from './planned.ts';
 import { showSummary } from './shown-summary.ts';
 
 /** The fields of `rolling_summary` that affect its view. */
@@ -23,9 +24,8 @@ interface RollingFields {
 }
 
 /**
- * Plans a request around the memory in use. Without one, the view is the array. A limit that the
- * upstream has stated never causes an error. Within it, the oldest rounds leave the view even
- * without a memory, if the policy allows that.
+ * Plans a request around the memory in use. Without one, the view is the array, within the same
+ * budget. A limit that the upstream has stated never causes an error.
  */
 export function planRolling(
   strategy: RollingFields,
@@ -39,25 +39,34 @@ export function planRolling(
   const prefixBefore = (end: number) => prefixAt(history, sums, end, strategy.summary_max_tokens, counter);
   const covered = memory && prefixBefore(memory.end);
   const whole = memory && covered && showSummary(history, covered, { ...memory, to: memory.end }, counter);
-  // A replacement is never longer than what it replaces.
-  if (!memory || !whole || whole.tokens >= covered.covered) {
-    const allowed = limit === undefined ? undefined : limit - fixed;
-    const budgets = withinLimit(request.budgets, limit);
-    return { ...NO_EDITS, budgets, ...rawView(strategy, history, sums, allowed) };
-  }
-
   const budgets = budgetsIn(strategy, request.budgets, fixed, limit);
   const budget = (budgets.hard ?? budgets.window) - fixed;
+  // A replacement is never longer than what it replaces.
+  if (!memory || !whole || whole.tokens >= covered.covered) {
+    const exceeded = exceededBy(strategy, before - fixed, budget);
+    const trigger = budgets.hard === limit ? 'upstream_limit' : 'token_budget';
+    const view = exceeded ? undefined : rawView(history, sums, budget, trigger);
+    return { ...NO_EDITS, budgets, exceeded, ...(view ?? { replay: still(before), dropped: [] }) };
+  }
+
+  const said = counter.text(memory.text);
+  const shortened = (over: number): string =>
+    over > 0 ? truncated(memory.text, said - over, counter) : memory.text;
   const fitted = (messages: number): Fitted => {
-    const verbatim =
-      tokensBetween(history, sums, memory.end, messages) + heldTokens(history, sums, memory.end);
-    const tokens = whole.tokens + verbatim;
+    const verbatim = (end: number): number =>
+      tokensBetween(history, sums, end, messages) + heldTokens(history, sums, end);
+    const tokens = whole.tokens + verbatim(memory.end);
     const asItIs = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
     const { over } = asItIs;
     if (over <= 0 || strategy.overflow_policy === 'error') return asItIs;
-    if (strategy.overflow_policy === 'truncate_summary')
-      return { ...asItIs, text: truncated(memory.text, counter.text(memory.text) - over, counter) };
-    return { ...asItIs, end: endBehindOldest(history, sums, memory.end, messages, over) };
+    const behind = (rest: number): number => endBehindOldest(history, sums, memory.end, messages, rest);
+    // What the policy doesn't name leaves too where the rest would still be over the budget.
+    if (strategy.overflow_policy === 'truncate_summary') {
+      const text = shortened(over);
+      return { ...asItIs, text, end: behind(over - (said - counter.text(text))) };
+    }
+    const end = behind(over);
+    return { ...asItIs, end, text: shortened(whole.tokens + verbatim(end) - budget) };
   };
   const fit = fitted(history.messages.length);
   const prefix = prefixBefore(fit.end);
@@ -76,9 +85,17 @@ export function planRolling(
     prefix,
     dropped: coveredMessages(history, prefix),
     shown: showSummary(history, prefix, { ...memory, text: fit.text, to: memory.end }, counter),
-    exceeded:
-      fit.over > 0 && strategy.overflow_policy === 'error' ? { tokens: fit.tokens, budget } : undefined,
+    exceeded: exceededBy(strategy, fit.tokens, budget),
   };
+}
+
+/** The error of a view over its budget, where the policy asks for one. */
+function exceededBy(
+  { overflow_policy }: RollingFields,
+  tokens: number,
+  budget: number,
+): BudgetExceeded | undefined {
+  return tokens > budget && overflow_policy === 'error' ? { tokens, budget } : undefined;
 }
 
 const NO_EDITS = { segments: [] } as const;
@@ -124,24 +141,23 @@ function withinLimit(budgets: Budgets, limit: number | undefined): Budgets {
 }
 
 /**
- * The view without a memory: the array, or within a learned limit, what the policy leaves of it.
+ * The view without a memory: the array without the oldest rounds that the budget has no room for.
+ * There is no memory to shorten, so every policy but `error` leaves them out.
  *
- * @param allowed tokens that the limit leaves, minus those that can't be removed
+ * @param budget tokens for all messages but the preamble
  */
 function rawView(
-  { overflow_policy }: RollingFields,
   history: History,
   sums: TokenSums,
-  allowed: number | undefined,
-): Pick<RecalledPlan, 'replay' | 'dropped'> {
+  budget: number,
+  trigger: Trigger,
+): Pick<RecalledPlan, 'replay' | 'dropped'> | undefined {
   const before = sums.total;
-  if (allowed === undefined || overflow_policy !== 'truncate_oldest')
-    return { replay: still(before), dropped: [] };
   const from = behindEcho(history);
   const endAt = (messages: number): number =>
-    endBehindOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - allowed);
+    endBehindOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - budget);
   const end = endAt(history.messages.length);
-  if (end === from) return { replay: still(before), dropped: [] };
+  if (end === from) return undefined;
   const unit = history.units.findIndex(({ first }) => first >= end);
   const cuts = { turn: unit, step: unit };
   const held = heldMessages(history, unit);
@@ -150,7 +166,7 @@ function rawView(
   const dropped = history.messages.flatMap(({ role }, index) =>
     index >= from && index < end && role !== 'preamble' && !held.has(index) ? [index] : [],
   );
-  return { replay: { ...still(before), cuts, next: cuts, moved, trigger: 'upstream_limit', after }, dropped };
+  return { replay: { ...still(before), cuts, next: cuts, moved, trigger, after }, dropped };
 }
 
 /** The first message after a summary that the caller has sent back. */

@@ -74,9 +74,9 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',
   summarize_after_seq: 'The first memory is made after the answer with this sequence number.',
   full_zone_turns: 'The newest rounds, which are never in the memory.',
-  total_max_tokens: 'The most tokens of the memory and the verbatim messages together.',
+  total_max_tokens: 'The most tokens of the memory and the verbatim messages together, in every view.',
   overflow_policy:
-    'Above the total: drop the oldest rounds, shorten the memory, or answer with a 400 (`memory_budget_exceeded`).',
+    'Above the total: drop the oldest rounds and then lines of the memory, the reverse, or answer with a 400 (`memory_budget_exceeded`).',
   retry_attempts: 'Further attempts of the summarizer.',
   retry_backoff_base_s: 'The first pause between attempts in seconds; it doubles each time.',
   degraded_retry_interval_s: 'Seconds until the next attempt after a failure.',

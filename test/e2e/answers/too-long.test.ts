@@ -138,7 +138,7 @@ const MODES: [name: string, strategy: object][] = [
     'auto without placeholders',
     { mode: 'auto', compact_exclude_tools: ['read_file'], compact_retrieval: 'off' },
   ],
-  ['rolling_summary without a memory', { mode: 'rolling_summary' }],
+  ['rolling_summary without a memory', { mode: 'rolling_summary', total_max_tokens: 100_000 }],
 ];
 
 describe.each(PROTOCOLS)('an upstream that says the context is too long, over $name', (protocol) => {
@@ -272,7 +272,7 @@ describe.each(PROTOCOLS)('a rolling memory, over $name', (protocol) => {
   });
 
   it('that may not be cut goes up as its policy has it', async () => {
-    const strategy = { mode: 'rolling_summary', overflow_policy: 'error' };
+    const strategy = { mode: 'rolling_summary', overflow_policy: 'error', total_max_tokens: 100_000 };
     const { response, text, asked } = await sendRaw(newKey(), strategy, talk(8));
 
     expect(asked).toHaveLength(1);
@@ -319,7 +319,11 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
       { mode: 'trim' },
       talk(0).with(-1, { role: 'user', content: linesAbout('one thing', 400) }),
     ],
-    ['nothing may be cut', { mode: 'rolling_summary', overflow_policy: 'truncate_summary' }, talk(8)],
+    [
+      'nothing may be cut',
+      { mode: 'rolling_summary', overflow_policy: 'error', total_max_tokens: 100_000 },
+      talk(8),
+    ],
   ])('comes as it came when no view is smaller: %s', async (_, strategy, messages) => {
     for (const stream of [false, true]) {
       deployment.upstream.next(refusing('first'));

@@ -125,6 +125,70 @@ describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
   });
 });
 
+describe.each(PROTOCOLS)('total_max_tokens without a memory, over $name', (protocol) => {
+  deployment.over(protocol);
+  const bounded = (overflow_policy: string, more: object = {}) => ({
+    ...ALL,
+    total_max_tokens: 3_000,
+    overflow_policy,
+    ...more,
+  });
+  const long = Array.from({ length: 12 }, (_, n) => [
+    { role: 'user', content: question(n) },
+    { role: 'assistant', content: `Answer ${n}.` },
+  ]).flat();
+  const last = { role: 'user', content: 'And now?' };
+
+  it.each(['truncate_oldest', 'truncate_summary'])('holds from the first request on (%s)', async (policy) => {
+    const to = talk(bounded(policy));
+    to.messages.push(...long);
+    const { view, memory, response } = await to.send([last]);
+
+    expect(memory.tokens?.before).toBeGreaterThan(6_000);
+    expect(memory.tokens?.after).toBeLessThanOrEqual(3_100);
+    expect(view).toEqual(protocol.read([to.messages[0], ...to.messages.slice(1 - view.length)] as never));
+    expect(response.headers.get('x-memory-applied')).toBe('trim');
+    expect(response.headers.get('x-memory-trigger')).toBe('token_budget');
+    expect(memory.warnings).not.toContain('over_budget');
+  });
+
+  it('holds while the conversation is degraded', async () => {
+    const settings = {
+      retry_attempts: 0,
+      full_zone_turns: 2,
+      degraded_retry_interval_s: 3_600,
+      total_max_tokens: 1_500,
+    };
+    const to = talk(bounded('truncate_oldest', settings));
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+    const said = [await to.ask(question(4)), await to.ask(question(5)), await to.ask(question(6))];
+
+    for (const { memory } of said) {
+      expect(memory.tokens?.after).toBeLessThanOrEqual(1_600);
+      expect(memory.warnings).not.toContain('over_budget');
+    }
+    expect(said.at(-1)?.memory.tokens?.before).toBeGreaterThan(3_000);
+  });
+
+  it('is an error where the policy is error, and the upstream is asked nothing', async () => {
+    const before = deployment.chats().length;
+    const response = await deployment.chat({
+      model: 'gpt-4.1-mini',
+      conversation_id: `bounded-${protocol.name}`,
+      memory_strategy: bounded('error'),
+      messages: [...long, last],
+    });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'memory_budget_exceeded', param: 'memory_strategy.total_max_tokens' },
+    });
+    expect(deployment.chats()).toHaveLength(before);
+  });
+});
+
 describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => {
   deployment.over(protocol);
   const patient = { retry_attempts: 2, retry_backoff_base_s: 0.01, degraded_retry_interval_s: 30 };

@@ -221,12 +221,11 @@ describe('rolling memory within a learned limit', () => {
     expect(views.filter(({ replay }) => replay.moved).length).toBeGreaterThan(2);
   });
 
-  it('without a memory leaves everything as it is where it fits, or where the policy lets nothing go', () => {
+  it('without a memory leaves everything as it is where it fits, or where the policy is error', () => {
     const whole = rolled(rounds(8), undefined).view.tokens;
 
     for (const { plan, view } of [
       rolled(rounds(8), whole),
-      rolled(rounds(8), 4_000, { overflow_policy: 'truncate_summary' }),
       rolled(rounds(8), 4_000, { overflow_policy: 'error' }),
     ]) {
       expect(plan.dropped).toEqual([]);

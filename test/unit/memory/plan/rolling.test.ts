@@ -113,13 +113,47 @@ describe('a rolling memory', () => {
 });
 
 describe('a rolling view', () => {
-  it('is the raw messages while no memory is ready, however long they are', () => {
-    const messages = rounds(40, 60);
-    const strategy = rolling({ total_max_tokens: 100, overflow_policy: 'error' });
-    const rolled = roll(messages, strategy, undefined);
-    expect(rolled.sent).toEqual(messages);
-    expect(rolled).toMatchObject({ shown: undefined, trimmed: 0, plan: { dropped: [] } });
-    expect(rolled.plan.exceeded).toBeUndefined();
+  describe('while no memory is ready', () => {
+    const messages = [system('s'), ...rounds(40, 20)];
+    const tokens = (sent: readonly Message[]): number =>
+      requestOf([...sent])
+        .messages.slice(1)
+        .reduce((sum, message) => sum + counter.message(message), 0);
+    const whole = tokens(messages);
+    const policies = ['truncate_oldest', 'truncate_summary'] as const;
+
+    it.each([...policies, 'error'] as const)('is the raw messages that fit to the token (%s)', (policy) => {
+      const strategy = rolling({ total_max_tokens: whole, overflow_policy: policy });
+      const rolled = roll(messages, strategy, undefined);
+      expect(rolled.sent).toEqual(messages);
+      expect(rolled).toMatchObject({ shown: undefined, trimmed: 0, plan: { dropped: [] } });
+      expect(rolled.plan.exceeded).toBeUndefined();
+    });
+
+    it.each(policies)('is without the oldest rounds, whole, over its budget (%s)', (policy) => {
+      const strategy = rolling({ total_max_tokens: 3_000, overflow_policy: policy });
+      const { sent, trimmed, plan } = roll(messages, strategy, undefined);
+      expect(trimmed % ROUND).toBe(0);
+      expect(sent).toEqual([messages[0], ...messages.slice(1 + trimmed)]);
+      // With one round fewer it would not have fit.
+      expect(tokens(sent)).toBeLessThanOrEqual(3_000);
+      expect(tokens(messages) - tokens(messages.slice(0, 1 + trimmed - ROUND))).toBeGreaterThan(3_000);
+      expect(plan.replay.trigger).toBe('token_budget');
+    });
+
+    it('is refused over its budget where that is asked for', () => {
+      const strategy = rolling({ total_max_tokens: whole - 1, overflow_policy: 'error' });
+      const { plan } = viewedOf(messages, strategy, undefined);
+      expect(plan.exceeded).toEqual({ tokens: whole, budget: whole - 1 });
+      expect(plan.dropped).toEqual([]);
+    });
+
+    it.each(policies)('is bounded too by a memory that is longer than what it covers (%s)', (policy) => {
+      const strategy = rolling({ total_max_tokens: 3_000, overflow_policy: policy });
+      const { sent, shown } = roll(messages, strategy, 1 + ROUND, 'a long line\n'.repeat(400));
+      expect(shown).toBeUndefined();
+      expect(tokens(sent)).toBeLessThanOrEqual(3_000);
+    });
   });
 
   it('is the preamble, the memory, and everything after it verbatim', () => {
@@ -178,6 +212,29 @@ describe('a rolling view', () => {
       expect(held.length).toBeGreaterThan(0);
       expect(held.length).toBeLessThan(30);
       expect(text.split('\n').slice(0, held.length)).toEqual(held);
+    });
+
+    it('shortens the memory to nothing, and then drops rounds as few as it must', () => {
+      const text = Array.from({ length: 30 }, (_, at) => `- line ${at}`).join('\n');
+      const strategy = rolling({ ...tight, overflow_policy: 'truncate_summary' });
+      const { sent, trimmed } = roll(messages, strategy, end, text);
+      expect(sent[2]?.content).toContain('\n(none)\n');
+      expect(trimmed).toBe(roll(messages, rolling(tight), end, '(none)').trimmed);
+      expect(trimmed).toBeGreaterThan(0);
+    });
+
+    it('drops all rounds but the last, and then shortens the memory to the lines that fit', () => {
+      const text = Array.from({ length: 200 }, (_, at) => `- line ${at}`).join('\n');
+      const long = [system('s'), ...rounds(8, 60)];
+      const strategy = rolling({ total_max_tokens: 400 });
+      const { sent, plan } = roll(long, strategy, end, text);
+      expect(sent).toHaveLength(4);
+      const kept = String(sent[2]?.content).split('\n').slice(1, -1);
+      expect(kept.length).toBeGreaterThan(10);
+      expect(text.split('\n').slice(0, kept.length)).toEqual(kept);
+      const view = requestOf(sent).messages.slice(1);
+      expect(view.reduce((sum, message) => sum + counter.message(message), 0)).toBeLessThanOrEqual(400);
+      expect(plan.exceeded).toBeUndefined();
     });
 
     it('is refused where that is asked for, with what it has and what it may have', () => {
