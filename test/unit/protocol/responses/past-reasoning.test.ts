@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
-import { autoStrategy } from '../../../support/conversations/arbitrary-conversation.ts';
+import { type AutoRequest, autoStrategy } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines } from '../../../support/conversations/chat.ts';
 import { counter, viewOfRequest } from '../../../support/laws/view-of.ts';
 
@@ -11,7 +11,6 @@ type Item = Record<string, unknown>;
 
 const CLEARING = {
   mode: 'auto',
-  token_soft_budget: 100,
   min_reclaim_tokens: 0,
   low_watermark_pct: 0,
   compact_keep: 0,
@@ -61,10 +60,14 @@ function reasonedIn(input: readonly Item[]): Map<string, string> {
   return reasoned;
 }
 
-function viewOfItems(input: readonly Item[], strategy: MemoryStrategyRequest, model = 'gpt-5.6') {
+function viewOfItems(input: readonly Item[], strategy: AutoRequest, model = 'gpt-5.6') {
   const read = readResponsesRequest(new TextEncoder().encode(JSON.stringify({ model, store: false, input })));
   if (!read.ok) throw new Error(read.reason.message);
-  const viewed = viewOfRequest(read.value, strategy);
+  const whole = viewOfRequest(read.value, { mode: 'auto', token_budget: 1_000_000 });
+  // One token over the hard budget, and no summary and no trim is ready.
+  const token_budget = (whole.report.tokens?.before ?? 0) - 1;
+  const options = { words: () => undefined, isStored: () => false };
+  const viewed = viewOfRequest(read.value, { token_budget, ...strategy }, options);
   const sent = JSON.parse(new TextDecoder().decode(viewed.bytes)) as { input: Item[] };
   return { ...viewed, sent: sent.input, body: sent };
 }
