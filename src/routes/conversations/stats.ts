@@ -1,6 +1,6 @@
 /**
- * `GET /v1/stats`: how long a caller's summaries take, and what its conversations have cost
- * (docs/design.md#5-routes).
+ * `GET /v1/stats`: how long a caller's summaries take, how large their windows are, and what its
+ * conversations have cost (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
 import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
@@ -36,11 +36,13 @@ export async function getStats(c: Context<AppEnv>): Promise<Response> {
     ),
     bill: billSumsJson(all.map(({ standing }) => standing.bills).reduce(joinSums, NO_SUMS)),
     ...timesJson(days),
+    windows: windowsJson(days),
     progression: [...byDay]
       .sort(([a], [b]) => a - b)
       .map(([day, times]) => ({
         date: new Date(day * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length),
         ...timesJson(times),
+        windows: windowsJson(times),
       })),
   });
 }
@@ -53,5 +55,16 @@ function timesJson(times: readonly GenerationTimes[]): object {
     avg_ms: count === 0 ? null : Math.round(total / count),
     max_ms: count === 0 ? null : Math.max(...times.map(({ max_ms }) => max_ms)),
     total_summaries: count,
+  };
+}
+
+/** The windows of rolling memories, in sequence numbers. */
+function windowsJson(times: readonly GenerationTimes[]): object {
+  const count = times.reduce((sum, { windows }) => sum + windows, 0);
+  const total = times.reduce((sum, { total_window }) => sum + total_window, 0);
+  return {
+    avg_size: count === 0 ? null : Math.round(total / count),
+    max_size: count === 0 ? null : Math.max(...times.map(({ max_window }) => max_window ?? 0)),
+    count,
   };
 }

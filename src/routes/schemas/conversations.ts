@@ -36,7 +36,9 @@ export const memoryVersion = z.strictObject({
   start_sequence: count,
   end_sequence: sequence,
   base_end_seq: sequence.nullable(),
-  window_size: count.nullable(),
+  window_size: count
+    .nullable()
+    .describe('Sequence numbers from its first to its last; null in modes without a window.'),
   covers_end: count.describe('The number of messages before its end.'),
   status: z.enum(['processing', 'completed', 'failed']),
   memory_text: z.string().nullable(),
@@ -119,13 +121,18 @@ export const endedConversation = z.strictObject({
   warnings: z.array(warning),
 });
 
+const windows = z
+  .strictObject({ avg_size: count.nullable(), max_size: count.nullable(), count })
+  .describe('Of the rolling memories among them, in sequence numbers.');
+
 export const stats = z.strictObject({
   object: z.literal('memory.stats'),
   conversations: count.describe('How many were read: the newest 100.'),
   by_status: z.strictObject({ healthy: count, degraded: count, stuck: count }),
   ...times,
+  windows,
   progression: z
-    .array(z.strictObject({ date: z.iso.date(), ...times }))
+    .array(z.strictObject({ date: z.iso.date(), ...times, windows }))
     .describe('By the day (UTC) on which summaries were completed.'),
   bill: toldSumsSchema.describe('Of these conversations together.'),
 });

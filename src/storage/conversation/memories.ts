@@ -38,6 +38,7 @@ export interface Memory {
   readonly start_sequence: number;
   readonly end_sequence: number;
   readonly base_end_seq: number | null;
+  /** The sequence numbers from its first to its last; null in modes without a window. */
   readonly window_size: number | null;
   /**
    * The number of messages before the boundary; in answers to `claim` and `find`, in the asking
@@ -263,6 +264,10 @@ export interface GenerationTimes {
   readonly count: number;
   readonly total_ms: number;
   readonly max_ms: number;
+  /** The versions with a window, and its sizes: the sum, and the largest. */
+  readonly windows: number;
+  readonly total_window: number;
+  readonly max_window: number | null;
 }
 
 export type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';

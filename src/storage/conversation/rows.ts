@@ -24,8 +24,14 @@ import type { MemoryTables } from './tables.ts';
  */
 const MOST_CANDIDATES = 20_000;
 
+/**
+ * The sequence numbers that a version spans; null in modes without a window. The column itself has
+ * the strategy's maximum, by which a writer moves the start.
+ */
+const OWN_WINDOW = 'CASE WHEN m.window_size IS NOT NULL THEN m.end_sequence - m.start_sequence + 1 END';
+
 const COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, m.start_sequence, m.end_sequence,
-  m.base_end_seq, m.window_size, m.covers_end, m.status, m.memory_text, m.ref, m.tokens, m.model, m.attempts, m.error,
+  m.base_end_seq, ${OWN_WINDOW} AS window_size, m.covers_end, m.status, m.memory_text, m.ref, m.tokens, m.model, m.attempts, m.error,
   m.created_at, m.generation_time_ms, m.transcript_from, m.transcript_earlier`;
 
 /**
@@ -232,8 +238,10 @@ export class MemoryRows {
     const days = sql
       .exec<Pick<GenerationTimes, keyof GenerationTimes>>(
         `SELECT coalesce(completed_at, created_at) / ${DAY_MS} AS day, count(*) AS count,
-           sum(generation_time_ms) AS total_ms, max(generation_time_ms) AS max_ms
-         FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL
+           sum(generation_time_ms) AS total_ms, max(generation_time_ms) AS max_ms,
+           count(${OWN_WINDOW}) AS windows, coalesce(sum(${OWN_WINDOW}), 0) AS total_window,
+           max(${OWN_WINDOW}) AS max_window
+         FROM memories m WHERE status = 'completed' AND generation_time_ms IS NOT NULL
          GROUP BY day ORDER BY day DESC`,
       )
       .toArray();

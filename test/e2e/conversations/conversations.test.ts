@@ -44,7 +44,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
       start_sequence: 0,
       end_sequence: 7,
       base_end_seq: 5,
-      window_size: 14,
+      window_size: 8,
       status: 'completed',
       memory_text: expect.stringContaining('## User Intent'),
       ref: expect.stringMatching(/^ref_[a-z2-7]{26}$/),

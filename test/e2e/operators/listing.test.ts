@@ -48,6 +48,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       max_ms: null,
       total_summaries: 0,
       bill: expect.objectContaining({ requests: 0, billed: 0, sent: null, net: null }),
+      windows: { avg_size: null, max_size: null, count: 0 },
       progression: [],
     });
   });
@@ -81,13 +82,16 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
     const versions = data.reduce((sum, { versions: count }) => sum + Number(count), 0);
     const stats = (await (await deployment.fetch('/v1/stats')).json()) as Record<string, unknown>;
     const times = { avg_ms: expect.any(Number), max_ms: expect.any(Number), total_summaries: versions };
+    // Summaries of the whole conversation have no window.
+    const none = { avg_size: null, max_size: null, count: 0 };
     expect(stats).toEqual({
       object: 'memory.stats',
       conversations: 3,
       by_status: { healthy: 3, degraded: 0, stuck: 0 },
       ...times,
       bill: expect.objectContaining({ unit: 'nanodollars' }),
-      progression: [{ date: new Date().toISOString().slice(0, 10), ...times }],
+      windows: none,
+      progression: [{ date: new Date().toISOString().slice(0, 10), ...times, windows: none }],
     });
     expect(Number(stats.avg_ms)).toBeLessThanOrEqual(Number(stats.max_ms));
   });

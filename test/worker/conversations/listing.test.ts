@@ -30,6 +30,39 @@ describe('a list of conversations', () => {
     expect(data).toMatchObject([{ id, status: 'stuck', versions: 0, tokens: null }]);
   });
 
+  it('is summed up with the windows of its rolling memories, together and by day', async () => {
+    const { app, rounds, stub } = start(SUMMARIZE, {}, newKey());
+    await rounds(1, 5);
+    const day = 24 * 60 * 60_000;
+    await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      sql.exec('DELETE FROM memories');
+      const columns =
+        'conversation, lineage, prefix_hash, strategy_hash, window_size, covers_end, status, created_at';
+      for (const [at, [start, end, window]] of [
+        [0, 5, 14],
+        [2, 15, 14],
+        [0, 9, null],
+      ].entries())
+        sql.exec(
+          `INSERT INTO memories (${columns}, start_sequence, end_sequence, completed_at, generation_time_ms, lease_ms, retry_interval_ms, attempts)
+           VALUES ('c', 'l', ?, 's', ?, 4, 'completed', 0, ?, ?, ?, 10, 0, 0, 1)`,
+          `${at}`,
+          window ?? null,
+          start ?? 0,
+          end ?? 0,
+          at * day,
+        );
+    });
+    const response = await app.request('/v1/stats');
+    const { windows, progression } = (await response.json()) as Record<string, unknown>;
+    expect(windows).toEqual({ avg_size: 10, max_size: 14, count: 2 });
+    expect(progression).toMatchObject([
+      { date: '1970-01-01', total_summaries: 1, windows: { avg_size: 6, max_size: 6, count: 1 } },
+      { date: '1970-01-02', total_summaries: 1, windows: { avg_size: 14, max_size: 14, count: 1 } },
+      { date: '1970-01-03', total_summaries: 1, windows: { avg_size: null, max_size: null, count: 0 } },
+    ]);
+  });
+
   it('has the worst health of all conversations with one opening', async () => {
     const { app, rounds, stub } = start(SUMMARIZE, {}, newKey());
     await rounds(1, 5);

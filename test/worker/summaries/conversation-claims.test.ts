@@ -44,7 +44,7 @@ describe.each([
         start_sequence: 2,
         end_sequence: 3,
         base_end_seq: null,
-        window_size: 14,
+        window_size: 2,
         covers_end: 4,
         status: 'completed',
         memory_text: 'a summary',
