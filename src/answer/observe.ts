@@ -22,7 +22,7 @@ import { noteVerdict } from './note-verdict.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import { relay } from './relay.ts';
 import type { Run } from './run.ts';
-import { keepArray, workBehind } from './work-behind.ts';
+import { keepArray, tellingTurn, workBehind } from './work-behind.ts';
 
 /** A call, and what it was read from. */
 export interface ReadCall {
@@ -57,7 +57,7 @@ export async function answerObserved(
     ? await receiptLater(call, { view: undefined, report: unchanged })
     : undefined;
   const report = withReceipt(unchanged, receipt);
-  const made = { view: undefined, report };
+  const made = tellingTurn({ view: undefined, report }, call);
   run?.observes(plan ?? { report, view: undefined, refused: [] }, potential.error);
   if (answer.response.ok)
     workBehind(made, sent, call, () => request.bytes === came.bytes && keepArray(call, shared));

@@ -19,10 +19,32 @@ export function keepArray({ request, chosen, scope }: Call, shared: SharedArray 
     scope.learned.arrays.keep(array, shared);
 }
 
-/** The view, with background work that a flush waits for. */
+/** The view, with background work that a flush waits for, and a callback for the closed turn. */
 export function tracked(made: MadeView, call: Call): MadeView {
   const { remember } = made;
-  return remember ? { ...made, remember: (answer) => track(remember(answer), call) } : made;
+  const told = remember ? { ...made, remember: (answer?: string) => track(remember(answer), call) } : made;
+  return tellingTurn(told, call);
+}
+
+/** The view, whose answer tells the deployer of the turn that it closes. */
+export function tellingTurn(made: MadeView, call: Call): MadeView {
+  const { caller, services } = call.scope;
+  const { tenant } = caller;
+  if (!tenant || !services.webhooks.isOn) return made;
+  return {
+    ...made,
+    remember: async (answer) => {
+      if (answer !== undefined) tellTurn(tenant, call);
+      await made.remember?.(answer);
+    },
+  };
+}
+
+function tellTurn({ id: tenant }: Tenant, { request: { messages }, owner, scope }: Call): void {
+  const { user = null, conversation = null } = owner;
+  const turns = messages.filter(({ role }) => role === 'user').length;
+  const data = { tenant, user, conversation, turns, messages: messages.length };
+  scope.services.webhooks.notify('turn.added', data, scope.waitUntil);
 }
 
 /** Only a named conversation can be flushed. */
@@ -64,21 +86,16 @@ export function workBehind(made: MadeView, sent: Uint8Array | undefined, call: C
   waitUntil(noted.then(() => upkeep.confirm()));
 }
 
-/** Tells the deployer of a new turn, and of a frontier that has moved. */
+/** Tells the deployer of a frontier that has moved. */
 function tellDeployer(
   { mode, frontier, tokens }: Report,
   { id: tenant }: Tenant,
-  { request: { messages }, owner, scope: { services, waitUntil } }: Call,
+  { owner, scope: { services, waitUntil } }: Call,
 ): void {
   const { webhooks } = services;
-  if (!webhooks.isOn) return;
+  if (!webhooks.isOn || !frontier.moved) return;
   const { user = null, conversation = null } = owner;
   const ids = { tenant, user, conversation };
-  if (messages.at(-1)?.role === 'user') {
-    const turns = messages.filter(({ role }) => role === 'user').length;
-    webhooks.notify('turn.added', { ...ids, turns, messages: messages.length }, waitUntil);
-  }
-  if (!frontier.moved) return;
   const counted = tokens ? { tokens_before: tokens.before, tokens_after: tokens.after } : {};
   webhooks.notify('frontier.moved', { ...ids, mode, unit: frontier.unit, ...counted }, waitUntil);
 }

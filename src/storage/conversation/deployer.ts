@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import { metricsOf } from '../metrics/metrics.ts';
 import { idsIn, tenantIn } from './key.ts';
-import type { HealthState } from './memories.ts';
+import type { HealthState, SettledSummary } from './memories.ts';
 
 export class Deployer {
   private readonly ctx: DurableObjectState;
@@ -17,9 +17,9 @@ export class Deployer {
     this.log = log;
   }
 
-  /** @param ms the time that the summary took, in milliseconds */
-  settled(memoryId: number, status: 'completed' | 'failed', ms: number): void {
-    this.notify('summary.updated', { memory_id: memoryId, status, generation_time_ms: ms });
+  settled(summary: SettledSummary): void {
+    this.notify('summary.updated', { ...summary });
+    const { status, generation_time_ms: ms } = summary;
     const metrics = metricsOf(this.env, this.log);
     metrics.count('precis_summaries_total', { status });
     if (status === 'completed') metrics.observe('precis_summary_seconds', {}, ms / 1000);

@@ -270,6 +270,23 @@ export interface GenerationTimes {
   readonly max_window: number | null;
 }
 
+/** What a deployer is told of a version that has ended: ids and numbers, and no text. */
+export type SettledSummary = {
+  readonly memory_id: number;
+  readonly status: 'completed' | 'failed';
+  /** Milliseconds. */
+  readonly generation_time_ms: number;
+  /** The version that it builds on; null without one. */
+  readonly base_memory_id: number | null;
+  /** First and last sequence number. */
+  readonly start_sequence: number;
+  readonly end_sequence: number;
+  /** Of its text; null for one that has failed. */
+  readonly tokens: number | null;
+  /** Of the base's text; null without a base. */
+  readonly base_tokens: number | null;
+};
+
 export type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
 
 /** How summarising has gone lately in one conversation. */

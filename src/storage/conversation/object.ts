@@ -82,7 +82,7 @@ export abstract class ConversationMemoryObject<Material>
       newLease: () => this.newLease(),
       log: (...line) => this.log(...line),
       logName: () => this.logName(),
-      settled: (...summary) => this.deployer.settled(...summary),
+      settled: (summary) => this.deployer.settled(summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
       ended: (memoryId) => this.waiters.wake(versionName(memoryId)),
     },

@@ -11,6 +11,7 @@ import {
   type ListedMemory,
   type Memory,
   type MemoryStatus,
+  type SettledSummary,
   STUCK_MS,
   type Written,
 } from './memories.ts';
@@ -27,7 +28,7 @@ export interface WriterPorts {
    *
    * @param ms how long a written one took
    */
-  readonly settled?: (memoryId: number, status: 'completed' | 'failed', ms: number) => void;
+  readonly settled?: (summary: SettledSummary) => void;
   /** Called for every row that is no longer processing. */
   readonly ended: (memoryId: number) => void;
 }
@@ -121,7 +122,7 @@ export class MemoryWriter {
     };
     if (code !== 'superseded') {
       this.ports.log('warn', 'a summary could not be made', fields);
-      this.ports.settled?.(memoryId, 'failed', 0);
+      this.tellSettled(memoryId, 'failed', 0);
     }
     this.tell(memoryId, 'failed', { error: code });
   }
@@ -194,8 +195,21 @@ export class MemoryWriter {
     this.ports.log('info', `Summarized messages ${start}-${end} for ${name} in ${ms}ms`);
     if (start > (before ?? 0))
       this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${name}`);
-    this.ports.settled?.(memoryId, 'completed', ms);
+    this.tellSettled(memoryId, 'completed', ms);
     this.tell(memoryId, 'completed');
+  }
+
+  private tellSettled(memoryId: number, status: SettledSummary['status'], ms: number): void {
+    const { settled } = this.ports;
+    if (!settled) return;
+    const row = this.sql
+      .exec<Omit<SettledSummary, 'memory_id' | 'status' | 'generation_time_ms'>>(
+        `SELECT m.base_memory_id, m.start_sequence, m.end_sequence, m.tokens, base.tokens AS base_tokens
+         FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
+        memoryId,
+      )
+      .one();
+    settled({ memory_id: memoryId, status, generation_time_ms: ms, ...row });
   }
 
   /** Logs a row's new status, and wakes its waiters. */

@@ -6,7 +6,7 @@ import { recording } from '../../../fixtures/recording.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
-import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
+import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the deployer, of 32 b').toString('base64')}`;
 
@@ -98,7 +98,8 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
         })
       ).text();
 
-      expect((await first('turn.added'))?.data).toEqual({ ...ids, turns: 1, messages: 1 });
+      await until('both turns are told', () => ofType('turn.added').length === 2);
+      expect(ofType('turn.added').map(({ data }) => data)).toContainEqual({ ...ids, turns: 1, messages: 1 });
       expect((await first('frontier.moved'))?.data).toEqual({
         ...ids,
         mode: 'compact',
@@ -119,8 +120,76 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
       memory_id: expect.any(Number),
       status: 'failed',
       generation_time_ms: 0,
+      base_memory_id: null,
+      start_sequence: 0,
+      end_sequence: expect.any(Number),
+      tokens: null,
+      base_tokens: null,
     });
     expect((await first('health.changed'))?.data).toEqual({ ...ids, before: 'healthy', health: 'degraded' });
+  });
+
+  it.each([false, true])('tells of a turn when its answer closes it, with stream: %s', async (stream) => {
+    const calls = [{ id: 'call_1', name: 'search', arguments: '{}' }];
+    const question = { role: 'user', content: 'Find it.' };
+    const asking = { role: 'assistant', content: null, tool_calls: [] as object[] };
+    asking.tool_calls.push({
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'search', arguments: '{}' },
+    });
+    const ask = async (sent: object[]) => {
+      const body = {
+        model: 'gpt-4.1',
+        ...named,
+        conversation_id: `${named.conversation_id} ${stream}`,
+        stream,
+      };
+      await (await deployment.chat({ ...body, messages: sent })).text();
+    };
+    deployment.upstream.next({ type: 'answer', toolCalls: calls });
+    await ask([question]);
+    deployment.upstream.next({ type: 'error', status: 500 });
+    await ask([question]);
+    await ask([question, asking, { role: 'tool', tool_call_id: 'call_1', content: 'Found.' }]);
+
+    const conversation = `${named.conversation_id} ${stream}`;
+    expect((await first('turn.added'))?.data).toEqual({
+      ...ids,
+      conversation,
+      turns: 1,
+      messages: protocol.name === 'chat' ? 3 : expect.any(Number),
+    });
+    expect(ofType('turn.added')).toHaveLength(1);
+  });
+
+  it('tells of a version what it builds on, its span and the tokens of both', async () => {
+    const conversation_id = `of two versions, over ${protocol.name}`;
+    const rolling = { mode: 'rolling_summary', full_zone_turns: 0, retry_attempts: 0 };
+    const to = new Talk(deployment, { ...named, conversation_id, memory_strategy: rolling });
+    await to.rounds(1, 4);
+
+    await until('both versions are told', () => ofType('summary.updated').length === 2);
+    const [before, after] = ofType('summary.updated').map(({ data }) => data);
+    const told = { ...ids, conversation: conversation_id, status: 'completed', start_sequence: 0 };
+    expect(before).toEqual({
+      ...told,
+      memory_id: 1,
+      generation_time_ms: expect.any(Number),
+      base_memory_id: null,
+      end_sequence: 5,
+      tokens: expect.any(Number),
+      base_tokens: null,
+    });
+    expect(after).toEqual({
+      ...before,
+      memory_id: 2,
+      generation_time_ms: expect.any(Number),
+      base_memory_id: 1,
+      end_sequence: 7,
+      tokens: expect.any(Number),
+      base_tokens: before?.tokens,
+    });
   });
 
   it('tells of a limit that was learned', async () => {
