@@ -10,6 +10,8 @@ export interface MessageText {
 
 /** Takes any JSON value, since an array that is pasted may hold anything. */
 export function messageText(message: unknown): MessageText {
+  // Several items of the Responses API are one message.
+  if (Array.isArray(message)) return joined(message.map(messageText));
   if (!isObject(message)) return { role: '?', text: asText(message), calls: [], callId: undefined };
   const { role, content, tool_calls: calls, tool_call_id: callId, type } = message;
   return {
@@ -17,6 +19,18 @@ export function messageText(message: unknown): MessageText {
     text: contentText(content ?? (role === undefined ? message : null)),
     calls: Array.isArray(calls) ? calls.map(callOf) : [],
     callId: typeof callId === 'string' ? callId : undefined,
+  };
+}
+
+function joined(items: readonly MessageText[]): MessageText {
+  return {
+    role: items.find(({ role }) => role === 'assistant')?.role ?? items[0]?.role ?? '?',
+    text: items
+      .map(({ text }) => text)
+      .filter((text) => text !== '')
+      .join('\n'),
+    calls: items.flatMap(({ calls }) => calls),
+    callId: undefined,
   };
 }
 

@@ -5,6 +5,8 @@
 import type { Context } from 'hono';
 import { concat } from '../../lib/bytes.ts';
 import type { Warning } from '../../memory/plan/report.ts';
+import { levels } from '../../protocol/json/outline.ts';
+import { scanObject } from '../../protocol/json/spans.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
@@ -107,9 +109,15 @@ function messageJson({ position, created, snippet, json }: ArchivedMessage): Uin
   };
   return [
     encoder.encode(`${JSON.stringify(head).slice(0, -1)},"message":`),
-    json ?? encoder.encode('null'),
+    ...(json ? wholeJson(json) : [encoder.encode('null')]),
     encoder.encode('}'),
   ];
+}
+
+/** A message that consists of several items is an array of them. */
+function wholeJson(json: Uint8Array): Uint8Array[] {
+  const isOne = scanObject(json, levels(0)) !== undefined;
+  return isOne ? [json] : [encoder.encode('['), json, encoder.encode(']')];
 }
 
 /** The parts of a cursor. @throws ApiError */

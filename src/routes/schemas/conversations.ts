@@ -102,9 +102,9 @@ export const archivedMessage = z.strictObject({
   created_at: seconds,
   snippet: z.string().exactOptional().describe('The text around the words. Of a search alone.'),
   message: z
-    .record(z.string(), z.unknown())
+    .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
     .nullable()
-    .describe('As it came; null if it is lost or damaged.'),
+    .describe('As it came, an array of items if it consists of several; null if it is lost or damaged.'),
 });
 name(archivedMessage, 'ArchivedMessage');
 
