@@ -5,10 +5,11 @@
 import { pause, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
+import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEnd, RunEvent, RunUsage } from '../memory/run/event.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
+import { edits, passesThrough } from '../memory/strategy/strategy.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
@@ -238,6 +239,7 @@ export class Run {
       model: request.model,
       stream: request.field('stream') === true,
       observed: this.observed,
+      placeholders: placeholdersOf(strategy),
       messages: request.messages.length,
       retrieval_rounds: this.rounds?.count ?? 0,
       ms: {
@@ -256,6 +258,13 @@ export class Run {
       error: this.error,
     });
   }
+}
+
+/** The settings of placeholders. */
+function placeholdersOf(strategy: MemoryStrategy): RunEvent['placeholders'] {
+  if (!edits(strategy)) return null;
+  const previews = 'compact_preview_tokens' in strategy ? strategy.compact_preview_tokens : undefined;
+  return { preview_tokens: previews ?? null, token_estimator: strategy.token_estimator ?? null };
 }
 
 /** A count that one of the answers does not report is not known of all. */

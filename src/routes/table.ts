@@ -14,6 +14,7 @@ import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversatio
 import { listMessages } from './conversations/messages.ts';
 import { getRequest, getRequestView, listRequests } from './conversations/requests.ts';
 import { putMemory } from './conversations/restore.ts';
+import { showEdits } from './conversations/shown-edits.ts';
 import { getStats } from './conversations/stats.ts';
 import { getDeployment } from './deployment.ts';
 import { explain } from './explain.ts';
@@ -86,7 +87,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/conversations/:id/messages', handlers: { GET: listMessages } },
   { path: '/v1/conversations/:id/requests', handlers: { GET: listRequests } },
   { path: '/v1/conversations/:id/requests/:n', handlers: { GET: getRequest } },
-  { path: '/v1/conversations/:id/requests/:n/view', handlers: { GET: getRequestView } },
+  { path: '/v1/conversations/:id/requests/:n/view', handlers: { GET: getRequestView, POST: showEdits } },
   { path: '/v1/conversations/:id/end', handlers: { POST: endConversation } },
 
   { path: '/v1/users/:user/memory', handlers: { GET: getUserMemory, DELETE: deleteUserMemory } },

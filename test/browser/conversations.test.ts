@@ -95,7 +95,18 @@ describe('conversations that were made through the Worker', () => {
     const page = await open({ key: KEY, at: `#/conversations/refunds/requests/${requests}?user=ann` });
     await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(10);
     await expect.poll(() => page.locator('.row.placeholder').count()).toBeGreaterThan(0);
+    const placeholder = page.locator('.row.placeholder .edit pre').first();
+    await expect
+      .poll(() => placeholder.innerText())
+      .toMatch(/^⟦removed: tool output for read_file \(call_id=/);
     await expectShownWell(page, 'request');
+    // Each is the very text that went up.
+    const lines = await page.locator('.row.placeholder .edit pre').allInnerTexts();
+    await page.getByText('What went up, as it was captured').click();
+    await expect.poll(() => page.locator('.captured li').count()).toBeGreaterThan(5);
+    const captured = await page.locator('.captured').innerText();
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(captured).toContain(line);
 
     await page.locator('.row.placeholder button.ref').first().click();
     const dialog = page.getByRole('dialog');
@@ -180,7 +191,9 @@ describe('conversations that were made through the Worker', () => {
     expect(await figure('potential savings').innerText()).toMatch(/for what was sent, .* for the view/);
     expect(await page.locator('.columns-head').innerText()).toContain('What the model would have seen');
     const edited = page.locator('.row.placeholder').first();
-    expect(await edited.innerText()).toMatch(/would be a placeholder[\s\S]*would be removed/);
+    await expect
+      .poll(() => edited.innerText())
+      .toMatch(/would be a placeholder[\s\S]*⟦removed: [\s\S]*would save/);
     expect(await page.locator('.row button.ref').count()).toBe(0);
     await expectShownWell(page, 'observed-request');
   });

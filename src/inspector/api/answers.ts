@@ -71,6 +71,11 @@ export interface ArchivedMessage {
   readonly message: unknown;
 }
 
+/** Of `POST /v1/conversations/{id}/requests/{n}/view`: the edits of the event, in its order. */
+export interface ShownEdits {
+  readonly data: readonly { readonly text: string | null }[];
+}
+
 /** The parts of a report that the inspector reads. */
 interface Reported {
   readonly mode: string;

@@ -9,6 +9,7 @@ import type {
   Page,
   RequestPage,
   RunEvent,
+  ShownEdits,
 } from './answers.ts';
 
 /** An error that the Worker answered, or a connection that failed. */
@@ -125,6 +126,19 @@ export class Client {
     const text = await response.text();
     const size = Number.isNaN(total) ? new TextEncoder().encode(text).length : total;
     return { text, size, facts: factsIn(response), isCut: size > pieces * PIECE };
+  }
+
+  /**
+   * What stood in a request's view in the place of each edit.
+   *
+   * @param array of the request, in the field of its protocol
+   */
+  shownEdits(named: Named, n: number, array: object, signal: AbortSignal): Promise<ShownEdits> {
+    return this.json(pathOf(named, `requests/${n}/view`), {
+      method: 'POST',
+      body: JSON.stringify(array),
+      signal,
+    });
   }
 
   /** The lines of a content that contain a text, with two lines around each. */

@@ -178,19 +178,20 @@ interface EditProps {
   readonly onRef: (ref: string) => void;
 }
 
+/** The very text in the view, with the facts about it. */
 function Edit({ edit, isPotential, onRef }: EditProps) {
-  const { kind, tool, reason, tokens, freed, ref } = edit;
-  const [removed, had, saves] = isPotential
-    ? ['would be removed', 'has', 'would save']
-    : ['was removed', 'had', 'saves'];
+  const { kind, tool, reason, tokens, freed, ref, text } = edit;
+  const isStored = ref !== undefined;
   return (
     <div class="edit">
-      <p>
-        The {KINDS[kind] ?? kind} of <Word text={tool} /> {removed}: {editReason(reason)}. It {had}{' '}
-        {count(tokens)} tokens; the placeholder {saves} {count(freed)}.
+      {text !== undefined && <Passage text={text} shown={FIRST_SHOWN} />}
+      <p class="note">
+        {KINDS[kind] ?? kind} of <Word text={tool} />, {editReason(reason)}: {count(tokens)} tokens,{' '}
+        {isPotential ? 'would save' : 'saves'} {count(freed)}
+        {!isStored && !isPotential && '; nothing is stored of it'}
+        {text === undefined && kind !== 'reasoning' && '; its line is not at hand'}
       </p>
-      {ref !== undefined && <RefButton reference={ref} onRef={onRef} />}
-      {ref === undefined && !isPotential && <p class="note">Nothing is stored of it.</p>}
+      {isStored && <RefButton reference={ref} onRef={onRef} />}
     </div>
   );
 }

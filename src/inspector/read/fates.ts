@@ -22,6 +22,8 @@ export interface RowEdit {
   readonly ref: string | undefined;
   readonly tokens: number;
   readonly freed: number;
+  /** What stands in its place in the view; undefined if that is not known. */
+  readonly text: string | undefined;
 }
 
 /** A message of the caller's array, and what became of it. */
@@ -115,8 +117,8 @@ export function rowsOfExplanation({ messages }: Explanation): Row[] {
     after,
     why: because === undefined ? FATE_REASONS[fate] : KEPT_BECAUSE[because],
     ref: undefined,
-    edits: edits.map(({ kind, reason, tool_name: tool, ref, tokens, freed }) => {
-      return { kind, reason, tool, ref, tokens, freed };
+    edits: edits.map(({ kind, reason, tool_name: tool, ref, tokens, freed, text }) => {
+      return { kind, reason, tool, ref, tokens, freed, text };
     }),
   }));
 }
@@ -124,18 +126,24 @@ export function rowsOfExplanation({ messages }: Explanation): Row[] {
 /**
  * The rows of a run event. It names messages that are edited or left out; all others were kept. Of
  * an observed request they say what would have become of the messages, and nothing was stored.
+ *
+ * @param texts what stands in the view in the place of each edit, in their order, where it is known
  */
-export function rowsOfEvent({ messages, edits, left_out: leftOut, observed }: RunEvent): Row[] {
+export function rowsOfEvent(
+  { messages, edits, left_out: leftOut, observed }: RunEvent,
+  texts: readonly (string | null)[] = [],
+): Row[] {
   const left = new Map<number, RunEvent['left_out'][number]>();
   for (const range of leftOut)
     for (let index = range.from; index <= range.to && index < messages; index++) left.set(index, range);
-  const byMessage = Map.groupBy(edits, ({ message }) => message);
+  const shown = edits.map((edit, at) => ({ ...edit, text: texts[at] ?? undefined }));
+  const byMessage = Map.groupBy(shown, ({ message }) => message);
   return Array.from({ length: messages }, (_, index) => {
     const gone = left.get(index);
     const own = gone ? [] : (byMessage.get(index) ?? []);
     const fate = gone?.fate ?? (own.length === 0 ? 'kept' : fateOf(own));
-    const rowEdits = own.map(({ kind, reason, tool, ref, tokens, freed }) => {
-      return { kind, reason, tool, ref: (!observed && ref) || undefined, tokens, freed };
+    const rowEdits = own.map(({ kind, reason, tool, ref, tokens, freed, text }) => {
+      return { kind, reason, tool, ref: (!observed && ref) || undefined, tokens, freed, text };
     });
     const tokens = { role: undefined, before: undefined, after: undefined };
     const why = (observed ? POTENTIAL_REASONS : FATE_REASONS)[fate];

@@ -6,14 +6,14 @@ import { Failure } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Captured } from '../parts/captured-view.tsx';
 import { count, dollars, duration, moment, share } from '../parts/numbers.ts';
-import { Of } from '../parts/states.tsx';
+import { Failed, Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
 import { type Inserted, Transcript } from '../parts/transcript.tsx';
 import { VersionDialog } from '../parts/version-dialog.tsx';
 import { fragmentOf } from '../place.ts';
 import { rowsOfEvent } from '../read/fates.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
-import { readRecorded } from '../read/recorded.ts';
+import { type Recorded as Found, readRecorded } from '../read/recorded.ts';
 import { sentTokens } from '../read/sent.ts';
 
 interface Props {
@@ -59,7 +59,7 @@ interface ShownProps extends Omit<Props, 'n'> {
 function Shown({ client, named, event, onRef }: ShownProps) {
   const { id, user } = named;
   const { messages, summary } = event;
-  const [pasted, setPasted] = useState<readonly unknown[]>();
+  const [pasted, setPasted] = useState<Recorded>();
   const [isSummaryOpen, setSummaryOpen] = useState(false);
   const archive = useLoad<readonly unknown[]>(
     (signal, show) => archived(client, named, messages, signal, show),
@@ -69,8 +69,16 @@ function Shown({ client, named, event, onRef }: ShownProps) {
     async (signal) => (summary ? client.memory(named, signal) : undefined),
     [client, id, user, summary],
   );
-  const rows = useMemo(() => rowsOfEvent(event), [event]);
-  const contents = pasted ?? archive.value ?? [];
+  const whole = useMemo(
+    () => pasted ?? (archive.state === 'ready' ? wholeArray(archive.value, event) : undefined),
+    [pasted, archive, event],
+  );
+  const shown = useLoad(
+    (signal) => textsOf(client, named, event, whole, signal),
+    [client, id, user, event, whole],
+  );
+  const rows = useMemo(() => rowsOfEvent(event, shown.value), [event, shown.value]);
+  const contents = pasted?.messages ?? archive.value ?? [];
   const inserted = insertedOf(event, () => setSummaryOpen(true));
   return (
     <>
@@ -80,8 +88,9 @@ function Shown({ client, named, event, onRef }: ShownProps) {
       {event.captured && <WhatWentUp client={client} named={named} n={event.n} />}
       <h2>Messages</h2>
       {archive.state !== 'loading' && !pasted && contents.every((content) => content === undefined) && (
-        <Paste onMessages={setPasted} expected={messages} />
+        <Paste onArray={setPasted} expected={messages} />
       )}
+      {shown.state === 'failed' && <Failed failure={shown.failure} />}
       <Transcript
         rows={rows}
         contentOf={(index) => contents[index]}
@@ -108,6 +117,30 @@ function Observed() {
       would have done; nothing of them was sent or stored.
     </p>
   );
+}
+
+type Recorded = Pick<Found, 'field' | 'messages'>;
+
+/** The request's array, if all of it is archived. */
+function wholeArray(archived: readonly unknown[], { messages, protocol }: RunEvent): Recorded | undefined {
+  for (let index = 0; index < messages; index++) if (archived[index] === undefined) return undefined;
+  // A message of the Responses API may consist of several items.
+  return protocol === 'chat'
+    ? { field: 'messages', messages: archived }
+    : { field: 'input', messages: archived.flat() };
+}
+
+/** What stands in the view in the place of each edit. Empty while the array is not at hand. */
+async function textsOf(
+  client: Client,
+  named: Named,
+  { n, edits }: RunEvent,
+  array: Recorded | undefined,
+  signal: AbortSignal,
+): Promise<readonly (string | null)[]> {
+  if (!array || edits.length === 0) return [];
+  const { data } = await client.shownEdits(named, n, { [array.field]: array.messages }, signal);
+  return data.map(({ text }) => text);
 }
 
 /** The captured view, which is read when somebody opens it. */
@@ -195,25 +228,20 @@ function insertedOf(event: RunEvent, onSummary: () => void): Inserted[] {
 }
 
 /** Takes the request's array where nothing of it is archived. */
-function Paste({
-  onMessages,
-  expected,
-}: {
-  onMessages: (messages: readonly unknown[]) => void;
-  expected: number;
-}) {
+function Paste({ onArray, expected }: { onArray: (array: Recorded) => void; expected: number }) {
   const [text, setText] = useState('');
   const reading = useMemo(() => readRecorded(text), [text]);
   useEffect(() => {
     const [first] = reading.ok ? reading.found : [];
-    if (first) onMessages(first.messages);
-  }, [reading, onMessages]);
+    if (first) onArray(first);
+  }, [reading, onArray]);
   return (
     <details class="paste">
       <summary>The messages of this request are not archived</summary>
       <p class="note">
         With <code>archive: true</code> in its strategy a conversation keeps its messages, and this page shows
-        them. You can also paste the array of {count(expected)} messages here. It stays in this page.
+        them. You can also paste the array of {count(expected)} messages here. It goes to this Worker alone,
+        which makes the lines of the view again and stores nothing.
       </p>
       <label class="field">
         The array as JSON

@@ -53,6 +53,12 @@ export interface ExplainedEdit {
   readonly freed: number;
 }
 
+/** An edit of the view. */
+interface ShownEdit extends Omit<ExplainedEdit, 'message'> {
+  /** What stands in its place. Absent for reasoning, which leaves without a word. */
+  readonly text?: string;
+}
+
 export interface ExplainedMessage {
   readonly index: number;
   readonly role: Message['role'];
@@ -63,7 +69,7 @@ export interface ExplainedMessage {
   /** For what is kept. */
   readonly because?: KeptBecause;
   /** For what is edited. */
-  readonly edits?: readonly Omit<ExplainedEdit, 'message'>[];
+  readonly edits?: readonly ShownEdit[];
 }
 
 interface ExplainedMove {
@@ -146,7 +152,7 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
     if (removals.length === 0)
       return { index, role, before, after: before, fate: 'kept', because: because(index, role) };
     const fate = fateOf(removals);
-    const edits = removals.map(editOf).map(({ message: _, ...edit }) => edit);
+    const edits = removals.map(shownEditOf);
     return { index, role, before, after: before - freedBy(removals), fate, edits };
   });
 }
@@ -155,6 +161,11 @@ function fateOf(edits: readonly Removal[]): Fate {
   if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
   if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
   return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
+}
+
+function shownEditOf(removal: Removal): ShownEdit {
+  const { message: _, ...edit } = editOf(removal);
+  return removal.kind === 'reasoning' ? edit : { ...edit, text: removal.replacement };
 }
 
 function editOf({ message, kind, reason, tool, callId, ref, tokens, freed }: Removal): ExplainedEdit {

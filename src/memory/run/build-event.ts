@@ -30,6 +30,7 @@ export type RunFacts = Pick<
   | 'ms'
   | 'usage'
   | 'view_cached'
+  | 'placeholders'
   | 'status'
   | 'ended'
   | 'captured'

@@ -95,6 +95,18 @@ export const runEventSchema = z.strictObject({
   trigger: z.string(),
   frontier: z.strictObject({ unit: count, moved: z.boolean() }),
   refused: z.array(refusalSchema),
+  /**
+   * The settings that shape placeholders, from which their texts can be made again; null where
+   * nothing is edited, and in events of versions before 0.7.0.
+   */
+  placeholders: z
+    .strictObject({
+      /** `compact_preview_tokens`; null: a share of the output. */
+      preview_tokens: count.nullable(),
+      /** Null: that of the model. */
+      token_estimator: z.string().nullable(),
+    })
+    .nullable(),
   edits: z.array(runEditSchema),
   left_out: z.array(leftOutSchema),
   summary: z

@@ -57,6 +57,13 @@ export const WHOLE: JsonSchema = {
   allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: whole }],
 };
 
+const { messages, input, instructions } = conversation;
+
+/** The array of a request of either protocol. */
+export const ARRAY: JsonSchema = {
+  allOf: [eitherOf, { type: 'object', properties: { messages, input, instructions } }],
+};
+
 export const EXPLAIN: JsonSchema = {
   allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: conversation }],
 };

@@ -48,7 +48,11 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
 
 /** One event, with the outline of its view. */
 export async function getRequest(c: Context<AppEnv>): Promise<Response> {
-  const named = await target(c, 'read');
+  return c.json(withOutline(await findRun(c, await target(c, 'read'))));
+}
+
+/** The event that a path names. @throws ApiError if it is not kept */
+export async function findRun(c: Context<AppEnv>, named: Target): Promise<RunEvent> {
   const n = numberIn(c.req.param('n') ?? '');
   const found = await read(
     c,
@@ -58,7 +62,7 @@ export async function getRequest(c: Context<AppEnv>): Promise<Response> {
   );
   if (!found) throw notFound(named.id, named.user);
   if (!found.run) throw unknownRequest(named.id, n);
-  return c.json(withOutline(found.run));
+  return { ...UNKNOWN, ...found.run };
 }
 
 /** The view of a request that was captured, as JSON. */
@@ -93,7 +97,7 @@ function withOutline(run: RunEvent): object {
 }
 
 /** Members that events of earlier versions lack. */
-const UNKNOWN = { view_cached: null };
+const UNKNOWN = { view_cached: null, placeholders: null };
 
 function onWire<Run extends ListedRun>(run: Run): Run {
   return { ...UNKNOWN, ...run, created_at: secondsOf(run.created_at) };

@@ -66,7 +66,17 @@ export const explainedMessage = z.strictObject({
     .enum(['preamble', 'fresh', 'tail', 'request', 'first_request', 'held', 'unedited'])
     .exactOptional()
     .describe('Why it is kept.'),
-  edits: z.array(z.strictObject(editShape)).exactOptional(),
+  edits: z
+    .array(
+      z.strictObject({
+        ...editShape,
+        text: z
+          .string()
+          .exactOptional()
+          .describe('What stands in its place; absent for reasoning, which leaves without a word.'),
+      }),
+    )
+    .exactOptional(),
 });
 name(explainedMessage, 'ExplainedMessage');
 

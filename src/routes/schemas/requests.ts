@@ -1,7 +1,7 @@
 /** What the routes of requests answer: the events of `memory/run/`. */
 import { z } from 'zod';
 import { billSchema, toldSumsSchema } from '../../memory/money/bill-schema.ts';
-import { listedRunSchema, runEventSchema } from '../../memory/run/event.ts';
+import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
 import { name, page, seconds } from './common.ts';
 
@@ -19,6 +19,20 @@ export const outlinedRun = z.strictObject({
   outline: z.array(outlinedMessageSchema).describe("What became of each message of the caller's array."),
 });
 name(outlinedRun, 'Request');
+
+export const shownEditList = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(
+    z.strictObject({
+      ...runEditSchema.pick({ message: true, kind: true, call: true }).shape,
+      text: z
+        .string()
+        .nullable()
+        .describe('Null for reasoning, and where the array does not give the text again.'),
+    }),
+  ),
+});
+name(shownEditList, 'ShownEdits');
 
 export const capturedView = z.looseObject({
   model: z.string().exactOptional(),

@@ -67,6 +67,7 @@ const EVENT: RunEvent = runEventSchema.parse({
   ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 2, total: 4 },
   usage: { input: 40, cached: 10, cache_writes: null, output: 5 },
   view_cached: 6,
+  placeholders: null,
   status: 200,
   ended: 'complete',
   captured: false,
@@ -237,6 +238,16 @@ describe('a message', () => {
     [null, 'null'],
   ])('is text: %j', (message, text) => {
     expect(messageText(message).text).toBe(text);
+  });
+
+  it('of several items is one', () => {
+    const items = [
+      { role: 'assistant', content: [{ type: 'output_text', text: 'Both.' }] },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    ];
+
+    expect(messageText(items)).toMatchObject({ role: 'assistant', text: expect.stringMatching(/^Both\.\n/) });
+    expect(messageText([])).toEqual({ role: '?', text: '', calls: [], callId: undefined });
   });
 
   it('cuts the data of an image', () => {

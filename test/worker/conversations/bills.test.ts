@@ -51,6 +51,7 @@ function run(billing?: BillOrder, at = 1_000_000_000): NewRun {
     ms: { plan: null, store: null, summary: null, upstream: null, first_byte: null, total: null },
     usage: null,
     view_cached: null,
+    placeholders: null,
     status: 200,
     ended: 'complete',
     captured: false,

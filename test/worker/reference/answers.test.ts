@@ -109,6 +109,12 @@ describe('answers of a conversation', () => {
     const runs = await told('listRequests', await send('GET', `${requests}?user=ann&limit=2`));
     expect(runs).toMatchObject({ data: [{}, {}], has_more: true });
     await told('getRequest', await send('GET', `${requests}/1?user=ann`));
+    const { messages: array, ...fields } = LONG;
+    await send('POST', '/v1/chat/completions', { ...fields, conversation_id: 'edited', messages: array });
+    const shown = await send('POST', '/v1/conversations/edited/requests/1/view', { messages: array });
+    expect(await told('showRequestEdits', shown)).toMatchObject({
+      data: [{ text: expect.stringContaining('⟦removed: ') }, {}],
+    });
     await told('getStats', await send('GET', '/v1/stats'));
     const archive = memory.replace('/memory', '/messages');
     const page = await told('listArchivedMessages', await send('GET', `${archive}?user=ann&limit=2`));

@@ -102,6 +102,7 @@ const newRun = (fields: Partial<NewRun> = {}): NewRun => ({
   ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 3, total: 4 },
   usage: null,
   view_cached: null,
+  placeholders: null,
   status: 200,
   ended: 'complete',
   captured: false,

@@ -45,7 +45,7 @@ export function condensedOutputs(
  * The condensed form of a tool output; undefined if it is no JSON, if it would not have fewer
  * tokens with its marker, or if nothing can store the original.
  */
-function condenseOutput(
+export function condenseOutput(
   history: History,
   output: Output,
   strategy: CompactSettings,

@@ -1,5 +1,6 @@
 /** The routes of the events of a conversation's requests. */
 import * as schemas from '../../schemas/requests.ts';
+import { ARRAY } from '../bodies.ts';
 import type { Operation, Parameter } from '../operation.ts';
 import { CURSOR, ID, LIMIT, USER } from './conversations.ts';
 
@@ -54,5 +55,35 @@ export const REQUESTS: readonly Operation[] = [
     },
     errors: ['invalid_json', 'conversation_not_found', 'request_not_found', 'store_failed'],
     page: 'inspector.md#capture',
+  },
+  {
+    method: 'post',
+    path: '/v1/conversations/{id}/requests/{n}/view',
+    id: 'showRequestEdits',
+    group: 'Conversations',
+    summary: 'What stood in the view in the place of each edit, made again from the array',
+    description:
+      'The body has the array of the request, as `messages` or `input`. Nothing is stored, and no model is asked.',
+    access: 'caller',
+    parameters: [ID, USER, N],
+    headers: ['x-memory-user'],
+    body: {
+      content: { 'application/json': ARRAY },
+      example: { messages: [{ role: 'user', content: 'How are sales?' }] },
+    },
+    answers: {
+      200: { description: 'The edits, in order.', content: { 'application/json': schemas.shownEditList } },
+    },
+    errors: [
+      'invalid_json',
+      'invalid_messages',
+      'body_too_large',
+      'unsupported_media_type',
+      'invalid_encrypted_content',
+      'conversation_not_found',
+      'request_not_found',
+      'store_failed',
+    ],
+    page: `${page}#requests`,
   },
 ];

@@ -31,6 +31,7 @@ const FACTS: RunFacts = {
   ms: { plan: 1, store: null, summary: null, upstream: 5, first_byte: 6, total: 7 },
   usage: null,
   view_cached: null,
+  placeholders: null,
   status: 200,
   ended: 'complete',
   captured: false,

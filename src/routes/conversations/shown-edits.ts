@@ -1,0 +1,31 @@
+/**
+ * `POST /v1/conversations/{id}/requests/{n}/view`: what stood in the view of a request in the place
+ * of each edit (docs/design.md#5-routes).
+ */
+import type { Context } from 'hono';
+import { readHistory } from '../../memory/conversation/history.ts';
+import { shownEdits } from '../../memory/run/shown-edits.ts';
+import { measureOf, TOKEN_ESTIMATORS } from '../../memory/strategy/models.ts';
+import { scopeOf } from '../../request/scope.ts';
+import type { AppEnv } from '../../request/services.ts';
+import { sha256Hex } from '../../tenant/identity.ts';
+import { readEither } from '../either-protocol.ts';
+import { target } from './memory.ts';
+import { findRun } from './requests.ts';
+
+/**
+ * Makes the texts again from the request's array, which the body has as `messages` or `input`.
+ * Stores nothing, and asks no model.
+ */
+export async function showEdits(c: Context<AppEnv>): Promise<Response> {
+  const named = await target(c, 'read');
+  const event = await findRun(c, named);
+  const scope = scopeOf(c);
+  const { request } = await readEither(c, scope);
+  const estimator = TOKEN_ESTIMATORS.find((name) => name === event.placeholders?.token_estimator);
+  const measure = measureOf(event.model ?? undefined, estimator, named.services.config.tokenFactors);
+  const counting = await scope.learned.counting(measure);
+  const context = { ...counting, refs: named.tenant.refs, digest: sha256Hex };
+  const data = shownEdits(readHistory(request.messages), event, context);
+  return c.json({ object: 'list', data });
+}
