@@ -13,12 +13,26 @@ import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/f
 import { heard } from '../upstream/heard.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
 
+/** How a request goes up. */
+interface AskOptions {
+  /** Aborts when the caller leaves and the request's own signal does not show it. */
+  readonly left?: AbortSignal | undefined;
+  /** Whether the body has the caller's encoding. Bytes have none by default, and streams do. */
+  readonly asItCame?: boolean;
+  /** Whether the usage of the answer is read, even if the deployment neither counts nor traces. */
+  readonly counts?: boolean;
+}
+
+/** An answer of the upstream, and its usage as far as it has come. */
+export interface CountedAnswer extends UpstreamAnswer {
+  /** Absent for errors, and where nobody wants it. */
+  readonly usage?: UsageTail;
+}
+
 /**
  * Sends a request upstream with the caller's headers.
  *
  * @param path below the upstream's base URL
- * @param body a stream has the caller's encoding; bytes have none, unless `asItCame` is set
- * @param left aborts when the caller leaves and the request's own signal does not show it
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
 export async function askUpstream(
@@ -26,9 +40,8 @@ export async function askUpstream(
   scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
-  left?: AbortSignal,
-  asItCame = !(body instanceof Uint8Array),
-): Promise<UpstreamAnswer> {
+  { left, asItCame = !(body instanceof Uint8Array), counts = false }: AskOptions = {},
+): Promise<CountedAnswer> {
   const { services, caller, timings } = scope;
   const { config, log } = services;
   // With a shared account the query is dropped: it can steer a gateway as headers can.
@@ -47,7 +60,7 @@ export async function askUpstream(
     const answer = await timings.measure('upstream', () =>
       fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
     );
-    return withoutAccount(counted(answer, scope, modelCall), caller, log);
+    return withoutAccount(counted(answer, scope, modelCall, counts), caller, log);
   } catch (error) {
     modelCall?.end(error instanceof UpstreamError ? error.fault : 'internal_error');
     if (!(error instanceof UpstreamError)) throw error;
@@ -56,45 +69,49 @@ export async function askUpstream(
   }
 }
 
-/** Has the tokens of an answer counted, if the deployment counts or traces. */
+/** Has the usage of an answer read, for the request itself or if the deployment counts or traces. */
 function counted(
   answer: UpstreamAnswer,
   { services: { metrics }, waitUntil }: Pick<RequestScope, 'services' | 'waitUntil'>,
   modelCall: ModelCall | undefined,
-): UpstreamAnswer {
+  counts: boolean,
+): CountedAnswer {
   const { ok, status, body } = answer.response;
   if (!ok || !body) modelCall?.end(ok ? undefined : String(status));
-  if (!ok || !body || (!metrics.isOn && !modelCall)) return answer;
-  const tail = new UsageTail();
+  const isCounted = metrics.isOn || modelCall !== undefined;
+  if (!ok || !body || !(isCounted || counts)) return answer;
+  const usage = new UsageTail();
+  if (!isCounted)
+    return { ...heard(answer, { push: (chunk) => usage.push(chunk), end: () => undefined }), usage };
   const model = modelCall && new ModelHead();
   const push = (chunk: Uint8Array): void => {
-    tail.push(chunk);
+    usage.push(chunk);
     model?.push(chunk);
   };
   let hasEnded = false;
   const end = (): void => {
     if (hasEnded) return;
     hasEnded = true;
-    modelCall?.answered(tail.usage(), model?.read());
+    modelCall?.answered(usage.usage(), model?.read());
     if (!metrics.isOn) return;
-    for (const [state, tokens] of Object.entries(tail.read() ?? {}))
+    for (const [state, tokens] of Object.entries(usage.read() ?? {}))
       metrics.count('precis_upstream_tokens_total', { state }, tokens);
     metrics.sendLater(waitUntil);
   };
   // A stream that calls a tool of ours is not read beyond its last event.
-  const cut = (): void => (tail.isOver() ? end() : modelCall?.end(BROKEN_OFF));
+  const cut = (): void => (usage.isOver() ? end() : modelCall?.end(BROKEN_OFF));
   const abort = (): void => {
     cut();
     answer.abort();
   };
-  return heard({ ...answer, abort }, { push, end, cut });
+  return { ...heard({ ...answer, abort }, { push, end, cut }), usage };
 }
 
 /**
  * Hides what an upstream says about a shared account. Callers learn only that it refuses, and when
  * they may retry.
  */
-function withoutAccount(answer: UpstreamAnswer, { account }: Caller, log: Log): UpstreamAnswer {
+function withoutAccount(answer: CountedAnswer, { account }: Caller, log: Log): CountedAnswer {
   const { status, headers } = answer.response;
   const error = account.apiKey === undefined ? undefined : accountError(status);
   if (!error) return answer;

@@ -75,7 +75,7 @@ export class Attempts {
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
-    const asked = mayBeEncoded && came.encoded ? this.go(came.encoded, undefined, true) : this.send(sent);
+    const asked = mayBeEncoded && came.encoded ? this.go(came.encoded, { asItCame: true }) : this.send(sent);
     const told = viewed.report();
     const answer = await asked;
     const report = isCut ? told.then(withoutThinkingTold) : told;
@@ -96,7 +96,7 @@ export class Attempts {
   }
 
   /** Sends a body of the same request. @param left see `askUpstream`. @throws ApiError */
-  readonly send = (body: Uint8Array, left?: AbortSignal): Promise<UpstreamAnswer> => this.go(body, left);
+  readonly send = (body: Uint8Array, left?: AbortSignal): Promise<UpstreamAnswer> => this.go(body, { left });
 
   /** A smaller view has moved the frontier, and with it what stands beside it. */
   private async viewOf(made: MadeView): Promise<Viewed> {
@@ -118,12 +118,12 @@ export class Attempts {
 
   private async go(
     body: Uint8Array | ReadableStream,
-    left?: AbortSignal,
-    asItCame?: true,
+    options: { readonly left?: AbortSignal | undefined; readonly asItCame?: true },
   ): Promise<UpstreamAnswer> {
     const { c, path, call, run } = this.asking;
-    const answer = await askUpstream(c, call.scope, path, body, left, asItCame);
-    return run?.hear(answer) ?? answer;
+    const answer = await askUpstream(c, call.scope, path, body, { ...options, counts: run !== undefined });
+    run?.hears(answer.usage);
+    return answer;
   }
 }
 

@@ -5,14 +5,12 @@ import { logCaught } from '../log.ts';
 import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
 import type { RunPlan } from '../memory/run/build-event.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
 import { sharedAccount } from '../request/shared-account.ts';
-import { heard } from '../upstream/heard.ts';
 import { makeView } from '../view/make-view.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream } from './ask-upstream.ts';
@@ -47,9 +45,12 @@ export async function answerObserved(
   const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
   // With the deployer's key, bodies go up unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;
-  const asking = askUpstream(c, scope, api.path, encoded ?? sent, undefined, encoded !== undefined);
-  const [asked, { potential, plan }] = await Promise.all([asking, potentialOf(call)]);
-  const answer = run?.hear(asked) ?? asked;
+  const counts = run !== undefined || chosen.report;
+  const options = { asItCame: encoded !== undefined, counts };
+  const asking = askUpstream(c, scope, api.path, encoded ?? sent, options);
+  const [answer, { potential, plan }] = await Promise.all([asking, potentialOf(call)]);
+  const { usage } = answer;
+  run?.hears(usage);
   noteVerdict(answer.response, scope);
   const { strategy, source, warnings } = chosen;
   const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };
@@ -63,15 +64,12 @@ export async function answerObserved(
     workBehind(made, sent, call, () => request.bytes === came.bytes && keepArray(call, shared));
   const streams = request.field('stream') === true;
   const archive = archiverOf(call);
-  const options = { format: api.answers, inBody: chosen.report, streams, retrieval: undefined, archive, run };
-  if (!chosen.report) return relay(answer, made, options, scope);
-  const tail = new UsageTail();
+  const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval: undefined, archive, run };
   const complete = (told: Report): Report => ({
     ...told,
-    potential: { ...potential, bill: potentialBillOf(potential, tail, call) },
+    ...(usage ? { potential: { ...potential, bill: potentialBillOf(potential, usage, call) } } : {}),
   });
-  const listened = heard(answer, { push: (chunk) => tail.push(chunk), end: () => undefined });
-  return relay(listened, made, { ...options, complete }, scope);
+  return relay(answer, made, { ...relayed, complete }, scope);
 }
 
 /** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */

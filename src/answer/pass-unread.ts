@@ -36,7 +36,7 @@ export function passRead(
   const chosen = chosenUnread(c, scope);
   if (!chosen || mayConcernUs(bytes)) return undefined;
   scope.trace?.asks({ model: modelIn(bytes) });
-  return askUpstream(c, scope, api.path, encoded ?? bytes, undefined, true).then((answer) =>
+  return askUpstream(c, scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
     relayed(answer, api, chosen, scope),
   );
 }
@@ -61,7 +61,7 @@ export async function passUnread(
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
   let answer: UpstreamAnswer;
   try {
-    answer = await askUpstream(c, scope, api.path, watched?.body ?? whole, undefined, true);
+    answer = await askUpstream(c, scope, api.path, watched?.body ?? whole, { asItCame: true });
   } catch (error) {
     throw watched?.found() ? fault : error;
   }

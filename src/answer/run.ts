@@ -10,7 +10,7 @@ import { idleReport } from '../memory/plan/report.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEnd, RunEvent, RunUsage } from '../memory/run/event.ts';
 import { edits, passesThrough } from '../memory/strategy/strategy.ts';
-import { UsageTail } from '../protocol/answers/usage-tail.ts';
+import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
@@ -19,8 +19,6 @@ import type { Rounds } from '../retrieval/rounds.ts';
 import type { NewRun } from '../storage/conversation/run-events.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { heard } from '../upstream/heard.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { Capture } from './capture.ts';
 import { requestIdIn } from './request-id.ts';
@@ -106,12 +104,9 @@ export class Run {
     this.capture?.sends(body);
   }
 
-  /** An answer whose usage counts. */
-  hear(answer: UpstreamAnswer): UpstreamAnswer {
-    if (!answer.response.ok) return answer;
-    const tail = new UsageTail();
-    this.tails.push(tail);
-    return heard(answer, { push: (chunk) => tail.push(chunk), end: () => undefined });
+  /** The upstream has answered. @param usage absent for an error */
+  hears(usage: UsageTail | undefined): void {
+    if (usage) this.tails.push(usage);
   }
 
   /** The upstream is asked for the caller's answer: from now on, usage is of this attempt. */
