@@ -69,7 +69,7 @@ export async function askUpstream(
   }
 }
 
-/** Has the usage of an answer read, for the request itself or if the deployment counts or traces. */
+/** Has the usage of an answer read, for the request or if the deployment counts or traces. */
 function counted(
   answer: UpstreamAnswer,
   { services: { metrics }, waitUntil }: Pick<RequestScope, 'services' | 'waitUntil'>,

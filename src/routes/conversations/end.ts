@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../../answer/model-call.ts';
-import type { ModelRequest } from '../../protocol/model-request.ts';
+import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
 import { type RequestScope, scopeOf } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
@@ -18,7 +18,7 @@ export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   const { id, user } = await target(c, 'change');
   const scope: RequestScope = { ...scopeOf(c), named: { conversation: id, user } };
   const { request } = await readEither(c, scope);
-  if (request.messages.every(({ role }) => role === 'preamble')) throw nothingSaid(request);
+  if (!request.messages.some(says)) throw nothingSaid(request);
   const call = await readWholeCall(request, c.get('agent'), scope);
   const limitMs = WHOLE_WAIT_MS + STORAGE_LIMIT_MS;
   const { summary, published, isPending, warnings } = await stored(c, () => endSession(call), limitMs);
@@ -26,10 +26,18 @@ export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   return c.json(answer, isPending ? 202 : 200);
 }
 
+/** Whether a message has a text, a call or a file. Instructions say nothing. */
+function says(message: WireMessage): boolean {
+  if (message.role === 'preamble') return false;
+  const { texts, flat } = message.content().weight;
+  const isFile = message.role === 'user' && flat > 0;
+  return isFile || [...texts, ...message.beside()].some((text) => text.trim() !== '');
+}
+
 function nothingSaid({ conversationField: field }: ModelRequest): ApiError {
   return new ApiError(
     'invalid_messages',
-    `The field ${field} has instructions alone; a conversation that ends has a message of its user.`,
+    `The field ${field} has no message that says anything beside instructions; send the whole conversation.`,
     field,
   );
 }

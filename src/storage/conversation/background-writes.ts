@@ -1,9 +1,13 @@
 /** The summaries that a conversation's object writes by itself, while it lives. */
+import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
-import type { Claimed, ClaimRequest, Failure } from './memories.ts';
+import type { Claim, Claimed, ClaimRequest, Failure } from './memories.ts';
 
-/** Of how many strategies orders may wait. Each holds its material in memory. */
+/** How many orders may wait. Each holds its material in memory. */
 const MOST_WAITING = 8;
+
+/** The longest rest after a failure that an order waits for, in milliseconds. */
+const LONGEST_REST_MS = 60_000;
 
 /** A summary to be made. */
 interface Order<Material> {
@@ -15,10 +19,12 @@ interface BackgroundPorts<Material> {
   /** Makes a claimed summary, and ends its claim. */
   write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
   fail(memoryId: number, lease: string, failure: Failure): void;
-  /** Resolves when no version is in the making. */
-  free(): Promise<void>;
-  /** Claims a summary, and starts it or has it wait again. */
-  order(request: ClaimRequest, material: Material): Promise<unknown>;
+  /** Resolves when no version is in the making that an order must wait for. */
+  free(request: ClaimRequest): Promise<void>;
+  /** Claims a summary, and on success starts it. */
+  order(request: ClaimRequest, material: Material): Promise<Claim>;
+  /** Milliseconds since the epoch. */
+  now(): number;
   readonly log: Log;
   waitUntil(work: Promise<void>): void;
 }
@@ -28,7 +34,7 @@ export class BackgroundWrites<Material> {
   private readonly taken = new Set<string>();
   /** Until they are published. */
   private readonly running = new Set<Promise<void>>();
-  /** The newest order that waits, by strategy. */
+  /** The order that waits, by lineage and strategy. */
   private readonly waiting = new Map<string, Order<Material>>();
 
   constructor(ports: BackgroundPorts<Material>) {
@@ -45,18 +51,19 @@ export class BackgroundWrites<Material> {
   }
 
   /**
-   * Has an order wait until no version is in the making. A later order of the strategy replaces it,
-   * since it covers more.
+   * Has an order wait until it is free to be made. Of those of one lineage and strategy, the one
+   * that covers most is made, since it covers what the others do.
    */
-  defer(material: Material, request: ClaimRequest): void {
-    const { strategyHash } = request;
-    const waits = this.waiting.has(strategyHash);
-    if (!waits && this.waiting.size >= MOST_WAITING) {
+  defer(material: Material, request: ClaimRequest, lineage: string): void {
+    const key = `${request.strategyHash} ${lineage}`;
+    const waiting = this.waiting.get(key);
+    if (waiting && waiting.request.boundary.end >= request.boundary.end) return;
+    if (!waiting && this.waiting.size >= MOST_WAITING) {
       this.ports.log('warn', 'a summary was not ordered: too many wait', { code: 'orders_full' });
       return;
     }
-    this.waiting.set(strategyHash, { material, request });
-    if (!waits) this.run(this.orderLater(strategyHash));
+    this.waiting.set(key, { material, request });
+    if (!waiting) this.run(this.orderLater(key));
   }
 
   /** Drops the orders that wait. */
@@ -82,16 +89,30 @@ export class BackgroundWrites<Material> {
     this.ports.waitUntil(ended);
   }
 
-  private async orderLater(strategyHash: string): Promise<void> {
-    const { free, order, log } = this.ports;
+  private async orderLater(key: string): Promise<void> {
     try {
-      await free();
-      const next = this.waiting.get(strategyHash);
-      this.waiting.delete(strategyHash);
-      if (next) await order(next.request, next.material);
+      for (let order = this.waiting.get(key); order; order = this.waiting.get(key)) {
+        await this.ports.free(order.request);
+        // A later one may have come meanwhile.
+        const next = this.waiting.get(key);
+        if (!next) return;
+        const claim = await this.ports.order(next.request, next.material);
+        if (claim.state === 'busy') continue;
+        if (claim.state === 'resting' && (await this.rested(claim.retryAt))) continue;
+        if (this.waiting.get(key) === next) this.waiting.delete(key);
+      }
     } catch (error) {
-      logCaught(log, 'error', 'a summary that waited could not be ordered', error);
+      this.waiting.delete(key);
+      logCaught(this.ports.log, 'error', 'a summary that waited could not be ordered', error);
     }
+  }
+
+  /** Waits for the end of a rest. @returns false if that is too far away */
+  private async rested(retryAt: number): Promise<boolean> {
+    const restMs = retryAt - this.ports.now();
+    if (restMs > LONGEST_REST_MS) return false;
+    await pause(Math.max(0, restMs));
+    return true;
   }
 
   /** A claim that is never ended would block others until its lease expires. */

@@ -285,10 +285,20 @@ export class MemoryChain {
     return this.rows.row(memoryId).prefix_hash === prefixHash;
   }
 
-  /** A version that has an active writer, and the milliseconds that its lease still lasts. */
-  inTheMaking(): { readonly memoryId: number; readonly leaseMs: number } | undefined {
+  /** See `Lineages`. */
+  lineageOf(request: ClaimRequest): string {
+    return this.lineages.of(request);
+  }
+
+  /**
+   * A version that has an active writer, and the milliseconds that its lease still lasts.
+   *
+   * @param request of those alone that a claim would meet
+   */
+  inTheMaking(request?: ClaimRequest): { readonly memoryId: number; readonly leaseMs: number } | undefined {
     const now = this.ports.now();
-    const row = this.rows.processing().find((one) => isHeld(one, now));
+    const rows = request ? this.rows.inTheMaking(request, this.lineages.of(request)) : this.rows.processing();
+    const row = rows.find((one) => isHeld(one, now));
     if (!row) return undefined;
     const until = Math.min(row.lease_until, row.created_at + STUCK_MS);
     return { memoryId: row.memory_id, leaseMs: until - now };

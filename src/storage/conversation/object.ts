@@ -104,8 +104,9 @@ export abstract class ConversationMemoryObject<Material>
   private readonly background = new BackgroundWrites<Material>({
     write: (...claimed) => this.write(...claimed),
     fail: (...claimed) => this.chain.fail(...claimed),
-    free: () => this.free(),
-    order: (...order) => this.roll(...order),
+    free: (request) => this.free(request),
+    order: (...order) => this.order(...order),
+    now: () => this.now(),
     log: (...line) => this.log(...line),
     waitUntil: (work) => this.ctx.waitUntil(work),
   });
@@ -250,11 +251,9 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async roll(request: ClaimRequest, material: Material): Promise<OrderState> {
-    const claim = await this.claim(request);
-    if (claim.state === 'ready') this.log('debug', `No new messages to summarize for ${this.logName()}`);
-    if (claim.state === 'claimed') this.background.start(material, claim, request);
+    const claim = await this.order(request, material);
     if (claim.state !== 'busy' || this.chain.endsAt(claim.memoryId, request.boundary)) return claim.state;
-    this.background.defer(material, request);
+    this.background.defer(material, request, this.chain.lineageOf(request));
     return 'deferred';
   }
 
@@ -280,9 +279,17 @@ export abstract class ConversationMemoryObject<Material>
     }
   }
 
-  /** Resolves when no version has an active writer. */
-  private async free(): Promise<void> {
-    for (let next = this.chain.inTheMaking(); next; next = this.chain.inTheMaking())
+  /** Claims a summary, and on success makes it in the background. */
+  private async order(request: ClaimRequest, material: Material): Promise<Claim> {
+    const claim = await this.claim(request);
+    if (claim.state === 'ready') this.log('debug', `No new messages to summarize for ${this.logName()}`);
+    if (claim.state === 'claimed') this.background.start(material, claim, request);
+    return claim;
+  }
+
+  /** Resolves when no version has an active writer that a claim would meet. */
+  private async free(request: ClaimRequest): Promise<void> {
+    for (let next = this.chain.inTheMaking(request); next; next = this.chain.inTheMaking(request))
       await this.waiters.wait(versionName(next.memoryId), next.leaseMs);
   }
 

@@ -187,8 +187,12 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     });
   });
 
-  it('is refused with instructions alone, and stores nothing', async () => {
-    const { status, told } = await end('instructed', hello.slice(0, 1), { user: newUser() });
+  it.each<[what: string, messages: Message[]]>([
+    ['instructions alone', hello.slice(0, 1)],
+    ['an empty question', [{ role: 'user', content: '' }]],
+    ['a blank one behind instructions', [...hello.slice(0, 1), { role: 'user', content: ' \n' }]],
+  ])('is refused with %s, and stores nothing', async (_, messages) => {
+    const { status, told } = await end('instructed', messages, { user: newUser() });
 
     expect(status).toBe(400);
     expect(told.error).toMatchObject({ code: 'invalid_messages', param: protocol.field });

@@ -6,7 +6,7 @@ import type { Claimed, ClaimRequest } from '../../../src/storage/conversation/me
 import type { RollMaterial } from '../../../src/summary/conversation.ts';
 import { NO_TRANSCRIPT } from '../../../src/summary/kept-transcript.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';
-import { boundary, conversation, recordLog, request, written } from './conversation-object.ts';
+import { boundary, conversation, MINUTE, recordLog, request, written } from './conversation-object.ts';
 
 const logged = recordLog();
 
@@ -58,33 +58,88 @@ describe('a rolling memory in its object', () => {
     expect(await call((memory) => memory.roll(request(4, rolling), material))).toBe('ready');
   });
 
-  it('writes the newest of those that were ordered meanwhile, after the one in the making', async () => {
-    const { call, find, overview } = conversation();
+  /** Orders to each of these ends, while the first is held until `ask` is called. */
+  async function ordered(
+    { call }: ReturnType<typeof conversation>,
+    orders: readonly (readonly [end: number, array?: string])[],
+    failing: ReadonlySet<number> = new Set(),
+  ) {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const bases = (end: number) => ({
-      ...rolling,
-      bases: [4, 6].filter((at) => at < end).map((at) => boundary(at)),
-    });
+    const tries = new Set<number>();
     const states = await call(async (memory) => {
-      const write = async (_: RollMaterial, claim: Claimed, { boundary: { end } }: ClaimRequest) => {
+      const write = async (_: RollMaterial, claim: Claimed, { boundary: at }: ClaimRequest) => {
         await asked;
-        memory.complete(claim.memoryId, claim.lease, written(`${claim.base?.covers_end ?? 0} to ${end}`));
+        const { memoryId, lease, base } = claim;
+        const isFirst = !tries.has(at.end);
+        tries.add(at.end);
+        if (isFirst && failing.has(at.end)) memory.fail(memoryId, lease, { error: 'timeout' });
+        else memory.complete(memoryId, lease, written(`${base?.covers_end ?? 0} to ${at.prefixHash}`));
       };
       Reflect.set(memory, 'write', write);
-      const ordered = [4, 6, 8].map((end) => memory.roll(request(end, bases(end)), material));
-      return Promise.all(ordered);
+      const rolled = orders.map(([end, array = 'array']) => {
+        const bases = [4, 6].filter((at) => at < end).map((at) => boundary(at, array));
+        const changes = { ...rolling, bases, boundary: boundary(end, array), retryIntervalMs: 500 };
+        return memory.roll(request(end, changes), material);
+      });
+      return Promise.all(rolled);
     });
-    expect(states).toEqual(['claimed', 'deferred', 'deferred']);
-    expect(await call((memory) => memory.idle(10))).toBe(false);
+    const idle = () =>
+      call(async (memory) => {
+        ask();
+        return memory.idle(10_000);
+      });
+    return { states, idle };
+  }
 
-    const idle = await call(async (memory) => {
-      ask();
-      return memory.idle(10_000);
-    });
+  const texts = async ({ overview }: ReturnType<typeof conversation>) =>
+    (await overview()).memories.map(({ memory_text }) => memory_text).reverse();
 
-    expect(idle).toBe(true);
-    expect((await find([8])).memory?.memory_text).toBe('4 to 8');
-    expect((await overview()).memories).toHaveLength(2);
+  it.each([
+    ['in order', [4, 6, 8]],
+    ['out of order', [4, 8, 6]],
+  ])(
+    'writes after the one in the making what covers most of those ordered meanwhile, %s',
+    async (_, ends) => {
+      const made = conversation();
+      const { states, idle } = await ordered(
+        made,
+        ends.map((end) => [end]),
+      );
+      expect(states).toEqual(['claimed', 'deferred', 'deferred']);
+      expect(await made.call((memory) => memory.idle(10))).toBe(false);
+
+      expect(await idle()).toBe(true);
+      expect(await texts(made)).toEqual(['0 to array:4', '4 to array:8']);
+    },
+  );
+
+  it('writes those of each conversation with the same opening', async () => {
+    const made = conversation(false, `tenant:ann:#${'0'.repeat(64)}`);
+    const { idle } = await ordered(made, [
+      [4, 'left'],
+      [4, 'right'],
+      [6, 'left'],
+      [6, 'right'],
+    ]);
+
+    expect(await idle()).toBe(true);
+    expect((await texts(made)).sort()).toEqual([
+      '0 to left:4',
+      '0 to right:4',
+      '4 to left:6',
+      '4 to right:6',
+    ]);
+  });
+
+  it('writes what waits once the rest after a failure is over', async () => {
+    const made = conversation();
+    const { idle } = await ordered(made, [[4], [6]], new Set([4]));
+    setTimeout(() => {
+      made.clock.now += MINUTE;
+    }, 100);
+
+    expect(await idle()).toBe(true);
+    expect(await texts(made)).toEqual([null, '0 to array:6']);
   });
 
   it('forgets what waits when all is deleted', async () => {
