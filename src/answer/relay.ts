@@ -91,7 +91,7 @@ async function relayUnread(
 ): Promise<Response> {
   const { run } = options;
   const body = await unreadBody(answer, scope.services, run && ((how) => run.ended(how)));
-  const head = headOf(answer, made.report, options, scope);
+  const head = headOf(answer, made, options, scope);
   if (!(body instanceof ReadableStream)) run?.ended('complete');
   return new Response(body, head);
 }
@@ -104,7 +104,7 @@ function relayStream(
 ): Response {
   const { format: answers, inBody, retrieval, archive, run } = options;
   const { config } = scope.services;
-  const head = headOf(answer, made.report, options, scope);
+  const head = headOf(answer, made, options, scope);
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
@@ -204,7 +204,7 @@ async function relayWhole(
   try {
     const { answer, body, answers } = await readRounds(first, options, scope);
     if (!body) return await relayUnread(answer, made, options, scope);
-    const head = headOf(answer, made.report, options, scope);
+    const head = headOf(answer, made, options, scope);
     if (body instanceof ReadableStream) return new Response(body, head);
     run?.ended('complete');
     answerText = format.text(body);
@@ -261,13 +261,13 @@ function joining<Joined>({ tools, rounds, reasoning }: Retrieval, join: Joining<
 /** Status and headers of the answer, with those of the report. */
 function headOf(
   { response }: UpstreamAnswer,
-  report: Report,
+  { report, newItems }: MadeView,
   { format, run }: RelayOptions,
   scope: RequestScope,
 ): { status: number; statusText: string; headers: Headers } {
   const headers = responseHeaders(response.headers, scope.caller.account);
   const head = { status: response.status, statusText: response.statusText, headers };
-  tellReport(head, report, format, scope);
+  tellReport(head, report, format, scope, newItems);
   run?.began(head);
   return head;
 }

@@ -8,6 +8,7 @@ import { isLogged, type LogFields } from '../log.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { RequestScope } from '../request/scope.ts';
+import type { MadeView } from '../view/made-view.ts';
 import { requestIdIn } from './request-id.ts';
 
 /** What a caller gets before the body. */
@@ -21,16 +22,39 @@ type Protocol = Pick<AnswerFormat, 'name'>;
 type Teller = Pick<RequestScope, 'services' | 'timings' | 'trace' | 'waitUntil'>;
 
 /** Sets the report's headers on an answer, counts the request, and logs a line about it. */
-export function tellReport(head: Head, report: Report, { name }: Protocol, scope: Teller): void {
+export function tellReport(
+  head: Head,
+  report: Report,
+  { name }: Protocol,
+  scope: Teller,
+  newItems?: MadeView['newItems'],
+): void {
   const { services, timings, trace } = scope;
   setReportHeaders(head.headers, report);
   const timing = timings.toString();
   if (timing !== '') head.headers.append('server-timing', timing);
   trace?.tells({ report, protocol: name, overhead: timings.until('upstream') });
-  if (services.metrics.isOn) countReport(head, report, name, scope);
+  if (services.metrics.isOn) {
+    countItems(report, name, newItems, services);
+    countReport(head, report, name, scope);
+  }
   if (!isLogged('info', services.config.logLevel)) return;
   const fields = { ...reportFields(report), ...timings.fields(), ...headFields(head) };
   services.log('info', 'a request was answered', fields);
+}
+
+function countItems(
+  { mode, applied_edits }: Report,
+  protocol: AnswerFormat['name'],
+  newItems: MadeView['newItems'],
+  { metrics }: Teller['services'],
+): void {
+  for (const edit of applied_edits) {
+    const labels = { mode, reason: edit.type, protocol };
+    metrics.count('memory_compaction_items_in_views_total', labels, itemsOf(edit));
+  }
+  for (const [reason, items] of newItems ?? [])
+    metrics.count('memory_compaction_items_total', { mode, reason, protocol }, items);
 }
 
 function countReport(
@@ -42,8 +66,6 @@ function countReport(
   const { mode, tokens, warnings } = report;
   metrics.count('precis_requests_total', { protocol, mode, status: `${Math.floor(status / 100)}xx` });
   for (const code of warnings) metrics.count('precis_warnings_total', { code });
-  for (const edit of report.applied_edits)
-    metrics.count('memory_compaction_items_total', { mode, reason: edit.type, protocol }, itemsOf(edit));
   if (tokens) {
     metrics.observe('memory_tokens_before_after', { stage: 'before' }, tokens.before);
     metrics.observe('memory_tokens_before_after', { stage: 'after' }, tokens.after);

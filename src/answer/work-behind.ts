@@ -11,6 +11,7 @@ import { conversationName } from '../storage/conversation/key.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { noteSent } from './moved-since.ts';
+import { newItems } from './new-items.ts';
 
 /** Keeps the array of a request, so that the next one is read from where it differs. */
 export function keepArray({ request, chosen, scope }: Call, shared: SharedArray | undefined): void {
@@ -19,11 +20,15 @@ export function keepArray({ request, chosen, scope }: Call, shared: SharedArray 
     scope.learned.arrays.keep(array, shared);
 }
 
-/** The view, with background work that a flush waits for, and a callback for the closed turn. */
+/**
+ * The view, with background work that a flush waits for, a callback for the closed turn, and a
+ * count of the items that are new.
+ */
 export function tracked(made: MadeView, call: Call): MadeView {
   const { remember } = made;
   const told = remember ? { ...made, remember: (answer?: string) => track(remember(answer), call) } : made;
-  return tellingTurn(told, call);
+  const items = newItems(made, call);
+  return tellingTurn(items ? { ...told, newItems: items } : told, call);
 }
 
 /** The view, whose answer tells the deployer of the turn that it closes. */

@@ -41,6 +41,8 @@ export interface LearnedOfConversation {
   readonly prepared: Cache<number>;
   /** How many messages its newest request had, under an empty key. */
   readonly sent: Cache<number>;
+  /** The names of the items that its views have left out or replaced, under an empty key. */
+  readonly items: Cache<ReadonlySet<string>>;
 }
 
 /** A digest has a few thousand tokens. */
@@ -50,6 +52,9 @@ const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
 
 /** About 2 500 conversations. */
 const SENT: Bound<number> = { bytes: 1024 * 1024 };
+
+/** About 100 000 names. */
+const ITEMS: Bound<ReadonlySet<string>> = { bytes: 8 * 1024 * 1024, sizeOf: ({ size }) => 80 * size };
 
 /** The caches of all tenants. One per isolate. */
 export class TenantsLearned {
@@ -61,6 +66,7 @@ export class TenantsLearned {
   private readonly prepared = new TenantLru(PREPARED);
   private readonly arrays = new KnownArrays();
   private readonly sent = new TenantLru(SENT);
+  private readonly items = new TenantLru(ITEMS);
 
   /** @param tenant its id */
   of(tenant: string): Learned {
@@ -77,14 +83,18 @@ export class TenantsLearned {
       counting,
       digests: this.digests.of(tenant),
       arrays: this.arrays.of(tenant),
-      conversation: (name) => ({ prepared: this.prepared.of(name), sent: this.sent.of(name) }),
+      conversation: (name) => ({
+        prepared: this.prepared.of(name),
+        sent: this.sent.of(name),
+        items: this.items.of(name),
+      }),
     };
   }
 
   /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
   forget(owner: string): void {
-    const { messages, texts, facts, previews, digests, prepared, arrays, sent } = this;
-    for (const each of [messages, texts, facts, previews, digests, prepared, arrays, sent])
+    const { messages, texts, facts, previews, digests, prepared, arrays, sent, items } = this;
+    for (const each of [messages, texts, facts, previews, digests, prepared, arrays, sent, items])
       each.forget(owner);
   }
 

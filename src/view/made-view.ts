@@ -2,7 +2,7 @@
 
 import type { History } from '../memory/conversation/history.ts';
 import type { Explanation } from '../memory/plan/explain.ts';
-import type { Report } from '../memory/plan/report.ts';
+import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/run/event.ts';
 import type { Call } from '../request/call.ts';
@@ -28,6 +28,8 @@ export interface MadeView {
   readonly movedAt?: number | undefined;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
+  /** The items of the view that no earlier one had, by type of edit. Absent: not counted. */
+  readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
   readonly refused?: readonly Refusal[];
   /** Present if it was asked for and a view was planned. */

@@ -17,6 +17,10 @@ interface Family {
 /** All of them, by name. */
 export const families = {
   memory_compaction_items_total: {
+    help: 'Items that views have left out or replaced, each once, by type of edit.',
+    labels: ['mode', 'reason', 'protocol'],
+  },
+  memory_compaction_items_in_views_total: {
     help: 'Items that views have left out or replaced, each request counted anew, by type of edit.',
     labels: ['mode', 'reason', 'protocol'],
   },

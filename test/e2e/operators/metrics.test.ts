@@ -86,6 +86,29 @@ describe.each(PROTOCOLS)('what is counted, over $name', (protocol) => {
     expect(added.precis_refs_written_total).toBe(items);
   });
 
+  it('counts an item once, and in each view that lacks it', async () => {
+    const labels = `{mode="compact",reason="compact",protocol="${name}"}`;
+    const conversation = { ...edited, conversation_id: `of items, over ${name}`, user: `of ${name}` };
+    const ask = async (body: Parameters<typeof deployment.ask>[0]) => {
+      const headers = (await deployment.ask(body)).headers;
+      return Number(headers.get('x-memory-refs'));
+    };
+    let views: number[] = [];
+    const added = await counted(async () => {
+      views = [await ask(conversation), await ask(conversation)];
+    });
+    const [first = 0, second = 0] = views;
+    expect(first).toBeGreaterThan(0);
+    expect(second).toBe(first);
+    expect(added[`memory_compaction_items_total${labels}`]).toBe(first);
+    expect(added[`memory_compaction_items_in_views_total${labels}`]).toBe(2 * first);
+    // Another conversation has items of its own.
+    const other = await counted(async () => {
+      await ask({ ...conversation, conversation_id: `of other items, over ${name}` });
+    });
+    expect(other[`memory_compaction_items_total${labels}`]).toBe(first);
+  });
+
   it.each([false, true])('is what the upstream has counted, with stream: %s', async (stream) => {
     const fields = name === 'chat' && stream ? { stream_options: { include_usage: true } } : {};
     for (const memory_strategy of ['none', 'compact']) {
