@@ -1,5 +1,4 @@
 /** Sends requests upstream: key, address, time limits. */
-import type { Context } from 'hono';
 import { urlOf } from '../lib/request-url.ts';
 import { errorFields, type Log } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
@@ -7,7 +6,6 @@ import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { AppEnv } from '../request/services.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import { heard } from '../upstream/heard.ts';
@@ -36,29 +34,28 @@ export interface CountedAnswer extends UpstreamAnswer {
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
 export async function askUpstream(
-  c: Context<AppEnv>,
   scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
   { left, asItCame = !(body instanceof Uint8Array), counts = false }: AskOptions = {},
 ): Promise<CountedAnswer> {
-  const { services, caller, timings } = scope;
+  const { services, caller, timings, incoming } = scope;
   const { config, log } = services;
   // With a shared account the query is dropped: it can steer a gateway as headers can.
-  const search = config.access ? '' : urlOf(c.req.raw).search;
+  const search = config.access ? '' : urlOf(incoming).search;
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
-  const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
+  const headers = requestHeaders(incoming.headers, caller.account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   const modelCall = scope.trace?.calling(url);
   if (modelCall?.traceparent) {
     headers.set('traceparent', modelCall.traceparent);
     if (scope.trace?.isFirst) headers.delete('tracestate');
   }
-  const { signal } = c.req.raw;
+  const { signal, method } = incoming;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {
     const answer = await timings.measure('upstream', () =>
-      fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
+      fetchUpstream({ url, method, headers, body }, config.headersTimeoutMs, gone),
     );
     return withoutAccount(counted(answer, scope, modelCall, counts), caller, log);
   } catch (error) {

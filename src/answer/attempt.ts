@@ -2,7 +2,6 @@
  * Writes the bodies of the attempts at one answer, and sends them. Nothing else writes a body for
  * the upstream, but for one that goes up as it came.
  */
-import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { Beside } from '../protocol/model-request.ts';
@@ -10,7 +9,6 @@ import { withoutThinking as cutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
-import type { AppEnv } from '../request/services.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { type BesideView, besideView } from '../view/beside-view.ts';
@@ -27,7 +25,6 @@ import type { Run } from './run.ts';
 
 /** What the attempts at one answer share. */
 interface Asking {
-  readonly c: Context<AppEnv>;
   /** Below the upstream's base URL. */
   readonly path: string;
   readonly call: Call;
@@ -120,8 +117,8 @@ export class Attempts {
     body: Uint8Array | ReadableStream,
     options: { readonly left?: AbortSignal | undefined; readonly asItCame?: true },
   ): Promise<UpstreamAnswer> {
-    const { c, path, call, run } = this.asking;
-    const answer = await askUpstream(c, call.scope, path, body, { ...options, counts: run !== undefined });
+    const { path, call, run } = this.asking;
+    const answer = await askUpstream(call.scope, path, body, { ...options, counts: run !== undefined });
     run?.hears(answer.usage);
     return answer;
   }

@@ -2,12 +2,10 @@
  * `POST /v1/responses/input_tokens`: the upstream counts the view that would go up, with the tools
  * and messages of ours. Nothing is stored for it, and no summary is made.
  */
-import type { Context } from 'hono';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
-import type { AppEnv } from '../request/services.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import { besideView } from '../view/beside-view.ts';
 import { injectionFor } from '../view/inject.ts';
@@ -20,16 +18,11 @@ import { tellReport } from './tell-report.ts';
 import { unread } from './unread-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
-export async function countInput(
-  c: Context<AppEnv>,
-  path: string,
-  answers: AnswerFormat,
-  call: Call,
-): Promise<Response> {
+export async function countInput(path: string, answers: AnswerFormat, call: Call): Promise<Response> {
   const { request, scope } = call;
   const shared = sharedAccount(scope, true);
   if (isObserved(call)) {
-    const asked = await askUpstream(c, scope, path, request.write(undefined, { shared }));
+    const asked = await askUpstream(scope, path, request.write(undefined, { shared }));
     noteVerdict(asked.response, scope);
     return await unread(asked, scope);
   }
@@ -39,7 +32,7 @@ export async function countInput(
   const whole = writeBody(call, made, beside, { shared });
   const cut = isThinkingBound(call) ? withoutThinking(whole, call.request.conversationField) : undefined;
   const body = cut ?? whole;
-  const answer = await askUpstream(c, scope, path, body);
+  const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
   tellReport(response, beside.told(made.report), answers, scope);

@@ -1,6 +1,5 @@
 /** A request to a model, in either protocol: sends the view, relays the answer. */
 
-import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
@@ -16,8 +15,8 @@ import { upstreamCompacts, withCompaction } from '../request/native-compaction.t
 import { isObserved } from '../request/observation.ts';
 import { openSealed } from '../request/open-sealed.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
-import { type RequestScope, scopeOf } from '../request/scope.ts';
-import type { Agent, AppEnv } from '../request/services.ts';
+import type { RequestScope } from '../request/scope.ts';
+import type { Agent } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor } from '../view/inject.ts';
@@ -59,18 +58,17 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
 }
 
-export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Response> {
-  const scope = scopeOf(c);
-  const came = await tryBody(c.req.raw, api.field);
-  if ('fault' in came) return passUnread(c, api, came, scope);
-  const passed = passRead(c, api, came, scope);
+export async function answerCall(scope: RequestScope, api: ModelApi): Promise<Response> {
+  const came = await tryBody(scope.incoming, api.field);
+  if ('fault' in came) return passUnread(api, came, scope);
+  const passed = passRead(api, came, scope);
   if (passed) return passed;
   const shared = sharedArray(came.bytes, api, scope);
-  const request = await readRequest(came.bytes, api, c.get('agent'), scope, shared);
+  const request = await readRequest(came.bytes, api, scope, shared);
   checkState(request, scope);
-  const read = await readCall(request, c.get('agent'), scope);
+  const read = await readCall(request, scope);
   const call = withCaptureWarning(read, hasEvent(read));
-  const { signal } = c.req.raw;
+  const { signal } = scope.incoming;
   const { name: protocol } = api.answers;
   if (api.compaction && request.isCompaction && isOurs(request, scope)) {
     const run = startRun(call, { protocol, kind: 'compaction' }, signal);
@@ -79,21 +77,17 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const run = startRun(call, { protocol, kind: 'answer' }, signal);
   return recorded(run, () => {
     const asked: ReadCall = { call, came, shared, run };
-    return isObserved(call) ? answerObserved(c, api, asked) : answerRead(c, api, asked);
+    return isObserved(call) ? answerObserved(api, asked) : answerRead(api, asked);
   });
 }
 
-async function answerRead(
-  c: Context<AppEnv>,
-  api: ModelApi,
-  { call, came, shared, run }: ReadCall,
-): Promise<Response> {
+async function answerRead(api: ModelApi, { call, came, shared, run }: ReadCall): Promise<Response> {
   const { request, chosen, scope } = call;
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
   const { path, answers } = api;
-  const attempts = new Attempts({ c, path, call, came, run, frozen });
+  const attempts = new Attempts({ path, call, came, run, frozen });
   const { services } = scope;
   const asking = { request, answers, services, make: attempts.make };
   const retries = [
@@ -173,11 +167,10 @@ async function withSettings<Request extends ModelRequest>(call: Call<Request>): 
 /** The request with its owner and strategy. @throws ApiError */
 async function readCall<Request extends ModelRequest>(
   request: Request,
-  agentInPath: Agent | undefined,
   scope: RequestScope,
 ): Promise<Call<Request>> {
   const { headers, services } = scope;
-  const { agent, owner } = whose(request, agentInPath, scope);
+  const { agent, owner } = whose(request, scope);
   scope.trace?.asks({
     model: request.model,
     conversation: owner.conversation,
@@ -191,8 +184,7 @@ async function readCall<Request extends ModelRequest>(
 /** The agent that a request chooses, and the request's owner. @throws ApiError */
 function whose(
   request: ModelRequest,
-  agentInPath: Agent | undefined,
-  { headers, caller, services, named }: RequestScope,
+  { headers, caller, services, named, agent: agentInPath }: RequestScope,
 ): { agent: Agent | undefined; owner: Owner } {
   const agent = agentOf(request, headers, agentInPath, caller, services);
   const owner = ownerOf(request, headers, agent?.isolation ?? services.config.isolation);
@@ -217,13 +209,12 @@ function sharedArray(
 export async function readRequest<Read extends ModelRequest>(
   body: Uint8Array,
   { read: reader }: Pick<ModelApi<Read>, 'read'>,
-  agentInPath: Agent | undefined,
   scope: RequestScope,
   shared?: SharedArray,
 ): Promise<Read> {
   const sealed = reader(body, shared);
   // Arrays with items of ours are not kept, so there are none in the shared part.
-  const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope, shared?.end) : undefined;
+  const bytes = sealed.ok ? await opened(sealed.value, scope, shared?.end) : undefined;
   const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;
@@ -232,11 +223,10 @@ export async function readRequest<Read extends ModelRequest>(
 
 function opened(
   request: ModelRequest,
-  agentInPath: Agent | undefined,
   scope: RequestScope,
   from: number | undefined,
 ): Promise<Uint8Array | undefined> {
-  const owner = () => whose(request, agentInPath, scope).owner;
+  const owner = () => whose(request, scope).owner;
   return openSealed(request, scope.caller.tenant, owner, from);
 }
 

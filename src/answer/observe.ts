@@ -1,5 +1,4 @@
 /** Forwards a request as it came, and plans beside it what its strategy would have done. */
-import type { Context } from 'hono';
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
@@ -9,7 +8,6 @@ import type { SharedArray } from '../protocol/known-array.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
-import type { AppEnv } from '../request/services.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import { makeView } from '../view/make-view.ts';
 import { archiverOf } from './archive.ts';
@@ -34,7 +32,6 @@ export interface ReadCall {
 
 /** The upstream is asked first, so that the plan delays nothing before it. */
 export async function answerObserved(
-  c: Context<AppEnv>,
   api: { readonly path: string; readonly answers: AnswerFormat },
   { call, came, shared, run }: ReadCall,
 ): Promise<Response> {
@@ -47,7 +44,7 @@ export async function answerObserved(
   const encoded = isSame && !access ? came.encoded : undefined;
   const counts = run !== undefined || chosen.report;
   const options = { asItCame: encoded !== undefined, counts };
-  const asking = askUpstream(c, scope, api.path, encoded ?? sent, options);
+  const asking = askUpstream(scope, api.path, encoded ?? sent, options);
   const [answer, { potential, plan }] = await Promise.all([asking, potentialOf(call)]);
   const { usage } = answer;
   run?.hears(usage);

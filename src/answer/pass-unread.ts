@@ -1,7 +1,6 @@
 /** Passes on requests to a model without parsing their bodies, if nothing in them is for Precis. */
 
 import { Buffer } from 'node:buffer';
-import type { Context } from 'hono';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
@@ -9,7 +8,6 @@ import { modelIn } from '../protocol/model-name.ts';
 import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
 import { type ChosenByHeaders, chosenByHeaders } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { AppEnv } from '../request/services.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { holdsName, LONGEST_NAME, mayConcernUs } from './may-concern-us.ts';
@@ -28,15 +26,14 @@ interface Api {
  * @throws ApiError for invalid headers
  */
 export function passRead(
-  c: Context<AppEnv>,
   api: Api,
   { bytes, encoded }: ReadBody,
   scope: RequestScope,
 ): Promise<Response> | undefined {
-  const chosen = chosenUnread(c, scope);
+  const chosen = chosenUnread(scope);
   if (!chosen || mayConcernUs(bytes)) return undefined;
   scope.trace?.asks({ model: modelIn(bytes) });
-  return askUpstream(c, scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
+  return askUpstream(scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
     relayed(answer, api, chosen, scope),
   );
 }
@@ -46,22 +43,17 @@ export function passRead(
  *
  * @throws ApiError the body's fault, if it must be read
  */
-export async function passUnread(
-  c: Context<AppEnv>,
-  api: Api,
-  unread: UnreadBody,
-  scope: RequestScope,
-): Promise<Response> {
+export async function passUnread(api: Api, unread: UnreadBody, scope: RequestScope): Promise<Response> {
   const { headers } = scope;
   const { fault, whole } = unread;
-  const chosen = chosenUnread(c, scope);
+  const chosen = chosenUnread(scope);
   if (!chosen) throw await refused(unread);
   const isPlain = (headers.get('content-encoding') ?? '') === '';
   const watched =
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
   let answer: UpstreamAnswer;
   try {
-    answer = await askUpstream(c, scope, api.path, watched?.body ?? whole, { asItCame: true });
+    answer = await askUpstream(scope, api.path, watched?.body ?? whole, { asItCame: true });
   } catch (error) {
     throw watched?.found() ? fault : error;
   }
@@ -73,10 +65,10 @@ export async function passUnread(
 }
 
 /** The strategy of a body that is not parsed. Undefined if it edits or the body may choose one. */
-function chosenUnread(c: Context<AppEnv>, scope: RequestScope): ChosenByHeaders | undefined {
+function chosenUnread(scope: RequestScope): ChosenByHeaders | undefined {
   // Bodies for a shared account are always read.
   if (scope.services.config.access) return undefined;
-  const chosen = chosenByHeaders(scope.headers, c.get('agent'), scope);
+  const chosen = chosenByHeaders(scope.headers, scope.agent, scope);
   return chosen && passesThrough(chosen) ? chosen : undefined;
 }
 

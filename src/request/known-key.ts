@@ -2,15 +2,12 @@
  * Whether the upstream accepts a caller's key (docs/design.md#10-upstream-and-access). Storing,
  * reading and expensive planning wait for that.
  */
-import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
-import { verdictOn } from '../upstream/key-verdict.ts';
-import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
-import type { AppEnv, Services } from './services.ts';
+import type { Services } from './services.ts';
 
 /**
  * In bytes. Bodies up to this size are planned under any key; counting a larger one takes seconds.
@@ -45,26 +42,5 @@ export function checkPlanned({ warnings }: Report, { caller, services }: Request
   throw new ApiError(
     'invalid_api_key',
     `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
-  );
-}
-
-/**
- * The tenant of a request for stored data, once the upstream has accepted its key.
- *
- * @param use without a verdict, reads depend on `UNVERIFIED_READS`, and changes are refused
- * @throws ApiError `invalid_api_key`, or `store_failed` if the upstream can't be asked
- */
-export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
-  const services = c.get('services');
-  const { headers } = c.req.raw;
-  const tenant = tenantOf(headers, services);
-  const verdict = await verdictOn(tenant, headers, services);
-  if (verdict === 'accepted') return tenant;
-  if (verdict === 'refused')
-    throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');
-  if (use === 'read' && services.config.unverifiedReads) return tenant;
-  throw new ApiError(
-    'store_failed',
-    'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can trust its keys with VERIFY_KEYS=false.',
   );
 }

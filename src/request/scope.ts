@@ -1,5 +1,4 @@
 /** The context of one request, whatever it asks for. */
-import type { Context } from 'hono';
 import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
@@ -10,11 +9,15 @@ import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './caller.ts';
 import type { Learned } from './learned.ts';
 import type { NamedOwner } from './owner.ts';
-import type { AppEnv, Services } from './services.ts';
+import type { Agent, Services } from './services.ts';
 
 /** The context of one request. */
 export interface RequestScope {
   readonly services: Services;
+  /** The request as it came. */
+  readonly incoming: Request;
+  /** The agent in its path. */
+  readonly agent: Agent | undefined;
   readonly caller: Caller;
   /** Caches for the caller's contents. */
   readonly learned: Learned;
@@ -36,16 +39,19 @@ export interface RequestScope {
 /** Our own header, and those of opencode and Codex (docs/design.md#3-what-the-caller-says). */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
-/** The context of a handler's request. @throws ApiError `invalid_api_key` */
-export function scopeOf(c: Context<AppEnv>): RequestScope {
-  const services = c.get('services');
-  const { headers } = c.req.raw;
-  const trace = c.get('trace');
+/** What the context of a request is made from. */
+type Origin = Pick<RequestScope, 'services' | 'incoming' | 'agent' | 'trace' | 'waitUntil'>;
+
+/** @throws ApiError `invalid_api_key` */
+export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin): RequestScope {
+  const { headers } = incoming;
   const caller = callerOf(headers, services);
   let verdict: Promise<Verdict> | undefined;
   let learned: Learned | undefined;
   return {
     services,
+    incoming,
+    agent,
     caller,
     get learned() {
       learned ??= services.learned(caller.tenant);
@@ -58,7 +64,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     get session() {
       return SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined;
     },
-    waitUntil: (work) => c.executionCtx.waitUntil(work),
+    waitUntil,
     mayStore: async (tenant) => {
       if (services.accepted.known(tenant.id) === 'accepted') return true;
       verdict ??= verdictOn(tenant, headers, services);

@@ -6,11 +6,11 @@ import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/stra
 import { quote } from '../memory/strategy/hint.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
-import { verifiedTenant } from '../request/known-key.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
 import { deleted, deletion, stored } from './stored.ts';
+import { verifiedTenant } from './verified-tenant.ts';
 
 /** In bytes: a block of which every character is escaped in JSON, and the fields around it. */
 const LARGEST_BODY = 64 * 1024;

@@ -4,6 +4,7 @@ import { answerCall, type ModelApi } from '../answer/model-call.ts';
 import { chatFormat } from '../protocol/chat/format.ts';
 import { type ChatRequest, readChatRequest } from '../protocol/chat/request.ts';
 import type { AppEnv } from '../request/services.ts';
+import { scopeOf } from './scope-of.ts';
 
 export const CHAT: ModelApi<ChatRequest> = {
   path: '/chat/completions',
@@ -13,5 +14,5 @@ export const CHAT: ModelApi<ChatRequest> = {
 };
 
 export function chatCompletions(c: Context<AppEnv>): Promise<Response> {
-  return answerCall(c, CHAT);
+  return answerCall(scopeOf(c), CHAT);
 }

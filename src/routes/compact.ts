@@ -23,7 +23,6 @@ import { sealingTenant } from '../request/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
-import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
@@ -31,6 +30,7 @@ import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { CHAT } from './chat.ts';
 import { flag, holdsItems } from './either-protocol.ts';
 import { RESPONSES } from './responses.ts';
+import { scopeOf } from './scope-of.ts';
 
 const encoder = new TextEncoder();
 
@@ -68,11 +68,11 @@ async function compactWith<Read extends ModelRequest>(
   bytes: Uint8Array,
 ): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(bytes, form, c.get('agent'), scope);
+  const request = await readRequest(bytes, form, scope);
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
-  const call = await readWholeCall(request, c.get('agent'), scope);
+  const call = await readWholeCall(request, scope);
   const { name: protocol } = form.answers;
   const run = dryRun ? undefined : startRun(call, { protocol, kind: 'compaction' }, c.req.raw.signal);
   return recorded(run, () => compacted(call, form, { force, dryRun, format, run }));

@@ -3,9 +3,9 @@ import type { Context } from 'hono';
 import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
-import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import type { DeploymentFacts } from './schemas/deployment.ts';
+import { verifiedTenant } from './verified-tenant.ts';
 
 /**
  * The variables whose values any caller may see: numbers, switches, and names of models. Of any

@@ -22,10 +22,9 @@ export async function readEither(
   scope: RequestScope,
 ): Promise<{ request: ModelRequest; answers: AnswerFormat }> {
   const body = await readBody(c.req.raw, CHAT.field);
-  const agent = c.get('agent');
   return holdsItems(body)
-    ? { request: await readRequest(body, RESPONSES, agent, scope), answers: RESPONSES.answers }
-    : { request: await readRequest(body, CHAT, agent, scope), answers: CHAT.answers };
+    ? { request: await readRequest(body, RESPONSES, scope), answers: RESPONSES.answers }
+    : { request: await readRequest(body, CHAT, scope), answers: CHAT.answers };
 }
 
 /**

@@ -9,16 +9,16 @@ import { type Explanation, explainUnedited } from '../memory/plan/explain.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { Call } from '../request/call.ts';
 import { checkPlanned } from '../request/known-key.ts';
-import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
 import { flag, readEither } from './either-protocol.ts';
+import { scopeOf } from './scope-of.ts';
 
 export async function explain(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const { request, answers } = await readEither(c, scope);
   const force = flag(request, 'force');
-  const call = await readWholeCall(request, c.get('agent'), scope);
+  const call = await readWholeCall(request, scope);
   const options = { force, dryRun: true, count: true, expressly: true, explain: true };
   const { explanation, report } = await makeView(call, options);
   checkPlanned(report, scope);

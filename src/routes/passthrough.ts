@@ -7,9 +7,9 @@ import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread-body.ts';
 import { checkCharset, checkUnencoded } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
-import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { climbs } from './routing.ts';
+import { scopeOf } from './scope-of.ts';
 
 /**
  * Paths that callers with access keys can reach. Others would open the shared account's files and
@@ -28,7 +28,7 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
     checkCharset(c.req.raw.headers);
     checkUnencoded(c.req.raw.headers);
   }
-  return unread(await askUpstream(c, scope, path.slice('/v1'.length), body), scope);
+  return unread(await askUpstream(scope, path.slice('/v1'.length), body), scope);
 }
 
 /**

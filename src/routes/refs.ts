@@ -4,7 +4,6 @@ import { shelfOf } from '../answer/shelf.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';
 import { ApiError } from '../request/errors.ts';
-import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
 import { definitionOf } from '../retrieval/tool.ts';
@@ -15,6 +14,7 @@ import { parseRange } from './byte-range.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
 import { safeHeaders } from './safe-headers.ts';
 import { deleted, deletion, stored } from './stored.ts';
+import { verifiedTenant } from './verified-tenant.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
 

@@ -18,9 +18,10 @@ import { responsesFormat } from '../protocol/responses/format.ts';
 import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses/request.ts';
 import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import { type RequestScope, scopeOf } from '../request/scope.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
+import { scopeOf } from './scope-of.ts';
 
 export const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
@@ -37,21 +38,16 @@ export const RESPONSES: ModelApi<ResponsesRequest> = {
 };
 
 export function responses(c: Context<AppEnv>): Promise<Response> {
-  return answerCall(c, RESPONSES);
+  return answerCall(scopeOf(c), RESPONSES);
 }
 
 /** `POST /v1/responses/compact`. Forwarded if the upstream stores the conversation. */
 export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(
-    await readBody(c.req.raw, RESPONSES.field),
-    RESPONSES,
-    c.get('agent'),
-    scope,
-  );
+  const request = await readRequest(await readBody(c.req.raw, RESPONSES.field), RESPONSES, scope);
   checkState(request, scope);
-  if (request.upstreamState !== undefined) return forwarded(c, request, scope);
-  const call = await readWholeCall(request, c.get('agent'), scope);
+  if (request.upstreamState !== undefined) return forwarded(request, scope);
+  const call = await readWholeCall(request, scope);
   const run = startRun(call, { protocol: 'responses', kind: 'compaction' }, c.req.raw.signal);
   return recorded(run, () => compactedItems(call, run));
 }
@@ -73,18 +69,14 @@ async function compactedItems(call: Call<ResponsesRequest>, run: Run | undefined
 export async function countResponsesInput(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const body = await readBody(c.req.raw, RESPONSES.field);
-  const request = await readRequest(body, RESPONSES, c.get('agent'), scope);
+  const request = await readRequest(body, RESPONSES, scope);
   checkState(request, scope);
-  const call = await readWholeCall(request, c.get('agent'), scope);
-  return countInput(c, '/responses/input_tokens', RESPONSES.answers, call);
+  const call = await readWholeCall(request, scope);
+  return countInput('/responses/input_tokens', RESPONSES.answers, call);
 }
 
-async function forwarded(
-  c: Context<AppEnv>,
-  request: ResponsesRequest,
-  scope: RequestScope,
-): Promise<Response> {
-  return unread(await askUpstream(c, scope, '/responses/compact', request.write(undefined)), scope);
+async function forwarded(request: ResponsesRequest, scope: RequestScope): Promise<Response> {
+  return unread(await askUpstream(scope, '/responses/compact', request.write(undefined)), scope);
 }
 
 function answerOf({ sealed, usage, report }: Compaction, inBody: boolean): CompactionAnswer {

@@ -1,10 +1,10 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
 import type { Context } from 'hono';
-import { verifiedTenant } from '../request/known-key.ts';
 import { type AppEnv, forget } from '../request/services.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { keptRuns } from './kept-runs.ts';
 import { deleted, stored } from './stored.ts';
+import { verifiedTenant } from './verified-tenant.ts';
 
 /**
  * `DELETE /v1/memory`: deletes everything stored under the caller's key. What takes longer is

@@ -9,7 +9,6 @@ import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.
 import { measureOf } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { ApiError } from '../request/errors.ts';
-import { verifiedTenant } from '../request/known-key.ts';
 import { checked } from '../request/owner.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { MOST_PASSAGES } from '../retrieval/insert-passage.ts';
@@ -21,6 +20,7 @@ import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { MOST_CONVERSATIONS } from '../view/inject.ts';
 import { deleteConversation } from './conversations/memory.ts';
 import { deleted, deletion, stored } from './stored.ts';
+import { verifiedTenant } from './verified-tenant.ts';
 
 /** More than a user's memory keeps. */
 const ALL = { except: '', most: 1_000 };

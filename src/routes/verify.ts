@@ -12,11 +12,11 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
-import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
 import { hashesOf, isSigned, LARGEST_BODY } from '../view/receipt.ts';
 import { readEither } from './either-protocol.ts';
+import { scopeOf } from './scope-of.ts';
 
 /** In bytes. A receipt with the longest instructions in its strategy takes less. */
 const RECEIPT_BYTES = 64 * 1024;
@@ -35,7 +35,7 @@ export async function verify(c: Context<AppEnv>): Promise<Response> {
   if (request.bytes.length > LARGEST_BODY + RECEIPT_BYTES)
     throw new ApiError('body_too_large', 'No receipt is made of a body of over 4 MiB.', null);
   const receipt = receiptIn(request);
-  const call = await readWholeCall(request, c.get('agent'), scope);
+  const call = await readWholeCall(request, scope);
   const checks = [...signatureChecks(receipt, call), ...(await planChecks(receipt, call))];
   const hasSignature = checks.some(({ name, ok }) => name === 'signature' && ok);
   return c.json({

@@ -6,11 +6,12 @@ import type { Context } from 'hono';
 import { readWholeCall } from '../../answer/model-call.ts';
 import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
-import { type RequestScope, scopeOf } from '../../request/scope.ts';
+import type { RequestScope } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { WHOLE_WAIT_MS } from '../../summary/prefix.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { readEither } from '../either-protocol.ts';
+import { scopeOf } from '../scope-of.ts';
 import { STORAGE_LIMIT_MS, stored } from '../stored.ts';
 import { target } from './memory.ts';
 
@@ -19,7 +20,7 @@ export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   const scope: RequestScope = { ...scopeOf(c), named: { conversation: id, user } };
   const { request } = await readEither(c, scope);
   if (!request.messages.some(says)) throw nothingSaid(request);
-  const call = await readWholeCall(request, c.get('agent'), scope);
+  const call = await readWholeCall(request, scope);
   const limitMs = WHOLE_WAIT_MS + STORAGE_LIMIT_MS;
   const { summary, published, isPending, warnings } = await stored(c, () => endSession(call), limitMs);
   const answer = { id, object: 'memory.conversation.ended', summary, published, warnings };

@@ -3,12 +3,12 @@ import type { Context } from 'hono';
 import { secondsOf } from '../../lib/seconds.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
-import { verifiedTenant } from '../../request/known-key.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/key.ts';
 import { selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
 import { STATUSES, type Status, type Stood, standingsOf } from './standings.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };

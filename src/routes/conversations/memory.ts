@@ -9,7 +9,6 @@ import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
-import { verifiedTenant } from '../../request/known-key.ts';
 import { checked } from '../../request/owner.ts';
 import { type AppEnv, forget, type Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
@@ -22,6 +21,7 @@ import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { FLUSH_MS, upToDate } from '../../view/up-to-date.ts';
 import { keptRuns } from '../kept-runs.ts';
 import { deleted, deletion, STORAGE_LIMIT_MS, stored } from '../stored.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
 export const LARGEST_SETTINGS = 64 * 1024;

@@ -6,10 +6,10 @@ import type { Context } from 'hono';
 import { readHistory } from '../../memory/conversation/history.ts';
 import { shownEdits } from '../../memory/run/shown-edits.ts';
 import { measureOf, TOKEN_ESTIMATORS } from '../../memory/strategy/models.ts';
-import { scopeOf } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { readEither } from '../either-protocol.ts';
+import { scopeOf } from '../scope-of.ts';
 import { target } from './memory.ts';
 import { findRun } from './requests.ts';
 

@@ -4,11 +4,11 @@
  */
 import type { Context } from 'hono';
 import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
-import { verifiedTenant } from '../../request/known-key.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { GenerationTimes } from '../../storage/conversation/memories.ts';
 import { selvesOf } from '../../tenant/identity.ts';
 import { stored } from '../stored.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
 import { STATUSES, standingsOf } from './standings.ts';
 
 /** How many conversations are read, the newest ones. */

@@ -2,9 +2,9 @@
 import type { Context } from 'hono';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
-import { verifiedTenant } from '../../request/known-key.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
 import { createMcpServer } from './server.ts';
 import { mcpTools } from './tools.ts';
 

@@ -1,0 +1,27 @@
+import type { Context } from 'hono';
+import { tenantOf } from '../request/caller.ts';
+import { ApiError } from '../request/errors.ts';
+import type { AppEnv } from '../request/services.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import { verdictOn } from '../upstream/key-verdict.ts';
+
+/**
+ * The tenant of a request for stored data, once the upstream has accepted its key.
+ *
+ * @param use without a verdict, reads depend on `UNVERIFIED_READS`, and changes are refused
+ * @throws ApiError `invalid_api_key`, or `store_failed` if the upstream can't be asked
+ */
+export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
+  const services = c.get('services');
+  const { headers } = c.req.raw;
+  const tenant = tenantOf(headers, services);
+  const verdict = await verdictOn(tenant, headers, services);
+  if (verdict === 'accepted') return tenant;
+  if (verdict === 'refused')
+    throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');
+  if (use === 'read' && services.config.unverifiedReads) return tenant;
+  throw new ApiError(
+    'store_failed',
+    'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can trust its keys with VERIFY_KEYS=false.',
+  );
+}
