@@ -1,5 +1,6 @@
 /** `native`: the upstream's own compaction. If it has none, a summary of the prefix stands in. */
 import { z } from 'zod';
+import { archiveField } from '../strategy/archive.ts';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';
 import { type SummarizeStrategy, summarize } from './summarize.ts';
@@ -7,7 +8,7 @@ import { type SummarizeStrategy, summarize } from './summarize.ts';
 const schema = z.strictObject({
   mode: z.literal('native'),
   compact_threshold: z.int().positive().optional(),
-  archive: z.boolean().optional(),
+  archive: archiveField.optional(),
 });
 
 type NativeStrategy = z.output<typeof schema>;

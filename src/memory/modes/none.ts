@@ -1,8 +1,9 @@
 /** `none`: requests are forwarded unchanged. */
 import { z } from 'zod';
+import { archiveField } from '../strategy/archive.ts';
 import type { MemoryMode } from './mode.ts';
 
-const schema = z.strictObject({ mode: z.literal('none'), archive: z.boolean().optional() });
+const schema = z.strictObject({ mode: z.literal('none'), archive: archiveField.optional() });
 
 export type NoneStrategy = z.output<typeof schema>;
 

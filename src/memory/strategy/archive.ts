@@ -21,8 +21,11 @@ const settings = z
 
 const REFUSED = 'it must be true, false, or an object of scope and writable';
 
-/** The field of a strategy. `true` stands for the defaults. */
-export const archive = z.union([z.boolean(), settings], { error: REFUSED }).default(false);
+/** The field of a strategy, the same in all modes. `true` stands for the defaults. */
+export const archiveField = z.union([z.boolean(), settings], { error: REFUSED });
+
+/** The field with its default, for modes whose strategies say all their fields. */
+export const archive = archiveField.default(false);
 
 /** What the model may reach beside its own conversation. */
 export interface UserArchiveWish {
@@ -30,6 +33,8 @@ export interface UserArchiveWish {
 }
 
 /** The wish of a strategy's field; undefined if it is for the conversation alone or for nothing. */
-export function userArchiveWish(field: z.output<typeof archive> | undefined): UserArchiveWish | undefined {
+export function userArchiveWish(
+  field: z.output<typeof archiveField> | undefined,
+): UserArchiveWish | undefined {
   return typeof field === 'object' && field.scope === 'user' ? { writable: field.writable } : undefined;
 }

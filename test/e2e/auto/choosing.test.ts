@@ -126,7 +126,7 @@ describe.each(PROTOCOLS)('a strategy of mode auto that can not hold, over $name'
       'compact_retrieval',
       'compact_offload',
     ],
-    ['an archive that is neither on nor off', { archive: 'yes' }, 'archive', 'boolean'],
+    ['an archive that is neither on nor off', { archive: 'yes' }, 'archive', 'true, false, or an object'],
     ['offloading what is small', { offload_min_tokens: 999 }, 'offload_min_tokens', '1000'],
     ['digests by whom it likes', { offload_digest: 'summarizer' }, 'offload_digest', '"model"'],
     ['digests that are on', { offload_digest: true }, 'offload_digest', '"preview"'],

@@ -34,6 +34,20 @@ describe('a strategy', () => {
     },
   );
 
+  it.each(MODES)('takes the same archives in mode %s, and refuses others in the same words', (mode) => {
+    const archives = { scope: 'user', writable: true };
+    expect(parseStrategy({ mode, archive: archives })).toMatchObject({ value: { archive: archives } });
+    for (const archive of [1, 'yes', []])
+      expect(faultOf({ mode, archive })).toEqual({
+        field: 'archive',
+        message: expect.stringContaining('it must be true, false, or an object of scope and writable'),
+      });
+    expect(faultOf({ mode, archive: { writable: true } })).toEqual({
+      field: 'archive.writable',
+      message: expect.stringContaining("it needs the scope 'user'"),
+    });
+  });
+
   it.each([
     [{ mode: 'compact', token_budgt: 1 }, 'token_budgt', "nearest known one is 'token_budget'"],
     [{ mode: 'compact', keep: 1 }, 'keep', "'compact_keep'"],
