@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
+import { hostnameOf } from './lib/request-url.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
 import type { ModelTables } from './memory/strategy/model-terms.ts';
 import type { TokenFactor } from './memory/strategy/models.ts';
@@ -309,15 +310,28 @@ function readPreviousSecret(vars: z.output<typeof variables>): string | undefine
 
 /**
  * @throws ConfigError with access keys, which every caller must present; for hosts without a tenant
+ *   or that no request can match
  */
 function readLocalTenant(vars: z.output<typeof variables>): LocalTenant | undefined {
   const { LOCAL_TENANT: name, LOCAL_HOSTS: list, ACCESS_KEYS: keys } = vars;
-  const hosts = wordsOf(list).map((host) => host.toLowerCase());
+  const hosts = wordsOf(list).map(readLocalHost);
   if (name === undefined && hosts.length > 0)
     throw new ConfigError('LOCAL_HOSTS is set without LOCAL_TENANT.');
   if (name !== undefined && keys !== undefined)
     throw new ConfigError('LOCAL_TENANT and ACCESS_KEYS exclude each other: access keys name the tenants.');
   return name === undefined ? undefined : { name, hosts };
+}
+
+/** A host name, or an address as in a URL: no port, no other part of a URL, and no pattern. */
+const HOST_ALONE = /^(?:\[[^\]]+\]|[^[\]/\\:@?#%*]+)$/;
+
+/** A host as requests name it. @throws ConfigError */
+function readLocalHost(host: string, index: number): string {
+  const name = HOST_ALONE.test(host) ? hostnameOf(host) : undefined;
+  if (name !== undefined) return name;
+  throw new ConfigError(
+    `LOCAL_HOSTS is not valid: entry ${index + 1} must be a host name or an address without a port, such as precis.lan or [fe80::1].`,
+  );
 }
 
 function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {

@@ -18,3 +18,8 @@ const LOCAL_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[
 export function isLocalHost(hostname: string): boolean {
   return LOCAL_HOST.test(hostname);
 }
+
+/** The name in a host, in lower case and without the port; undefined if it is none. */
+export function hostnameOf(host: string): string | undefined {
+  return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, '');
+}

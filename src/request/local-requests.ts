@@ -3,7 +3,7 @@
  * owner visits could call it: from the site itself, or under a name of the site's that leads to the
  * deployment (DNS rebinding).
  */
-import { isLocalHost } from '../lib/request-url.ts';
+import { hostnameOf, isLocalHost } from '../lib/request-url.ts';
 import { ApiError } from './errors.ts';
 
 /** Relations of the calling page to this server (https://www.w3.org/TR/fetch-metadata/). */
@@ -37,11 +37,6 @@ function foreign(header: string): ApiError {
     'This deployment has LOCAL_TENANT, so it answers no page of another origin: call it from a program, or from a page that it serves itself.',
     header,
   );
-}
-
-/** The name in a host, in lower case and without the port; undefined if it is none. */
-function hostnameOf(host: string): string | undefined {
-  return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, '');
 }
 
 /** Whether an origin has this host and port. `null` is the origin of sandboxed pages. */

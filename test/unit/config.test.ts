@@ -113,6 +113,30 @@ describe('the configuration', () => {
     expect(read).not.toThrow(/secret/);
   });
 
+  it.each(['name:8080', 'precis.lan,[::1]:80', 'http://precis.lan', 'precis.lan/', 'a_b@c', '*.lan', '::1'])(
+    'refuses %j as LOCAL_HOSTS, which no request could match',
+    (LOCAL_HOSTS) => {
+      const read = () => readConfig(env({ LOCAL_TENANT: 'me', LOCAL_HOSTS }));
+      expect(read).toThrow(ConfigError);
+      expect(read).toThrow(
+        /^LOCAL_HOSTS is not valid: entry [12] must be a host name or an address without a port/,
+      );
+    },
+  );
+
+  it('reads local hosts as requests name them', () => {
+    const hosts = (LOCAL_HOSTS: string) =>
+      readConfig(env({ LOCAL_TENANT: 'me', LOCAL_HOSTS })).localTenant?.hosts;
+    expect(hosts('')).toEqual([]);
+    expect(hosts('Precis.LAN., 192.168.1.5 [FE80::0:1] my_box bücher.lan')).toEqual([
+      'precis.lan',
+      '192.168.1.5',
+      '[fe80::1]',
+      'my_box',
+      'xn--bcher-kva.lan',
+    ]);
+  });
+
   it('takes the receiver of callbacks together with its secret', () => {
     const WEBHOOK_URL = 'https://hooks.example.com/precis';
     const secret = `whsec_${'c2VjcmV0'.repeat(4)}`;
