@@ -21,7 +21,7 @@ export interface AgentSpec {
   readonly memory_blocks?: MemoryBlocksRequest;
   /**
    * `always`: each conversation that its requests name is archived, whatever the request's own
-   * strategy says. Default: `ARCHIVE`.
+   * strategy says. Default: `asked`, which leaves it to `ARCHIVE` and never turns that off.
    */
   readonly archive?: 'always' | 'asked';
   /** Where this agent's requests name their user and conversation. Default: `ISOLATION`. */

@@ -229,9 +229,12 @@ function jsonOrWord(header: string, name: string): unknown {
   );
 }
 
-/** Whether the deployer has every named conversation archived. */
+/**
+ * Whether the deployer has every named conversation archived. An agent can't turn it off, since a
+ * caller may choose the agent.
+ */
 function archivesAll(agent: Agent | undefined, { config }: Services): boolean {
-  return agent?.archives ?? config.archives;
+  return config.archives || agent?.archives === true;
 }
 
 export interface ChosenByHeaders extends Pick<Flags, 'report'> {

@@ -48,7 +48,7 @@ export interface Agent {
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;
   readonly blocks: BlocksWish | 'off' | undefined;
-  /** See `AgentSpec`; undefined: as the deployment has it. */
+  /** See `AgentSpec`; other than true: as the deployment has it. */
   readonly archives: boolean | undefined;
   readonly isolation: Isolation | undefined;
 }
