@@ -1,7 +1,7 @@
 /** A request's conversation in storage: name, settings, and the summary that the caller holds. */
 
 import { elementAt } from '../lib/elements.ts';
-import { within } from '../lib/time-limit.ts';
+import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
@@ -97,6 +97,9 @@ export function storedConversation(
 /** The only value of a conversation in `Services.userless`. */
 const SETTINGS = '';
 
+/** How long a request waits for settings that only make a warning, in milliseconds. */
+const USERLESS_LIMIT_MS = 500;
+
 /** The settings of the conversation in the request; undefined if they can't be read. */
 export async function settingsOf(
   owner: Owner,
@@ -105,24 +108,26 @@ export async function settingsOf(
   if (!caller.tenant || owner.conversation === undefined) return NOTHING_SET;
   const session = { id: owner.conversation };
   const { tenant } = caller;
-  const settingsUnder = (user: string | undefined) => (self: Tenant) => {
+  const settingsUnder = (user: string | undefined, isUse: boolean) => (self: Tenant) => {
     const { memory } = storedConversation(user, session, self, services);
-    return memory((stub) => stub.settings());
+    return memory((stub) => stub.settings(isUse));
   };
   const read = async (): Promise<FoundSettings> => {
-    const own = fromEither(tenant, settingsUnder(owner.user), isUnset);
+    const own = within(WRITE_LIMIT_MS, fromEither(tenant, settingsUnder(owner.user, true), isUnset));
     if (owner.user === undefined) return own;
-    const [settings, others] = await Promise.all([own, withoutUser()]);
-    return isUnset(settings) && !isUnset(others) ? { ...settings, withoutUser: others } : settings;
+    const [settings, others] = await Promise.all([own, soon(USERLESS_LIMIT_MS, withoutUser())]);
+    return others && isUnset(settings) && !isUnset(others) ? { ...settings, withoutUser: others } : settings;
   };
-  // Asked for now and then, since they only make a warning.
+  // Asked for now and then, since they only make a warning. They may be another conversation's.
   const withoutUser = async (): Promise<Settings> => {
     const name = conversationName(tenant.id, undefined, session);
     const known = services.userless.get(name, SETTINGS);
     if (known) return known.value;
     const at = Date.now();
+    // One that does not answer is not waited for by each request.
+    services.userless.set(name, SETTINGS, NOTHING_SET, at);
     try {
-      const read = await fromEither(tenant, settingsUnder(undefined), isUnset);
+      const read = await fromEither(tenant, settingsUnder(undefined, false), isUnset);
       services.userless.set(name, SETTINGS, read, at);
       return read;
     } catch (error) {
@@ -131,7 +136,7 @@ export async function settingsOf(
     }
   };
   try {
-    return await timings.measure('store', () => within(WRITE_LIMIT_MS, read()));
+    return await timings.measure('store', read);
   } catch (error) {
     logCaught(services.log, 'warn', 'a conversation could not be asked for its settings', error);
     return undefined;

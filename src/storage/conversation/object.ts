@@ -178,8 +178,8 @@ export abstract class ConversationMemoryObject<Material>
     return this.chain.standing();
   }
 
-  settings(): Settings {
-    this.uses.reading();
+  settings(isUse = true): Settings {
+    if (isUse) this.uses.reading();
     return this.chain.state.settings();
   }
 

@@ -80,7 +80,8 @@ export interface ConversationApi<Material> extends SummaryChain {
   pinDigest(round: string, strategyHash: string, hash: string): void;
   overview(): Overview;
   standing(): Standing;
-  settings(): Settings;
+  /** @param isUse false: the conversation does not count as used by this (see `RETENTION_DAYS`) */
+  settings(isUse?: boolean): Settings;
   configure(changes: Partial<Settings>): Promise<void>;
   /**
    * Replaces versions, rounds, health and settings in one transaction, and answers what is kept

@@ -1,0 +1,67 @@
+/** Settings without a user, which a request with one only asks for to warn. */
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, expect, it, vi } from 'vitest';
+import { conversationMemory, conversationName } from '../../../src/storage/conversation/key.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { KEY, startApp } from '../support.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const DAY_MS = 86_400_000;
+
+const { id: tenant } = new Tenants(env.PRECIS_SECRET).ofToken(KEY);
+const nameOf = (user: string | undefined, id: string) => conversationName(tenant, user, { id });
+
+/** The real objects, of which that of one name never answers. */
+function hangingAt(name: string): DurableObjectNamespace {
+  const real = env.CONVERSATION_MEMORY;
+  const silent = real.idFromName(name).toString();
+  const never = new Proxy({}, { get: () => () => new Promise(() => undefined) });
+  const get = (id: DurableObjectId) => (id.toString() === silent ? never : real.get(id));
+  return { idFromName: (of: string) => real.idFromName(of), get } as unknown as DurableObjectNamespace;
+}
+
+const ask = (id: string, user: string) => ({
+  method: 'POST',
+  body: JSON.stringify({
+    model: 'gpt-4.1',
+    conversation_id: id,
+    user,
+    messages: [{ role: 'user', content: 'Hello' }],
+  }),
+});
+
+it('do not cost a request its own settings where they can not be read', async () => {
+  const id = 'silent without a user';
+  await conversationMemory(env, nameOf('ann', id), () => {})((stub) =>
+    stub.configure({ memory_strategy: { mode: 'trim' } }),
+  );
+  const app = startApp(env.REFS, { CONVERSATION_MEMORY: hangingAt(nameOf(undefined, id)) });
+
+  const response = await app.request('/v1/chat/completions', ask(id, 'ann'));
+
+  expect(response.headers.get('x-memory-mode')).toBe('trim');
+  expect(response.headers.get('x-memory-source')).toBe('conversation');
+  expect(response.headers.get('x-memory-warning')).toBeNull();
+});
+
+it('are no use of the conversation without a user', async () => {
+  const id = 'unused without a user';
+  const memory = conversationMemory(env, nameOf(undefined, id), () => {});
+  await memory((stub) => stub.configure({ memory_strategy: { mode: 'trim' } }));
+  const usedAt = async () => (await memory((stub) => stub.leave(0))) as { usedAt?: number };
+  const before = await usedAt();
+  // A use is told to the tenant's object at intervals.
+  await runInDurableObject(env.CONVERSATION_MEMORY.getByName(nameOf(undefined, id)), (object) => {
+    Reflect.set(object, 'now', () => Date.now() + 2 * DAY_MS);
+  });
+  const app = startApp(env.REFS);
+
+  const response = await app.request('/v1/chat/completions', ask(id, 'ann'));
+
+  expect(response.headers.get('x-memory-warning')).toBe('settings_without_user');
+  expect(await usedAt()).toEqual(before);
+});
