@@ -3,7 +3,7 @@
  * (docs/design.md#7-storage). Passages are the archive of a conversation without a caller: they
  * have its encryption, its index, its vectors, and go with the tenant's data.
  */
-import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
+import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { storedConversation } from '../request/conversation.ts';
 import type { Services } from '../request/services.ts';
@@ -14,6 +14,12 @@ import { searchable } from '../storage/archive/text.ts';
 import { idsIn, PASSAGES, userName } from '../storage/conversation/key.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
+
+/**
+ * How long an archive may take, in milliseconds: less than a search as a whole. A vector of the
+ * words is waited for for two seconds.
+ */
+const SEARCH_LIMIT_MS = 2_500;
 
 /** The conversations that one search reads, the last used ones. */
 const MOST_SEARCHED = 20;
@@ -54,15 +60,17 @@ export class UserArchive implements Searched {
    */
   async hits(words: string, limit: number): Promise<FoundHits | null> {
     const searched = await this.conversations();
-    const answers = await fewAtOnce(AT_ONCE, searched, async (one) => {
+    // At once, since each object asks for the vector of the words, and may wait for it in vain.
+    const asking = searched.map(async (one) => {
       try {
-        const found = await one.archive.hits(words, limit);
+        const found = await within(SEARCH_LIMIT_MS, one.archive.hits(words, limit));
         return found && { one, found };
       } catch (error) {
         logCaught(this.services.log, 'warn', 'an archive of a user could not be searched', error);
         return 'failed' as const;
       }
     });
+    const answers = await Promise.all(asking);
     if (answers.length > 0 && answers.every((answer) => answer === 'failed'))
       throw new Error('no archive answers');
     const lists = answers.flatMap((answer) => (answer === null || answer === 'failed' ? [] : [answer]));
@@ -93,7 +101,7 @@ export class UserArchive implements Searched {
   /** The passages and the last used conversations, also those under the earlier secret. */
   private async conversations(): Promise<Searchable[]> {
     const each = await Promise.all(
-      selvesOf(this.tenant).map(async (self) => {
+      selvesOf(this.tenant).map(async (self): Promise<[passages: Searchable, others: Searchable[]]> => {
         const passages = passagesOf(this.user, self, this.services);
         const prefix = `${userName(self.id, this.user)}:`;
         const names = await this.services.tenant(self.id)((stub) =>
@@ -102,7 +110,7 @@ export class UserArchive implements Searched {
         const others = names.filter((name) => name !== passages.name);
         return [
           { archive: this.archiveOf(passages), id: null, isPassages: true },
-          ...others.map((name) => ({
+          others.map((name) => ({
             archive: this.archiveOf({ ...passages, ...this.placeOf(name) }),
             id: idsIn(name).conversation ?? null,
             isPassages: false,
@@ -110,7 +118,8 @@ export class UserArchive implements Searched {
         ];
       }),
     );
-    return each.flat().slice(0, MOST_SEARCHED + 1);
+    const passages = each.map(([own]) => own);
+    return [...passages, ...each.flatMap(([, others]) => others).slice(0, MOST_SEARCHED)];
   }
 
   private placeOf(name: string): Pick<StoredConversation, 'name' | 'memory' | 'remembered'> {

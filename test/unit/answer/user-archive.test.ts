@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { UserArchive } from '../../../src/answer/user-archive.ts';
 import type { Services } from '../../../src/request/services.ts';
 import { answerInsert, MOST_PASSAGES } from '../../../src/retrieval/insert-passage.ts';
@@ -6,12 +6,13 @@ import { conversationName } from '../../../src/storage/conversation/key.ts';
 import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 
-const tenant = new Tenants('a secret for tests only').ofName('a caller');
+const tenant = new Tenants('a secret for tests only', 'the secret before').ofName('a caller');
+const { previous } = tenant;
 const nameOf = (id: string) => conversationName(tenant.id, 'ann', { id });
 
 interface Given {
-  /** The found positions by conversation; `failed`: its object throws. */
-  readonly found?: Readonly<Record<string, readonly number[] | 'failed'>>;
+  /** The found positions by conversation; a `failed` one throws, and a `silent` one hangs. */
+  readonly found?: Readonly<Record<string, readonly number[] | 'failed' | 'silent'>>;
   readonly count?: number;
 }
 
@@ -26,6 +27,7 @@ function services({ found = {}, count = 0 }: Given) {
       asked.push(name);
       const positions = Object.entries(found).find(([id]) => nameOf(id) === name)?.[1];
       if (positions === 'failed') throw new Error('the object is down');
+      if (positions === 'silent') return new Promise(() => undefined);
       const hits = positions?.map((position) => ({ position, role: 'user', excerpt: `at ${position}` }));
       return hits ? { hits, meaning: 'off' } : null;
     },
@@ -34,8 +36,11 @@ function services({ found = {}, count = 0 }: Given) {
     log: (_: string, message: string) => logged.push(message),
     remembered: new RememberedConversations(),
     conversation: (name: string) => async (call: (stub: object) => unknown) => call(stubOf(name)),
-    tenant: () => async (call: (stub: object) => unknown) =>
-      call({ namesWith: (_: string, most: number) => Object.keys(found).slice(0, most).map(nameOf) }),
+    tenant: (id: string) => async (call: (stub: object) => unknown) =>
+      call({
+        namesWith: (_: string, most: number) =>
+          id === tenant.id ? Object.keys(found).slice(0, most).map(nameOf) : [],
+      }),
   };
   return { asked, logged, archive: new UserArchive('ann', tenant, given as unknown as Services) };
 }
@@ -58,8 +63,18 @@ describe('the archives of a user', () => {
     const conversations = Array.from({ length: 30 }, (_, n) => [`c${n}`, [n]] as const);
     const many = services({ found: Object.fromEntries(conversations) });
     await many.archive.hits('words', 3);
-    // Twenty conversations, and the passages.
-    expect(many.asked).toHaveLength(21);
+    // Twenty conversations, and the passages under both secrets.
+    expect(many.asked).toHaveLength(22);
+    expect(many.asked.filter((name) => name.startsWith(`${previous?.id}:`))).toHaveLength(1);
+  });
+
+  it('give what the others hold where one never answers', async () => {
+    vi.useFakeTimers();
+    const { archive } = services({ found: { silent: 'silent', up: [1] } });
+    const found = archive.hits('words', 3);
+    await vi.advanceTimersByTimeAsync(2_900);
+    vi.useRealTimers();
+    expect((await found)?.hits).toHaveLength(1);
   });
 
   it('take no more passages than they may', async () => {
