@@ -5,8 +5,9 @@ import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { modelIn } from '../protocol/model-name.ts';
-import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
-import { type ChosenByHeaders, chosenByHeaders } from '../request/choose-strategy.ts';
+import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../request/body.ts';
+import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../request/choose-strategy.ts';
+import type { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
@@ -31,7 +32,7 @@ export function passRead(
   scope: RequestScope,
 ): Promise<Response> | undefined {
   const chosen = chosenUnread(scope);
-  if (!chosen || mayConcernUs(bytes)) return undefined;
+  if (typeof chosen !== 'object' || mayConcernUs(bytes)) return undefined;
   scope.trace?.asks({ model: modelIn(bytes) });
   return askUpstream(scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
     relayed(answer, api, chosen, scope),
@@ -47,7 +48,7 @@ export async function passUnread(api: Api, unread: UnreadBody, scope: RequestSco
   const { headers } = scope;
   const { fault, whole } = unread;
   const chosen = chosenUnread(scope);
-  if (!chosen) throw await refused(unread);
+  if (typeof chosen !== 'object') throw await refused({ ...unread, fault: explained(fault, chosen) });
   const isPlain = (headers.get('content-encoding') ?? '') === '';
   const watched =
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
@@ -64,12 +65,30 @@ export async function passUnread(api: Api, unread: UnreadBody, scope: RequestSco
   return relayed(answer, api, chosen, scope);
 }
 
-/** The strategy of a body that is not parsed. Undefined if it edits or the body may choose one. */
-function chosenUnread(scope: RequestScope): ChosenByHeaders | undefined {
-  // Bodies for a shared account are always read.
-  if (scope.services.config.access) return undefined;
+/** Why a body is read although its strategy may edit nothing. */
+const REASONS = {
+  archive: 'its memory_strategy asks for an archive, for which the whole body is read',
+  deployer_archive:
+    'the deployer has each conversation archived that a request names, for which the whole body is read',
+  shared_account: 'each request to the account that its callers share is read',
+} as const satisfies Record<ReadFor | 'shared_account', string>;
+
+type Reason = keyof typeof REASONS;
+
+/** The fault of a body that is not read. If it is the body's size, it says why it must be read. */
+function explained(fault: ApiError, reason: Reason | undefined): ApiError {
+  return reason && fault.code === 'body_too_large' ? tooLargeToRead(fault, REASONS[reason]) : fault;
+}
+
+/**
+ * The strategy of a body that is not parsed, or why it must be. Undefined if the strategy edits, or
+ * the body may choose one.
+ */
+function chosenUnread(scope: RequestScope): ChosenByHeaders | Reason | undefined {
+  if (scope.services.config.access) return 'shared_account';
   const chosen = chosenByHeaders(scope.headers, scope.agent, scope);
-  return chosen && passesThrough(chosen) ? chosen : undefined;
+  if (typeof chosen !== 'object') return chosen;
+  return passesThrough(chosen) ? chosen : undefined;
 }
 
 function relayed(

@@ -181,6 +181,19 @@ function tooLarge(limit: number, param: string | null): ApiError {
   );
 }
 
+/**
+ * The error for a body over the limit that must be read.
+ *
+ * @param why the end of the message
+ */
+export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
+  return new ApiError(
+    'body_too_large',
+    `The request body must have at most ${LARGEST_BODY} bytes, decoded too: ${why}.`,
+    param,
+  );
+}
+
 function notReadable(code: 'invalid_json' | 'unsupported_media_type', fault: string): ApiError {
   return new ApiError(
     code,

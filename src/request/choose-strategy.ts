@@ -242,10 +242,13 @@ export interface ChosenByHeaders extends Pick<Flags, 'report'> {
   readonly source: StrategySource;
 }
 
+/** Why the body of a request must be read, whatever its strategy does with its messages. */
+export type ReadFor = 'archive' | 'deployer_archive';
+
 /**
- * The strategy of a request whose body is not read, from its headers alone. Undefined if it can't
- * be known: the conversation may have its own settings, and injection, memory blocks and an archive
- * need the body.
+ * The strategy of a request whose body is not read, from its headers alone. A `ReadFor` if an
+ * archive needs the body. Undefined if the strategy can't be known, since the conversation may have
+ * its own settings, or if injection or memory blocks need the body.
  *
  * @throws ApiError for invalid headers
  */
@@ -253,7 +256,7 @@ export function chosenByHeaders(
   headers: Headers,
   agentInPath: Agent | undefined,
   { caller, services }: Pick<RequestScope, 'caller' | 'services'>,
-): ChosenByHeaders | undefined {
+): ChosenByHeaders | ReadFor | undefined {
   const { report } = flagsIn(headers);
   const key = headers.get('x-agent-type');
   const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
@@ -263,12 +266,12 @@ export function chosenByHeaders(
   const strategy = strategyInHeader(headers);
   const { session_key, require_explicit_key } = agent?.isolation ?? services.config.isolation;
   const mayBeNamed = headers.has('x-conversation-id') || session_key !== undefined;
-  if (mayBeNamed && archivesAll(agent, services)) return undefined;
+  if (mayBeNamed && archivesAll(agent, services)) return 'deployer_archive';
   if (strategy)
-    return asksForArchive(strategy) ? undefined : { mode: strategy.mode, source: 'request', report };
+    return asksForArchive(strategy) ? 'archive' : { mode: strategy.mode, source: 'request', report };
   if (mayBeNamed || require_explicit_key) return undefined;
   const chosen = agent?.strategy ?? services.config.defaultStrategy;
-  if (asksForArchive(chosen)) return undefined;
+  if (asksForArchive(chosen)) return 'archive';
   return { mode: chosen.mode, source: agent ? 'agent' : 'default', report };
 }
 

@@ -59,7 +59,9 @@ async function ask(
   const { body, seen, length } = streamed(text);
   const named = announced ? { ...headers, 'content-length': String(length) } : headers;
   const response = await app.request(path, { method, headers: named, body });
-  const answer = (await response.json()) as { error?: { code: string; param: string | null } };
+  const answer = (await response.json()) as {
+    error?: { code: string; param: string | null; message: string };
+  };
   return { status: response.status, error: answer.error, headers: response.headers, sent: app.sent, seen };
 }
 
@@ -145,11 +147,45 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     ['settings of a conversation', { headers: { 'x-conversation-id': 'c' } }],
     ['injection', { headers: { 'x-memory-injection': 'true' } }],
     ['an account that callers share', { variables: ACCESS }],
+    ['an archive', { headers: { 'x-memory-strategy': '{"mode":"none","archive":true}' } }],
   ])('is refused where it must be read for %s', async (_, asking) => {
     const { status, sent, seen } = await ask(path, textOf(path, 17), asking);
 
     expect([status, sent.length]).toEqual([413, 0]);
     expect(seen.read).toBeLessThanOrEqual(LIMIT + CHUNK);
+  });
+
+  const named = { 'x-memory-strategy': 'none', 'x-conversation-id': 'c' };
+  const archiving = { 'x-memory-strategy': '{"mode":"none","archive":true}' };
+
+  it.each<[string, Partial<Asking>, RegExp]>([
+    [
+      'the deployer’s archive',
+      { headers: named, variables: { ARCHIVE: 'always' } },
+      /^.+ the deployer has .+ archived/,
+    ],
+    ['its own archive', { headers: archiving }, /memory_strategy asks for an archive/],
+    [
+      'an account that callers share',
+      { headers: named, variables: ACCESS },
+      /account that its callers share/,
+    ],
+  ])('is told of %s as the reason why it must be read, and not of mode none', async (_, asking, why) => {
+    for (const announced of [false, true]) {
+      const { status, error, sent } = await ask(path, textOf(path, 17), { ...asking, announced });
+
+      expect([status, error?.code, error?.param, sent.length]).toEqual([413, 'body_too_large', param, 0]);
+      expect(error?.message).toMatch(why);
+      expect(error?.message).toContain(`at most ${LIMIT} bytes`);
+      expect(error?.message).not.toContain('goes up only');
+    }
+  });
+
+  it('is told of its encoding where that can not be read, also with the deployer’s archive', async () => {
+    const headers = { ...named, 'content-encoding': 'x-unknown' };
+    const { status, error } = await ask(path, textOf(path, 1), { headers, variables: { ARCHIVE: 'always' } });
+
+    expect([status, error?.code, error?.param]).toEqual([415, 'unsupported_media_type', 'content-encoding']);
   });
 });
 
