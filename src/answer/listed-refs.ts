@@ -15,7 +15,7 @@ import { STORAGE_FAILED, STORAGE_LIMIT_MS } from '../retrieval/shelf.ts';
 import { RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import { fromEither, type Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { findInTranscripts } from './in-transcripts.ts';
+import { findInTranscripts, type Output } from './in-transcripts.ts';
 
 /** How many refs are looked for in storage before a list is cut. */
 const MOST_LOOKED = 4 * MOST_LISTED;
@@ -49,8 +49,15 @@ export async function answerList(
     const stores = storesOf(scope.services.bucket, tenant);
     const isStored = async (ref: string): Promise<boolean> => (await storesWith(ref, stores)).length > 0;
     const read = async (ref: string): Promise<string | undefined> => {
-      const fetched = await fromEither(tenant, (self) => new RefStore(scope.services.bucket, self).get(ref));
-      return fetched && new TextDecoder().decode(fetched.content);
+      try {
+        const fetched = await fromEither(tenant, (self) =>
+          new RefStore(scope.services.bucket, self).get(ref),
+        );
+        return fetched && new TextDecoder().decode(fetched.content);
+      } catch (error) {
+        logCaught(scope.services.log, 'warn', 'a transcript could not be read for a list of refs', error);
+        return undefined;
+      }
     };
     const transcripts = transcriptsOf(view, history);
     const look = async (): Promise<Listable[]> => {
@@ -59,11 +66,15 @@ export async function answerList(
         hidden,
         async (one) => one.isShown || (await isStored(one.ref)),
       );
-      const others = hidden.filter((_, index) => !stored[index]).map(({ text }) => text);
-      const held = await findInTranscripts(others, transcripts, read);
+      const others = hidden.filter((_, index) => !stored[index]);
+      const held = await findInTranscripts(
+        others.map(({ entry }) => entry),
+        transcripts,
+        read,
+      );
       return hidden.flatMap((one, index) => {
         if (stored[index]) return [one];
-        const ref = held.get(one.text);
+        const ref = held.get(one.entry);
         return ref === undefined ? [] : [{ ...one, ref, within: true }];
       });
     };
@@ -84,6 +95,8 @@ function transcriptsOf(view: MadeView['view'], history: MadeView['history']): st
 /** An output that the view does not show. */
 interface HiddenOutput extends Pick<Listable, 'tool' | 'callId' | 'text'> {
   readonly message: Message;
+  /** As a transcript has it. */
+  readonly entry: Output;
   /** Its removal from the view, unless its message left as a whole. */
   readonly removal: Removal | undefined;
 }
@@ -99,7 +112,9 @@ function hiddenOutput(
   const removal = view.removals.get(index)?.find(({ kind }) => kind === 'output');
   if (!removal && !view.dropped.has(index)) return [];
   const { text } = message.content();
-  return [{ message, removal, tool: made?.name ?? TEXT_OBSERVATION, callId: made?.id ?? NO_CALL, text }];
+  const entry: Output = made ? { role: 'tool', tool: made, text } : { role: 'user', text };
+  const [tool, callId] = [made?.name ?? TEXT_OBSERVATION, made?.id ?? NO_CALL];
+  return [{ message, removal, entry, tool, callId, text }];
 }
 
 /** The output with its ref and tokens. `isShown`: the ref is in the view, so it is stored. */
@@ -107,7 +122,7 @@ function listableOf(
   { message, removal, ...named }: HiddenOutput,
   { refs }: Tenant,
   counter: TokenCounter,
-): Listable & { readonly isShown: boolean } {
+): Listable & Pick<HiddenOutput, 'entry'> & { readonly isShown: boolean } {
   if (removal?.ref !== undefined)
     return { ...named, ref: removal.ref, tokens: removal.tokens, isShown: true };
   // The caller may have sent a placeholder of ours.

@@ -104,6 +104,18 @@ function headerOf(entry: Entry): string {
   return tool ? `### ${index} ${role} ${labelOf(tool.name)} (${labelOf(tool.id)})` : `### ${index} ${role}`;
 }
 
+/**
+ * How an entry without calls begins, behind its number: the rest of its header, and so many
+ * characters of its text.
+ */
+export function beginningOf(
+  { role, tool, text }: Pick<Entry, 'role' | 'tool' | 'text'>,
+  most: number,
+): string {
+  const label = tool ? `${labelOf(tool.name)} (${labelOf(tool.id)})` : role;
+  return `${label}\n${text.slice(0, most).replace(FORGED_HEADER, '\\')}`.toWellFormed();
+}
+
 function bodyOf(entry: Entry): string {
   const calls = entry.calls.map(({ id, name, input }) => `-> ${labelOf(name)} (${labelOf(id)}) ${input}`);
   const text = entry.text.replace(FORGED_HEADER, '\\');
