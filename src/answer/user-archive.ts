@@ -3,26 +3,30 @@
  * (docs/design.md#7-storage). Passages are the archive of a conversation without a caller: they
  * have its encryption, its index, its vectors, and go with the tenant's data.
  */
-import { within } from '../lib/time-limit.ts';
+import { StoreError } from '../lib/store-error.ts';
+import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { storedConversation } from '../request/conversation.ts';
 import type { Services } from '../request/services.ts';
 import { type Inserted, MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { Found, FoundHits, Searched } from '../retrieval/search-memory.ts';
 import { Archive } from '../storage/archive/archive.ts';
+import { type MadeNear, nearOf } from '../storage/archive/near.ts';
+import type { ArchiveHits } from '../storage/archive/search.ts';
 import { searchable } from '../storage/archive/text.ts';
 import { idsIn, PASSAGES, userName } from '../storage/conversation/key.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
 
-/**
- * How long an archive may take, in milliseconds: less than a search as a whole. A vector of the
- * words is waited for for two seconds.
- */
-const SEARCH_LIMIT_MS = 2_500;
-
 /** The conversations that one search reads, the last used ones. */
 const MOST_SEARCHED = 20;
+
+/**
+ * Limits of a search and of its vector, in milliseconds: less than a caller's limit, so that what
+ * has come is given, and so that words alone can be found after the vector has not come.
+ */
+const HITS_LIMIT_MS = 2_500;
+const VECTOR_LIMIT_MS = 1_500;
 
 /** The role of a passage in its archive. */
 const PASSAGE = 'passage';
@@ -40,6 +44,9 @@ interface Searchable {
   readonly isPassages: boolean;
 }
 
+/** An archive's hits; null if nothing is stored of its conversation. */
+type Answer = { readonly one: Searchable; readonly found: ArchiveHits } | null | 'failed';
+
 export class UserArchive implements Searched {
   private readonly user: string;
   private readonly tenant: Tenant;
@@ -54,26 +61,16 @@ export class UserArchive implements Searched {
 
   /**
    * The best messages of all conversations, each conversation's best first. Scores of different
-   * indexes can't be compared, so the places in their lists decide, and then the last use.
+   * indexes can't be compared, so the places in their lists decide, and then the last use. A
+   * conversation that fails, or doesn't answer in time, is left out.
    *
-   * @throws if storage fails in all of them
+   * @throws if that leaves nothing, or if the conversations can't be listed
    */
   async hits(words: string, limit: number): Promise<FoundHits | null> {
-    const searched = await this.conversations();
-    // At once, since each object asks for the vector of the words, and may wait for it in vain.
-    const asking = searched.map(async (one) => {
-      try {
-        const found = await within(SEARCH_LIMIT_MS, one.archive.hits(words, limit));
-        return found && { one, found };
-      } catch (error) {
-        logCaught(this.services.log, 'warn', 'an archive of a user could not be searched', error);
-        return 'failed' as const;
-      }
-    });
-    const answers = await Promise.all(asking);
-    if (answers.length > 0 && answers.every((answer) => answer === 'failed'))
-      throw new Error('no archive answers');
+    const answers = await this.answersOf(words, limit);
     const lists = answers.flatMap((answer) => (answer === null || answer === 'failed' ? [] : [answer]));
+    if (lists.length === 0 && answers.includes('failed'))
+      throw new StoreError(new Error('no archive answers'));
     const ranked = lists.flatMap(({ one, found }, list) =>
       found.hits.map((hit, place) => ({ list, place, hit: { ...hit, ...namesOf(one) } satisfies Found })),
     );
@@ -98,28 +95,73 @@ export class UserArchive implements Searched {
     return 'kept';
   }
 
-  /** The passages and the last used conversations, also those under the earlier secret. */
-  private async conversations(): Promise<Searchable[]> {
-    const each = await Promise.all(
-      selvesOf(this.tenant).map(async (self): Promise<[passages: Searchable, others: Searchable[]]> => {
+  /** What the archives answer in time, in their order. */
+  private async answersOf(words: string, limit: number): Promise<Answer[]> {
+    const time = after(HITS_LIMIT_MS);
+    try {
+      const { searched, isEmpty } = await this.conversations();
+      const made = isEmpty ? null : await this.nearOf(words);
+      const late = async (): Promise<never> => {
+        await time.over;
+        throw new StoreError(new Error(`no answer within ${HITS_LIMIT_MS} ms`));
+      };
+      // All at once, so that a silent one holds up no other.
+      return await Promise.all(
+        searched.map(async (one) => {
+          try {
+            const found = await Promise.race([one.archive.hits(words, limit, null, made), late()]);
+            return found && { one, found };
+          } catch (error) {
+            logCaught(this.services.log, 'warn', 'an archive of a user could not be searched', error);
+            return 'failed';
+          }
+        }),
+      );
+    } finally {
+      time.clear();
+    }
+  }
+
+  /** The vector of the words, made once for all archives; null without embeddings. */
+  private async nearOf(words: string): Promise<MadeNear | null> {
+    const embedder = this.services.embedder();
+    if (!embedder) return null;
+    const near = await nearOf(words, embedder, VECTOR_LIMIT_MS, this.services.log);
+    return { model: embedder.model, near };
+  }
+
+  /**
+   * The passages, and the last used conversations, also those under the earlier secret.
+   *
+   * @returns also whether nothing of the user is kept
+   */
+  private async conversations(): Promise<{ searched: Searchable[]; isEmpty: boolean }> {
+    const selves = await Promise.all(
+      selvesOf(this.tenant).map(async (self) => {
         const passages = passagesOf(this.user, self, this.services);
         const prefix = `${userName(self.id, this.user)}:`;
         const names = await this.services.tenant(self.id)((stub) =>
           stub.namesWith(prefix, MOST_SEARCHED + 1),
         );
-        const others = names.filter((name) => name !== passages.name);
-        return [
-          { archive: this.archiveOf(passages), id: null, isPassages: true },
-          others.map((name) => ({
-            archive: this.archiveOf({ ...passages, ...this.placeOf(name) }),
-            id: idsIn(name).conversation ?? null,
-            isPassages: false,
-          })),
-        ];
+        return { passages, names };
       }),
     );
-    const passages = each.map(([own]) => own);
-    return [...passages, ...each.flatMap(([, others]) => others).slice(0, MOST_SEARCHED)];
+    const passages = selves.map(({ passages }) => ({
+      archive: this.archiveOf(passages),
+      id: null,
+      isPassages: true,
+    }));
+    const others = selves.flatMap(({ passages, names }) =>
+      names
+        .filter((name) => name !== passages.name)
+        .map((name) => ({
+          archive: this.archiveOf({ ...passages, ...this.placeOf(name) }),
+          id: idsIn(name).conversation ?? null,
+          isPassages: false,
+        })),
+    );
+    const isEmpty = selves.every(({ names }) => names.length === 0);
+    return { searched: [...passages, ...others.slice(0, MOST_SEARCHED)], isEmpty };
   }
 
   private placeOf(name: string): Pick<StoredConversation, 'name' | 'memory' | 'remembered'> {

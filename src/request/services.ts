@@ -13,6 +13,7 @@ import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { parseStrategy } from '../memory/strategy/strategy.ts';
+import type { Embedder } from '../storage/archive/embedder.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
@@ -37,6 +38,7 @@ import type { RequestTrace } from '../telemetry/request-trace.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { BoundThinking } from '../upstream/bound-thinking.ts';
+import { embeddingsOf } from '../upstream/embeddings.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
 import { ModelFacts } from '../upstream/model-facts.ts';
@@ -94,6 +96,8 @@ export interface Services {
   user(name: string): ObjectCaller<UserMemoryStub>;
   tenant(id: string): ObjectCaller<TenantMemoryStub>;
   readonly metricsObject: ObjectCaller<MetricsStub>;
+  /** Undefined if the deployment has no embeddings. */
+  embedder(): Embedder | undefined;
   /** All that can know something of a tenant. */
   readonly caches: readonly Forgetful[];
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
@@ -178,6 +182,7 @@ function createServices(env: Env): Services {
     conversation: (name) => conversationMemory(env, name, log),
     user: (name) => userMemory(env, name, log),
     tenant: (id) => tenantMemory(env, id, log),
+    embedder: () => embeddingsOf(env),
     metricsObject: (call) => metricsObject(env, log)(call),
     learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
   };

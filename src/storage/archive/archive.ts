@@ -15,6 +15,7 @@ import { errorFields, type Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../conversation/key.ts';
 import type { RememberedConversation } from '../conversation/remembered.ts';
+import type { MadeNear } from './near.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
 import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveRow } from './rows.ts';
@@ -186,10 +187,16 @@ export class Archive {
    * Like `search`, but from the index alone: excerpts instead of messages.
    *
    * @param keys of the messages to search; null for all
+   * @param made the vector of the words, if it was made before; null: the object makes it
    * @throws if the object fails
    */
-  hits(words: string, limit: number, keys: readonly string[] | null = null): Promise<ArchiveHits | null> {
-    return this.conversation.memory((stub) => stub.archiveHits(words, limit, keys));
+  hits(
+    words: string,
+    limit: number,
+    keys: readonly string[] | null = null,
+    made: MadeNear | null = null,
+  ): Promise<ArchiveHits | null> {
+    return this.conversation.memory((stub) => stub.archiveHits(words, limit, keys, made));
   }
 
   /** The messages, or fields of them, that the index lacks. */

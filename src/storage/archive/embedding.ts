@@ -5,24 +5,12 @@
 
 import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
-import type { Embedder, EmbedderFault } from './embedder.ts';
+import type { Embedder } from './embedder.ts';
+import { BY_WORDS, beginningOf, type MadeNear, type Near, nearOf, tellFault } from './near.ts';
 import { portions } from './packing.ts';
 import { readable } from './text.ts';
 import type { Unembedded, VectorRows } from './vector-rows.ts';
-import { packVector, unitOf } from './vectors.ts';
-
-/** Whether a search goes by meaning too. */
-export type Near =
-  /** `off`: there are no vectors, or none of the model. `failed`: the model has not answered. */
-  | { readonly meaning: 'off' | 'failed' }
-  | {
-      readonly meaning: 'used';
-      /** See `unitOf`. */
-      readonly vector: Float32Array;
-    };
-
-/** A search by words alone, as it is asked for. */
-export const BY_WORDS: Near = { meaning: 'off' };
+import { packVector } from './vectors.ts';
 
 /**
  * One call's texts and bytes. OpenAI takes 2048 texts and 300 000 tokens in all
@@ -85,18 +73,19 @@ export class ArchiveEmbedding {
     return this.isRunning ? undefined : this.runWhileDue(embedder);
   }
 
-  /** The vector of a search. Never rejects. */
-  async near(words: string): Promise<Near> {
+  /**
+   * The vector of a search. Never rejects.
+   *
+   * @param made the one of a search that goes over several archives; null: it is made here
+   */
+  async near(words: string, made: MadeNear | null = null): Promise<Near> {
     const embedder = this.ports.embedder();
     if (!embedder || this.rows.dimensions(embedder.model) === undefined) return BY_WORDS;
-    const { text } = beginningOf(words.toWellFormed().trim(), embedder.longestText);
-    const made = await embedder.embed([text], SEARCH_LIMIT_MS);
-    if (!made.ok) this.tell('a search could not go by meaning', made.reason);
-    const vector = made.ok && made.value[0] ? unitOf(made.value[0]) : undefined;
-    if (!vector) return { meaning: 'failed' };
+    if (made && made.model !== embedder.model) return BY_WORDS;
+    const near = made?.near ?? (await nearOf(words, embedder, SEARCH_LIMIT_MS, this.ports.log));
+    if (near.meaning !== 'used') return near;
     // Asked again, since a deletion may have come in between, and a model may have changed.
-    const isComparable = this.rows.dimensions(embedder.model) === vector.length;
-    return isComparable ? { meaning: 'used', vector } : BY_WORDS;
+    return this.rows.dimensions(embedder.model) === near.vector.length ? near : BY_WORDS;
   }
 
   private async runWhileDue(embedder: Embedder): Promise<void> {
@@ -123,7 +112,7 @@ export class ArchiveEmbedding {
       const texts = batch.map(({ text }) => text);
       const made = await embedWithRetry(embedder, texts);
       if (!made.ok) {
-        this.tell('messages could not be given vectors', made.reason);
+        tellFault(this.ports.log, 'messages could not be given vectors', made.reason);
         // Else one text that the model refuses would keep all others from getting a vector.
         if (made.reason.isOfInput) this.rows.refused(batch.map(({ message }) => message.archived_id));
         return;
@@ -143,10 +132,6 @@ export class ArchiveEmbedding {
       .map((message) => ({ message, ...beginningOf(readable(message.beginning).trim(), longestText) }));
     return portions(queued, MOST_BYTES, ({ bytes }) => bytes)[0] ?? [];
   }
-
-  private tell(message: string, { code, cause = 'none' }: EmbedderFault): void {
-    this.ports.log('warn', message, { code: 'embeddings_failed', fault: code, error: cause });
-  }
 }
 
 /** Calls again once if that may help. */
@@ -155,12 +140,4 @@ async function embedWithRetry(embedder: Embedder, texts: readonly string[]): Ret
   if (made.ok || !made.reason.again) return made;
   await pause(Math.min(made.reason.afterMs ?? PAUSE_MS, LONGEST_PAUSE_MS));
   return embedder.embed(texts, CALL_LIMIT_MS);
-}
-
-const encoder = new TextEncoder();
-
-/** The beginning of a text, cut between characters. @param most in bytes of UTF-8 */
-function beginningOf(text: string, most: number): { readonly text: string; readonly bytes: number } {
-  const { read, written } = encoder.encodeInto(text, new Uint8Array(most));
-  return { text: text.slice(0, read), bytes: written };
 }

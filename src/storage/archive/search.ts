@@ -4,9 +4,9 @@
  */
 
 import { shortened, withoutHalfAtEnd } from '../../lib/characters.ts';
-import type { Near } from './embedding.ts';
 import { excerptOf } from './excerpt.ts';
 import { fuseRanks } from './fusion.ts';
+import type { Near } from './near.ts';
 import { passageOf } from './passage.ts';
 import {
   type ArchivedRow,

@@ -13,7 +13,8 @@ import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { ListedRun } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { Embedder } from '../archive/embedder.ts';
-import { ArchiveEmbedding, BY_WORDS } from '../archive/embedding.ts';
+import { ArchiveEmbedding } from '../archive/embedding.ts';
+import { BY_WORDS, type MadeNear } from '../archive/near.ts';
 import {
   type ArchivedText,
   type ArchivePage,
@@ -368,9 +369,10 @@ export abstract class ConversationMemoryObject<Material>
     words: string,
     limit: number,
     keys: readonly string[] | null,
+    made: MadeNear | null = null,
   ): Promise<ArchiveHits | null> {
     this.uses.reading();
-    const near = await this.embedding.near(words);
+    const near = await this.embedding.near(words, made);
     return this.chain.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
   }
 

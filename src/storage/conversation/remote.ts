@@ -2,6 +2,7 @@
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
+import type { MadeNear } from '../archive/near.ts';
 import type {
   ArchivedText,
   ArchivePage,
@@ -172,6 +173,15 @@ export interface ConversationApi<Material> extends SummaryChain {
   archived(after: number, limits: PageLimits): ArchivePage<number> | null;
   /** A page of search results; null if nothing is stored of the conversation. */
   searchArchive(words: string, place: SearchPlace | null, limits: PageLimits): Promise<SearchPage | null>;
-  /** The best search results; null if nothing is stored of the conversation. */
-  archiveHits(words: string, limit: number, keys: readonly string[] | null): Promise<ArchiveHits | null>;
+  /**
+   * The best search results; null if nothing is stored of the conversation.
+   *
+   * @param made see `ArchiveEmbedding`
+   */
+  archiveHits(
+    words: string,
+    limit: number,
+    keys: readonly string[] | null,
+    made?: MadeNear | null,
+  ): Promise<ArchiveHits | null>;
 }

@@ -2,7 +2,10 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import type { MadeNear } from '../../../src/storage/archive/near.ts';
+import { unitOf } from '../../../src/storage/archive/vectors.ts';
 import { assistant, calls, result, system, user } from '../../support/conversations/chat.ts';
+import { meaningOf } from '../../support/conversations/concepts.ts';
 import { ANSWER, COMPACT, type Page, recordLog } from '../conversations/archived.ts';
 import { startApp } from '../support.ts';
 import { embeddedArchive, embeddingsServer, idle, useModel } from './embedded.ts';
@@ -247,6 +250,29 @@ describe('a search in an archive that nobody has named', () => {
     expect(await hitsIn(0, 2)).toEqual([0]);
     expect(await hitsIn(2)).toEqual([]);
     expect(await hitsIn()).toEqual([]);
+  });
+});
+
+describe('a search of several archives, whose vector is made before', () => {
+  const MODEL = 'an-embedding-model';
+
+  it('goes by that vector, and asks for no other', async () => {
+    const { said, stub, server } = embeddedArchive();
+    await said([user('I want to be reimbursed'), user('The vehicle')]);
+    server.texts();
+    const positions = async (made: MadeNear) => {
+      const found = await stub.archiveHits('money', 10, null, made);
+      return [found?.meaning, found?.hits.map(({ position }) => position)];
+    };
+    const vector = unitOf(meaningOf('money')) as Float32Array;
+
+    expect(await positions({ model: MODEL, near: { meaning: 'used', vector } })).toEqual(['used', [0]]);
+    expect(await positions({ model: MODEL, near: { meaning: 'failed' } })).toEqual(['failed', []]);
+    // Of another version of the Worker, whose vectors can't be compared.
+    expect(await positions({ model: 'another', near: { meaning: 'used', vector } })).toEqual(['off', []]);
+    const short = { meaning: 'used', vector: Float32Array.of(1) } as const;
+    expect(await positions({ model: MODEL, near: short })).toEqual(['off', []]);
+    expect(server.texts()).toEqual([]);
   });
 });
 
