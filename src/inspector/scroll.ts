@@ -21,6 +21,16 @@ let stop: (() => void) | undefined;
 /** Events by which a person takes over. */
 const TAKES_OVER = ['wheel', 'pointerdown', 'touchstart', 'keydown'] as const;
 
+/**
+ * Calls `work` at each event by which a person takes over, until the returned function is called.
+ */
+export function onTakeOver(target: EventTarget, work: () => void): () => void {
+  for (const name of TAKES_OVER) target.addEventListener(name, work, { passive: true });
+  return () => {
+    for (const name of TAKES_OVER) target.removeEventListener(name, work);
+  };
+}
+
 /** Listens from now on. Call it once, before anything is rendered. */
 export function keepScroll(): void {
   history.scrollRestoration = 'manual';
@@ -54,14 +64,13 @@ export function restoreScroll(): void {
     return;
   }
   const observer = new ResizeObserver(() => scrollTo(0, page));
+  const unlisten = onTakeOver(window, () => stop?.());
   stop = () => {
     observer.disconnect();
-    for (const name of TAKES_OVER) removeEventListener(name, takeOver);
+    unlisten();
     isFree = true;
     stop = undefined;
   };
-  const takeOver = (): void => stop?.();
-  for (const name of TAKES_OVER) addEventListener(name, takeOver, { passive: true });
   observer.observe(document.body);
 }
 

@@ -173,6 +173,56 @@ describe('conversations that were made through the Worker', () => {
     await expect.poll(top).toBe(1_200);
   });
 
+  it.each(['pointerdown', 'touchstart', 'wheel', 'keydown'])(
+    'stay where a person scrolls them by %s while further rows load',
+    async (event) => {
+      const page = await open({ key: KEY, at: '#/conversations' });
+      // 200 requests on two pages, of which the second one can be held back.
+      let held: Promise<void> = Promise.resolve();
+      await page.route(/\/requests\?/, async (route) => {
+        const isFirst = !new URL(route.request().url()).searchParams.has('cursor');
+        if (!isFirst) await held;
+        const answer = await route.fetch({
+          url: route
+            .request()
+            .url()
+            .replace(/cursor=[^&]*/, ''),
+        });
+        const { data, ...rest } = (await answer.json()) as { data: object[] };
+        const from = isFirst ? 200 : 100;
+        const rows = Array.from({ length: 100 }, (_, at) => ({ ...data[at % data.length], n: from - at }));
+        const place = isFirst ? { has_more: true, cursor: 'more' } : { has_more: false, cursor: null };
+        await route.fulfill({ json: { ...rest, data: rows, ...place } });
+      });
+      const list = page.locator('.virtual');
+      const scrollTo = (top: number) =>
+        page.evaluate(`document.querySelector('.virtual').scrollTop = ${top}`);
+      const listTop = () => page.evaluate<number>("document.querySelector('.virtual').scrollTop");
+      const label = () => list.getAttribute('aria-label');
+      await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
+      await expect.poll(label).toMatch(/^200 /);
+      await scrollTo(7_000);
+      await expect
+        .poll(() => page.locator('.request-row').allInnerTexts())
+        .toContainEqual(expect.stringMatching(/^4\d\b/));
+      await page.evaluate("location.hash = '#/conversations'");
+      await expect.poll(() => list.count()).toBe(0);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      await page.goBack();
+      await expect.poll(label).toMatch(/^100 /);
+      await expect.poll(listTop).toBeGreaterThan(3_000);
+
+      await list.dispatchEvent(event);
+      await scrollTo(500);
+      resolve();
+      await expect.poll(label).toMatch(/^200 /);
+      await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(10);
+
+      expect(await listTop()).toBe(500);
+    },
+  );
+
   it('tell what was only observed as what would have been', async () => {
     const page = await open({ key: KEY, at: '#/conversations/observed' });
     const figure = (name: string) => page.locator('.figures > div').filter({ hasText: name }).locator('dd');

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { keepListPosition, listPosition } from '../scroll.ts';
+import { keepListPosition, listPosition, onTakeOver } from '../scroll.ts';
 
 /** Rows above and below those in sight. */
 const AROUND = 8;
@@ -36,6 +36,11 @@ export function VirtualList<Item>({ label, items, rowHeight, height, keyOf, row,
   }, [items.length, returnsTo]);
   useEffect(() => {
     const element = box.current;
+    if (!element || returnsTo === 0) return undefined;
+    return onTakeOver(element, () => setReturnsTo(0));
+  }, [returnsTo]);
+  useEffect(() => {
+    const element = box.current;
     if (!element || current === undefined || current < 0) return;
     const at = current * rowHeight;
     if (at < element.scrollTop || at + rowHeight > element.scrollTop + shown)
@@ -51,8 +56,6 @@ export function VirtualList<Item>({ label, items, rowHeight, height, keyOf, row,
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
       tabIndex={0}
       style={{ height: `${shown}px` }}
-      onWheel={() => setReturnsTo(0)}
-      onKeyDown={() => setReturnsTo(0)}
       onScroll={({ currentTarget }) => {
         setTop(currentTarget.scrollTop);
         if (returnsTo === 0) keepListPosition(currentTarget.scrollTop);
