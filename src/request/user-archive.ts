@@ -1,7 +1,6 @@
 /** Whether a request's model may reach the archives of its user's other conversations. */
 import type { Warning } from '../memory/plan/report.ts';
 import { type UserArchiveWish, userArchiveWish } from '../memory/strategy/archive.ts';
-import { edits } from '../memory/strategy/strategy.ts';
 import type { Call } from './call.ts';
 
 /**
@@ -9,8 +8,7 @@ import type { Call } from './call.ts';
  * deployer must allow it, and the request must name the user.
  */
 export function userArchiveOf({ chosen, owner, scope }: Call): UserArchiveWish | Warning | undefined {
-  const { strategy } = chosen;
-  const wish = edits(strategy) ? userArchiveWish(strategy.archive) : undefined;
+  const wish = userArchiveWish(chosen.strategy.archive);
   if (!wish) return undefined;
   if (!scope.services.config.userArchives) return 'user_archive_off';
   return owner.user === undefined ? 'no_user' : wish;

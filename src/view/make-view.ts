@@ -35,7 +35,7 @@ import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
-import { offerTools } from './offer-tools.ts';
+import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
 
 const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters, or none, get placeholders without refs, and no summary is kept; LOCAL_TENANT gives them a tenant, in a deployment that only its owner reaches`;
@@ -46,11 +46,11 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const { tenant } = scope.caller;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
   if (owner.off.length > 0) return untouched(chosen, owner.off);
-  if (!edits(strategy)) return withTools(untouched(chosen, []), strategy, call);
+  const user = userArchiveOf(call);
+  if (!edits(strategy)) return withTools(untouched(chosen, userWarnings(user, undefined)), strategy, call);
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
   const searches = searchKindOf(scope.services.config);
-  const user = userArchiveOf(call);
   const reached = typeof user === 'string' ? undefined : user;
   const offered = offerTools(request, strategy, tenant, searches, chosen.blocks, reached);
   const tools = offered === 'off' ? undefined : offered;
@@ -64,8 +64,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     warnings.push('no_tenant');
     scope.services.explain('no_tenant', NO_TENANT);
   }
-  if (offered === 'off') warnings.push('retrieval_off');
-  if (typeof user === 'string') warnings.push(user);
+  const ofUser = userWarnings(user, tools);
+  if (offered === 'off' && !ofUser.includes('retrieval_off')) warnings.push('retrieval_off');
+  warnings.push(...ofUser);
 
   const { config } = scope.services;
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
@@ -112,6 +113,12 @@ function untouched({ strategy, source, ...chosen }: ChosenStrategy, warnings: re
   return { view: undefined, report };
 }
 
+/** What the model can't reach of its user's other conversations, though the strategy lets it. */
+function userWarnings(user: ReturnType<typeof userArchiveOf>, tools: OfferedTools | undefined): Warning[] {
+  if (typeof user === 'string') return [user];
+  return user && lacksOfUser(tools, user) ? ['retrieval_off'] : [];
+}
+
 /** A request that is forwarded unchanged but for the tools that write its memory blocks. */
 function withTools(made: MadeView, strategy: ActingStrategy, call: Call): MadeView {
   const { request, chosen, scope } = call;
@@ -120,7 +127,8 @@ function withTools(made: MadeView, strategy: ActingStrategy, call: Call): MadeVi
   const tools = offerTools(request, strategy, tenant, searchKindOf(scope.services.config), chosen.blocks);
   if (tools !== 'off') return { ...made, tools };
   const { report } = made;
-  return { ...made, report: { ...report, warnings: [...report.warnings, 'retrieval_off'] } };
+  const warnings = new Set([...report.warnings, 'retrieval_off'] as const);
+  return { ...made, report: { ...report, warnings: [...warnings] } };
 }
 
 /** Why no view can be made of a request. @throws ApiError `body_too_large` */

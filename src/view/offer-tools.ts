@@ -101,6 +101,11 @@ export function offerTools(
   };
 }
 
+/** Whether tools lack some of what the model may reach of its user's other conversations. */
+export function lacksOfUser(tools: OfferedTools | undefined, user: UserArchiveWish): boolean {
+  return !tools?.reachesUser || (user.writable && tools.insert === undefined);
+}
+
 function retrieving(strategy: ActingStrategy, hasTools: boolean): RetrievingStrategy | undefined {
   return retrieves(strategy, hasTools) ? strategy : undefined;
 }

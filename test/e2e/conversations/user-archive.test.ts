@@ -12,7 +12,12 @@ const closed = deploy();
 const OTHER_KEY = 'sk-another-key-of-the-user-archive-tests';
 const READS = { scope: 'user' };
 const WRITES = { scope: 'user', writable: true };
-const strategy = (archive: unknown) => ({ mode: 'compact', compact_retrieval: 'tool', archive });
+const strategy = (archive: unknown, more: object = {}) => ({
+  mode: 'compact',
+  compact_retrieval: 'tool',
+  archive,
+  ...more,
+});
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
 
 interface Named {
@@ -125,6 +130,39 @@ describe.each(PROTOCOLS)('a search of all conversations of a user, over $name', 
     expect(propertiesOf(deployment)).toEqual(['query']);
     expect(await send('One', { by: 'ann', archive: WRITES }, closed)).toBe('user_archive_off');
     expect(propertiesOf(closed)).toEqual(['query']);
+  });
+
+  it('is warned of where the model has no tools to search or to keep', async () => {
+    const warned = async (archive: unknown, more: object, own: object[] = tools) => {
+      const response = await deployment.chat({
+        model: 'gpt-4.1',
+        ...(own.length > 0 ? { tools: own } : {}),
+        conversation_id: newName('without tools'),
+        user: 'ann',
+        memory_strategy: strategy(archive, more),
+        messages: [user('One')],
+      });
+      expect(response.status, await response.clone().text()).toBe(200);
+      return response.headers.get('x-memory-warning');
+    };
+    const taken = (...names: string[]) =>
+      names.map((name) => ({ type: 'function', function: { name, parameters: { type: 'object' } } }));
+    const off = { compact_retrieval: 'off' };
+    const auto = { mode: 'auto', compact_retrieval: undefined };
+    const none = { mode: 'none', compact_retrieval: undefined };
+
+    expect(await warned(WRITES, off)).toBe('retrieval_off');
+    expect(await warned(READS, off)).toBe('retrieval_off');
+    expect(await warned(WRITES, auto, [])).toBe('retrieval_off');
+    expect(await warned(WRITES, auto)).toBeNull();
+    expect(await warned(READS, none)).toBe('retrieval_off');
+    expect(await warned(READS, {}, taken('search_memory', 'precis_search_memory'))).toBe('retrieval_off');
+    const inserts = taken('archive_insert', 'precis_archive_insert');
+    expect(await warned(WRITES, {}, inserts)).toBe('retrieval_off');
+    expect(await warned(READS, {}, inserts)).toBeNull();
+    expect(await warned(true, off)).toBeNull();
+    expect(await warned({ scope: 'conversation' }, off)).toBeNull();
+    expect(await warned({ scope: 'conversation' }, none)).toBeNull();
   });
 
   it('finds passages that a model has kept in another conversation, until they are deleted', async () => {
