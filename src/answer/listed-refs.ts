@@ -13,6 +13,7 @@ import type { Call } from '../request/call.ts';
 import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../retrieval/list-refs.ts';
 import { STORAGE_FAILED, STORAGE_LIMIT_MS } from '../retrieval/shelf.ts';
 import { RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
+import { outputEntry } from '../summary/text/entries.ts';
 import { fromEither, type Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { findInTranscripts, type Output } from './in-transcripts.ts';
@@ -112,7 +113,7 @@ function hiddenOutput(
   const removal = view.removals.get(index)?.find(({ kind }) => kind === 'output');
   if (!removal && !view.dropped.has(index)) return [];
   const { text } = message.content();
-  const entry: Output = made ? { role: 'tool', tool: made, text } : { role: 'user', text };
+  const entry = outputEntry(message, made);
   const [tool, callId] = [made?.name ?? TEXT_OBSERVATION, made?.id ?? NO_CALL];
   return [{ message, removal, entry, tool, callId, text }];
 }

@@ -39,6 +39,16 @@ export function entriesOf(history: History, from: number, to: number, detail: De
   return entries;
 }
 
+/**
+ * A tool output as a transcript has it, except for its index.
+ *
+ * @param call undefined for a text observation
+ */
+export function outputEntry(message: Message, call: Entry['tool']): Pick<Entry, 'role' | 'text' | 'tool'> {
+  const text = textOfEntry(message, 'whole', 0);
+  return { role: 'tool', text, ...(call ? { tool: { id: call.id, name: call.name } } : {}) };
+}
+
 /** Whether a message of a summary's unit is the first request, or has a line beside the summary. */
 function isCallers(index: number, text: string, echo: History['echo']): boolean {
   return index === echo?.request || (index === echo?.message && text !== '');

@@ -68,35 +68,38 @@ describe.each(PROTOCOLS)('list_refs, over $name', (protocol) => {
     },
   );
 
-  it('finds what only the transcript of a summary holds', async () => {
-    const topic = `in a transcript ${protocol.name}`;
-    // Too short for a placeholder, so it has no ref of its own.
-    const short = `Order 7 of ${topic} is paid.`;
-    const messages = toolTalk(topic, 9).map((message) =>
-      'tool_call_id' in message && message.tool_call_id === 'call_1'
-        ? { ...message, content: short }
-        : message,
-    );
-    const before = deployment.chats().length;
-    const grep = '(call_1)';
-    deployment.upstream.next(
-      calls('list_refs', () => ({ query: 'is PAID' })),
-      calls('retrieve_ref', (last) => ({ ref: last.split(' ', 1)[0], grep })),
-      { type: 'answer', content: 'Found.' },
-    );
+  it.each([{}, { name: 'search' }])(
+    'finds what only the transcript of a summary holds: %o',
+    async (named) => {
+      const topic = `in a transcript ${protocol.name} ${Object.keys(named)}`;
+      // Too short for a placeholder, so it has no ref of its own.
+      const short = `Order 7 of ${topic} is paid.`;
+      const messages = toolTalk(topic, 9).map((message) =>
+        'tool_call_id' in message && message.tool_call_id === 'call_1'
+          ? { ...message, ...named, content: short }
+          : message,
+      );
+      const before = deployment.chats().length;
+      const grep = '(call_1)';
+      deployment.upstream.next(
+        calls('list_refs', () => ({ query: 'is PAID' })),
+        calls('retrieve_ref', (last) => ({ ref: last.split(' ', 1)[0], grep })),
+        { type: 'answer', content: 'Found.' },
+      );
 
-    const caller = new AgentCaller(deployment, { memory_strategy: STRATEGY });
-    const { memory } = await caller.send(messages);
+      const caller = new AgentCaller(deployment, { memory_strategy: STRATEGY });
+      const { memory } = await caller.send(messages);
 
-    const listed = lastOf(deployment.chats()[before + 1]?.body);
-    expect(listed).toMatch(
-      /^ref_[a-z2-7]{26} search \(call_id=call_1\), \d+ tokens, inside this transcript \(use grep\): .+$/,
-    );
-    expect(memory.summary?.ref).toBe(listed.split(' ', 1)[0]);
-    const fetched = lastOf(deployment.lastChat().body);
-    expect(fetched).toContain('tool search (call_1)');
-    expect(fetched).toContain(short);
-  });
+      const listed = lastOf(deployment.chats()[before + 1]?.body);
+      expect(listed).toMatch(
+        /^ref_[a-z2-7]{26} search \(call_id=call_1\), \d+ tokens, inside this transcript \(use grep\): .+$/,
+      );
+      expect(memory.summary?.ref).toBe(listed.split(' ', 1)[0]);
+      const fetched = lastOf(deployment.lastChat().body);
+      expect(fetched).toContain('tool search (call_1)');
+      expect(fetched).toContain(short);
+    },
+  );
 
   it('names the transcript to look in where nothing of the request matches', async () => {
     const topic = `not there ${protocol.name}`;

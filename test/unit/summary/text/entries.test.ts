@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { elementAt } from '../../../../src/lib/elements.ts';
 import { Boundaries } from '../../../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { findEcho, SHADOW_LINE, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { transcriptOf, transcriptStart } from '../../../../src/summary/kept-transcript.ts';
-import { entriesOf, piecesOf } from '../../../../src/summary/text/entries.ts';
+import { entriesOf, outputEntry, piecesOf } from '../../../../src/summary/text/entries.ts';
+import { beginningOf, writeTranscript } from '../../../../src/summary/text/transcript.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
@@ -77,6 +79,23 @@ describe('the entries of a conversation', () => {
       'I\nthink.\ndone',
       '[images, audio or files]',
     ]);
+  });
+
+  it('have each tool output as it is looked for', () => {
+    const named = { ...result('call_2', 'two\n### 1 user'), name: 'search' };
+    const talk = [
+      user('a'),
+      calls(['call_1', 'f', '{}'], ['call_2', 'g', '{}']),
+      result('call_1', 'one'),
+      named,
+    ];
+    const messages = read([...talk, assistant('ls'), user('Observation: x')]);
+    const list = readHistory(messages, ['Observation:']);
+    const transcript = writeTranscript(entriesOf(list, 0, messages.length, 'whole'));
+    const outputs = list.units.flatMap((unit) => unit.outputs);
+    expect(outputs).toHaveLength(3);
+    for (const { message, call } of outputs)
+      expect(transcript).toContain(beginningOf(outputEntry(elementAt(messages, message), call), 1_000));
   });
 
   it('take a text observation for a tool output', () => {
