@@ -24,6 +24,14 @@ interface Summary {
   readonly usage: object;
 }
 
+/** A version as 0.5.0 listed it. */
+interface RecordedMemory {
+  readonly created_at: number;
+  readonly start_sequence: number;
+  readonly end_sequence: number;
+  readonly window_size: number | null;
+}
+
 interface Recorded {
   readonly kept: Request;
   readonly refs: Record<string, string>;
@@ -35,7 +43,7 @@ interface Recorded {
   readonly item: object[];
   readonly overviews: Record<
     'kept' | 'summed' | 'rolling',
-    { readonly conversation_memory: string; readonly memories: readonly { readonly created_at: number }[] }
+    { readonly conversation_memory: string; readonly memories: readonly RecordedMemory[] }
   >;
 }
 
@@ -73,6 +81,8 @@ describe('what 0.5.0 has stored', () => {
           created_at: Math.floor(memory.created_at / 1000),
           completed_at: expect.any(Number),
           completed_at_ms: expect.any(Number),
+          // 0.5.0 gave the size in the strategy.
+          window_size: memory.window_size && memory.end_sequence - memory.start_sequence + 1,
         })),
         rounds: expect.any(Array),
       });
