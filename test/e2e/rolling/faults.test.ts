@@ -11,8 +11,10 @@ afterAll(() => summarizer.close());
 beforeEach(() => {
   summarizer.requests.length = 0;
 });
-afterEach(() => {
+// A conversation whose order waits for the end of a rest would ask the summarizer in a later test.
+afterEach(async () => {
   summarizer.work();
+  await Promise.all(talks.splice(0).map((one) => one.forget()));
 });
 
 const deployment = deploy({ vars: { ...summarizer.vars, LOG_LEVEL: 'debug' } });
@@ -20,12 +22,15 @@ const deployment = deploy({ vars: { ...summarizer.vars, LOG_LEVEL: 'debug' } });
 const ALL = { mode: 'rolling_summary', full_zone_turns: 0 };
 const REST_S = 0.2;
 
-let talks = 0;
+const talks: Talk[] = [];
+let begun = 0;
 
 /** A new conversation. */
 function talk(strategy: object = {}, fields: object = {}): Talk {
   const memory_strategy = { ...ALL, ...strategy };
-  return new Talk(deployment, { conversation_id: `faults-${++talks}`, memory_strategy, ...fields });
+  const to = new Talk(deployment, { conversation_id: `faults-${++begun}`, memory_strategy, ...fields });
+  talks.push(to);
+  return to;
 }
 
 const warningOf = ({ response }: { response: Response }) => response.headers.get('x-memory-warning');

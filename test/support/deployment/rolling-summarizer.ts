@@ -157,15 +157,23 @@ export class Talk {
     return ((await this.stored())?.memories ?? []).toReversed();
   }
 
+  /** Deletes the conversation, so that nothing is made of it any more. */
+  async forget(): Promise<void> {
+    await this.memory({ method: 'DELETE' });
+  }
+
   /** `GET /v1/conversations/{id}/memory`; undefined if there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
   async stored(): Promise<any> {
+    const response = await this.memory({});
+    return response.ok ? response.json() : undefined;
+  }
+
+  private memory(init: RequestInit): Promise<Response> {
     const id = encodeURIComponent(String(this.fields.conversation_id));
     const user = this.fields.user === undefined ? {} : { 'x-memory-user': String(this.fields.user) };
-    const response = await this.deployment.fetch(`/v1/conversations/${id}/memory`, {
-      headers: { ...this.headers, ...user },
-    });
-    return response.ok ? response.json() : undefined;
+    const headers = { ...this.headers, ...user };
+    return this.deployment.fetch(`/v1/conversations/${id}/memory`, { ...init, headers });
   }
 }
 
