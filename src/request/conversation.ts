@@ -115,8 +115,11 @@ export async function settingsOf(
   const read = async (): Promise<FoundSettings> => {
     const own = within(WRITE_LIMIT_MS, fromEither(tenant, settingsUnder(owner.user, true), isUnset));
     if (owner.user === undefined) return own;
-    const [settings, others] = await Promise.all([own, soon(USERLESS_LIMIT_MS, withoutUser())]);
-    return others && isUnset(settings) && !isUnset(others) ? { ...settings, withoutUser: others } : settings;
+    // Asked at the same time, and waited for only where the user has none.
+    const asked = soon(USERLESS_LIMIT_MS, withoutUser());
+    const settings = await own;
+    const others = isUnset(settings) ? await asked : undefined;
+    return others && !isUnset(others) ? { ...settings, withoutUser: others } : settings;
   };
   // Asked for now and then, since they only make a warning. They may be another conversation's.
   const withoutUser = async (): Promise<Settings> => {
