@@ -5,7 +5,7 @@
 import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { Beside } from '../protocol/model-request.ts';
-import { withoutThinking as cutThinking } from '../protocol/thinking.ts';
+import { withoutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
@@ -79,17 +79,12 @@ export class Attempts {
     return { made, without, beside, sent, answer, tails, report };
   };
 
-  /** The body of an attempt, and whether it has lost thinking. */
-  bodyOf({ made, without, beside }: Pick<Attempt, 'made' | 'without' | 'beside'>): {
-    readonly body: Uint8Array;
-    readonly isCut: boolean;
-  } {
-    const { request } = this.asking.call;
-    const marks = without.has('marks') ? 0 : roomForMarks(request, made.view);
+  /** The body of an attempt. */
+  bodyOf({ made, without, beside }: Pick<Attempt, 'made' | 'without' | 'beside'>): WrittenBody {
+    const { call } = this.asking;
+    const marks = without.has('marks') ? 0 : roomForMarks(call.request, made.view);
     const reasoning = !without.has('reasoning');
-    const body = writeBody(this.asking.call, made, beside, { marks, reasoning });
-    const cut = without.has('thinking') ? cutThinking(body, request.conversationField) : undefined;
-    return { body: cut ?? body, isCut: cut !== undefined };
+    return writeBody(call, made, beside, { marks, reasoning }, without.has('thinking'));
   }
 
   /** Sends a body of the same request. @param left see `askUpstream`. @throws ApiError */
@@ -136,18 +131,27 @@ function withoutThinkingTold(report: Report): Report {
   return { ...report, warnings: [...report.warnings, 'thinking_dropped'] };
 }
 
+interface WrittenBody {
+  readonly body: Uint8Array;
+  /** Whether it has lost thinking of earlier answers. */
+  readonly isCut: boolean;
+}
+
 /** The body of a view with all that goes up beside it. The upstream's count reads it too. */
 export function writeBody(
   { request, chosen, scope }: Call,
   { view, tools }: Pick<MadeView, 'view' | 'tools'>,
   beside: Pick<BesideView, 'messages'>,
-  more: Pick<Beside, 'marks' | 'reasoning' | 'shared'> = {},
-): Uint8Array {
-  return request.write(view, {
+  more: Pick<Beside, 'marks' | 'reasoning' | 'shared'>,
+  cutsThinking: boolean,
+): WrittenBody {
+  const body = request.write(view, {
     injected: beside.messages,
     tools: tools?.definitions,
     shared: sharedAccount(scope),
     compaction: compactionOf(chosen.strategy, request, scope.services.config),
     ...more,
   });
+  const cut = cutsThinking ? withoutThinking(body, request.conversationField) : undefined;
+  return { body: cut ?? body, isCut: cut !== undefined };
 }

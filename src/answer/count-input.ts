@@ -3,7 +3,6 @@
  * and messages of ours. Nothing is stored for it, and no summary is made.
  */
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import { withoutThinking } from '../protocol/thinking.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
 import { sharedAccount } from '../request/shared-account.ts';
@@ -29,9 +28,7 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const beside = await besideView(call, made, frozen);
-  const whole = writeBody(call, made, beside, { shared });
-  const cut = isThinkingBound(call) ? withoutThinking(whole, call.request.conversationField) : undefined;
-  const body = cut ?? whole;
+  const { body } = writeBody(call, made, beside, { shared }, isThinkingBound(call));
   const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
