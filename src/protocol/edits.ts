@@ -5,7 +5,7 @@
 
 import { bufferOf } from '../lib/bytes.ts';
 import type { Removal } from '../memory/edits/removal.ts';
-import type { View } from '../memory/plan/view.ts';
+import type { ShownRounds, View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
 import { BREAKPOINTS, type TextType } from './parts.ts';
@@ -33,6 +33,11 @@ export function openingOf(
   if (text === '') return undefined;
   const taken = block === undefined ? 0 : (request?.opening ?? 0);
   return { text, taken: Math.max(taken, trim?.request?.opening ?? 0) };
+}
+
+/** Puts rounds of ours before a message or an item. */
+export function roundsSplice({ start }: Pick<JsonSpan, 'start'>, { json }: ShownRounds): Splice {
+  return { start, end: start, with: `${json},` };
 }
 
 /** Replaces an output: a string stays a string, and parts become a single text part. */

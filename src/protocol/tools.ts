@@ -96,18 +96,24 @@ export function appendTo(
   body: Uint8Array,
   field: 'messages' | 'input',
   added: readonly object[],
-): Uint8Array {
+): LongerBody {
   const root = scanObject(body, { fields: {} });
   const list = root && fieldOf(root, field)?.value;
   if (!list) throw new Error(`a body without ${field} was sent`);
-  const json = added.map((message) => `,${JSON.stringify(message)}`).join('');
-  const whole = { start: 0, end: body.length };
-  if (list.kind === 'array') {
-    const end = list.end - 1;
-    return splice(body, whole, [{ start: end, end, with: json }]);
-  }
-  return splice(body, whole, [
-    { start: list.start, end: list.start, with: '[{"role":"user","content":' },
-    { start: list.end, end: list.end, with: `}${json}]` },
-  ]);
+  const json = added.map((message) => JSON.stringify(message)).join(',');
+  const splices = (): Splice[] => {
+    if (list.kind === 'array') return [{ start: list.end - 1, end: list.end - 1, with: `,${json}` }];
+    return [
+      { start: list.start, end: list.start, with: '[{"role":"user","content":' },
+      { start: list.end, end: list.end, with: `},${json}]` },
+    ];
+  };
+  return { body: splice(body, { start: 0, end: body.length }, splices()), added: json };
+}
+
+/** A body whose conversation has become longer. */
+export interface LongerBody {
+  readonly body: Uint8Array;
+  /** The messages or items that it has more: JSON, separated by commas. */
+  readonly added: string;
 }

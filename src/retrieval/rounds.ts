@@ -6,9 +6,9 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 
-/** Appended to the results of the last round. */
+/** Appended to the results of the last round. Later requests may show it with these results. */
 const LAST =
-  '[Nothing more can be fetched in this answer. Go on with what you have; your other tools are there as before.]';
+  '[Nothing more can be fetched for this answer; for the next one it is possible again. Go on with what you have; your other tools are there as before.]';
 
 /** Calls answered per turn. */
 const MOST_CALLS = 16;
@@ -85,7 +85,7 @@ export class Rounds {
       index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
     );
     const noted = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
-    const longer = this.goOn(body, turn, noted);
+    const { body: longer } = this.goOn(body, turn, noted);
     this.started = { body: longer, answerer };
     return this.ask(longer, this.left.signal);
   }

@@ -153,7 +153,7 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
 }
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  const { history, rule, sums, retrieval = false, terms } = request;
+  const { history, rule, sums, retrieval = false, terms, inView } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
   const old = oldReasoning(history, strategy, terms.reasoning, contents);
@@ -177,7 +177,8 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
   };
-  const mover = new PhaseMover(history, sent, settings, new Floor(terms.prices, sums.before(0)), edits);
+  const floor = new Floor(terms.prices, sums.before(0));
+  const mover = new PhaseMover(history, sent, settings, floor, edits, inView);
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
@@ -208,6 +209,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     ...(prefix ? { prefix } : {}),
     ...(trimmed ? { trimmed } : {}),
     ...(misses.length > 0 ? { misses } : {}),
+    rounds: mover.shown(),
   };
 }
 

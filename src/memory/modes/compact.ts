@@ -7,6 +7,7 @@ import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover, replay } from '../replay/frontier.ts';
+import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import {
@@ -59,13 +60,14 @@ const START: Cuts = { turn: 0, step: 0 };
 
 function planCompact(
   strategy: CompactStrategy,
-  { history, rule, sums }: ReplayRequest,
+  { history, rule, sums, inView }: ReplayRequest,
   context: PlanContext,
 ): Planned {
   const removals = removalsBy(history, strategy, compactContext(strategy, history, context));
   const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
-  const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'reversible'));
+  const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'reversible');
+  const result = replay(history, rule, sums, mover);
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {
@@ -73,6 +75,7 @@ function planCompact(
     segments: result.moves.map(({ cuts }, index) => collect(result.moves[index - 1]?.cuts ?? START, cuts)),
     ahead: once(() => ({ upcoming: collect(result.cuts, result.next) })),
     dropped: [],
+    rounds: inView.shown(frontierUnit(result.cuts)),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The interface of a mode: its fields, and the answers that the plan and the other rooms need. */
 import type { z } from 'zod';
 import type { Budgets, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
+import type { RoundsInView } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import type { StrategyFault } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
@@ -72,6 +73,8 @@ export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'>;
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
   readonly sums: TokenSums;
+  /** Those of ours before the first request point. */
+  readonly inView: RoundsInView;
 }
 
 /**
@@ -89,6 +92,8 @@ export interface RecallRequest extends PlanRequest {
   /** The strategy's, as they are without the limit that an upstream has stated. */
   readonly budgets: Budgets;
   readonly sums: TokenSums;
+  /** See `ReplayRequest`. */
+  readonly inView: RoundsInView;
 }
 
 /** A plan within the budgets that hold for memory and verbatim messages. */

@@ -4,6 +4,7 @@ import { stayingRequest } from '../edits/first-request.ts';
 import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover, replay } from '../replay/frontier.ts';
+import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import { editing, keptTurnsFault, summarizing } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
@@ -36,15 +37,17 @@ export const summarize = {
 
 function planSummarize(
   strategy: SummarizeStrategy,
-  { history, rule, sums }: ReplayRequest,
+  { history, rule, sums, inView }: ReplayRequest,
   context: PlanContext,
 ): Planned {
   const first = stayingRequest(strategy, history, rule, sums);
   const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
-  const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'summarize'));
-  const planned = { replay: result, segments: [] };
+  const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'summarize');
+  const result = replay(history, rule, sums, mover);
+  const rounds = inView.shown(frontierUnit(result.cuts));
+  const planned = { replay: result, segments: [], rounds };
   if (frontierUnit(result.cuts) === 0) return { ...planned, dropped: [] };
   const prefix = { ...cursor.prefix, since: result.moves.at(-1)?.messages };
   return { ...planned, prefix, dropped: coveredMessages(history, prefix) };

@@ -6,6 +6,8 @@ import { goesWithSteps, type History } from '../conversation/history.ts';
 import { trimmedMessages } from '../edits/trim.ts';
 import type { Planned } from '../plan/planned.ts';
 import { CursorMover, type Effect, replay } from '../replay/frontier.ts';
+import { RoundsCursor } from '../replay/kept-rounds.ts';
+import { frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
@@ -35,11 +37,14 @@ export const trim = {
   },
 } as const satisfies MemoryMode<TrimStrategy>;
 
-function planTrim(_: TrimStrategy, { history, rule, sums }: ReplayRequest): Planned {
+function planTrim(_: TrimStrategy, { history, rule, sums, inView }: ReplayRequest): Planned {
   const effect = trimEffect(history, sums);
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
-  const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'trim'));
-  return { replay: result, segments: [], dropped: trimmedMessages(history, result.cuts) };
+  const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'trim');
+  const result = replay(history, rule, sums, mover);
+  const { cuts } = result;
+  const rounds = inView.shown(frontierUnit(cuts));
+  return { replay: result, segments: [], dropped: trimmedMessages(history, cuts), rounds };
 }
 
 function trimEffect(history: History, sums: TokenSums): Effect {

@@ -24,7 +24,7 @@ interface ViewRequest {
 
 /** See `PlanRequest`. */
 type ViewOptions = Partial<
-  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'memory' | 'terms'>
+  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'memory' | 'rounds' | 'terms'>
 >;
 
 /**

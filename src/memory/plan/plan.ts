@@ -12,6 +12,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
+import { RoundsInView } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { partsOf } from '../strategy/models.ts';
 import { answerRoomOf, budgetsOf, frontierOf } from '../strategy/strategy.ts';
@@ -27,6 +28,8 @@ export interface Plan extends Planned {
   readonly actsOnSoft: boolean;
   /** Tokens of the array up to its previous request, with the tools; 0 for the first one. */
   readonly repeated: number;
+  /** Whether rounds of ours may be missing in the view. */
+  readonly lacksRounds: boolean;
   /** Whether its view gets marks. */
   readonly marks: boolean;
 }
@@ -39,6 +42,7 @@ export interface Plan extends Planned {
  */
 export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolBytes: number): boolean {
   const { replayed, recalled } = modeOf(strategy);
+  if (request.rounds !== undefined && request.rounds.length > 0) return true;
   const { hard, soft, window } = budgetsWithin(strategy, request);
   if (recalled) {
     if (request.memory !== undefined || request.limit !== undefined) return true;
@@ -83,13 +87,15 @@ const NEVER = Number.POSITIVE_INFINITY;
 export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
+  const lacksRounds = request.rounds === 'absent';
   const sums = tokenSums(history, request.toolTokens, context.counter);
   const previous = history.requestPoints.at(-2);
   const repeated = previous ? sums.before(previous.messages) : 0;
   if (recalled) {
     const budgets = budgetsFor(strategy, request);
-    const planned = recalled.plan(strategy, { ...request, budgets, sums }, context);
-    return { strategy, history, actsOnSoft: false, repeated, marks: false, ...planned };
+    const inView = roundsInView(request, budgets);
+    const planned = recalled.plan(strategy, { ...request, budgets, sums, inView }, context);
+    return { strategy, history, actsOnSoft: false, repeated, lacksRounds, marks: false, ...planned };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
@@ -97,8 +103,16 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const actsOnSoft = context.refs !== undefined && replayed.isReversible?.(strategy) === true;
   const soft = actsOnSoft ? budgets.soft : undefined;
   const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request);
-  const planned = replayed.plan(strategy, { ...request, rule, sums }, context);
-  return { strategy, history, budgets, actsOnSoft, repeated, marks: request.terms.marks, ...planned };
+  const inView = roundsInView(request, budgets);
+  const planned = replayed.plan(strategy, { ...request, rule, sums, inView }, context);
+  const { marks } = request.terms;
+  return { strategy, history, budgets, actsOnSoft, repeated, lacksRounds, marks, ...planned };
+}
+
+/** The rounds of ours in the views of an array, before its first request. */
+function roundsInView({ history, rounds = [] }: PlanRequest, { hard, soft, window }: Budgets): RoundsInView {
+  const budget = Math.min(hard ?? soft ?? window, window);
+  return new RoundsInView(history, rounds === 'absent' ? [] : rounds, budget);
 }
 
 /** The strategy's budgets, within the known limit of the upstream. */
@@ -148,6 +162,7 @@ function ruleOf(
     learned: request.limit !== undefined && request.limit <= budgets.window,
     answer: answerRoom(request.answerTokens, budgets.window),
     force: request.force,
+    still: request.rounds === 'absent',
     ...(request.whole ? NO_TAIL : mode.tail(strategy)),
   };
 }

@@ -7,6 +7,7 @@ import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { Miss } from '../replay/misses.ts';
 import type { ModelTerms } from '../strategy/model-terms.ts';
 import type { TokenMeasure } from '../strategy/models.ts';
@@ -34,6 +35,11 @@ export interface PlanRequest {
   readonly retrieval?: boolean;
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
+  /**
+   * Rounds of ours that are kept of its answers, in the array's order. `absent`: it is not known, or
+   * they can't be read.
+   */
+  readonly rounds?: readonly KeptRounds[] | 'absent' | undefined;
 }
 
 /**
@@ -78,6 +84,8 @@ export interface Planned extends ViewNeeds {
   readonly dropped: readonly number[];
   /** Contents that were asked for again after they had left the view. Absent if there are none. */
   readonly misses?: readonly Miss[];
+  /** Rounds of ours that stand in the view. Absent: none. */
+  readonly rounds?: readonly KeptRounds[];
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
   /** Present if the view exceeds its budget and the strategy asks for an error. */

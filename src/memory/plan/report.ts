@@ -10,7 +10,7 @@ import type { Plan } from './plan.ts';
 import type { Receipt } from './receipt-schema.ts';
 import { type ReportedMiss, reportedMisses } from './reported-misses.ts';
 import type { ShownOutput } from './shown-outputs.ts';
-import type { View } from './view.ts';
+import { roundsTokens, type View } from './view.ts';
 
 /** The level of precedence that the strategy comes from. */
 export type StrategySource = 'request' | 'conversation' | 'agent' | 'default';
@@ -38,6 +38,7 @@ export type Warning =
   | 'upstream_state'
   | 'limit_learned'
   | 'thinking_dropped'
+  | 'rounds_absent'
   | 'embeddings_failed';
 
 export type AppliedEdit =
@@ -212,6 +213,8 @@ export interface Report {
   readonly misses?: readonly ReportedMiss[];
   /** The injected block of cross-session memory. */
   readonly injection?: { readonly tokens: number; readonly text: string };
+  /** The rounds of earlier answers in the view, and their tokens. Absent if there are none. */
+  readonly kept_rounds?: { readonly rounds: number; readonly tokens: number };
   /** The memory blocks in the view. */
   readonly memory_blocks?: ReportedBlocks;
   /** Present if the request was only observed. */
@@ -253,7 +256,8 @@ export function reportOf(
   const edits = appliedEdits(plan, view, made);
   // Where nothing could be stored, nothing is edited, whatever was planned. But a late result may
   // bring back all that earlier requests have removed, and that changes the view too.
-  const isUntouched = edits.length === 0 && (view.incomplete || replay.moves.length === 0);
+  const isUntouched =
+    edits.length === 0 && !plan.lacksRounds && (view.incomplete || replay.moves.length === 0);
   const isIdle = !plan.actsOnSoft && replay.before > (budgets.soft ?? Number.POSITIVE_INFINITY);
   return {
     mode: strategy.mode,
@@ -264,6 +268,7 @@ export function reportOf(
     applied_edits: edits,
     refs: refsOf(view),
     ...(summary ? { summary } : {}),
+    ...(view.rounds ? { kept_rounds: keptRoundsOf(view.rounds) } : {}),
     ...(plan.misses ? { misses: reportedMisses(plan.history, plan.misses) } : {}),
     warnings: [
       ...new Set([
@@ -271,6 +276,7 @@ export function reportOf(
         ...(over ? ['over_budget' as const] : []),
         ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),
+        ...(plan.lacksRounds ? ['rounds_absent' as const] : []),
       ]),
     ],
   };
@@ -293,7 +299,7 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
     ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
   ];
   if (view.dropped.size === 0) return edits;
-  const cleared_tokens = plan.replay.before - view.tokens - freedBy(removals);
+  const cleared_tokens = plan.replay.before + roundsTokens(plan) - view.tokens - freedBy(removals);
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
 }
 
@@ -383,12 +389,21 @@ export function reportedOutputs(outputs: readonly ShownOutput[]): ReportedOutput
   }));
 }
 
-/** Each ref once, in the order of the view. */
-/** The frontier of a plan. */
-export function frontierOf({ replay }: Pick<Plan, 'replay'>): Report['frontier'] {
-  return { unit: frontierUnit(replay.cuts), moved: replay.moved };
+function keptRoundsOf(shown: NonNullable<View['rounds']>): NonNullable<Report['kept_rounds']> {
+  const all = [...shown.values()];
+  const sum = (of: 'rounds' | 'tokens') => all.reduce((total, one) => total + one[of], 0);
+  return { rounds: sum('rounds'), tokens: sum('tokens') };
 }
 
+/** The frontier of a plan. A view that may lack rounds of ours differs from the one before. */
+export function frontierOf({
+  replay,
+  lacksRounds,
+}: Pick<Plan, 'replay' | 'lacksRounds'>): Report['frontier'] {
+  return { unit: frontierUnit(replay.cuts), moved: replay.moved || lacksRounds };
+}
+
+/** Each ref once, in the order of the view. */
 function refsOf(view: View): ReportedRef[] {
   const refs = new Map<string, ReportedRef>();
   for (const { removal } of view.summary?.rehydrated ?? [])

@@ -10,7 +10,7 @@ import { roundsOf } from '../conversation/sequence.ts';
 import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { RecalledPlan, RecallRequest } from '../modes/mode.ts';
 import type { Replay } from '../replay/frontier.ts';
-import type { Trigger } from '../replay/rule.ts';
+import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { BudgetExceeded, Budgets, PlanContext } from './planned.ts';
@@ -30,8 +30,31 @@ interface RollingFields {
 export function planRolling(
   strategy: RollingFields,
   request: RecallRequest,
-  { counter }: PlanContext,
+  context: PlanContext,
 ): RecalledPlan {
+  const planned = planAround(strategy, request, context);
+  const { cuts } = planned.replay;
+  const { shown: rounds, tokens, moved } = roundsAfter(frontierUnit(cuts), request);
+  if (tokens === 0 && !moved) return planned;
+  const { replay } = planned;
+  return {
+    ...planned,
+    replay: { ...replay, after: replay.after + tokens, moved: replay.moved || moved },
+    rounds,
+  };
+}
+
+/** The rounds of ours in a view without the units before one. */
+function roundsAfter(unit: number, { history, inView }: RecallRequest) {
+  let moved = false;
+  for (const { messages } of history.requestPoints) {
+    inView.arrive(messages, 0);
+    moved = inView.overflow(0) !== undefined;
+  }
+  return { shown: inView.shown(unit), tokens: inView.tokens(unit), moved };
+}
+
+function planAround(strategy: RollingFields, request: RecallRequest, { counter }: PlanContext): RecalledPlan {
   const { history, memory, sums } = request;
   const limit = strategy.overflow_policy === 'error' ? undefined : request.limit;
   const before = sums.total;

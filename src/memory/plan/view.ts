@@ -1,9 +1,11 @@
 /** The view: which messages are sent upstream, and what replaces removed contents. */
 
+import { InvariantError } from '../../lib/invariant-error.ts';
 import type { RecapPlace } from '../edits/first-request.ts';
 import { shownWith } from '../edits/output-digest.ts';
 import type { Removal } from '../edits/removal.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
+import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { marksOf } from './marks.ts';
 import type { Plan } from './plan.ts';
@@ -29,6 +31,14 @@ export interface View {
    * The messages behind which the upstream's prompt cache gets a mark, ascending. Absent: none.
    */
   readonly marks?: readonly number[];
+  /** Rounds of ours, by the message that they stand before. Absent: none. */
+  readonly rounds?: ReadonlyMap<number, ShownRounds>;
+}
+
+/** Rounds of ours, ready to be written. */
+export interface ShownRounds extends Pick<KeptRounds, 'rounds' | 'tokens'> {
+  /** Their messages or items: JSON, separated by commas. */
+  readonly json: string;
 }
 
 /** An answer of ours to the first request, ready to be written. */
@@ -62,6 +72,8 @@ export interface ViewWords {
   digestOf?(removal: Removal): string | undefined;
   /** The summary of the plan's prefix. Without one its messages stay. */
   readonly summary?: Pick<SummaryWords, 'text' | 'ref'> | undefined;
+  /** The messages of rounds of ours, by their key. Those of the plan must be known. */
+  readonly rounds?: ReadonlyMap<string, string>;
   /** The line for the messages that are trimmed. Without one they stay. */
   readonly line?: ShownTrim | undefined;
 }
@@ -96,7 +108,10 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     if (same) same.push(shown);
     else removals.set(removal.message, [shown]);
   }
-  if (stays) return { removals, dropped, tokens: replay.before - made, incomplete };
+  const rounds = shownRounds(plan, words);
+  const beside = rounds.size > 0 ? { rounds } : {};
+  if (stays)
+    return { removals, dropped, ...beside, tokens: replay.before - made + roundsTokens(plan), incomplete };
   const marks = plan.marks ? marksOf(plan, removals, dropped, { summary, trim }) : [];
   const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
   const recap = recapOf(summary, trim);
@@ -106,6 +121,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(summary ? { summary } : {}),
     ...(trim ? { trim } : {}),
     ...(recap ? { recap } : {}),
+    ...beside,
     ...(marks.length > 0 ? { marks } : {}),
     tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
     incomplete: incomplete || untrimmed > 0 || isUnnamed(summary, plan),
@@ -120,6 +136,21 @@ function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
   const trim = stays ? undefined : words.line;
   const dropped = new Set(stays ? [] : ((trim && plan.trimmed) ?? plan).dropped);
   return { summary, stays, trim, dropped };
+}
+
+function shownRounds({ rounds = [] }: Plan, words: ViewWords): ReadonlyMap<number, ShownRounds> {
+  return new Map(
+    rounds.map(({ key, message, rounds, tokens }) => {
+      const json = words.rounds?.get(key);
+      if (json === undefined) throw new InvariantError('rounds of a plan were not read');
+      return [message, { json, rounds, tokens }];
+    }),
+  );
+}
+
+/** Tokens of the rounds in the view of a plan. */
+export function roundsTokens({ rounds = [] }: Pick<Plan, 'rounds'>): number {
+  return rounds.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** Whether an output behind the summary lacks its ref, since it is not known to be written. */

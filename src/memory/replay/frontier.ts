@@ -38,6 +38,8 @@ export interface Cursor {
    * @param least tokens that stay freed
    */
   refill?(arrayTokens: number, due: Due, least: number): void;
+  /** See `Mover`. Absent for a view without rounds of ours. */
+  shed?(over: number): boolean;
 }
 
 /** The position of a cursor. */
@@ -83,6 +85,11 @@ export interface Mover {
    * @param arrayTokens tokens of the array up to this request point
    */
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
+  /**
+   * Lets rounds of ours leave that exceed their bounds, the oldest first, or as many as free so many
+   * tokens. Returns whether any have left.
+   */
+  shed(over: number): boolean;
   /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
   /** What the last move left out, and why; empty if it took all that was due. */
@@ -154,11 +161,16 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
     const { freed } = mover.position;
-    const due = dueAt(point, rule, mover, before, last);
+    let isShed = mover.shed(0);
+    const isStill = last && rule.still === true;
+    const due = isStill ? undefined : dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
-    const counted = counts.move(tail, mover, before, point);
+    const counted = isStill ? undefined : counts.move(tail, mover, before, point);
+    // Rounds of ours leave before anything that the model has not seen.
+    const over = before - mover.position.freed - rule.window;
+    if (over > 0) isShed = mover.shed(over) || isShed;
     // The answer's room is checked last, so that the rule above is the same at every request.
-    const dueForAnswer = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
+    const dueForAnswer = last && !isStill ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
     if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
     refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
@@ -166,7 +178,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     moved = isMove || cameBack;
     mover.settle(before);
     if (!isMove) continue;
-    trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? trigger;
+    trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? (isShed ? 'token_budget' : trigger);
     const { cuts, freed: gone } = mover.position;
     const { settledUnit: settled } = mover;
     moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone, settled });
@@ -330,6 +342,10 @@ export class CursorMover implements Mover {
 
   arrive(messages: number): boolean {
     return this.cursor.arrive(messages);
+  }
+
+  shed(over: number): boolean {
+    return this.cursor.shed?.(over) ?? false;
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number): void {

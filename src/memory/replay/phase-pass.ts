@@ -1,6 +1,7 @@
 /** One pass of the phases of `auto` over the units. */
 import type { Removal } from '../edits/removal.ts';
 import type { Journal } from './journal.ts';
+import type { RoundsInView } from './kept-rounds.ts';
 
 /** The first unit that each phase has not passed. */
 export interface Passed {
@@ -24,12 +25,18 @@ export class Pass {
   /** Number of units that the phases have looked at. */
   tried = 0;
   private readonly journal: Journal;
+  private readonly rounds: RoundsInView;
   private readonly before: number;
+  /** The first unit that the phase of this name has not passed by now. */
+  private heavy: number;
   private readonly goal: (first: number) => number;
 
-  constructor(journal: Journal, passed: Passed, goal: (first: number) => number) {
+  /** @param rounds those in the view, which leave where the phase `heavy` passes */
+  constructor(journal: Journal, rounds: RoundsInView, passed: Passed, goal: (first: number) => number) {
     this.journal = journal;
-    this.before = journal.freed;
+    this.rounds = rounds;
+    this.heavy = passed.heavy;
+    this.before = journal.freed - rounds.tokens(passed.heavy);
     this.passed = passed;
     this.goal = goal;
   }
@@ -39,13 +46,17 @@ export class Pass {
     for (; unit < limit && !this.isEnough(); unit++) {
       const { length } = this.journal;
       this.journal.add(unit, removals(unit));
-      if (this.journal.length > length) this.first = Math.min(unit, this.first ?? unit);
+      const leaves = phase === 'heavy' && this.rounds.first(unit) === unit;
+      if (leaves || this.journal.length > length) this.first = Math.min(unit, this.first ?? unit);
+      if (phase === 'heavy') this.heavy = unit + 1;
     }
     this.tried += Math.max(0, unit - this.passed[phase]);
     this.passed = { ...this.passed, [phase]: Math.max(unit, this.passed[phase]) };
   }
 
   private isEnough(): boolean {
-    return this.first !== undefined && this.journal.freed - this.before >= this.goal(this.first);
+    if (this.first === undefined) return false;
+    const freed = this.journal.freed - this.rounds.tokens(this.heavy);
+    return freed - this.before >= this.goal(this.first);
   }
 }

@@ -26,6 +26,7 @@ import type { Floor } from './floor.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
+import type { KeptRounds, RoundsInView } from './kept-rounds.ts';
 import { Misses, type Recalling } from './misses.ts';
 import { Pass, type Passed, passedBefore } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
@@ -57,18 +58,30 @@ export class PhaseMover implements Mover {
   /** Tokens of the units, without removals. */
   private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
+  private readonly rounds: RoundsInView;
+  /** The part of the view before the first rounds that have left without a move. */
+  private shedFrom: number | undefined;
   private standing = NOWHERE;
   private settled = NOWHERE;
   /** A trimmed position of the last move that would not have been enough. */
   private futile: PhaseStanding | undefined;
   refused: readonly Refusal[] = [];
 
-  constructor(history: History, sums: TokenSums, settings: PhaseSettings, floor: Floor, edits: Recalling) {
+  /** @param rounds those of ours in the view */
+  constructor(
+    history: History,
+    sums: TokenSums,
+    settings: PhaseSettings,
+    floor: Floor,
+    edits: Recalling,
+    rounds: RoundsInView,
+  ) {
     this.history = history;
     this.sums = sums;
     this.settings = settings;
     this.floor = floor;
     this.worth = new PhaseWorth(floor, settings.minReclaim);
+    this.rounds = rounds;
     this.requests = new KeptRequests(history, settings.first);
     const units = unitSums(history, sums);
     this.units = units;
@@ -122,7 +135,29 @@ export class PhaseMover implements Mover {
     return trimmedSpanOf(this.history, this.standing, this.requests, this.settings.unsure);
   }
 
+  /** Their rounds stay in the view. */
+  shown(): readonly KeptRounds[] {
+    return this.rounds.shown(this.standing.passed.heavy);
+  }
+
+  shed(over: number): boolean {
+    const { rounds } = this;
+    const { passed, freed } = this.standing;
+    const left = over > 0 ? rounds.shed(passed.heavy, over) : rounds.overflow(passed.heavy);
+    if (!left) return false;
+    this.standing = { ...this.standing, freed: freed + left.tokens };
+    this.shedFrom = Math.min(this.reread(this.viewBefore(left.unit)), this.shedFrom ?? Infinity);
+    return true;
+  }
+
   arrive(messages: number): boolean {
+    const come = this.rounds.arrive(messages, this.standing.passed.heavy);
+    if (come > 0) this.standing = { ...this.standing, freed: this.standing.freed - come };
+    return this.bringBack(messages);
+  }
+
+  /** Takes late results into account, which bring back their calls. */
+  private bringBack(messages: number): boolean {
     if (this.held.isEmpty) return false;
     const { prefix, trims, freed, leftOut } = this.standing;
     const covered = prefix?.unit ?? 0;
@@ -144,12 +179,17 @@ export class PhaseMover implements Mover {
         rehydrated,
       );
     // If the summary or all replacements are longer than what they still replace, restore it.
-    const { journal } = this;
     const isShorter =
       rest.leftOut > this.unsureBefore(gone) && (!changed || changed.freed > this.unsureBefore(covered));
     this.standing = isShorter
       ? { ...this.standing, ...rest, prefix: changed }
-      : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
+      : {
+          ...this.standing,
+          freed: this.freedWith(0, this.standing.passed),
+          leftOut: 0,
+          prefix: undefined,
+          trims: [],
+        };
     return true;
   }
 
@@ -163,7 +203,7 @@ export class PhaseMover implements Mover {
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 
-    const pass = new Pass(this.journal, start.passed, (first) =>
+    const pass = new Pass(this.journal, this.rounds, start.passed, (first) =>
       this.worth.goal(this.reread(this.viewBefore(first)), due, stakes),
     );
     for (const [index, limit] of limits.entries()) {
@@ -192,7 +232,7 @@ export class PhaseMover implements Mover {
     const isLossy = viewOf(reversible) > due.lossyOver;
     const tried = { start, found, made, isLossy, futile: this.futile, needed: stakes.view - due.trimOver };
     this.refused = refusalsOf(tried, (standing) => this.worth.least(standing, due, stakes));
-    if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
+    if (!made && pass.first === undefined) {
       // Nothing could be removed in these units, so don't pass them again.
       this.standing = { ...start, passed: reversible.passed };
       return;
@@ -206,8 +246,12 @@ export class PhaseMover implements Mover {
   settle(arrayTokens: number): void {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.settled.moves;
-    this.floor.settle(arrayTokens, arrayTokens - freed, moved ? kept : undefined, moved ? spent : 0);
+    const { shedFrom = Infinity } = this;
+    const untouched = Math.min(shedFrom, moved ? kept : Infinity);
+    const changed = Number.isFinite(untouched) ? untouched : undefined;
+    this.floor.settle(arrayTokens, arrayTokens - freed, changed, moved ? spent : 0);
     this.settled = this.standing;
+    this.shedFrom = undefined;
   }
 
   /** The lossy positions to try if the reversible edits were not enough, best first. */
@@ -279,7 +323,7 @@ export class PhaseMover implements Mover {
     const spent = summarizerCost(read, prefix.limit);
     const left = { prefix, trims: [], leftOut: prefix.freed };
     const standing = this.standingOf(start, passedBefore(unit, reversible.passed), left);
-    if (standing.freed <= this.journal.freed + (start.prefix?.freed ?? 0)) return undefined;
+    if (standing.freed <= this.freedWith(start.prefix?.freed ?? 0, standing.passed)) return undefined;
     return { ...standing, kept: this.untouched(unit), spent };
   }
 
@@ -296,9 +340,9 @@ export class PhaseMover implements Mover {
     const from = prefix?.unit ?? 0;
     let unit = trims.at(-1) ?? from;
     let leftOut = standing.leftOut;
-    while (unit < passed.heavy && this.journal.freed + leftOut < enough)
+    while (unit < passed.heavy && this.freedWith(leftOut, passed) < enough)
       leftOut = this.leftOutBy(++unit, prefix);
-    const freed = this.journal.freed + leftOut;
+    const freed = this.freedWith(leftOut, passed);
     const place = this.requests.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
     if (
@@ -347,7 +391,7 @@ export class PhaseMover implements Mover {
     const frontier = Math.max(frontierUnit(start.cuts), passed.heavy, ...ends);
     return {
       cuts: { turn: frontier, step: frontier },
-      freed: this.journal.freed + leftOut,
+      freed: this.freedWith(leftOut, passed),
       passed,
       clears: start.clears,
       frontier: start.frontier,
@@ -381,7 +425,14 @@ export class PhaseMover implements Mover {
   private viewBefore(unit: number): number {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
     const before = this.sums.before(first);
-    return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
+    if (unit === 0) return before;
+    const { leftOut, passed } = this.standing;
+    return before - this.journal.freedBefore(unit) - leftOut + this.rounds.tokens(passed.heavy, unit);
+  }
+
+  /** Tokens that the view has less than the array; rounds of ours are in it beside the array. */
+  private freedWith(leftOut: number, { heavy }: Passed): number {
+    return this.journal.freed + leftOut - this.rounds.tokens(heavy);
   }
 
   /** Tokens counted for digests before a unit that may not come. */

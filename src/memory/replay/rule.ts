@@ -58,6 +58,8 @@ export interface ReplayRule {
   readonly stops: 'unit' | 'turn';
   /** Whether triggers count as met at the last request point. */
   readonly force: boolean;
+  /** Whether nothing moves at the last request point. */
+  readonly still?: boolean;
 }
 
 /** A trigger that is met, and the goals of its move. */

@@ -4,6 +4,7 @@ import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 
 import { levels } from '../json/outline.ts';
 import { memberSplices, scanObject, splice } from '../json/spans.ts';
+import type { LongerBody } from '../tools.ts';
 import type { Block, Frame } from './sse.ts';
 
 import type { ToolTurn } from './tool-turn.ts';
@@ -153,7 +154,7 @@ export interface AnswerFormat {
    *
    * @param results in the order of the turn's calls
    */
-  goOn(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array;
+  goOn(body: Uint8Array, turn: ToolTurn, results: readonly string[]): LongerBody;
 }
 
 /** A JSON answer with the report as its last member. Anything but an object is left as it is. */

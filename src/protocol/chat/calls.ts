@@ -2,7 +2,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
-import { appendTo } from '../tools.ts';
+import { appendTo, type LongerBody } from '../tools.ts';
 
 const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
 
@@ -74,7 +74,7 @@ export function goOnChat(
   body: Uint8Array,
   { messages, calls }: ToolTurn,
   results: readonly string[],
-): Uint8Array {
+): LongerBody {
   const answers = calls.map(({ id }, index) => ({
     role: 'tool',
     tool_call_id: id,

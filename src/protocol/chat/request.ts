@@ -9,7 +9,15 @@ import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { latestMarks, markSplices, openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import {
+  latestMarks,
+  markSplices,
+  openingOf,
+  openingSplice,
+  outputSplice,
+  partSplices,
+  roundsSplice,
+} from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
@@ -198,6 +206,8 @@ function viewSplices(
       splices.push({ start, end, with: summaryMessages(summary, newFields) });
     }
     if (dropped.has(index)) continue;
+    const rounds = view?.rounds?.get(index);
+    if (rounds) splices.push(roundsSplice(message.span, rounds));
     const removals = view?.removals.get(index) ?? [];
     const isCleared = removals.some(({ kind }) => kind === 'reasoning');
     splices.push(...cutFields(request, message, losesMark(message), isCleared));

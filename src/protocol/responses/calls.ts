@@ -4,7 +4,7 @@ import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolCall, type ToolTurn } from '../answers/tool-turn.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
-import { appendTo } from '../tools.ts';
+import { appendTo, type LongerBody } from '../tools.ts';
 
 /**
  * The environment of a shell that the upstream hosts
@@ -104,7 +104,7 @@ function withObject(call: JsonObject): JsonObject {
  *
  * @param results one per call, in the same order
  */
-export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array {
+export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): LongerBody {
   const messages = isStored(body) && !turn.isUnstored ? turn.messages : withoutStored(turn.messages);
   const answers = turn.calls.map(({ id }, index) => ({
     type: 'function_call_output',

@@ -2,7 +2,7 @@
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
-import { markSplices, openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import { markSplices, openingOf, openingSplice, outputSplice, partSplices, roundsSplice } from '../edits.ts';
 import { cutMembers, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
 import { ItemGroup } from './message.ts';
@@ -42,7 +42,12 @@ export function viewSplices(
     const [first] = message.items;
     if (summary && index === replaced && first)
       splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
-    if (!dropped.has(index)) splices.push(...editSplices(bytes, view, message, index, marks.includes(index)));
+    if (dropped.has(index)) continue;
+    const rounds = view.rounds?.get(index);
+    // Reasoning that is cut may stand first.
+    const before = message.items.find(({ type }) => type !== 'reasoning' || !isCleared(view, index));
+    if (rounds && before) splices.push(roundsSplice(before.span, rounds));
+    splices.push(...editSplices(bytes, view, message, index, marks.includes(index)));
   }
   return splices;
 }

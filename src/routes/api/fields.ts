@@ -139,5 +139,6 @@ export const WARNINGS: Readonly<Record<Warning, string>> = {
   limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
   thinking_dropped:
     'The upstream has refused the thinking of earlier answers, and the request went up without it.',
+  rounds_absent: 'Kept rounds of earlier answers could not be read; nothing moves in this request.',
   embeddings_failed: 'A search went by words alone.',
 };

@@ -49,6 +49,7 @@ export const WARNINGS = [
   'upstream_state',
   'limit_learned',
   'thinking_dropped',
+  'rounds_absent',
   'embeddings_failed',
 ] as const;
 
@@ -194,6 +195,10 @@ export const report = z.strictObject({
     .strictObject({ tokens, text: z.string() })
     .exactOptional()
     .describe('The injected block of cross-session memory.'),
+  kept_rounds: z
+    .strictObject({ rounds: count, tokens })
+    .exactOptional()
+    .describe('The rounds of earlier answers that stand in the view.'),
   memory_blocks: z
     .strictObject({
       tokens,

@@ -323,7 +323,7 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
     expect(finish).toBe('stop');
     expect(message.content).toBe('Again. Again. Again. Again. ');
     expect(message.tool_calls ?? []).toEqual([]);
-    expect(results().at(-1)).toContain('Nothing more can be fetched in this answer.');
+    expect(results().at(-1)).toContain('Nothing more can be fetched for this answer;');
   });
 
   it('has as many rounds as retrieval_max_rounds says; then the caller’s calls flow', async () => {

@@ -13,6 +13,7 @@ import type { UsedMemory } from '../../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
 import { type InputPrices, UNKNOWN_PRICES } from '../../../src/memory/prices/schedules.ts';
+import type { KeptRounds } from '../../../src/memory/replay/kept-rounds.ts';
 import { termsOf } from '../../../src/memory/strategy/model-terms.ts';
 import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
@@ -88,6 +89,13 @@ export interface ViewOptions {
   readonly limit?: number | undefined;
   /** The rolling memory in use. */
   readonly memory?: UsedMemory | undefined;
+  /** Rounds that are kept of answers in the array, oldest first, or that they can't be read. */
+  readonly rounds?: readonly RoundsOfTest[] | 'absent';
+}
+
+/** Rounds before an answer, and their messages as JSON, separated by commas. */
+export interface RoundsOfTest extends KeptRounds {
+  readonly json: string;
 }
 
 /**
@@ -147,12 +155,16 @@ export function viewOfRequest<Request extends ModelRequest>(
       marks: options.marks ?? false,
     },
     memory: options.memory,
+    rounds: options.rounds,
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };
   const planned = planView(strategy, outline, request.tools, isolate);
   const { digestOf = digestByRef } = options;
   const words = { isWritten: isWrittenIn(options), summary: summaryOf(planned, options), digestOf };
-  const view = render(planned, { ...words, line: trimOf(planned, options) }, counter);
+  const { rounds = [] } = options;
+  const kept = new Map((rounds === 'absent' ? [] : rounds).map(({ key, json }) => [key, json]));
+  const line = trimOf(planned, options);
+  const view = render(planned, { ...words, line, rounds: kept }, counter);
   return {
     request,
     options,

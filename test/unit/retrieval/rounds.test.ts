@@ -40,7 +40,9 @@ describe('the calls of one turn', () => {
   it('in the last round say that they are the last, and not that the work is over', async () => {
     const { told } = await toldOn(2, { most: 1 });
     for (const words of told) {
-      expect(words).toMatch(/^result \d\n\[Nothing more can be fetched in this answer\. Go on /);
+      expect(words).toMatch(
+        /^result \d\n\[Nothing more can be fetched for this answer; for the next one it is possible again\. Go on /,
+      );
       expect(words).not.toMatch(/answer now/i);
     }
   });

@@ -3,6 +3,7 @@ import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { replay } from '../../../../src/memory/replay/frontier.ts';
+import { RoundsInView } from '../../../../src/memory/replay/kept-rounds.ts';
 import { PhaseMover } from '../../../../src/memory/replay/phases.ts';
 import type { ReplayRule } from '../../../../src/memory/replay/rule.ts';
 import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
@@ -65,7 +66,19 @@ describe('the phases of auto', () => {
     };
     const full = { ...RULE, ...rule };
     const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined, first: undefined };
-    replay(history, full, sums, new PhaseMover(history, sums, settings, new Floor(UNKNOWN_PRICES, 3), edits));
+    replay(
+      history,
+      full,
+      sums,
+      new PhaseMover(
+        history,
+        sums,
+        settings,
+        new Floor(UNKNOWN_PRICES, 3),
+        edits,
+        new RoundsInView(history, [], 0),
+      ),
+    );
     return calls / history.units.length;
   }
 

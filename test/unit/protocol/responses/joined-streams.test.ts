@@ -306,7 +306,7 @@ describe('an answer that breaks off', () => {
 describe('a request that goes on', () => {
   const goOn = (request: Json, messages: object[], isUnstored = false): Json[] => {
     const turn = { messages, isUnstored, calls: [{ id: 'c', name: 'retrieve_ref', arguments: '{}' }] };
-    const body = responsesFormat.goOn(encoder.encode(JSON.stringify(request)), turn, ['it']);
+    const { body } = responsesFormat.goOn(encoder.encode(JSON.stringify(request)), turn, ['it']);
     return JSON.parse(decoder.decode(body)).input;
   };
   const thought = { type: 'reasoning', id: 'rs_1', summary: [] };

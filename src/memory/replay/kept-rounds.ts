@@ -1,0 +1,227 @@
+/**
+ * Rounds of ours in a view, before the answers that they led to (docs/design.md#kept-rounds). They
+ * are an overlay: no message of the caller's array, so no hash, edit or summary knows of them. Their
+ * tokens make the view larger than the array without them.
+ *
+ * Rounds come with their answer, leave when the frontier passes it, and never come back. All of that
+ * follows from the array and from the list of rounds, so each isolate finds the same ones.
+ */
+import type { History } from '../conversation/history.ts';
+import type { Cursor, Position } from './frontier.ts';
+import { frontierUnit } from './rule.ts';
+
+/** The rounds that led to one answer. */
+export interface KeptRounds {
+  /** Names them in storage. */
+  readonly key: string;
+  /** Index of the first message of the answer. */
+  readonly message: number;
+  /** The number of requests to the upstream before the last one. */
+  readonly rounds: number;
+  /** Tokens of their messages. */
+  readonly tokens: number;
+  /** Bytes of their JSON. */
+  readonly bytes: number;
+}
+
+type Size = Pick<KeptRounds, 'rounds' | 'tokens' | 'bytes'>;
+
+/** Rounds and bytes of one view, and of what a conversation keeps. */
+export const MOST_ROUNDS = 50;
+export const MOST_BYTES = 8 * 1024 * 1024;
+
+/** The largest share of the budget. */
+const MOST_SHARE = 0.25;
+
+/** What stays of each bound where one is exceeded: with more, each further answer would be a move. */
+const KEPT_SHARE = 0.5;
+
+const NO_SIZE: Size = { rounds: 0, tokens: 0, bytes: 0 };
+
+interface Placed extends KeptRounds {
+  /** The unit of the answer. */
+  readonly unit: number;
+}
+
+/** Rounds that have left. */
+interface Left {
+  /** The unit of the first one. */
+  readonly unit: number;
+  readonly tokens: number;
+}
+
+/** The rounds in the views of successive request points of one array. */
+export class RoundsInView {
+  private readonly coming: Placed[];
+  private readonly most: Size;
+  /** Those of the array so far that have not left, oldest first. */
+  private inView: Placed[] = [];
+
+  /**
+   * @param rounds of answers in the array, in its order
+   * @param budget of the view, in tokens
+   */
+  constructor({ units }: Pick<History, 'units'>, rounds: readonly KeptRounds[], budget: number) {
+    const byMessage = new Map(rounds.map((kept) => [kept.message, kept]));
+    this.coming = units.flatMap(({ kind, first }, unit) => {
+      const kept = kind === 'assistant' ? byMessage.get(first) : undefined;
+      return kept ? [{ ...kept, unit }] : [];
+    });
+    this.most = { rounds: MOST_ROUNDS, tokens: Math.floor(budget * MOST_SHARE), bytes: MOST_BYTES };
+  }
+
+  /**
+   * Adds those of the answers before a message, and forgets those that the frontier has passed.
+   *
+   * @param frontier the first unit whose rounds stay
+   * @returns tokens of those that have come
+   */
+  arrive(messages: number, frontier: number): number {
+    this.inView = this.inView.filter(({ unit }) => unit >= frontier);
+    let tokens = 0;
+    for (let next = this.coming[0]; next && next.message < messages; next = this.coming[0]) {
+      this.coming.shift();
+      if (next.unit < frontier || exceeds(next, this.most)) continue;
+      this.inView.push(next);
+      tokens += next.tokens;
+    }
+    return tokens;
+  }
+
+  /** Those in a view. @param frontier see `arrive` */
+  shown(frontier: number): readonly KeptRounds[] {
+    return this.inView.filter(({ unit }) => unit >= frontier);
+  }
+
+  /** Tokens of those in a view. @param before only those of the units before this one */
+  tokens(frontier: number, before = Number.POSITIVE_INFINITY): number {
+    let tokens = 0;
+    for (const { unit, tokens: more } of this.inView) if (unit >= frontier && unit < before) tokens += more;
+    return tokens;
+  }
+
+  /** The first unit with rounds in a view; undefined if there is none. */
+  first(frontier: number): number | undefined {
+    return this.inView.find(({ unit }) => unit >= frontier)?.unit;
+  }
+
+  /** Lets the oldest leave if all of them exceed a bound. */
+  overflow(frontier: number): Left | undefined {
+    const stays = (share: number) => (rest: readonly Size[]) =>
+      !exceeds(sumOf(rest), scaled(this.most, share));
+    if (stays(1)(this.shown(frontier))) return undefined;
+    const fits = stays(KEPT_SHARE);
+    return this.leave(frontier, (rest) => rest.length > 1 && !fits(rest));
+  }
+
+  /** Lets the oldest leave until so many tokens are free, or all have left. */
+  shed(frontier: number, enough: number): Left | undefined {
+    const least = this.tokens(frontier) - enough;
+    return this.leave(frontier, (rest) => rest.length > 0 && sumOf(rest).tokens > least);
+  }
+
+  private leave(frontier: number, goesOn: (rest: readonly Placed[]) => boolean): Left | undefined {
+    let rest = this.inView.filter(({ unit }) => unit >= frontier);
+    const [first] = rest;
+    let tokens = 0;
+    while (goesOn(rest)) {
+      tokens += rest[0]?.tokens ?? 0;
+      rest = rest.slice(1);
+    }
+    if (!first || tokens === 0) return undefined;
+    this.inView = rest;
+    return { unit: first.unit, tokens };
+  }
+}
+
+function sumOf(some: readonly Size[]): Size {
+  return some.reduce(
+    (sum, one) => ({
+      rounds: sum.rounds + one.rounds,
+      tokens: sum.tokens + one.tokens,
+      bytes: sum.bytes + one.bytes,
+    }),
+    NO_SIZE,
+  );
+}
+
+function scaled({ rounds, tokens, bytes }: Size, share: number): Size {
+  return { rounds: rounds * share, tokens: tokens * share, bytes: bytes * share };
+}
+
+function exceeds(size: Size, most: Size): boolean {
+  return size.rounds > most.rounds || size.tokens > most.tokens || size.bytes > most.bytes;
+}
+
+/** A cursor over an array with rounds. They leave the view when its cuts pass their answers. */
+export class RoundsCursor implements Cursor {
+  readonly rewrites: boolean;
+  private readonly cursor: Cursor;
+  private readonly rounds: RoundsInView;
+  /** The last position that was read, so that one that has not changed is the same object. */
+  private known: { readonly of: Position; readonly tokens: number; readonly position: Position } | undefined;
+
+  constructor(cursor: Cursor, rounds: RoundsInView) {
+    this.cursor = cursor;
+    this.rounds = rounds;
+    this.rewrites = cursor.rewrites;
+    if (cursor.refill)
+      this.refill = (arrayTokens, due, least) =>
+        cursor.refill?.(arrayTokens + this.tokens, due, least + this.tokens);
+  }
+
+  refill?: NonNullable<Cursor['refill']>;
+
+  get position(): Position {
+    const { cursor, tokens, known } = this;
+    const of = cursor.position;
+    if (known?.of === of && known.tokens === tokens) return known.position;
+    const position = { ...of, freed: of.freed - tokens };
+    this.known = { of, tokens, position };
+    return position;
+  }
+
+  set position(position: Position) {
+    const tokens = this.rounds.tokens(frontierUnit(position.cuts));
+    this.cursor.position = { ...position, freed: position.freed + tokens };
+  }
+
+  get turnsCut(): number {
+    return this.cursor.turnsCut;
+  }
+
+  set turnsCut(turns: number) {
+    this.cursor.turnsCut = turns;
+  }
+
+  arrive(messages: number): boolean {
+    this.rounds.arrive(messages, this.unit);
+    return this.cursor.arrive(messages);
+  }
+
+  mostFreed(unit: number): number {
+    return this.cursor.mostFreed(unit) + this.tokens - this.rounds.tokens(Math.max(unit, this.unit));
+  }
+
+  /** The rounds that are passed on the way are not counted, so it may go further than it must. */
+  turnTo(limit: number, enough: number): void {
+    this.cursor.turnTo(limit, enough + this.tokens);
+  }
+
+  stepTo(limit: number, enough: number): void {
+    this.cursor.stepTo(limit, enough + this.tokens);
+  }
+
+  shed(over: number): boolean {
+    const { rounds, unit } = this;
+    return (over > 0 ? rounds.shed(unit, over) : rounds.overflow(unit)) !== undefined;
+  }
+
+  private get unit(): number {
+    return frontierUnit(this.cursor.position.cuts);
+  }
+
+  private get tokens(): number {
+    return this.rounds.tokens(this.unit);
+  }
+}
