@@ -25,10 +25,10 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
+import { tenantMemory } from '../objects.ts';
 import { BackgroundWrites } from './background-writes.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
-import { logNameOf, openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
   Chunk,
   Claim,
@@ -46,6 +46,7 @@ import type {
   Standing,
   Written,
 } from './memories.ts';
+import { logNameOf, openingIn, tenantIn } from './names.ts';
 import {
   type DigestClaim,
   type DigestsRequest,

@@ -10,7 +10,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
-import { OF_PASSAGES } from '../conversation/key.ts';
+import { OF_PASSAGES } from '../conversation/names.ts';
 import {
   type BlockChange,
   BlockRows,
