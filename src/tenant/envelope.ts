@@ -7,8 +7,8 @@
  * from a damaged one. Version 1, of Precis up to 0.5.0, has no key id.
  *
  * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
- * content. That of an archive pack is the pack, that of a capture the view. Tenant, name and
- * purpose are additional data, so an object copied to another key does not open there.
+ * content. That of an archive pack is the pack, that of a capture the view, that of a round its
+ * messages. Tenant, name and purpose are additional data, so an object copied to another key does not open there.
  */
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
@@ -45,9 +45,9 @@ const decoder = new TextDecoder();
 
 /**
  * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, a captured
- * view, or a compaction item, which has its own key.
+ * view, messages of kept rounds, or a compaction item, which has its own key.
  */
-type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'capture' | 'compaction';
+type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'capture' | 'rounds' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,

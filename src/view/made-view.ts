@@ -32,6 +32,8 @@ export interface MadeView {
   readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
   readonly refused?: readonly Refusal[];
+  /** Whether rounds of ours may be missing in the view. */
+  readonly lacksRounds?: boolean;
   /** Present if it was asked for and a view was planned. */
   readonly explanation?: Explanation;
   /**
@@ -55,6 +57,8 @@ export interface MakeViewOptions {
   readonly count: boolean;
   /** Whether the caller wants the view alone. Then a summary is made even if it can't be stored. */
   readonly expressly: boolean;
+  /** Whether rounds of ours are left out, since the view goes back to the caller. */
+  readonly bare?: boolean;
   /** Whether the plan is explained. */
   readonly explain?: boolean;
   /** See `PlanRequest`. */

@@ -5,7 +5,7 @@
 
 import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { explain } from '../memory/plan/explain.ts';
-import { mayAct } from '../memory/plan/plan.ts';
+import { mayAct, type Plan } from '../memory/plan/plan.ts';
 import { outlineOf, planView } from '../memory/plan/plan-view.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
 import { frontierOf, idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
@@ -33,6 +33,7 @@ import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
+import { type FoundRounds, findRounds, keepsRounds } from './kept-rounds.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
@@ -77,7 +78,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
-  const outline = { ...asked, memory: recalled?.memory };
+  const rounds =
+    keepsRounds(strategy, tools) && !options.bare ? await findRounds(call, history) : undefined;
+  const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
   warnings.push(...(recalled?.warnings ?? []));
   const made = { tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
@@ -85,10 +88,14 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 
   const counting = await scope.learned.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
-  const plan = scope.timings.time('plan', () => planView(strategy, outline, allTools, isolate));
+  const planned = () =>
+    scope.timings.time('plan', () =>
+      planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate),
+    );
+  const { plan, messages } = await withRounds(planned, rounds);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
-  const view = render(plan, words, counting.counter);
+  const view = render(plan, { ...words, rounds: messages }, counting.counter);
   const shown = recalled?.memory ?? words.summary;
   const summary = shown && view.summary && reportedSummary(shown, view.summary);
   const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
@@ -101,10 +108,20 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     movedAt: plan.replay.moves.at(-1)?.messages,
     history,
     refused: plan.replay.refused,
+    lacksRounds: plan.lacksRounds,
     report: { ...withLimit(report, limit), mode: chosen.strategy.mode },
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
+}
+
+/** A plan whose rounds of ours can be shown, and their messages by key. */
+async function withRounds(planned: () => Plan, rounds: FoundRounds | undefined) {
+  for (;;) {
+    const plan = planned();
+    const messages = await rounds?.read(plan.rounds ?? []);
+    if (!rounds || messages) return { plan, messages };
+  }
 }
 
 /** A request that is forwarded unchanged. */

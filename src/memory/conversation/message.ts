@@ -86,6 +86,8 @@ export interface MessageFacts {
   flatTokens?: number;
   /** A link of a hash chain: the hash before the message, and after it. */
   prefixHash?: ChainLink;
+  /** Of an answer in one message: the hash of what was asked, and its key (`answer-keys.ts`). */
+  answerKey?: { readonly asked: string; readonly key: string | undefined };
   /** The same for the chain that names previews. */
   preview?: ChainLink;
   removals?: KnownRemovals;

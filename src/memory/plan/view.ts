@@ -73,7 +73,7 @@ export interface ViewWords {
   /** The summary of the plan's prefix. Without one its messages stay. */
   readonly summary?: Pick<SummaryWords, 'text' | 'ref'> | undefined;
   /** The messages of rounds of ours, by their key. Those of the plan must be known. */
-  readonly rounds?: ReadonlyMap<string, string>;
+  readonly rounds?: ReadonlyMap<string, string> | undefined;
   /** The line for the messages that are trimmed. Without one they stay. */
   readonly line?: ShownTrim | undefined;
 }

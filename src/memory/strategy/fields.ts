@@ -72,6 +72,8 @@ export const editing = {
   token_estimator: z.enum(TOKEN_ESTIMATORS).optional(),
   text_observation_prefixes: names,
   archive,
+  /** Rounds of ours stand in later views, before the answer that they led to. */
+  keep_rounds: z.boolean().default(true),
   /** The request goes up as it came; the report says what would have been done. */
   observe: z.boolean().default(false),
 };

@@ -75,8 +75,18 @@ export interface AnswerGatherer {
   text(): string | undefined;
 }
 
+/** An answer as a caller gets it. */
+export interface SaidAnswer {
+  /** Its message or items: JSON, separated by commas. */
+  readonly json: string;
+  /** Whether clients send it back so. Otherwise it has no more than texts and the ids of calls. */
+  readonly isVerbatim: boolean;
+}
+
 /** Several answers of a model, joined into the one that the caller sees. */
 export interface JoinedAnswers {
+  /** The caller's answer; undefined before it is complete. */
+  readonly said?: SaidAnswer | undefined;
   /** The sum over all answers; undefined if the upstream reports no usage. */
   readonly usage: TokenUsage | undefined;
   /**

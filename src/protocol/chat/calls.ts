@@ -11,6 +11,11 @@ export function isWhole(finishReason: unknown): boolean {
   return WHOLE.has(finishReason);
 }
 
+/** Whether callers append a message with this finish reason to their array unchanged. */
+export function isSaid(finishReason: unknown): boolean {
+  return isWhole(finishReason) || finishReason === 'length';
+}
+
 /** A call in a message, or a piece of one in a stream. */
 export interface CallPiece {
   readonly index?: number;

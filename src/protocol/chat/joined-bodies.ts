@@ -4,11 +4,11 @@
  */
 
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { JoinedBodies, Joining } from '../answers/answer-format.ts';
+import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
-import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './calls.ts';
+import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
 
 interface Choice {
   readonly message?: JsonObject;
@@ -24,11 +24,17 @@ interface Completion {
 const encoder = new TextEncoder();
 
 export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
+  private last: Choice | undefined;
   private readonly message = new GatheredMessage();
   private first: Completion | undefined;
 
   constructor(...joining: Parameters<Joining<JoinedChatBodies>>) {
     super(CHAT_USAGE, ...joining);
+  }
+
+  get said(): SaidAnswer | undefined {
+    const { message, finish_reason } = this.last ?? {};
+    return message && isSaid(finish_reason) ? { json: JSON.stringify(message), isVerbatim: true } : undefined;
   }
 
   take(body: Uint8Array): ToolTurn | Uint8Array {
@@ -48,9 +54,14 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
       this.goOn();
       return turnOf(message, ours);
     }
-    if (ours.length === 0 && !this.first) return body;
+    if (ours.length === 0 && !this.first) {
+      this.last = choice;
+      return body;
+    }
     const kept = decides ? [] : calls.filter((call) => !ours.includes(call));
-    return encoder.encode(JSON.stringify(this.callerCompletion(completion, choice, message, kept)));
+    const joined = this.callerCompletion(completion, choice, message, kept);
+    this.last = joined.choices[0];
+    return encoder.encode(JSON.stringify(joined));
   }
 
   private callerCompletion(
@@ -58,7 +69,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     choice: Choice,
     message: JsonObject,
     calls: readonly CallPiece[],
-  ): object {
+  ): { readonly choices: readonly Choice[]; readonly [field: string]: unknown } {
     const { tool_calls: _, ...words } = message;
     this.message.add(words);
     const { id, created, model } = this.first ?? last;

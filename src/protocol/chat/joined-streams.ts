@@ -8,8 +8,8 @@
  * a round is left, the turn is answered here, and the model decides again about its other calls.
  */
 
-import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining } from '../answers/answer-format.ts';
+import { asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
+import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
@@ -19,6 +19,7 @@ import {
   type CallPiece,
   GatheredMessage,
   isOtherCall,
+  isSaid,
   isWhole,
   joined,
   nameOf,
@@ -65,6 +66,10 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** Who made the first call of this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
+  /** What the caller has seen of earlier answers. */
+  private earlierText = '';
+  /** The ids of the calls that the caller has seen. */
+  private readonly shownIds: string[] = [];
 
   constructor(...joining: Parameters<Joining<JoinedChatStreams>>) {
     super(CHAT_USAGE, ...joining);
@@ -78,12 +83,29 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     );
   }
 
+  get said(): SaidAnswer | undefined {
+    if (this.isTurn || !isSaid(this.finish)) return undefined;
+    const content = this.earlierText + this.text;
+    const calls = this.shownIds.map((id) => ({
+      id,
+      type: 'function',
+      function: { name: '', arguments: '' },
+    }));
+    const message = { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+    return { json: JSON.stringify(message), isVerbatim: calls.length === 0 };
+  }
+
+  private get text(): string {
+    return asString(this.message.fields.content);
+  }
+
   end(): void {
     this.isThrough = this.isTurn;
   }
 
   begin(): void {
     this.goOn();
+    this.earlierText += this.text;
     this.isThrough = false;
     this.calls = new Map();
     this.ours = [];
@@ -236,7 +258,10 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     streamed.owner = 'callers';
     streamed.call = call.id === undefined ? {} : { id: call.id };
     this.decided ??= 'callers';
-    if (this.decided === 'callers') streamed.index = this.callerCalls++;
+    if (this.decided === 'callers') {
+      streamed.index = this.callerCalls++;
+      this.shownIds.push(call.id ?? '');
+    }
     return this.callerPiece(streamed, call);
   }
 

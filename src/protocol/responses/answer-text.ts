@@ -1,8 +1,9 @@
 /** Extracts the text of a response that closes a round: complete, and without open calls. */
 import { asObject, parseJson } from '../../lib/json.ts';
-import type { AnswerGatherer } from '../answers/answer-format.ts';
+import type { AnswerGatherer, SaidAnswer } from '../answers/answer-format.ts';
 import type { Block, Frame } from '../answers/sse.ts';
 import { waitsForCaller } from './calls.ts';
+import { isMarked } from './reasoning.ts';
 import { LAST, lastEvent } from './stream.ts';
 
 /** Data that matches is parsed to make sure. */
@@ -44,10 +45,32 @@ export function answerText(body: Uint8Array): string | undefined {
   return textOf(parseJson(new TextDecoder().decode(body)));
 }
 
+/** How a response has ended. */
+export interface Ending {
+  readonly status: unknown;
+  /** Its `incomplete_details`. */
+  readonly details: unknown;
+}
+
+/** Whether callers append the items of a response to their array. Some upstreams name no status. */
+function isSaid({ status, details }: Ending): boolean {
+  const isCut = status === 'incomplete' && asObject(details).reason === 'max_output_tokens';
+  return (status ?? 'completed') === 'completed' || isCut;
+}
+
+/**
+ * The items of a caller's answer as they come back; undefined if the answer is not complete. An item
+ * that is marked is cut out of the request that brings it back.
+ */
+export function saidItems(items: readonly unknown[], ending: Ending): SaidAnswer | undefined {
+  if (!isSaid(ending)) return undefined;
+  const others = items.filter((item) => !isMarked(item));
+  return { json: others.map((item) => JSON.stringify(item)).join(','), isVerbatim: true };
+}
+
 function textOf(response: unknown): string | undefined {
-  const { status, incomplete_details, output } = asObject(response);
-  const isCut = status === 'incomplete' && asObject(incomplete_details).reason === 'max_output_tokens';
-  if ((status !== 'completed' && !isCut) || !Array.isArray(output)) return undefined;
+  const { status, incomplete_details: details, output } = asObject(response);
+  if (typeof status !== 'string' || !isSaid({ status, details }) || !Array.isArray(output)) return undefined;
   if (output.some((item) => waitsForCaller(asObject(item)))) return undefined;
   const parts = output.flatMap((item) => {
     const { type, content } = asObject(item);

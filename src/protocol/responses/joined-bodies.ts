@@ -1,22 +1,28 @@
 /** Joins several JSON responses of a model into the one that the caller sees. */
 
 import { asObject, isObject } from '../../lib/json.ts';
-import type { JoinedBodies, Joining } from '../answers/answer-format.ts';
+import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
+import { type Ending, saidItems } from './answer-text.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
 export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodies {
   isUnstored: boolean | undefined;
+  private ending: Ending | undefined;
   /** The caller's items of all answers so far. */
   private readonly items: unknown[] = [];
 
   constructor(...joining: Parameters<Joining<JoinedResponsesBodies>>) {
     super(RESPONSES_USAGE, ...joining);
+  }
+
+  get said(): SaidAnswer | undefined {
+    return this.ending && saidItems(this.items, this.ending);
   }
 
   take(body: Uint8Array): ToolTurn | Uint8Array {
@@ -39,6 +45,7 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
       this.goOn();
       return turnOf(output.filter(isObject), sorter, this.isUnstored);
     }
+    this.ending = { status: field('status'), details: field('incomplete_details') };
     const isSame = !this.isLater && !hides && this.items.length === output.length;
     const changes = {
       output: isSame ? undefined : this.items,

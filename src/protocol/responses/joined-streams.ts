@@ -15,11 +15,12 @@
  */
 
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining } from '../answers/answer-format.ts';
+import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE } from '../answers/usage.ts';
+import { type Ending, saidItems } from './answer-text.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
@@ -42,6 +43,7 @@ const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 export class JoinedResponsesStreams extends CountedAnswers implements JoinedStreams {
   isThrough = false;
   isUnstored: boolean | undefined;
+  private ending: Ending | undefined;
   /** The upstream's `store` of the current answer. */
   private store: unknown;
   private sorter: ItemSorter;
@@ -72,6 +74,10 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
 
   get lastId(): string | undefined {
     return this.storedId === this.idOpened ? undefined : this.storedId;
+  }
+
+  get said(): SaidAnswer | undefined {
+    return this.ending && saidItems([...this.earlierItems, ...this.callerItems()], this.ending);
   }
 
   private get idOpened(): unknown {
@@ -275,6 +281,8 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
       this.items.states.every(
         (state) => state.fate === 'shown' && this.itemFor(state, state.done) === state.done,
       );
+    const { status, incomplete_details: details } = response;
+    this.ending = { status, details };
     const { id, created_at } = asObject(this.opened?.fields.response);
     this.storedId = response.store === true ? asString(response.id) : undefined;
     const changes = {

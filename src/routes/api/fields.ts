@@ -34,6 +34,8 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',
   observe: 'The request goes up as it came, and the report says what would have been done.',
+  keep_rounds:
+    'Rounds in which the model has called tools of Precis stand in later views, before the answer that they led to.',
   archive: 'Each message of the conversation is stored as it came. Edits nothing.',
   max_turns: 'Act from this number of turns.',
   max_messages: 'Act from this number of messages.',

@@ -31,6 +31,7 @@ import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
+import { KeptRoundsRows, type NewRounds, type RoundsVerdict, type StoredRounds } from './kept-rounds.ts';
 import type {
   Chunk,
   Claim,
@@ -102,6 +103,7 @@ export abstract class ConversationMemoryObject<Material>
   private readonly digests = new OutputDigests(this.tables, this.bills, () => this.now());
   private readonly archive = new ArchiveRows(this.tables);
   private readonly runs = new RunEvents(this.tables, this.bills, () => this.now());
+  private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
 
   /** What a conversation remembers. Its tables go when none of these has anything left. */
   private readonly memory: readonly StoredPart[] = [
@@ -112,7 +114,7 @@ export abstract class ConversationMemoryObject<Material>
     this.archive,
   ];
   /** What is no memory. It goes with the conversation alone. */
-  private readonly records: readonly StoredPart[] = [this.runs];
+  private readonly records: readonly StoredPart[] = [this.runs, this.rounds];
 
   private readonly archiveSearch = new ArchiveSearch(this.tables.sql, this.archive);
   private readonly embedding = new ArchiveEmbedding(this.archive.vectors, {
@@ -393,6 +395,16 @@ export abstract class ConversationMemoryObject<Material>
 
   async keepRun(key: string, run: NewRun): Promise<readonly string[]> {
     return this.runs.late(key, run) ?? this.uses.writing(() => this.runs.add(key, run));
+  }
+
+  keptRounds(keys: readonly string[]): (StoredRounds | null)[] {
+    this.uses.reading();
+    return this.rounds.find(keys);
+  }
+
+  async keepRounds(rounds: NewRounds): Promise<RoundsVerdict> {
+    if (this.rounds.refuses(rounds)) return { kept: null, gone: rounds.names };
+    return this.uses.writing(() => this.rounds.add(rounds));
   }
 
   listRuns(before: number | null, most: number): readonly ListedRun[] | null {

@@ -8,6 +8,7 @@ import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { type Seen, TrustedLru } from '../trusted.ts';
+import type { StoredRounds } from './kept-rounds.ts';
 import type { Found, FrozenBlock, Memory } from './memories.ts';
 
 /** Bytes of a version beside its text, and of an answer beside its version. */
@@ -45,6 +46,19 @@ const DIGESTS: Bound<SeenDigest> = {
   sizeOf: ({ text }) => (text === null ? 0 : textBytes(text)),
 };
 
+/** The rounds of one answer, as storage has them. */
+export interface SeenRounds {
+  readonly stored: StoredRounds;
+  /** Their messages: JSON, separated by commas. Undefined before they are read. */
+  readonly json: string | undefined;
+}
+
+/** As many as two conversations may keep. Null: there are none of the answer. */
+const KEPT_ROUNDS: Bound<SeenRounds | null> = {
+  bytes: 16 * 1024 * 1024,
+  sizeOf: (seen) => (seen ? VERSION_BYTES + textBytes(seen.json ?? '') : 0),
+};
+
 /** Values of one kind in one conversation. */
 interface Remembered<Value> {
   get(key: string): Seen<Value> | undefined;
@@ -66,6 +80,8 @@ export interface RememberedConversation {
   readonly injection: Remembered<FrozenBlock>;
   /** Frozen memory blocks, by `hashesKey` of label and point. */
   readonly blocks: Remembered<MemoryBlock>;
+  /** Rounds of ours that led to an answer, by its key. */
+  readonly keptRounds: Remembered<SeenRounds | null>;
   /** Verdicts on the digests of offloaded outputs, by key. */
   readonly digests: Remembered<SeenDigest>;
   /**
@@ -92,6 +108,7 @@ export class RememberedConversations {
   private readonly blocks: TrustedLru<MemoryBlock>;
   private readonly archived: TrustedLru<string>;
   private readonly digests: TrustedLru<SeenDigest>;
+  private readonly keptRounds: TrustedLru<SeenRounds | null>;
 
   constructor(now: () => number = Date.now) {
     this.versions = new TrustedLru(VERSIONS, now);
@@ -100,6 +117,7 @@ export class RememberedConversations {
     this.blocks = new TrustedLru(BLOCKS, now);
     this.archived = new TrustedLru(ARCHIVED, now);
     this.digests = new TrustedLru(DIGESTS, now);
+    this.keptRounds = new TrustedLru(KEPT_ROUNDS, now);
   }
 
   /** @param name see `conversationName` */
@@ -111,6 +129,7 @@ export class RememberedConversations {
       blocks: ofConversation(this.blocks, name),
       archived: ofConversation(this.archived, name),
       digests: ofConversation(this.digests, name),
+      keptRounds: ofConversation(this.keptRounds, name),
       forgetArchive: () => this.archived.forget(name),
       forget: () => this.forget(name),
     };
@@ -118,8 +137,8 @@ export class RememberedConversations {
 
   /** Forgets a conversation, or all of a tenant. @param owner its name, or the tenant's id */
   forget(owner: string): void {
-    const { versions, rounds, injections, blocks, archived, digests } = this;
-    const all = [versions, rounds, injections, blocks, archived, digests];
+    const { versions, rounds, injections, blocks, archived, digests, keptRounds } = this;
+    const all = [versions, rounds, injections, blocks, archived, digests, keptRounds];
     for (const values of all) values.forget(owner);
   }
 }

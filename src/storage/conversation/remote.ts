@@ -12,6 +12,7 @@ import type {
   PageLimits,
 } from '../archive/rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
+import type { NewRounds, RoundsVerdict, StoredRounds } from './kept-rounds.ts';
 import type {
   Chunk,
   Claim,
@@ -154,6 +155,10 @@ export interface ConversationApi<Material> extends SummaryChain {
   forgetPacks(packs: readonly string[]): Promise<void>;
   /** Deletes everything except packs in R2. Active writers lose their leases. */
   clear(): Promise<void>;
+
+  /** See `KeptRoundsRows`. */
+  keptRounds(keys: readonly string[]): (StoredRounds | null)[];
+  keepRounds(rounds: NewRounds): Promise<RoundsVerdict>;
 
   /** See `RunEvents`. */
   keepRun(key: string, run: NewRun): Promise<readonly string[]>;

@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import { capturesOf } from '../conversation/captures.ts';
 import { sessionIn, userNameIn } from '../conversation/names.ts';
 import type { Left } from '../conversation/remote.ts';
+import { roundsOf } from '../conversation/round-messages.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
@@ -20,12 +21,12 @@ import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
 /**
  * An invocation may make 50 subrequests
  * (https://developers.cloudflare.com/workers/platform/limits/). Expiring or erasing a conversation
- * takes at most four, and five more for its captures, which are as many as its events; a page of
- * objects takes two, and manifests two more per thousand.
+ * takes at most four, five more for its captures, which are as many as its events, and two for its
+ * kept rounds; a page of objects takes two, and manifests two more per thousand.
  */
-const CONVERSATIONS_A_STEP = 5;
+const CONVERSATIONS_A_STEP = 4;
 const CALLS_A_STEP = 40;
-const CALLS_A_CONVERSATION = 9;
+const CALLS_A_CONVERSATION = 11;
 const CALLS_A_PAGE = 6;
 const PAGE = 1000;
 
@@ -50,7 +51,7 @@ async function atUser(
 }
 
 /**
- * Deletes the data in a conversation's object, its archive, and its captures.
+ * Deletes the data in a conversation's object, its archive, its captures, and its kept rounds.
  *
  * @param name see `conversationName`
  * @param unusedSince see `ConversationApi.leave`
@@ -66,6 +67,7 @@ export async function clearConversation(
   if (left.of === 'all') return left;
   // Not only where the object knows of some: an event may be lost, and its capture not.
   await bucket.deleteAll(capturesOf(name));
+  await bucket.deleteAll(roundsOf(name));
   if (left.packs.length === 0) return left;
   await bucket.delete(left.packs);
   await call((stub) => stub.forgetPacks(left.packs));

@@ -1,0 +1,198 @@
+/**
+ * Keeps the rounds of an answer, so that later views show them (docs/design.md#kept-rounds). Their
+ * messages are written while the upstream works on the next call. Their row follows when the answer
+ * is complete, before its last event. A row that is late is given up for good: a view then never has
+ * these rounds.
+ */
+import { soon, within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import { answerKey } from '../memory/conversation/answer-keys.ts';
+import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { MOST_BYTES, MOST_ROUNDS } from '../memory/replay/kept-rounds.ts';
+import { tokenMeasure } from '../memory/strategy/strategy.ts';
+import type { SaidAnswer } from '../protocol/answers/answer-format.ts';
+import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { conversationOfCall, hashSession, storedConversation } from '../request/conversation.ts';
+import type { RoundsKeeper } from '../retrieval/rounds-keeper.ts';
+import type { NewRounds } from '../storage/conversation/kept-rounds.ts';
+import { RoundMessages } from '../storage/conversation/round-messages.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+import { sha256Hex, type Tenant } from '../tenant/identity.ts';
+
+/** How long an answer waits before its last event, in milliseconds. */
+export const KEEP_LIMIT_MS = 1_500;
+
+const DELETE_LIMIT_MS = 10_000;
+
+/** Reads messages of a conversation: JSON, separated by commas. */
+export type MessageReader = (json: string) => readonly WireMessage[];
+
+/** @param read from the protocol */
+export function readerOf(
+  field: ModelRequest['conversationField'],
+  read: (bytes: Uint8Array) => { readonly ok: true; readonly value: ModelRequest } | { readonly ok: false },
+): MessageReader {
+  return (json) => {
+    const result = read(new TextEncoder().encode(`{"${field}":[${json}]}`));
+    return result.ok ? result.value.messages : [];
+  };
+}
+
+/** A round that is being written. */
+interface WrittenRound {
+  readonly json: string;
+  /** Undefined before the conversation has a name. */
+  readonly name: string | undefined;
+  readonly writing: Promise<void>;
+}
+
+export class KeptAnswer implements RoundsKeeper {
+  private readonly call: Call;
+  private readonly tenant: Tenant;
+  private readonly read: MessageReader;
+  private readonly rounds: WrittenRound[] = [];
+  /** Undefined before a conversation without a name has its first answer. */
+  private conversation: StoredConversation | undefined;
+  private isTooLarge = false;
+
+  constructor(call: Call, tenant: Tenant, read: MessageReader) {
+    this.call = call;
+    this.tenant = tenant;
+    this.read = read;
+    this.conversation = conversationOfCall(call);
+  }
+
+  add(json: string): void {
+    if (this.isTooLarge) return;
+    const bytes = this.rounds.reduce((sum, one) => sum + one.json.length, json.length);
+    this.isTooLarge = bytes > MOST_BYTES || this.rounds.length >= MOST_ROUNDS;
+    if (!this.isTooLarge) this.rounds.push(this.written(json));
+  }
+
+  keep(said: SaidAnswer | undefined, isSettled: boolean): Promise<void> | undefined {
+    const { rounds, isTooLarge } = this;
+    if (rounds.length === 0 && !isTooLarge) {
+      if (said) this.noteNone(said);
+      return undefined;
+    }
+    const keeping = said && isSettled && !isTooLarge ? this.store(said) : this.drop();
+    return soon(KEEP_LIMIT_MS, keeping).then(() => undefined);
+  }
+
+  /** Begins to write a round, if it is known where. */
+  private written(json: string): WrittenRound {
+    const { conversation } = this;
+    if (!conversation) return { json, name: undefined, writing: Promise.resolve() };
+    const messages = this.messagesOf(conversation);
+    const name = messages.newName();
+    const writing = this.write(messages, name, json);
+    // It is awaited later, and may fail before.
+    writing.catch(() => undefined);
+    return { json, name, writing };
+  }
+
+  private async write(messages: RoundMessages, name: string, json: string): Promise<void> {
+    const { scope } = this.call;
+    if (!(await scope.mayStore(this.tenant))) throw new Error('the key is not known to be accepted');
+    await messages.put(name, json, scope.services.log);
+  }
+
+  /** Never rejects. */
+  private async store(said: SaidAnswer): Promise<void> {
+    const { log } = this.call.scope.services;
+    const until = Date.now() + KEEP_LIMIT_MS;
+    const answer = this.read(said.json);
+    this.conversation ??= this.named(said, answer);
+    const { conversation } = this;
+    const key = this.keyOf(answer);
+    if (!conversation || key === undefined) return this.drop();
+    const rounds = this.rounds.map((round) => (round.name === undefined ? this.written(round.json) : round));
+    this.rounds.splice(0, Number.POSITIVE_INFINITY, ...rounds);
+    const json = rounds.map((round) => round.json).join(',');
+    try {
+      const [tokens] = await within(
+        KEEP_LIMIT_MS,
+        Promise.all([this.tokensOf(json), ...rounds.map(({ writing }) => writing)]),
+      );
+      const bytes = Buffer.byteLength(json);
+      const names = rounds.flatMap(({ name }) => name ?? []);
+      const since = this.call.scope.timings.startedAt;
+      await this.keepRow({ key, names, rounds: rounds.length, tokens, bytes, since, until }, json, conversation);
+    } catch (error) {
+      logCaught(log, 'warn', 'rounds could not be kept', error);
+      // No row names them yet.
+      conversation.remembered.keptRounds.keep(key, null, Date.now());
+      await this.drop();
+    }
+  }
+
+  /** The object may have kept a row whose answer is lost: then the next request asks for it. */
+  private async keepRow(row: NewRounds, json: string, conversation: StoredConversation): Promise<void> {
+    const { scope } = this.call;
+    const at = Date.now();
+    try {
+      const { kept, gone } = await within(
+        Math.max(0, row.until - at),
+        conversation.memory((stub) => stub.keepRounds(row)),
+      );
+      const isOurs = kept?.names.join() === row.names.join();
+      const seen = kept && { stored: kept, json: isOurs ? json : undefined };
+      conversation.remembered.keptRounds.keep(row.key, seen, at);
+      if (gone.length > 0) scope.waitUntil(this.delete(gone, conversation));
+    } catch (error) {
+      logCaught(scope.services.log, 'warn', 'rounds could not be kept', error);
+    }
+  }
+
+  /** Remembers that an answer had no rounds, so that the next request need not ask. */
+  private noteNone(said: SaidAnswer): void {
+    const { conversation } = this;
+    const key = conversation && this.keyOf(this.read(said.json));
+    if (key !== undefined) conversation?.remembered.keptRounds.keep(key, null, Date.now());
+  }
+
+  private keyOf(answer: readonly WireMessage[]): string | undefined {
+    const { messages } = this.call.request;
+    const asked = prefixHashes(messages, sha256Hex).at(-1) ?? '';
+    return answerKey(asked, answer, sha256Hex);
+  }
+
+  /** The conversation that gets its name with this answer. */
+  private named(said: SaidAnswer, answer: readonly WireMessage[]): StoredConversation | undefined {
+    if (!said.isVerbatim) return undefined;
+    const { request, owner, scope } = this.call;
+    const session = hashSession([...request.messages, ...answer]);
+    return session && storedConversation(owner.user, session, this.tenant, scope.services);
+  }
+
+  private async tokensOf(json: string): Promise<number> {
+    const { request, chosen, scope } = this.call;
+    const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
+    const { counter } = await scope.learned.counting(measure);
+    return this.read(json).reduce((sum, message) => sum + counter.message(message), 0);
+  }
+
+  /** Deletes what was written. Never rejects. */
+  private async drop(): Promise<void> {
+    const { conversation, rounds, call } = this;
+    const names = rounds.flatMap(({ name }) => name ?? []);
+    if (!conversation || names.length === 0) return;
+    const deleted = Promise.allSettled(rounds.map(({ writing }) => writing)).then(() =>
+      this.delete(names, conversation),
+    );
+    call.scope.waitUntil(deleted);
+  }
+
+  private async delete(names: readonly string[], conversation: StoredConversation): Promise<void> {
+    try {
+      await within(DELETE_LIMIT_MS, this.messagesOf(conversation).delete(names));
+    } catch (error) {
+      logCaught(this.call.scope.services.log, 'warn', 'rounds could not be deleted', error);
+    }
+  }
+
+  private messagesOf({ tenant, name }: StoredConversation): RoundMessages {
+    return new RoundMessages(this.call.scope.services.bucket, tenant, name);
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Keys of the answers in an array: a hash of all messages that were asked, and of the answer itself.
+ * What belongs to one answer is found by it, and by no array that was edited before the answer, or
+ * that has another one.
+ */
+import { elementAt } from '../../lib/elements.ts';
+import type { Digest } from '../edits/placeholder.ts';
+import type { History } from './history.ts';
+import type { Message } from './message.ts';
+import { prefixHashes } from './prefix-hash.ts';
+
+/** An answer in an array. */
+interface KeyedAnswer {
+  /** Index of its first message. */
+  readonly message: number;
+  readonly key: string;
+}
+
+/**
+ * The answers to the requests that were made with the beginnings of an array, in its order. All
+ * messages of the model up to the next one of somebody else are one answer.
+ */
+export function answersIn({ messages, requestPoints }: History, digest: Digest): KeyedAnswer[] {
+  const hashes = prefixHashes(messages, digest);
+  return requestPoints.slice(0, -1).flatMap(({ messages: first }) => {
+    const key = keyAt(messages, first, elementAt(hashes, first), digest);
+    return key === undefined ? [] : [{ message: first, key }];
+  });
+}
+
+function keyAt(
+  messages: readonly Message[],
+  first: number,
+  asked: string,
+  digest: Digest,
+): string | undefined {
+  const { facts } = elementAt(messages, first);
+  const next = messages.findIndex(({ role }, index) => index > first && role !== 'assistant');
+  const end = next < 0 ? messages.length : next;
+  // The messages before it and the message itself are what its facts may depend on.
+  if (end > first + 1) return answerKey(asked, messages.slice(first, end), digest);
+  if (facts.answerKey?.asked !== asked) {
+    const key = answerKey(asked, messages.slice(first, end), digest);
+    facts.answerKey = { asked, key };
+  }
+  return facts.answerKey?.key;
+}
+
+/**
+ * The key of an answer; undefined for one that says nothing.
+ *
+ * @param asked the hash of the messages that were asked (see `prefixHashes`)
+ * @param answer its messages
+ */
+export function answerKey(asked: string, answer: readonly Message[], digest: Digest): string | undefined {
+  const name = nameOf(answer);
+  return name === undefined ? undefined : digest(`${asked} ${name}`);
+}
+
+/**
+ * What an answer is told apart by: the ids of its calls, or else its text. Clients write all other
+ * members as they like, and some cut white space at the ends of a text.
+ */
+function nameOf(answer: readonly Message[]): string | undefined {
+  const ids = answer.flatMap(({ calls }) => calls.map(({ id }) => id));
+  if (ids.length > 0) return `calls ${JSON.stringify(ids)}`;
+  const text = answer.flatMap((message) => message.content().weight.texts).join('');
+  return text.trim() === '' ? undefined : `text ${text.trim()}`;
+}

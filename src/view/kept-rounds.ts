@@ -1,0 +1,165 @@
+/**
+ * The rounds of ours that are kept of the answers in an array (docs/design.md#kept-rounds). What the
+ * isolate has seen of them it does not ask for again.
+ */
+import { elementAt } from '../lib/elements.ts';
+import { InvariantError } from '../lib/invariant-error.ts';
+import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
+import { StoreError } from '../lib/store-error.ts';
+import { within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import { answersIn } from '../memory/conversation/answer-keys.ts';
+import type { History } from '../memory/conversation/history.ts';
+import type { ActingStrategy } from '../memory/modes/table.ts';
+import type { KeptRounds } from '../memory/replay/kept-rounds.ts';
+import { edits } from '../memory/strategy/strategy.ts';
+import type { Call } from '../request/call.ts';
+import { conversationOfCall } from '../request/conversation.ts';
+import type { RequestScope } from '../request/scope.ts';
+import type { SeenRounds } from '../storage/conversation/remembered.ts';
+import { RoundMessages } from '../storage/conversation/round-messages.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import type { OfferedTools } from './offer-tools.ts';
+
+/** How long storage may take, in milliseconds: as long as for the lookup of a summary. */
+const READ_LIMIT_MS = 5_000;
+
+/** The newest answers of an array that are looked for. */
+const MOST_ANSWERS = 4_000;
+
+/** Whether rounds of a request are kept, and shown in later ones. */
+export function keepsRounds(
+  strategy: ActingStrategy,
+  tools: OfferedTools | undefined,
+): tools is OfferedTools {
+  return edits(strategy) && strategy.keep_rounds && tools !== undefined;
+}
+
+/**
+ * The rounds for the view of a request; undefined where none can be kept of it. Never throws.
+ *
+ * @param history of its array
+ */
+export async function findRounds(call: Call, history: History): Promise<FoundRounds | undefined> {
+  const conversation = conversationOfCall(call);
+  if (!conversation) return undefined;
+  const found = new FoundRounds(conversation, call);
+  await call.scope.timings.measure('store', () => found.find(history));
+  return found;
+}
+
+/** The rounds of one array. */
+export class FoundRounds {
+  /** In the array's order; `absent` if storage does not answer. */
+  kept: readonly KeptRounds[] | 'absent' = [];
+  private readonly conversation: StoredConversation;
+  private readonly scope: RequestScope;
+  private readonly seen = new Map<string, SeenRounds>();
+
+  constructor(conversation: StoredConversation, { scope }: Call) {
+    this.conversation = conversation;
+    this.scope = scope;
+  }
+
+  /** Finds those of the answers in an array. */
+  async find(history: History): Promise<void> {
+    const answers = answersIn(history, sha256Hex).slice(-MOST_ANSWERS);
+    const { keptRounds } = this.conversation.remembered;
+    const keys = answers.map(({ key }) => key);
+    try {
+      const known = keys.map((key) => keptRounds.get(key));
+      const unknown = keys.filter((_, index) => !known[index]);
+      const asked = unknown.length > 0 ? await this.look(unknown) : [];
+      for (const [index, key] of keys.entries()) {
+        const seen = known[index]?.value ?? asked[unknown.indexOf(key)];
+        if (seen) this.seen.set(key, seen);
+      }
+      this.rely(
+        keys,
+        known.flatMap((seen) => seen?.at ?? []),
+      );
+    } catch (error) {
+      this.failed(error);
+      return;
+    }
+    this.kept = answers.flatMap(({ message, key }) => {
+      const stored = this.seen.get(key)?.stored;
+      if (!stored) return [];
+      const { rounds, tokens, bytes } = stored;
+      return [{ key, message, rounds, tokens, bytes }];
+    });
+  }
+
+  /**
+   * The messages of rounds, by their key. Undefined if some can't be read: `kept` has changed then,
+   * and the view has to be planned anew.
+   */
+  async read(shown: readonly KeptRounds[]): Promise<ReadonlyMap<string, string> | undefined> {
+    const gone = new Set(shown.filter(({ key }) => this.seen.get(key)?.stored.names.length === 0));
+    if (gone.size > 0 && this.kept !== 'absent') {
+      // The conversation has kept newer ones, as of a fork of this array.
+      this.kept = this.kept.filter((rounds) => ![...gone].some(({ key }) => key === rounds.key));
+      return undefined;
+    }
+    try {
+      const reading = fewAtOnce(AT_ONCE, shown, ({ key }) => this.messages(key));
+      const texts = await within(READ_LIMIT_MS, reading);
+      return new Map(shown.map(({ key }, index) => [key, elementAt(texts, index)]));
+    } catch (error) {
+      this.failed(error);
+      return undefined;
+    }
+  }
+
+  /** @throws StoreError if they are not there */
+  private async messages(key: string): Promise<string> {
+    const { remembered, tenant, name } = this.conversation;
+    const { stored, json } = this.seen.get(key) ?? {};
+    if (json !== undefined) return json;
+    if (!stored) throw new InvariantError('rounds of a plan were not found');
+    const at = Date.now();
+    const messages = new RoundMessages(this.scope.services.bucket, tenant, name);
+    const parts = await Promise.all(stored.names.map((part) => messages.get(part)));
+    const texts = parts.filter((part) => typeof part === 'string');
+    if (texts.length < parts.length) {
+      // What is lost never comes back.
+      remembered.keptRounds.keep(key, { stored: { ...stored, names: [] }, json: undefined }, at);
+      throw new StoreError(parts.find((part) => part instanceof Error) ?? new Error('kept rounds are lost'));
+    }
+    const read = texts.join(',');
+    this.seen.set(key, { stored, json: read });
+    remembered.keptRounds.keep(key, { stored, json: read }, at);
+    return read;
+  }
+
+  private async look(keys: readonly string[]): Promise<(SeenRounds | null)[]> {
+    const { memory, remembered } = this.conversation;
+    const at = Date.now();
+    const found = await within(
+      READ_LIMIT_MS,
+      memory((stub) => stub.keptRounds(keys)),
+    );
+    return keys.map((key, index) => {
+      const stored = found[index] ?? null;
+      const known = this.seen.get(key);
+      const isSame = known?.stored.names.join() === stored?.names.join();
+      const seen = stored && { stored, json: isSame ? known?.json : undefined };
+      remembered.keptRounds.keep(key, seen, at);
+      return seen;
+    });
+  }
+
+  /** Has what the isolate has remembered confirmed behind the answer. @param times when it was seen */
+  private rely(keys: readonly string[], times: readonly number[]): void {
+    if (times.length === 0) return;
+    const oldest = times.reduce((one, other) => Math.min(one, other));
+    const confirm = async () => void (await this.look(keys));
+    this.scope.upkeep.of(this.conversation.name).rely('kept rounds', oldest, confirm);
+  }
+
+  private failed(error: unknown): void {
+    logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
+    this.kept = 'absent';
+  }
+}
