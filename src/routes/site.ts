@@ -10,10 +10,10 @@ import { createObjectLog, logCaught } from '../log.ts';
 import { modes } from '../memory/modes/table.ts';
 import { injectionSchema } from '../memory/strategy/injection.ts';
 import { blocksSchema } from '../memory/strategy/memory-blocks.ts';
+import type { ApiDocument } from '../reference/document.ts';
 import { internalError, WIRE } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
 import type { AppEnv } from '../request/services.ts';
-import type { ApiDocument } from './api/document.ts';
 import { overviewSchema } from './conversations/sent-overview.ts';
 
 /** A text with its hash, as it is sent. */
@@ -64,7 +64,7 @@ export function getLlmsText(c: Context<AppEnv>): Promise<Response> {
 }
 
 function reference() {
-  return import('./api/reference.ts');
+  return import('../reference/reference.ts');
 }
 
 async function documentOf(): Promise<ApiDocument> {

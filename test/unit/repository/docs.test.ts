@@ -279,7 +279,7 @@ describe.each(PAGES)('%s', (page) => {
 });
 
 describe('the comments', () => {
-  const lines = ['src', 'test', 'tools', 'fixtures', 'bench', 'demo']
+  const lines = ['src', 'inspector', 'test', 'tools', 'fixtures', 'bench', 'demo']
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
         join(folder, path),
@@ -327,7 +327,7 @@ describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'src/storage
   '%s',
   (page) => {
     it('names files that there are', () => {
-      const files = ['src', 'test', 'tools', 'fixtures', 'bench']
+      const files = ['src', 'inspector', 'test', 'tools', 'fixtures', 'bench']
         .filter((folder) => existsSync(join(ROOT, folder)))
         .flatMap((folder) =>
           readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map(

@@ -2,13 +2,13 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Env } from '../../../src/config.ts';
-import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/routes/api/headers.ts';
-import type { Operation } from '../../../src/routes/api/operation.ts';
-import { OPERATIONS } from '../../../src/routes/api/table.ts';
-import { error } from '../../../src/routes/schemas/errors.ts';
-import { explanation } from '../../../src/routes/schemas/plan.ts';
-import { report } from '../../../src/routes/schemas/report.ts';
-import { refFacts } from '../../../src/routes/schemas/stored.ts';
+import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/reference/headers.ts';
+import type { Operation } from '../../../src/reference/operation.ts';
+import { error } from '../../../src/reference/schemas/errors.ts';
+import { explanation } from '../../../src/reference/schemas/plan.ts';
+import { report } from '../../../src/reference/schemas/report.ts';
+import { refFacts } from '../../../src/reference/schemas/stored.ts';
+import { OPERATIONS } from '../../../src/reference/table.ts';
 import { lines, step, user } from '../../support/conversations/chat.ts';
 import { refsIn, start } from '../support.ts';
 

@@ -1,9 +1,9 @@
 /** The page at `/docs`, as HTML. */
 import { describe, expect, it } from 'vitest';
-import type { ApiDocument } from '../../../../src/routes/api/document.ts';
-import { pageOf } from '../../../../src/routes/api/page/page.ts';
-import { OPERATIONS } from '../../../../src/routes/api/table.ts';
-import { sentDocument } from '../../../support/deployment/api-parts.ts';
+import type { ApiDocument } from '../../../src/reference/document.ts';
+import { pageOf } from '../../../src/reference/page/page.ts';
+import { OPERATIONS } from '../../../src/reference/table.ts';
+import { sentDocument } from '../../support/deployment/api-parts.ts';
 
 const document = sentDocument();
 const page = await pageOf(document);

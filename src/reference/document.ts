@@ -1,16 +1,16 @@
 /** The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html). */
 import type { z } from 'zod';
-import type { Mode } from '../../memory/modes/table.ts';
-import type { ErrorCode } from '../../request/errors.ts';
-import { ERRORS, error } from '../schemas/errors.ts';
-import { warning } from '../schemas/report.ts';
-import { refFacts } from '../schemas/stored.ts';
+import type { Mode } from '../memory/modes/table.ts';
+import type { ErrorCode } from '../request/errors.ts';
 import { OPENAI_DOCUMENT, own } from './bodies.ts';
 import { BLOCKS_FIELDS, INJECTION_FIELDS, MODES, OWN_FIELDS, STRATEGY_FIELDS, WARNINGS } from './fields.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
 import { samplesOf } from './samples.ts';
+import { ERRORS, error } from './schemas/errors.ts';
+import { warning } from './schemas/report.ts';
+import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';
 import { OPERATIONS } from './table.ts';
 

@@ -1,8 +1,9 @@
 /** The routes that ask a model, and those that only plan. */
-import * as schemas from '../../schemas/plan.ts';
+
 import { answerOf, COMPACT, EXPLAIN, requestOf, streamOf, VERIFY } from '../bodies.ts';
 import { MEMORY_HEADERS, REPORT_HEADERS } from '../headers.ts';
 import type { Operation } from '../operation.ts';
+import * as schemas from '../schemas/plan.ts';
 
 const FROM_UPSTREAM = [
   'invalid_json',

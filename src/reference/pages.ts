@@ -15,7 +15,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Getting started',
       note: 'from the first start to the first placeholder',
-      load: () => import('../../../docs/getting-started.md'),
+      load: () => import('../../docs/getting-started.md'),
     },
   ],
   [
@@ -23,7 +23,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Modes',
       note: 'which one to choose, and what each does',
-      load: () => import('../../../docs/modes.md'),
+      load: () => import('../../docs/modes.md'),
     },
   ],
   [
@@ -31,7 +31,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Strategy reference',
       note: 'every field, with default and range',
-      load: () => import('../../../docs/strategy-reference.md'),
+      load: () => import('../../docs/strategy-reference.md'),
     },
   ],
   [
@@ -39,7 +39,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Money',
       note: 'what a request has cost, and what it would have',
-      load: () => import('../../../docs/money.md'),
+      load: () => import('../../docs/money.md'),
     },
   ],
   [
@@ -47,7 +47,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'The Responses API',
       note: 'items, streams, compactions',
-      load: () => import('../../../docs/responses-api.md'),
+      load: () => import('../../docs/responses-api.md'),
     },
   ],
   [
@@ -55,7 +55,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Conversations',
       note: 'settings, the archive, memory across conversations',
-      load: () => import('../../../docs/conversations.md'),
+      load: () => import('../../docs/conversations.md'),
     },
   ],
   [
@@ -63,7 +63,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Memory blocks',
       note: 'texts that agents share, and that a model may write',
-      load: () => import('../../../docs/memory-blocks.md'),
+      load: () => import('../../docs/memory-blocks.md'),
     },
   ],
   [
@@ -71,7 +71,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Refs and retrieval',
       note: 'how callers, models and MCP clients fetch removed content',
-      load: () => import('../../../docs/refs-and-retrieval.md'),
+      load: () => import('../../docs/refs-and-retrieval.md'),
     },
   ],
   [
@@ -79,7 +79,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Answers and errors',
       note: 'every header, warning and error code',
-      load: () => import('../../../docs/answers-and-errors.md'),
+      load: () => import('../../docs/answers-and-errors.md'),
     },
   ],
   [
@@ -87,7 +87,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'The inspector',
       note: 'a page that shows what the model saw',
-      load: () => import('../../../docs/inspector.md'),
+      load: () => import('../../docs/inspector.md'),
     },
   ],
   [
@@ -95,7 +95,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     {
       title: 'Deploying',
       note: 'variables, access keys, retention, limits',
-      load: () => import('../../../docs/deploying.md'),
+      load: () => import('../../docs/deploying.md'),
     },
   ],
   [
@@ -104,7 +104,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
       title: 'Measurements',
       note: 'costs, latency, and what stays visible',
       isOptional: true,
-      load: () => import('../../../docs/measurements.md'),
+      load: () => import('../../docs/measurements.md'),
     },
   ],
   [
@@ -113,7 +113,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
       title: 'The benchmark',
       note: 'policies compared on whole conversations, and how to add yours',
       isOptional: true,
-      load: () => import('../../../docs/benchmark.md'),
+      load: () => import('../../docs/benchmark.md'),
     },
   ],
   [
@@ -122,7 +122,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
       title: 'Design',
       note: 'the contract, with its word list',
       isOptional: true,
-      load: () => import('../../../docs/design.md'),
+      load: () => import('../../docs/design.md'),
     },
   ],
   [
@@ -131,7 +131,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
       title: 'Origins',
       note: 'each feature with its page, its code and its test',
       isOptional: true,
-      load: () => import('../../../docs/origins.md'),
+      load: () => import('../../docs/origins.md'),
     },
   ],
 ]);

@@ -3,17 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../../src/app.ts';
-import { knownFields, MODES } from '../../../../src/memory/strategy/strategy.ts';
-import { OWN_FIELDS } from '../../../../src/protocol/body.ts';
-import { WIRE } from '../../../../src/request/errors.ts';
-import { OPENAI_DOCUMENT } from '../../../../src/routes/api/bodies.ts';
-import type { DocumentedOperation } from '../../../../src/routes/api/document.ts';
-import { PAGES } from '../../../../src/routes/api/pages.ts';
-import { OPERATIONS } from '../../../../src/routes/api/table.ts';
-import { sentDocument } from '../../../support/deployment/api-parts.ts';
+import { createApp } from '../../../src/app.ts';
+import { knownFields, MODES } from '../../../src/memory/strategy/strategy.ts';
+import { OWN_FIELDS } from '../../../src/protocol/body.ts';
+import { OPENAI_DOCUMENT } from '../../../src/reference/bodies.ts';
+import type { DocumentedOperation } from '../../../src/reference/document.ts';
+import { PAGES } from '../../../src/reference/pages.ts';
+import { OPERATIONS } from '../../../src/reference/table.ts';
+import { WIRE } from '../../../src/request/errors.ts';
+import { sentDocument } from '../../support/deployment/api-parts.ts';
 
-const ROOT = join(import.meta.dirname, '../../../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 const document = sentDocument();
@@ -229,7 +229,7 @@ describe('the names of the code', () => {
 
   it('has each header that the code reads or sets', () => {
     const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts') && !path.includes('routes/api'))
+      .filter((path) => path.endsWith('.ts') && !path.startsWith('reference/'))
       .map((path) => read(join('src', path)));
     const used = sources.flatMap((text) =>
       [...text.matchAll(/'((?:x-memory|x-agent|x-conversation)-[a-z-]*[a-z])'/g)].map(

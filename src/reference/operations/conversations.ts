@@ -1,8 +1,9 @@
 /** The routes of conversations, of users and of statistics. */
-import * as schemas from '../../schemas/conversations.ts';
+
 import { own, SETTINGS, WHOLE } from '../bodies.ts';
 import { MEMORY_HEADERS } from '../headers.ts';
 import type { Operation, Parameter, Sample } from '../operation.ts';
+import * as schemas from '../schemas/conversations.ts';
 
 export const ID: Parameter = {
   name: 'id',

@@ -1,28 +1,28 @@
 /** The schemas of our answers are the types of the code. `npm run types` checks these. */
 import { describe, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { Explanation } from '../../../../src/memory/plan/explain.ts';
-import type { Report, Warning } from '../../../../src/memory/plan/report.ts';
-import type { Trigger } from '../../../../src/memory/replay/rule.ts';
-import type { ErrorCode } from '../../../../src/request/errors.ts';
+import type { Explanation } from '../../../src/memory/plan/explain.ts';
+import type { Report, Warning } from '../../../src/memory/plan/report.ts';
+import type { Trigger } from '../../../src/memory/replay/rule.ts';
 import type {
   conversationMemory,
   health,
   memoryRound,
   memoryVersion,
   stats,
-} from '../../../../src/routes/schemas/conversations.ts';
-import type { errorCode } from '../../../../src/routes/schemas/errors.ts';
-import type { explanation } from '../../../../src/routes/schemas/plan.ts';
-import type { report, TRIGGERS, warning } from '../../../../src/routes/schemas/report.ts';
-import type { block, listedBlock } from '../../../../src/routes/schemas/stored.ts';
+} from '../../../src/reference/schemas/conversations.ts';
+import type { errorCode } from '../../../src/reference/schemas/errors.ts';
+import type { explanation } from '../../../src/reference/schemas/plan.ts';
+import type { report, TRIGGERS, warning } from '../../../src/reference/schemas/report.ts';
+import type { block, listedBlock } from '../../../src/reference/schemas/stored.ts';
+import type { ErrorCode } from '../../../src/request/errors.ts';
 import type {
   HealthState,
   ListedMemory,
   Overview,
   RoundMemory,
-} from '../../../../src/storage/conversation/memories.ts';
-import type { ListedBlock, StoredBlock } from '../../../../src/storage/tenant/blocks.ts';
+} from '../../../src/storage/conversation/memories.ts';
+import type { ListedBlock, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 
 /** A type without `readonly`, at any depth. */
 type Plain<Value> = Value extends object ? { -readonly [Key in keyof Value]: Plain<Value[Key]> } : Value;

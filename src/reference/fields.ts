@@ -1,9 +1,9 @@
 /** What the fields of a strategy and the other fields of Precis mean, in a sentence each. */
-import type { MemoryStrategyRequest, Mode } from '../../memory/modes/table.ts';
-import type { Warning } from '../../memory/plan/report.ts';
-import type { MemoryInjectionRequest } from '../../memory/strategy/injection.ts';
-import type { MemoryBlocksRequest } from '../../memory/strategy/memory-blocks.ts';
-import type { OwnField } from '../../protocol/body.ts';
+import type { MemoryStrategyRequest, Mode } from '../memory/modes/table.ts';
+import type { Warning } from '../memory/plan/report.ts';
+import type { MemoryInjectionRequest } from '../memory/strategy/injection.ts';
+import type { MemoryBlocksRequest } from '../memory/strategy/memory-blocks.ts';
+import type { OwnField } from '../protocol/body.ts';
 
 /** The fields of all modes. */
 type FieldOf<Strategy> = Strategy extends unknown ? keyof Strategy : never;

@@ -1,7 +1,8 @@
 /** The routes of the events of a conversation's requests. */
-import * as schemas from '../../schemas/requests.ts';
+
 import { ARRAY } from '../bodies.ts';
 import type { Operation, Parameter } from '../operation.ts';
+import * as schemas from '../schemas/requests.ts';
 import { CURSOR, ID, LIMIT, USER } from './conversations.ts';
 
 const N: Parameter = {

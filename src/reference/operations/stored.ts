@@ -1,8 +1,9 @@
 /** The routes of refs, of memory blocks, of all data, and of the deployment itself. */
-import { deployment } from '../../schemas/deployment.ts';
-import * as schemas from '../../schemas/stored.ts';
+
 import { JSON_RPC } from '../bodies.ts';
 import type { Answer, Operation, Parameter } from '../operation.ts';
+import { deployment } from '../schemas/deployment.ts';
+import * as schemas from '../schemas/stored.ts';
 import type { Shape } from '../shape.ts';
 import { CURSOR, clientSample, LIMIT } from './conversations.ts';
 

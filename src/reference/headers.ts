@@ -1,5 +1,5 @@
 /** All headers of Precis: those that requests may bring, and those that answers have. */
-import { MODE_NAMES, SOURCES, TRIGGERS } from '../schemas/report.ts';
+import { MODE_NAMES, SOURCES, TRIGGERS } from './schemas/report.ts';
 import type { JsonSchema } from './shape.ts';
 
 interface Header {

@@ -1,12 +1,12 @@
 /** The answers of the routes that the inspector reads, as docs/conversations.md describes them. */
 
-export type { Explanation } from '../../memory/plan/explain.ts';
-export type { ListedRun, RunEvent } from '../../memory/run/event.ts';
-export type { DeploymentFacts } from '../../routes/schemas/deployment.ts';
-export type { CapturedView } from '../../routes/schemas/requests.ts';
+export type { Explanation } from '../../src/memory/plan/explain.ts';
+export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
+export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
+export type { CapturedView } from '../../src/reference/schemas/requests.ts';
 
-import type { Explanation } from '../../memory/plan/explain.ts';
-import type { ListedRun } from '../../memory/run/event.ts';
+import type { Explanation } from '../../src/memory/plan/explain.ts';
+import type { ListedRun } from '../../src/memory/run/event.ts';
 
 export interface Page<Item> {
   readonly data: readonly Item[];

@@ -1,6 +1,6 @@
 /**
  * Parts of the answers of our own routes. The schemas of this folder are loaded when the reference
- * is asked for (`routes/api/`), so they import nothing that a model request runs.
+ * is asked for (`routes/site.ts`), so they import nothing that a model request runs.
  */
 import { z } from 'zod';
 

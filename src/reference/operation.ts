@@ -2,7 +2,7 @@
  * An entry of the table of routes (`table.ts`), from which the OpenAPI document and the page at
  * `/docs` are made. A route of `app.ts` without an entry fails a test.
  */
-import type { ErrorCode } from '../../request/errors.ts';
+import type { ErrorCode } from '../request/errors.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
 import type { JsonSchema, Shape } from './shape.ts';
 
