@@ -70,7 +70,7 @@ export async function modulesOf({ module }: BuiltWorker) {
     });
   // Wrangler writes a page of its own beside them, whose name has no hash.
   const texts = names
-    .filter((name) => name.endsWith('.md') && name !== 'README.md')
+    .filter((name) => /\.(?:md|txt)$/.test(name) && name !== 'README.md')
     .map(async (path) => {
       return { type: 'Text', path, contents: await readFile(join(folder, path), 'utf8') } as const;
     });

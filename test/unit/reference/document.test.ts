@@ -251,9 +251,11 @@ describe('the names of the code', () => {
 });
 
 describe('/llms.txt', () => {
-  it('lists each page of the documentation', () => {
+  it('lists each page of the documentation, in the order of the table', () => {
     const files = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+    const listed = [...read('docs/llms.txt').matchAll(/^- \[\S.*?\]\(\/docs\/(.+?)\): \S/gm)];
 
     expect([...PAGES.keys()].toSorted()).toEqual(files.toSorted());
+    expect(listed.map(([, file]) => file)).toEqual([...PAGES.keys()]);
   });
 });
