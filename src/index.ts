@@ -2,9 +2,9 @@
 import { createApp } from './app.ts';
 import type { Env } from './config.ts';
 import type { Embedder } from './storage/archive/embedder.ts';
-import { userMemory } from './storage/conversation/key.ts';
 import type { Claimed } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
+import { userMemory } from './storage/objects.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
 import { writeInBackground } from './summary/background.ts';
 import type { RollMaterial } from './summary/conversation.ts';

@@ -14,7 +14,7 @@ import { Archive } from '../storage/archive/archive.ts';
 import { type MadeNear, nearOf } from '../storage/archive/near.ts';
 import type { ArchiveHits } from '../storage/archive/search.ts';
 import { searchable } from '../storage/archive/text.ts';
-import { idsIn, PASSAGES, userName } from '../storage/conversation/key.ts';
+import { idsIn, PASSAGES, userName } from '../storage/conversation/names.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
 

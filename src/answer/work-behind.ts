@@ -7,7 +7,7 @@ import { changedBytes } from '../protocol/changed-bytes.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
-import { conversationName } from '../storage/conversation/key.ts';
+import { conversationName } from '../storage/conversation/names.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { noteSent } from './moved-since.ts';

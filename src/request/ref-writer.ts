@@ -1,5 +1,5 @@
 /** The ref writer of a request. */
-import { conversationName } from '../storage/conversation/key.ts';
+import { conversationName } from '../storage/conversation/names.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import { RefUses } from '../storage/refs/uses.ts';
 import { RefWriter } from '../storage/refs/writer.ts';

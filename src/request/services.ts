@@ -14,6 +14,9 @@ import { type Injection, parseInjection } from '../memory/strategy/injection.ts'
 import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { parseStrategy } from '../memory/strategy/strategy.ts';
 import type { Embedder } from '../storage/archive/embedder.ts';
+import type { Settings } from '../storage/conversation/memories.ts';
+import { RememberedConversations } from '../storage/conversation/remembered.ts';
+import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
@@ -24,10 +27,7 @@ import {
   tenantMemory,
   type UserMemoryStub,
   userMemory,
-} from '../storage/conversation/key.ts';
-import type { Settings } from '../storage/conversation/memories.ts';
-import { RememberedConversations } from '../storage/conversation/remembered.ts';
-import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
+} from '../storage/objects.ts';
 import { KnownRefs } from '../storage/refs/known.ts';
 import { Retention } from '../storage/tenant/retention.ts';
 import { TrustedLru } from '../storage/trusted.ts';

@@ -14,7 +14,7 @@ import type { AppEnv, Services } from '../request/services.ts';
 import { MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { ArchivedText } from '../storage/archive/rows.ts';
 import { readable } from '../storage/archive/text.ts';
-import { conversationName, idOfSession, sessionIn, userName } from '../storage/conversation/key.ts';
+import { conversationName, idOfSession, sessionIn, userName } from '../storage/conversation/names.ts';
 import type { UserEntry } from '../storage/tenant/remote.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { MOST_CONVERSATIONS } from '../view/inject.ts';

@@ -4,9 +4,9 @@
  */
 import { storing } from '../lib/store-error.ts';
 import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
-import type { ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import type { Claimed } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
+import type { ObjectCaller, UserMemoryStub } from '../storage/objects.ts';
 import { writeClaimed } from './claim.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 

@@ -6,7 +6,6 @@
 import { within } from '../lib/time-limit.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { ConversationMemoryStub } from '../storage/conversation/key.ts';
 import {
   type Chunk,
   type Claimed,
@@ -17,6 +16,7 @@ import {
   type Transcript,
 } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
+import type { ConversationMemoryStub } from '../storage/objects.ts';
 import type { RollMaterial, StoredConversation, SummaryPorts } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import type { SummaryRange } from './material.ts';

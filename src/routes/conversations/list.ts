@@ -4,7 +4,7 @@ import { secondsOf } from '../../lib/seconds.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
-import { idsIn, openingIn } from '../../storage/conversation/key.ts';
+import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';

@@ -8,7 +8,8 @@
  * packs belong to nobody else.
  */
 
-import type { MemoryTables } from '../conversation/tables.ts';
+import type { ConversationTables, StoredPart } from '../conversation/tables.ts';
+import type { LazyTables } from '../tables.ts';
 import { VectorRows } from './vector-rows.ts';
 
 /** A message to add. */
@@ -78,6 +79,8 @@ export interface PageLimits {
   readonly bytes: number;
 }
 
+const TABLES = ['archive_messages', 'archive_generation', 'archive_packs', 'archive_text'] as const;
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS archive_generation (generation TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS archive_messages (
@@ -95,32 +98,32 @@ const SCHEMA = `
   CREATE VIRTUAL TABLE IF NOT EXISTS archive_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
 `;
 
+const LEAVING = 'CREATE TABLE IF NOT EXISTS archive_leaving (pack TEXT PRIMARY KEY) WITHOUT ROWID';
+
 /** Of `archive_messages m`. */
 export const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.created';
 
 /** `ArchivedRow` as a type alias, since an interface is not assignable to a row. */
 export type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 
-export class ArchiveRows {
+export class ArchiveRows implements StoredPart {
   readonly vectors: VectorRows;
   private readonly sql: SqlStorage;
-  private readonly tables: MemoryTables;
-  private readonly atOnce: (work: () => void) => void;
-  private known: boolean | undefined;
+  private readonly tables: ConversationTables;
+  private readonly own: LazyTables;
+  private readonly left: LazyTables;
 
-  /** @param atOnce runs work in a transaction */
-  constructor(tables: MemoryTables, atOnce: (work: () => void) => void) {
+  constructor(tables: ConversationTables) {
     this.sql = tables.sql;
     this.tables = tables;
-    this.atOnce = atOnce;
-    this.vectors = new VectorRows(tables.sql, atOnce, () => this.exists());
+    this.own = tables.lazyOfMemory(TABLES, SCHEMA);
+    this.left = tables.lazyOfMemory(['archive_leaving'], LEAVING);
+    this.vectors = new VectorRows(tables, () => this.exists());
   }
 
   /** Whether anything was ever archived. */
   exists(): boolean {
-    this.known ??=
-      this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'archive_messages'").toArray().length > 0;
-    return this.known;
+    return this.own.exists();
   }
 
   /**
@@ -197,7 +200,7 @@ export class ArchiveRows {
    */
   add(generation: string, rows: readonly ArchiveRow[], now: number): boolean {
     if (generation !== this.generation()) return false;
-    this.atOnce(() => {
+    this.tables.atOnce(() => {
       for (const row of rows) this.addOne(row, now);
     });
     return true;
@@ -222,47 +225,32 @@ export class ArchiveRows {
     return { rows, next: rows.length < found.length ? (rows.at(-1)?.archived_id ?? after) : null };
   }
 
-  /**
-   * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). The
-   * conversation must have tables.
-   *
-   * @returns these names, including those of an earlier unfinished deletion
-   */
-  leave(): string[] {
-    this.sql.exec('CREATE TABLE IF NOT EXISTS archive_leaving (pack TEXT PRIMARY KEY) WITHOUT ROWID');
-    if (this.exists()) {
-      this.sql.exec('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
-      for (const table of ['archive_generation', 'archive_messages', 'archive_packs', 'archive_text'])
-        this.sql.exec(`DROP TABLE ${table}`);
-      this.vectors.drop();
-      this.known = false;
-    }
-    return this.leaving();
+  /** Whether there is an archive, or a pack whose deletion is unfinished. */
+  any(): boolean {
+    return this.exists() || this.leaving().length > 0;
   }
 
-  /** Forgets packs that are deleted from R2. @returns whether anything is left */
-  forgetPacks(packs: readonly string[]): boolean {
+  /** Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). */
+  strip(): void {
+    if (!this.exists()) return;
+    this.left.make();
+    this.sql.exec('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
+    this.own.drop();
+    this.vectors.drop();
+  }
+
+  /** Forgets packs that are deleted from R2. */
+  forgetPacks(packs: readonly string[]): void {
+    if (!this.left.exists()) return;
     this.sql.exec(
       'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
       JSON.stringify(packs),
     );
-    return this.holds();
   }
 
-  /** Whether there is an archive, or a pack whose deletion is unfinished. */
-  holds(): boolean {
-    return this.exists() || this.leaving().length > 0;
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forgetTables(): void {
-    this.known = undefined;
-    this.vectors.forgetTables();
-  }
-
-  private leaving(): string[] {
-    const table = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'archive_leaving'").toArray();
-    if (table.length === 0) return [];
+  /** The packs of deleted archives that may still be in R2. */
+  leaving(): string[] {
+    if (!this.left.exists()) return [];
     return this.sql
       .exec<{ pack: string }>('SELECT pack FROM archive_leaving')
       .toArray()
@@ -311,19 +299,13 @@ export class ArchiveRows {
       .generation;
   }
 
-  /**
-   * Makes the archive's tables, and those of the conversation, which show that something is stored.
-   *
-   * @returns the generation
-   */
+  /** Makes the archive's tables. @returns the generation */
   private make(): string {
     const generation = crypto.randomUUID();
-    this.tables.make();
-    this.atOnce(() => {
-      this.sql.exec(SCHEMA);
+    this.tables.atOnce(() => {
+      this.own.make();
       this.sql.exec('INSERT INTO archive_generation (generation) VALUES (?)', generation);
     });
-    this.known = true;
     return generation;
   }
 }

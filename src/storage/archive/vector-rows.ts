@@ -6,6 +6,8 @@
  * deletion or a new text has overtaken stores nothing.
  */
 
+import type { ConversationTables } from '../conversation/tables.ts';
+import type { LazyTables } from '../tables.ts';
 import { readable } from './text.ts';
 import { dimensionsOf, similarity } from './vectors.ts';
 
@@ -37,7 +39,7 @@ export const MOST_VECTORS = 20_000;
 /** How often a message is refused before it stays without a vector. */
 const MOST_TRIES = 3;
 
-const TABLES = ['archive_embedding', 'archive_unembedded', 'archive_vectors'];
+const TABLES = ['archive_vectors', 'archive_embedding', 'archive_unembedded'] as const;
 
 const SCHEMA = `
   CREATE TABLE archive_embedding (model TEXT NOT NULL, dimensions INTEGER, queued_to INTEGER NOT NULL);
@@ -54,25 +56,21 @@ type State = {
 
 export class VectorRows {
   private readonly sql: SqlStorage;
-  private readonly atOnce: (work: () => void) => void;
+  private readonly tables: ConversationTables;
+  private readonly own: LazyTables;
   private readonly hasArchive: () => boolean;
-  private known: boolean | undefined;
 
-  /**
-   * @param atOnce runs work in a transaction
-   * @param hasArchive whether anything was ever archived
-   */
-  constructor(sql: SqlStorage, atOnce: (work: () => void) => void, hasArchive: () => boolean) {
-    this.sql = sql;
-    this.atOnce = atOnce;
+  /** @param hasArchive whether anything was ever archived */
+  constructor(tables: ConversationTables, hasArchive: () => boolean) {
+    this.sql = tables.sql;
+    this.tables = tables;
+    this.own = tables.lazyOfMemory(TABLES, SCHEMA);
     this.hasArchive = hasArchive;
   }
 
   /** Whether vectors were ever to be made. */
   exists(): boolean {
-    this.known ??=
-      this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'archive_vectors'").toArray().length > 0;
-    return this.known;
+    return this.own.exists();
   }
 
   /** The number of dimensions of a model's vectors; undefined if there are none. */
@@ -87,7 +85,7 @@ export class VectorRows {
    */
   queue(model: string): void {
     if (!this.hasArchive()) return;
-    this.atOnce(() => {
+    this.tables.atOnce(() => {
       if (this.state()?.model !== model) this.begin(model);
       this.queueAdded();
     });
@@ -142,7 +140,7 @@ export class VectorRows {
     const [first] = made;
     if (!first) return;
     const dimensions = dimensionsOf(first.vector);
-    this.atOnce(() => {
+    this.tables.atOnce(() => {
       const state = this.state();
       if (state?.model !== model) return;
       if (state.dimensions !== null && state.dimensions !== dimensions) {
@@ -206,13 +204,7 @@ export class VectorRows {
 
   /** Deletes everything. */
   drop(): void {
-    for (const table of TABLES) this.sql.exec(`DROP TABLE IF EXISTS ${table}`);
-    this.known = false;
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forgetTables(): void {
-    this.known = undefined;
+    this.own.drop();
   }
 
   private state(): State | undefined {
@@ -222,10 +214,9 @@ export class VectorRows {
 
   /** Makes empty tables for a model. */
   private begin(model: string): void {
-    this.drop();
-    this.sql.exec(SCHEMA);
+    this.own.drop();
+    this.own.make();
     this.sql.exec('INSERT INTO archive_embedding (model, queued_to) VALUES (?, 0)', model);
-    this.known = true;
   }
 
   private queueAdded(): void {

@@ -7,16 +7,16 @@ import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { Bill, BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, summarizerSums, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillOrder, type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
-import type { MemoryTables } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 /** Texts whose cost is remembered as counted, since a call may be repeated. */
 const REMEMBERED_TEXTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 
 export class BillLedger {
-  private readonly tables: MemoryTables;
+  private readonly tables: ConversationTables;
   private readonly counted = new Lru<true>(REMEMBERED_TEXTS);
 
-  constructor(tables: MemoryTables) {
+  constructor(tables: ConversationTables) {
     this.tables = tables;
   }
 

@@ -8,8 +8,7 @@
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import { BillLedger } from './bills.ts';
-import { FrozenBlocks } from './frozen-blocks.ts';
+import type { BillLedger } from './bills.ts';
 import { Lineages } from './lineages.ts';
 import {
   afterFailure,
@@ -36,8 +35,8 @@ import {
 } from './memories.ts';
 import { Pins } from './pins.ts';
 import { MemoryRows } from './rows.ts';
-import { ConversationState } from './state.ts';
-import { MemoryTables } from './tables.ts';
+import type { ConversationState } from './state.ts';
+import type { ConversationTables, StoredPart } from './tables.ts';
 import { LEASE_EXPIRED, MemoryWriter, type WriterPorts } from './writer.ts';
 
 /** Services that the chain needs. */
@@ -52,13 +51,17 @@ interface ChainPorts extends WriterPorts {
  */
 const MOST_TAKEOVERS = 5;
 
-export class MemoryChain {
-  /** Settings and the frozen injection. */
+/** Other parts of the conversation's object that the chain needs. */
+interface ChainStorage {
+  readonly tables: ConversationTables;
   readonly state: ConversationState;
-  /** Memory blocks that this conversation shows. */
-  readonly blocks: FrozenBlocks;
-  readonly tables: MemoryTables;
   readonly bills: BillLedger;
+}
+
+export class MemoryChain implements StoredPart {
+  private readonly tables: ConversationTables;
+  private readonly state: ConversationState;
+  private readonly bills: BillLedger;
   private readonly ports: ChainPorts;
   private readonly rows: MemoryRows;
   private readonly writer: MemoryWriter;
@@ -66,14 +69,13 @@ export class MemoryChain {
   private readonly lineages: Lineages;
 
   /** @param opening see `Lineages` */
-  constructor(sql: SqlStorage, ports: ChainPorts, opening?: string) {
+  constructor({ tables, state, bills }: ChainStorage, ports: ChainPorts, opening?: string) {
     this.ports = ports;
-    this.tables = new MemoryTables(sql);
-    this.state = new ConversationState(this.tables);
-    this.blocks = new FrozenBlocks(this.tables);
-    this.bills = new BillLedger(this.tables);
+    this.tables = tables;
+    this.state = state;
+    this.bills = bills;
     this.rows = new MemoryRows(this.tables);
-    this.writer = new MemoryWriter(sql, ports);
+    this.writer = new MemoryWriter(tables.sql, ports);
     this.pins = new Pins(this.tables, this.rows);
     this.lineages = new Lineages(this.tables, this.state, opening, ports.healthChanged);
   }
@@ -258,11 +260,6 @@ export class MemoryChain {
     };
   }
 
-  /** Whether anything is stored. */
-  exists(): boolean {
-    return this.tables.exists();
-  }
-
   /**
    * Sets the hash up to which a round's digest reaches, unless it is set; empty means no digest.
    */
@@ -270,10 +267,9 @@ export class MemoryChain {
     this.pins.pinDigest(round, strategyHash, hash);
   }
 
-  /** Undoes a claim. @returns whether nothing else is stored */
-  abandon(memoryId: number, lease: string): boolean {
+  /** Undoes a claim. */
+  abandon(memoryId: number, lease: string): void {
     if (this.rows.holds(memoryId, lease)) this.writer.remove(memoryId);
-    return this.isEmpty();
   }
 
   isProcessing(memoryId: number): boolean {
@@ -346,37 +342,12 @@ export class MemoryChain {
     return { exists: true, health: this.lineages.worst(), stuck, versions, tokens, days, bills };
   }
 
-  /**
-   * Deletes everything. Active writers lose their leases.
-   *
-   * @param settings whether to keep the settings
-   */
-  strip(settings: boolean): void {
-    if (!this.exists()) return;
-    this.tables.strip(settings);
-    this.blocks.clear();
+  any(): boolean {
+    return this.rows.any();
   }
 
-  /** Deletes the tables. There must be nothing in them that is worth keeping. */
-  unmake(): void {
-    this.blocks.clear();
-    this.tables.unmake();
-  }
-
-  /** Whether a caller has set anything. */
-  hasSettings(): boolean {
-    const { memory_strategy, memory_injection } = this.state.settings();
-    return memory_strategy !== null || memory_injection !== null;
-  }
-
-  /** Whether there is nothing worth keeping. */
-  isEmpty(): boolean {
-    if (this.rows.any() || this.hasSettings()) return false;
-    return this.state.injection() === null && !this.blocks.any();
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forgetTables(): void {
-    this.tables.forget();
+  /** Deletes all versions. Active writers lose their leases. */
+  strip(): void {
+    this.tables.deleteVersions();
   }
 }

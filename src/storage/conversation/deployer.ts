@@ -3,8 +3,8 @@ import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import { metricsOf } from '../metrics/metrics.ts';
-import { idsIn, tenantIn } from './key.ts';
 import type { HealthState, SettledSummary } from './memories.ts';
+import { idsIn, tenantIn } from './names.ts';
 
 export class Deployer {
   private readonly ctx: DurableObjectState;

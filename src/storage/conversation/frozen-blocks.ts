@@ -1,9 +1,10 @@
 /**
- * The memory blocks that a conversation's views show, frozen at a point of its array. The first
- * write makes the table, also in older objects. See `storage-schema.md`.
+ * The memory blocks that a conversation's views show, frozen at a point of its array. See
+ * `storage-schema.md`.
  */
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type { MemoryTables } from './tables.ts';
+import type { LazyTables } from '../tables.ts';
+import type { ConversationTables, StoredPart } from './tables.ts';
 
 /**
  * Frozen blocks kept, about the newest ones. A session made from a hash holds many conversations.
@@ -25,17 +26,19 @@ const SCHEMA = `
 
 type Row = { label: string; version: number; text: string };
 
-export class FrozenBlocks {
-  private readonly tables: MemoryTables;
+export class FrozenBlocks implements StoredPart {
+  private readonly sql: SqlStorage;
+  private readonly table: LazyTables;
 
-  constructor(tables: MemoryTables) {
-    this.tables = tables;
+  constructor(tables: ConversationTables) {
+    this.sql = tables.sql;
+    this.table = tables.lazyOfMemory([TABLE], SCHEMA);
   }
 
   /** The blocks that are frozen at a point, of these labels. */
   at(point: string, labels: readonly string[]): MemoryBlock[] {
     if (!this.any()) return [];
-    return this.tables.sql
+    return this.sql
       .exec<Row>(
         `SELECT label, version, text FROM ${TABLE} WHERE point = ? AND label IN (SELECT value FROM json_each(?))`,
         point,
@@ -51,10 +54,9 @@ export class FrozenBlocks {
    * @returns the frozen blocks, which are others if a caller was faster
    */
   freeze(point: string, blocks: readonly MemoryBlock[], replaces: boolean): MemoryBlock[] {
-    this.tables.make();
-    this.tables.sql.exec(SCHEMA);
+    this.table.make();
     for (const { label, version, text } of blocks)
-      this.tables.sql.exec(
+      this.sql.exec(
         `INSERT OR ${replaces ? 'REPLACE' : 'IGNORE'} INTO ${TABLE} (point, label, version, text) VALUES (?, ?, ?, ?)`,
         point,
         label,
@@ -63,20 +65,15 @@ export class FrozenBlocks {
       );
     const labels = blocks.map(({ label }) => label);
     const frozen = this.at(point, labels);
-    this.tables.sql.exec(
-      `DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`,
-    );
+    this.sql.exec(`DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`);
     return frozen;
   }
 
   any(): boolean {
-    if (!this.tables.exists()) return false;
-    const found = this.tables.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', TABLE).toArray();
-    return found.length > 0;
+    return this.table.exists();
   }
 
-  /** Deletes all of them. */
-  clear(): void {
-    this.tables.sql.exec(`DROP TABLE IF EXISTS ${TABLE}`);
+  strip(): void {
+    this.table.drop();
   }
 }

@@ -10,7 +10,7 @@
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { type ClaimRequest, HEALTHY, type Health, type HealthState, type RoundHashes } from './memories.ts';
 import type { ConversationState } from './state.ts';
-import type { MemoryTables } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 /** With more, the least recently used lineage is deleted with its rows and pins. */
 const KEPT_LINEAGES = 1_000;
@@ -24,14 +24,14 @@ const NAMED = '';
 const WORST_FIRST: readonly HealthState[] = ['degraded', 'recovering', 'retry'];
 
 export class Lineages {
-  private readonly tables: MemoryTables;
+  private readonly tables: ConversationTables;
   private readonly state: ConversationState;
   private readonly opening: string | undefined;
   private readonly changed: ((before: HealthState, health: HealthState) => void) | undefined;
 
   /** @param opening the hash that names the session; undefined if a caller named it */
   constructor(
-    tables: MemoryTables,
+    tables: ConversationTables,
     state: ConversationState,
     opening: string | undefined,
     changed?: (before: HealthState, health: HealthState) => void,

@@ -25,10 +25,12 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
+import { tenantMemory } from '../objects.ts';
 import { BackgroundWrites } from './background-writes.ts';
+import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
-import { logNameOf, openingIn, tenantIn, tenantMemory } from './key.ts';
+import { FrozenBlocks } from './frozen-blocks.ts';
 import type {
   Chunk,
   Claim,
@@ -46,6 +48,7 @@ import type {
   Standing,
   Written,
 } from './memories.ts';
+import { logNameOf, openingIn, tenantIn } from './names.ts';
 import {
   type DigestClaim,
   type DigestsRequest,
@@ -54,6 +57,8 @@ import {
 } from './output-digests.ts';
 import type { ConversationApi, FoundRun, Left } from './remote.ts';
 import { type NewRun, RunEvents } from './run-events.ts';
+import { ConversationState } from './state.ts';
+import { ConversationTables, type StoredPart } from './tables.ts';
 import { UseReports } from './use-reports.ts';
 import { digestName, versionName, Waiters } from './waiters.ts';
 
@@ -76,8 +81,12 @@ export abstract class ConversationMemoryObject<Material>
   private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
   private readonly waiters = new Waiters();
   private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
+
+  private readonly tables = new ConversationTables(this.ctx.storage);
+  private readonly state = new ConversationState(this.tables);
+  private readonly bills = new BillLedger(this.tables);
   private readonly chain = new MemoryChain(
-    this.ctx.storage.sql,
+    { tables: this.tables, state: this.state, bills: this.bills },
     {
       now: () => this.now(),
       newLease: () => this.newLease(),
@@ -89,18 +98,28 @@ export abstract class ConversationMemoryObject<Material>
     },
     openingIn(this.ctx.id.name ?? ''),
   );
+  private readonly blocks = new FrozenBlocks(this.tables);
+  private readonly digests = new OutputDigests(this.tables, this.bills, () => this.now());
+  private readonly archive = new ArchiveRows(this.tables);
+  private readonly runs = new RunEvents(this.tables, this.bills, () => this.now());
 
-  private readonly archive = new ArchiveRows(this.chain.tables, (work) =>
-    this.ctx.storage.transactionSync(work),
-  );
-  private readonly archiveSearch = new ArchiveSearch(this.chain.tables.sql, this.archive);
+  /** What a conversation remembers. Its tables go when none of these has anything left. */
+  private readonly memory: readonly StoredPart[] = [
+    this.chain,
+    this.state,
+    this.blocks,
+    this.digests,
+    this.archive,
+  ];
+  /** What is no memory. It goes with the conversation alone. */
+  private readonly records: readonly StoredPart[] = [this.runs];
+
+  private readonly archiveSearch = new ArchiveSearch(this.tables.sql, this.archive);
   private readonly embedding = new ArchiveEmbedding(this.archive.vectors, {
     embedder: () => this.embedder(),
     now: () => this.now(),
     log: (...line) => this.log(...line),
   });
-  private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
-  private readonly runs = new RunEvents(this.ctx.storage.sql, this.chain.bills);
 
   private readonly background = new BackgroundWrites<Material>({
     write: (...claimed) => this.write(...claimed),
@@ -114,8 +133,8 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly uses = new UseReports({
     exists: () => this.exists(),
-    reportedAt: () => this.chain.state.reportedAt(),
-    saveReportedAt: (at) => this.chain.state.saveReportedAt(at),
+    reportedAt: () => this.state.reportedAt(),
+    saveReportedAt: (at) => this.state.saveReportedAt(at),
     report: (refs) => this.report(refs),
     now: () => this.now(),
     log: (...line) => this.log(...line),
@@ -181,23 +200,17 @@ export abstract class ConversationMemoryObject<Material>
 
   settings(isUse = true): Settings {
     if (isUse) this.uses.reading();
-    return this.chain.state.settings();
+    return this.state.settings();
   }
 
   configure(changes: Partial<Settings>): Promise<void> {
-    return this.uses.writing(() => this.chain.state.configure(changes));
+    return this.uses.writing(() => this.state.configure(changes));
   }
 
   async restore(saved: SavedMemory): Promise<Overview> {
     const refs = saved.memories.flatMap(({ ref, transcript_earlier }) => [ref, transcript_earlier]);
     await this.report(refs.filter((ref) => ref !== null));
-    try {
-      this.ctx.storage.transactionSync(() => this.chain.restore(saved));
-    } catch (error) {
-      // The tables may have been made in the transaction.
-      this.forgetTables();
-      throw error;
-    }
+    this.tables.atOnce(() => this.chain.restore(saved));
     this.spent.clear();
     this.waiters.wakeAll();
     // Reported again, since a deletion may have come in between.
@@ -207,16 +220,16 @@ export abstract class ConversationMemoryObject<Material>
 
   injection(): FrozenBlock | null {
     this.uses.reading();
-    return this.chain.state.injection();
+    return this.state.injection();
   }
 
   freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock> {
-    return this.uses.writing(() => this.chain.state.freezeInjection(block, replaced));
+    return this.uses.writing(() => this.state.freezeInjection(block, replaced));
   }
 
   frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[] {
     this.uses.reading();
-    return this.chain.blocks.at(point, labels);
+    return this.blocks.at(point, labels);
   }
 
   freezeBlocks(
@@ -224,7 +237,7 @@ export abstract class ConversationMemoryObject<Material>
     blocks: readonly MemoryBlock[],
     replaces: boolean,
   ): Promise<readonly MemoryBlock[]> {
-    return this.uses.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
+    return this.uses.writing(() => this.blocks.freeze(point, blocks, replaces));
   }
 
   claimDigests(request: DigestsRequest): Promise<DigestClaim[]> {
@@ -300,14 +313,12 @@ export abstract class ConversationMemoryObject<Material>
 
   async leave(unusedSince?: number): Promise<Left> {
     if (!this.exists()) return { of: 'nothing', existed: false, packs: [] };
-    const usedAt = this.chain.state.reportedAt();
+    const usedAt = this.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
-    const settings = unusedSince !== undefined && this.chain.hasSettings();
-    const packs = this.archive.leave();
+    const settings = unusedSince !== undefined && this.state.hasSettings();
+    for (const part of [...this.memory, ...this.records]) part.strip(settings);
+    const packs = this.archive.leaving();
     this.background.forget();
-    this.chain.strip(settings);
-    this.digests.strip();
-    this.runs.strip(this.now());
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
@@ -315,9 +326,8 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async forgetPacks(packs: readonly string[]): Promise<void> {
-    if (!this.chain.exists()) return;
-    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty() && !this.digests.any())
-      await this.clearMemory();
+    this.archive.forgetPacks(packs);
+    await this.clearIfEmpty();
   }
 
   unarchived(keys: readonly string[]): readonly Lacking[] {
@@ -351,7 +361,7 @@ export abstract class ConversationMemoryObject<Material>
 
   archived(after: number, limits: PageLimits): ArchivePage<number> | null {
     this.uses.reading();
-    return this.chain.exists() ? this.archive.page(after, limits) : null;
+    return this.tables.exists() ? this.archive.page(after, limits) : null;
   }
 
   async searchArchive(
@@ -362,7 +372,7 @@ export abstract class ConversationMemoryObject<Material>
     this.uses.reading();
     // The first page decides, since the order of the others depends on it.
     const near = place?.byMeaning === false ? BY_WORDS : await this.embedding.near(words);
-    return this.chain.exists() ? this.archiveSearch.page(words, near, place, limits) : null;
+    return this.tables.exists() ? this.archiveSearch.page(words, near, place, limits) : null;
   }
 
   async archiveHits(
@@ -373,12 +383,12 @@ export abstract class ConversationMemoryObject<Material>
   ): Promise<ArchiveHits | null> {
     this.uses.reading();
     const near = await this.embedding.near(words, made);
-    return this.chain.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
+    return this.tables.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
   }
 
   async abandon(memoryId: number, lease: string): Promise<void> {
-    if (this.chain.abandon(memoryId, lease) && !this.archive.holds() && !this.digests.any())
-      await this.clearMemory();
+    this.chain.abandon(memoryId, lease);
+    await this.clearIfEmpty();
   }
 
   async keepRun(key: string, run: NewRun): Promise<readonly string[]> {
@@ -396,11 +406,11 @@ export abstract class ConversationMemoryObject<Material>
   async clear(): Promise<void> {
     this.background.forget();
     const deleted = this.ctx.storage.deleteAll();
-    this.forgetTables();
+    this.tables.forget();
     try {
       await deleted;
     } finally {
-      this.forgetTables();
+      this.tables.forget();
       this.spent.clear();
       this.waiters.wakeAll();
     }
@@ -410,14 +420,19 @@ export abstract class ConversationMemoryObject<Material>
     return logNameOf(this.ctx.id.name ?? '');
   }
 
-  /** Whether anything is stored, memory or events. */
+  /** Whether anything is stored, memory or not. */
   private exists(): boolean {
-    return this.chain.exists() || this.runs.any();
+    return this.tables.exists() || this.hasRecords();
   }
 
-  /** Deletes the tables of a memory of which nothing is left. Events stay. */
-  private async clearMemory(): Promise<void> {
-    if (this.runs.any()) this.chain.unmake();
+  private hasRecords(): boolean {
+    return this.records.some((part) => part.any());
+  }
+
+  /** Deletes the tables of a memory of which nothing is left. */
+  private async clearIfEmpty(): Promise<void> {
+    if (!this.tables.exists() || this.memory.some((part) => part.any())) return;
+    if (this.hasRecords()) this.tables.unmake();
     else await this.clear();
   }
 
@@ -425,12 +440,5 @@ export abstract class ConversationMemoryObject<Material>
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
     await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, refs));
-  }
-
-  private forgetTables(): void {
-    this.chain.forgetTables();
-    this.archive.forgetTables();
-    this.digests.forgetTables();
-    this.runs.forgetTables();
   }
 }

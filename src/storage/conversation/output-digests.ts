@@ -6,9 +6,10 @@
  * Every method is one synchronous decision, as in the chain.
  */
 import type { Nanodollars } from '../../memory/money/amounts.ts';
-import { BillLedger } from './bills.ts';
+import type { LazyTables } from '../tables.ts';
+import type { BillLedger } from './bills.ts';
 import { assertFits } from './memories.ts';
-import type { MemoryTables } from './tables.ts';
+import type { ConversationTables, StoredPart } from './tables.ts';
 
 const TABLE = 'output_digests';
 
@@ -62,22 +63,23 @@ type Row = {
   lease_until: number;
 };
 
-export class OutputDigests {
-  private readonly tables: MemoryTables;
+export class OutputDigests implements StoredPart {
+  private readonly tables: ConversationTables;
+  private readonly table: LazyTables;
   private readonly bills: BillLedger;
   private readonly now: () => number;
-  private known: boolean | undefined;
 
   /** @param now milliseconds since the epoch */
-  constructor(tables: MemoryTables, now: () => number) {
+  constructor(tables: ConversationTables, bills: BillLedger, now: () => number) {
     this.tables = tables;
-    this.bills = new BillLedger(tables);
+    this.table = tables.lazyOfMemory([TABLE], SCHEMA);
+    this.bills = bills;
     this.now = now;
   }
 
   /** Makes one caller the writer of each new digest. Answers in the order of the request. */
   claim({ digests, lease, leaseMs }: DigestsRequest): DigestClaim[] {
-    this.make();
+    this.table.make();
     const until = this.now() + leaseMs;
     const claims = digests.map(({ key, isNew }) => this.claimOne(key, isNew, lease, until));
     this.prune();
@@ -107,7 +109,7 @@ export class OutputDigests {
    */
   settle(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
     for (const { text } of verdicts) assertFits(text ?? '');
-    if (!this.exists()) return verdicts.map(({ key }) => ({ key, text: null }));
+    if (!this.table.exists()) return verdicts.map(({ key }) => ({ key, text: null }));
     for (const { key, cost } of verdicts) this.bills.spend(key, cost);
     if (restMs > 0) this.tables.set('digest_rest_until', String(this.now() + restMs));
     return verdicts.map(({ key, text }) => {
@@ -117,19 +119,12 @@ export class OutputDigests {
     });
   }
 
-  /** Whether there are any. */
   any(): boolean {
-    return this.exists() && this.tables.sql.exec(`SELECT 1 FROM ${TABLE} LIMIT 1`).toArray().length > 0;
+    return this.table.exists() && this.tables.sql.exec(`SELECT 1 FROM ${TABLE} LIMIT 1`).toArray().length > 0;
   }
 
-  /** Deletes all. */
   strip(): void {
-    if (this.exists()) this.tables.sql.exec(`DELETE FROM ${TABLE}`);
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forgetTables(): void {
-    this.known = undefined;
+    this.table.drop();
   }
 
   private claimOne(key: string, isNew: boolean, lease: string, until: number): DigestClaim {
@@ -153,7 +148,7 @@ export class OutputDigests {
   }
 
   private rowOf(key: string): Row | undefined {
-    if (!this.exists()) return undefined;
+    if (!this.table.exists()) return undefined;
     return this.tables.sql
       .exec<Row>(`SELECT settled, digest_text, lease, lease_until FROM ${TABLE} WHERE digest_key = ?`, key)
       .toArray()[0];
@@ -164,19 +159,5 @@ export class OutputDigests {
       `DELETE FROM ${TABLE} WHERE digest_id <= (SELECT coalesce(max(digest_id), 0) FROM ${TABLE}) - ?`,
       KEPT_DIGESTS,
     );
-  }
-
-  private exists(): boolean {
-    this.known ??=
-      this.tables.sql.exec(`SELECT 1 FROM sqlite_master WHERE name = '${TABLE}'`).toArray().length > 0;
-    return this.known;
-  }
-
-  /** Makes the table, and those of the conversation, which show that something is stored. */
-  private make(): void {
-    this.tables.make();
-    if (this.exists()) return;
-    this.tables.sql.exec(SCHEMA);
-    this.known = true;
   }
 }

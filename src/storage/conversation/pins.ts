@@ -4,17 +4,17 @@
  */
 import { type FindRequest, LISTED, type Memory, type RoundMemory } from './memories.ts';
 import type { MemoryRows } from './rows.ts';
-import type { MemoryTables } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 const KEPT_PINS = 500;
 
 type Pin = { memory_id: number | null; digest_hash: string | null };
 
 export class Pins {
-  private readonly tables: MemoryTables;
+  private readonly tables: ConversationTables;
   private readonly rows: MemoryRows;
 
-  constructor(tables: MemoryTables, rows: MemoryRows) {
+  constructor(tables: ConversationTables, rows: MemoryRows) {
     this.tables = tables;
     this.rows = rows;
   }

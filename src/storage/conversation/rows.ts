@@ -16,7 +16,7 @@ import {
   STUCK_MS,
   type Standing,
 } from './memories.ts';
-import type { MemoryTables } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 /**
  * The maximum of messages in a conversation (docs/design.md#9-tokens-and-bytes). Their hashes stay
@@ -70,9 +70,9 @@ const NEWEST = 'completed_at DESC, covers_end DESC, memory_id DESC';
 const DAY_MS = 24 * 60 * 60_000;
 
 export class MemoryRows {
-  private readonly tables: MemoryTables;
+  private readonly tables: ConversationTables;
 
-  constructor(tables: MemoryTables) {
+  constructor(tables: ConversationTables) {
     this.tables = tables;
   }
 

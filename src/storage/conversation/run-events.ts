@@ -11,7 +11,9 @@ import type { BillOrder } from '../../memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../memory/run/build-event.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
+import type { LazyTables, Tables } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
+import type { StoredPart } from './tables.ts';
 
 /** The newest events that are kept. */
 export const KEPT_EVENTS = 2_000;
@@ -55,23 +57,24 @@ export interface NewRun extends UnbilledRun {
 type Row = { n: number; event: string };
 type WholeRow = Row & { edits: string; left_out: string };
 
-export class RunEvents {
+export class RunEvents implements StoredPart {
   private readonly sql: SqlStorage;
+  private readonly tables: LazyTables;
   private readonly bills: Pick<BillLedger, 'add'>;
-  private known: boolean | undefined;
+  private readonly now: () => number;
   /** When all were deleted, in milliseconds since 1970. */
   private strippedAt = 0;
 
-  constructor(sql: SqlStorage, bills: Pick<BillLedger, 'add'>) {
-    this.sql = sql;
+  /** @param now milliseconds since 1970 */
+  constructor(tables: Tables, bills: Pick<BillLedger, 'add'>, now: () => number) {
+    this.sql = tables.sql;
+    this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA);
     this.bills = bills;
+    this.now = now;
   }
 
-  /** Whether there are any. */
   any(): boolean {
-    this.known ??=
-      this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'run_events'").toArray().length > 0;
-    return this.known;
+    return this.tables.exists();
   }
 
   /**
@@ -96,10 +99,7 @@ export class RunEvents {
     // A deletion may have come while the conversation was reported.
     const late = this.late(key, event);
     if (late) return late;
-    if (!this.any()) {
-      this.sql.exec(SCHEMA);
-      this.known = true;
-    }
+    this.tables.make();
     const repeated = `SELECT 1 FROM run_events
       WHERE run_key = ? AND n > (SELECT coalesce(max(n), 0) FROM run_events) - ${REPEATED_WITHIN}`;
     if (this.sql.exec(repeated, key).toArray().length > 0) return [];
@@ -166,16 +166,9 @@ export class RunEvents {
     return row?.run_key ?? null;
   }
 
-  /** Deletes all. @param now in milliseconds since 1970 */
-  strip(now: number): void {
-    this.strippedAt = now;
-    this.sql.exec('DROP TABLE IF EXISTS run_events; DROP TABLE IF EXISTS run_parts');
-    this.known = false;
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forgetTables(): void {
-    this.known = undefined;
+  strip(): void {
+    this.strippedAt = this.now();
+    this.tables.drop();
   }
 
   /** The entries of a list. @param hashes of its parts, as JSON */

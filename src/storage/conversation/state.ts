@@ -10,14 +10,14 @@ import {
   type Health,
   type Settings,
 } from './memories.ts';
-import type { MemoryTables } from './tables.ts';
+import type { ConversationTables, StoredPart } from './tables.ts';
 
 const SETTINGS = ['memory_strategy', 'memory_injection'] as const satisfies readonly (keyof Settings)[];
 
-export class ConversationState {
-  private readonly tables: MemoryTables;
+export class ConversationState implements StoredPart {
+  private readonly tables: ConversationTables;
 
-  constructor(tables: MemoryTables) {
+  constructor(tables: ConversationTables) {
     this.tables = tables;
   }
 
@@ -35,6 +35,20 @@ export class ConversationState {
       memory_strategy: JSON.parse(this.tables.get('memory_strategy') ?? 'null'),
       memory_injection: JSON.parse(this.tables.get('memory_injection') ?? 'null'),
     };
+  }
+
+  /** Whether a caller has set anything. */
+  hasSettings(): boolean {
+    const { memory_strategy, memory_injection } = this.settings();
+    return memory_strategy !== null || memory_injection !== null;
+  }
+
+  any(): boolean {
+    return this.hasSettings() || this.injection() !== null;
+  }
+
+  strip(settings: boolean): void {
+    this.tables.stripState(settings);
   }
 
   /** Changes the settings that are named; null erases. @throws RangeError if one is too long */

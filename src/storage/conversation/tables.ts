@@ -1,7 +1,17 @@
+/** The tables of one conversation, in the SQLite of its Durable Object. See `storage-schema.md`. */
+
+import { type LazyTables, Tables } from '../tables.ts';
+
 /**
- * The tables of one conversation, in the SQLite of its Durable Object. The first write makes them,
- * so that reading an unknown conversation leaves no trace. See `storage-schema.md`.
+ * A part of what a conversation stores, in tables of its own. The object has a list of them
+ * (`object.ts`), which every deletion goes through.
  */
+export interface StoredPart {
+  /** Whether it has anything that is worth keeping. */
+  any(): boolean;
+  /** Deletes everything. @param settings whether the caller's settings stay */
+  strip(settings: boolean): void;
+}
 
 const SCHEMA_VERSION = '2';
 
@@ -10,7 +20,6 @@ const STATE = `
 `;
 
 const SCHEMA = `
-  ${STATE}
   CREATE TABLE IF NOT EXISTS memories (
     memory_id INTEGER PRIMARY KEY AUTOINCREMENT,
     base_memory_id INTEGER,
@@ -88,89 +97,77 @@ type StateKey =
 /** Values that are no memory. They make the table `state` alone. */
 const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums', 'bill_standing']);
 
-/** Readers must call `exists` first and writers `make`. `get` and `set` do that themselves. */
-export class MemoryTables {
-  readonly sql: SqlStorage;
-  private known: boolean | undefined;
-  private hasState: boolean | undefined;
+/**
+ * A conversation has a memory if the tables of its versions exist. All other tables of a memory are
+ * made after these and go with them.
+ */
+export class ConversationTables extends Tables {
+  private readonly state = this.lazy(['state'], STATE);
+  private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA + LINEAGES, {
+    found: () => this.migrate(),
+  });
+  private readonly ofMemory: LazyTables[] = [this.versions];
 
-  constructor(sql: SqlStorage) {
-    this.sql = sql;
+  /** Tables of a part of the memory. See `lazy`. */
+  lazyOfMemory(names: readonly [string, ...string[]], schema: string): LazyTables {
+    const tables = this.lazy(names, schema, { making: () => this.make() });
+    this.ofMemory.push(tables);
+    return tables;
   }
 
-  /** Migrates older tables on the first call. */
+  /** Whether there is a memory. Migrates older tables on the first call. */
   exists(): boolean {
-    if (this.known !== undefined) return this.known;
-    this.known = this.isTable('memories');
-    if (this.known && this.get('schema_version') === '1') {
-      this.sql.exec(FROM_VERSION_1 + LINEAGES);
-      this.set('schema_version', SCHEMA_VERSION);
-    }
-    return this.known;
+    return this.versions.exists();
   }
 
   make(): void {
     if (this.exists()) return;
-    this.sql.exec(SCHEMA + LINEAGES);
-    this.known = true;
-    this.hasState = true;
+    this.versions.make();
     this.set('schema_version', SCHEMA_VERSION);
   }
 
-  /** Deletes all versions, and what belongs to them. There must be tables. */
+  /** Deletes all versions, and what belongs to them. */
   deleteVersions(): void {
-    for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DELETE FROM ${table}`);
+    this.versions.clear();
   }
 
-  /** Deletes all rows. @param settings whether to keep the caller's settings */
-  strip(settings: boolean): void {
-    this.deleteVersions();
+  /** Deletes the values of the table `state`. @param settings whether the caller's settings stay */
+  stripState(settings: boolean): void {
     const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
     this.deleteStateBut(kept);
   }
 
   /** Deletes the tables of a memory of which nothing is left. What is no memory stays. */
   unmake(): void {
-    if (!this.exists()) return;
-    for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DROP TABLE IF EXISTS ${table}`);
-    this.known = false;
+    for (const tables of this.ofMemory) tables.drop();
     this.deleteStateBut([...BESIDE_MEMORY]);
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forget(): void {
-    this.known = undefined;
-    this.hasState = undefined;
   }
 
   /** A value of the table `state`; null if there is none. */
   get(key: StateKey): string | null {
-    this.hasState ??= this.isTable('state');
-    if (!this.hasState) return null;
+    if (!this.state.exists()) return null;
     const [row] = this.sql.exec<{ value: string }>('SELECT value FROM state WHERE key = ?', key).toArray();
     return row?.value ?? null;
   }
 
-  /** Sets a value of the table `state`. */
+  /** Sets a value of the table `state`. One of the memory makes its tables. */
   set(key: StateKey, value: string): void {
     if (!BESIDE_MEMORY.has(key)) this.make();
-    else if (!this.hasState) this.makeState();
+    this.state.make();
     this.sql.exec('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
   }
 
-  private makeState(): void {
-    this.sql.exec(STATE);
-    this.hasState = true;
+  private migrate(): void {
+    if (this.get('schema_version') !== '1') return;
+    this.sql.exec(FROM_VERSION_1 + LINEAGES);
+    this.set('schema_version', SCHEMA_VERSION);
   }
 
   private deleteStateBut(keys: readonly string[]): void {
+    if (!this.state.exists()) return;
     this.sql.exec(
       'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',
       JSON.stringify(keys),
     );
-  }
-
-  private isTable(name: string): boolean {
-    return this.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', name).toArray().length > 0;
   }
 }

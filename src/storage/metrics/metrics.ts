@@ -6,7 +6,7 @@
 import type { Env } from '../../config.ts';
 import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
-import { metricsObject } from '../conversation/key.ts';
+import { metricsObject } from '../objects.ts';
 import type { WaitUntil } from '../refs/writer.ts';
 import { type FamilyName, type Labels, observed, seriesOf } from './families.ts';
 import type { Batch } from './remote.ts';

@@ -2,6 +2,7 @@
 
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
+import { Tables } from '../tables.ts';
 import type { Counts } from './families.ts';
 import type { Batch, MetricsApi } from './remote.ts';
 
@@ -20,11 +21,12 @@ export class MetricsObject extends DurableObject<Env> implements MetricsApi {
   protected now: () => number = Date.now;
 
   private readonly sql = this.ctx.storage.sql;
+  private readonly tables = new Tables(this.ctx.storage).lazy(['totals', 'batches'], SCHEMA);
 
   // The methods are documented in `MetricsApi`.
 
   add({ id, counts }: Batch): void {
-    this.sql.exec(SCHEMA);
+    this.tables.make();
     const now = this.now();
     // Two rows are written for each batch, however many series it has.
     this.ctx.storage.transactionSync(() => {
@@ -40,8 +42,7 @@ export class MetricsObject extends DurableObject<Env> implements MetricsApi {
   }
 
   read(): Counts {
-    const known = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'totals'").toArray().length > 0;
-    if (!known) return {};
+    if (!this.tables.exists()) return {};
     const [row] = this.sql.exec<{ counts: string }>('SELECT counts FROM totals').toArray();
     return row ? (JSON.parse(row.counts) as Counts) : {};
   }

@@ -1,5 +1,5 @@
 /** Reports to a tenant's object which refs a conversation refers to. */
-import type { ObjectCaller, TenantMemoryStub } from '../conversation/key.ts';
+import type { ObjectCaller, TenantMemoryStub } from '../objects.ts';
 import type { KnownRefs } from './known.ts';
 
 /** The uses of one conversation in one request. */

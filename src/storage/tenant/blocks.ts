@@ -1,13 +1,11 @@
-/**
- * The table of a tenant's memory blocks: the newest versions of each. The first write makes it. See
- * `storage-schema.md`.
- */
+/** The table of a tenant's memory blocks: the newest versions of each. See `storage-schema.md`. */
 import {
   type BlockEdit,
   charactersIn,
   type EditFault,
   editedText,
 } from '../../memory/strategy/block-text.ts';
+import type { LazyTables, Tables } from '../tables.ts';
 
 /** The most blocks of a tenant. */
 export const MOST_BLOCKS = 100;
@@ -78,14 +76,16 @@ type Row = { label: string; version: number; text: string; updated_at: number };
 
 export class BlockRows {
   private readonly sql: SqlStorage;
+  private readonly table: LazyTables;
 
-  constructor(sql: SqlStorage) {
-    this.sql = sql;
+  constructor(tables: Tables) {
+    this.sql = tables.sql;
+    this.table = tables.lazy(['block_versions'], SCHEMA);
   }
 
   /** All blocks, by label. */
   list(): ListedBlock[] {
-    if (!this.exists()) return [];
+    if (!this.table.exists()) return [];
     return this.sql
       .exec<Row>(`${CURRENT} GROUP BY label ORDER BY label`)
       .toArray()
@@ -94,7 +94,7 @@ export class BlockRows {
 
   /** Those of the labels that exist. */
   read(labels: readonly string[]): StoredBlock[] {
-    if (!this.exists()) return [];
+    if (!this.table.exists()) return [];
     return this.sql
       .exec<Row>(
         `${CURRENT} WHERE label IN (SELECT value FROM json_each(?)) GROUP BY label`,
@@ -105,7 +105,7 @@ export class BlockRows {
 
   /** A version of a block. @param version null: the newest one */
   find(label: string, version: number | null): FoundBlock | null {
-    if (!this.exists()) return null;
+    if (!this.table.exists()) return null;
     const all = this.sql
       .exec<Row>(
         'SELECT label, version, text, updated_at FROM block_versions WHERE label = ? ORDER BY version DESC',
@@ -128,7 +128,7 @@ export class BlockRows {
     if (current && current.text === edited.value) return { state: 'changed', block: current, isNew: false };
     if (!own && this.count() >= MOST_BLOCKS) return { state: 'too_many' };
     const block = { label, version: version + 1, text: edited.value, updated_at: now };
-    this.sql.exec(SCHEMA);
+    this.table.make();
     this.sql.exec(
       'INSERT INTO block_versions (label, version, text, updated_at, change_id) VALUES (?, ?, ?, ?, ?)',
       label,
@@ -160,7 +160,7 @@ export class BlockRows {
 
   /** Deletes all blocks. */
   clear(): void {
-    this.sql.exec('DROP TABLE IF EXISTS block_versions');
+    this.table.drop();
   }
 
   private madeBy(id: string, { label, version }: StoredBlock): boolean {
@@ -177,13 +177,9 @@ export class BlockRows {
   }
 
   private count(): number {
-    if (!this.exists()) return 0;
+    if (!this.table.exists()) return 0;
     const count = 'SELECT count(DISTINCT label) AS labels FROM block_versions';
     return this.sql.exec<{ labels: number }>(count).one().labels;
-  }
-
-  private exists(): boolean {
-    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'block_versions'").toArray().length > 0;
   }
 }
 

@@ -4,16 +4,15 @@
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { capturesOf } from '../conversation/captures.ts';
+import { sessionIn, userNameIn } from '../conversation/names.ts';
+import type { Left } from '../conversation/remote.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
   type ObjectCaller,
-  sessionIn,
   type UserMemoryStub,
   userMemory,
-  userNameIn,
-} from '../conversation/key.ts';
-import type { Left } from '../conversation/remote.ts';
+} from '../objects.ts';
 import { deleteManifests } from '../refs/store.ts';
 import type { TenantBucket } from './bucket.ts';
 import type { Erasure, NotedConversation, TenantRows } from './rows.ts';

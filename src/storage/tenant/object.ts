@@ -10,7 +10,8 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
-import { OF_PASSAGES } from '../conversation/key.ts';
+import { OF_PASSAGES } from '../conversation/names.ts';
+import { Tables } from '../tables.ts';
 import {
   type BlockChange,
   BlockRows,
@@ -55,8 +56,9 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   protected answerMs = ERASE_ANSWER_MS;
   protected stepMs = STEP_LIMIT_MS;
 
-  private readonly rows = new TenantRows(this.ctx.storage.sql);
-  private readonly blocks = new BlockRows(this.ctx.storage.sql);
+  private readonly tables = new Tables(this.ctx.storage);
+  private readonly rows = new TenantRows(this.tables);
+  private readonly blocks = new BlockRows(this.tables);
   /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
@@ -162,7 +164,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     this.watches = false;
     if (this.rows.isEmpty() && this.blocks.isEmpty()) {
       const deleted = this.ctx.storage.deleteAll();
-      this.rows.forget();
+      this.tables.forget();
       await deleted;
     } else await this.watch();
     return true;

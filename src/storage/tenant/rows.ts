@@ -1,7 +1,9 @@
 /**
  * The tables of a tenant's object: its conversations, when each was last used, and the refs that it
- * refers to. The first write makes them. See `storage-schema.md`.
+ * refers to. See `storage-schema.md`.
  */
+
+import type { LazyTables, Tables } from '../tables.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS conversations (
@@ -62,21 +64,20 @@ export interface Erasure {
 
 export class TenantRows {
   private readonly sql: SqlStorage;
-  private known: boolean | undefined;
+  private readonly tables: LazyTables;
 
-  constructor(sql: SqlStorage) {
-    this.sql = sql;
+  constructor(tables: Tables) {
+    this.sql = tables.sql;
+    this.tables = tables.lazy(['conversations', 'uses', 'erasure'], SCHEMA);
   }
 
   exists(): boolean {
-    this.known ??=
-      this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'conversations'").toArray().length > 0;
-    return this.known;
+    return this.tables.exists();
   }
 
   /** Notes that a conversation is in use, and its refs. @param now in milliseconds */
   note(conversation: string, refs: readonly string[], now: number): void {
-    this.make();
+    this.tables.make();
     const { conversation_id } = this.sql
       .exec<{ conversation_id: number }>(
         `INSERT INTO conversations (name, last_used) VALUES (?, ?)
@@ -217,7 +218,7 @@ export class TenantRows {
    * @param before see `Erasure`
    */
   beginErasure(before: number): void {
-    this.make();
+    this.tables.make();
     this.endErasure();
     this.sql.exec(
       `INSERT INTO erasure (last_conversation, before, after)
@@ -247,17 +248,6 @@ export class TenantRows {
   /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
     return !this.exists() || this.noted('SELECT name, notes FROM conversations LIMIT 1').length === 0;
-  }
-
-  /** Call this after the tables were deleted elsewhere. */
-  forget(): void {
-    this.known = undefined;
-  }
-
-  private make(): void {
-    if (this.exists()) return;
-    this.sql.exec(SCHEMA);
-    this.known = true;
   }
 
   /** @param notes if given, the conversation must not have been noted more often */

@@ -5,7 +5,7 @@
 
 import { type Env, readConfig } from '../../config.ts';
 import { createLog, type Log, logCaught } from '../../log.ts';
-import { tenantMemory } from '../conversation/key.ts';
+import { tenantMemory } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
 import { TenantBucket } from './bucket.ts';
 import { Retention } from './retention.ts';

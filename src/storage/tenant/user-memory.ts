@@ -6,13 +6,13 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import { assertFits } from '../conversation/memories.ts';
+import { Tables } from '../tables.ts';
 import type { UserApi, UserEntry, UserSummary } from './remote.ts';
 
 /** Number of conversations kept, the newest ones. */
 const KEPT = 50;
 
-/** The first write makes the table, so that reading an unknown user leaves no trace. */
-const TABLE =
+const SCHEMA =
   'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID';
 
 /** The column that tables of earlier versions lack. */
@@ -21,10 +21,12 @@ const SINCE = 'ALTER TABLE summaries ADD COLUMN since INTEGER NOT NULL DEFAULT 0
 /** The methods are documented in `UserApi`. */
 export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   private readonly sql = this.ctx.storage.sql;
+  private readonly tables = new Tables(this.ctx.storage);
+  private readonly table = this.tables.lazy(['summaries'], SCHEMA, { found: () => this.migrate() });
 
   put({ conversation, text, at }: UserSummary): void {
     assertFits(text);
-    if (!this.exists()) this.sql.exec(TABLE);
+    this.table.make();
     this.sql.exec(
       `INSERT INTO summaries (conversation, text, at, since) VALUES (?, ?, ?, ?)
        ON CONFLICT (conversation) DO UPDATE SET text = excluded.text, at = excluded.at WHERE excluded.at >= at`,
@@ -40,7 +42,7 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   }
 
   latest({ except, most }: { readonly except: string; readonly most: number }): UserEntry[] {
-    if (!this.exists()) return [];
+    if (!this.table.exists()) return [];
     return this.sql
       .exec<Pick<UserEntry, keyof UserEntry>>(
         'SELECT conversation, text, at, since FROM summaries WHERE conversation <> ? ORDER BY at DESC, conversation LIMIT ?',
@@ -51,7 +53,7 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   }
 
   holds(sources: readonly BlockSource[]): boolean {
-    if (!this.exists()) return sources.length === 0;
+    if (!this.table.exists()) return sources.length === 0;
     return sources.every(
       ({ conversation, since }) =>
         this.sql
@@ -61,7 +63,7 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   }
 
   async forget(conversation: string): Promise<boolean> {
-    if (!this.exists()) return false;
+    if (!this.table.exists()) return false;
     const forgotten = this.sql
       .exec('DELETE FROM summaries WHERE conversation = ? RETURNING conversation', conversation)
       .toArray();
@@ -70,15 +72,15 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   }
 
   async clear(): Promise<void> {
-    await this.ctx.storage.deleteAll();
+    const deleted = this.ctx.storage.deleteAll();
+    this.tables.forget();
+    await deleted;
   }
 
-  /** Migrates an older table. */
-  private exists(): boolean {
-    const [table] = this.sql
+  private migrate(): void {
+    const { sql } = this.sql
       .exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'summaries'")
-      .toArray();
-    if (table && !table.sql.includes('since')) this.sql.exec(SINCE);
-    return table !== undefined;
+      .one();
+    if (!sql.includes('since')) this.sql.exec(SINCE);
   }
 }

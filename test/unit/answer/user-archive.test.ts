@@ -5,7 +5,7 @@ import type { Services } from '../../../src/request/services.ts';
 import { answerInsert, MOST_PASSAGES } from '../../../src/retrieval/insert-passage.ts';
 import { findHits } from '../../../src/retrieval/search-memory.ts';
 import type { Embedder } from '../../../src/storage/archive/embedder.ts';
-import { conversationName } from '../../../src/storage/conversation/key.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
 import { selvesOf, type Tenant, Tenants } from '../../../src/tenant/identity.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { conversationName, idsIn } from '../../../src/storage/conversation/key.ts';
+import { conversationName, idsIn } from '../../../src/storage/conversation/names.ts';
 
 const TENANT = '5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c';
 const LONGEST = 256;

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
-import { conversationName, type Session } from '../../../src/storage/conversation/key.ts';
+import { conversationName, type Session } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant } from '../../support/conversations/chat.ts';
 import { KEY, startApp, watchedBucket, watchedObjects } from '../support.ts';

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
-import { conversationName } from '../../../src/storage/conversation/key.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { BlockChange, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { start, startApp, watchedBucket, watchedObjects } from '../support.ts';

@@ -3,8 +3,8 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory, TenantMemory } from '../../../src/index.ts';
-import { conversationName, sessionIn } from '../../../src/storage/conversation/key.ts';
 import type { Overview, SavedMemory } from '../../../src/storage/conversation/memories.ts';
+import { conversationName, sessionIn } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
 

@@ -7,11 +7,10 @@ import type { LogFields } from '../../../src/log.ts';
 import {
   conversationName,
   idOfSession,
-  objectCaller,
   sessionIn,
-  userMemory,
   userName,
-} from '../../../src/storage/conversation/key.ts';
+} from '../../../src/storage/conversation/names.ts';
+import { objectCaller, userMemory } from '../../../src/storage/objects.ts';
 import type { UserSummary } from '../../../src/storage/tenant/remote.ts';
 
 let made = 0;

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../../src/lib/store-error.ts';
 import type { LogFields } from '../../../src/log.ts';
-import type { TenantMemoryStub } from '../../../src/storage/conversation/key.ts';
+import type { TenantMemoryStub } from '../../../src/storage/objects.ts';
 import { KnownRefs } from '../../../src/storage/refs/known.ts';
 import { RefStore } from '../../../src/storage/refs/store.ts';
 import { RefUses } from '../../../src/storage/refs/uses.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
-import { conversationName } from '../../../src/storage/conversation/key.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { KEPT_EVENTS } from '../../../src/storage/conversation/run-events.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, type Message, step, user } from '../../support/conversations/chat.ts';

@@ -3,9 +3,9 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
-import { metricsObject } from '../../../src/storage/conversation/key.ts';
 import { BATCH_MS, Metrics } from '../../../src/storage/metrics/metrics.ts';
 import type { Batch } from '../../../src/storage/metrics/remote.ts';
+import { metricsObject } from '../../../src/storage/objects.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
-import { conversationName } from '../../../src/storage/conversation/key.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { type NewRun, RunEvents } from '../../../src/storage/conversation/run-events.ts';
+import { Tables } from '../../../src/storage/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import {
@@ -384,7 +385,11 @@ describe('events in the object', () => {
         cursors.push(cursor as never);
         return cursor;
       };
-      const runs = new RunEvents({ exec } as unknown as SqlStorage, { add: () => null });
+      const tables = new Tables({
+        sql: { exec } as unknown as SqlStorage,
+        transactionSync: (work) => work(),
+      });
+      const runs = new RunEvents(tables, { add: () => null }, () => 0);
       return Array.from({ length: 2_002 }, (_, at) => {
         cursors = [];
         runs.add(`${at}`, newRun({ edits: [edit(1)] }));

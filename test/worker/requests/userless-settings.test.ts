@@ -2,7 +2,8 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, expect, it, vi } from 'vitest';
-import { conversationMemory, conversationName } from '../../../src/storage/conversation/key.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
+import { conversationMemory } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { KEY, startApp } from '../support.ts';
 

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import { conversationMemory, logNameOf } from '../../../src/storage/conversation/key.ts';
 import type { Claimed, ClaimRequest } from '../../../src/storage/conversation/memories.ts';
+import { logNameOf } from '../../../src/storage/conversation/names.ts';
+import { conversationMemory } from '../../../src/storage/objects.ts';
 import type { RollMaterial } from '../../../src/summary/conversation.ts';
 import { NO_TRANSCRIPT } from '../../../src/summary/kept-transcript.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
+import { BillLedger } from '../../../src/storage/conversation/bills.ts';
 import { MemoryChain } from '../../../src/storage/conversation/chain.ts';
+import { ConversationState } from '../../../src/storage/conversation/state.ts';
+import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { boundary, conversation, digest, recordLog, request, written } from './conversation-object.ts';
 
 recordLog();
@@ -327,13 +330,20 @@ describe('a look at many candidates', () => {
         cursors.push(cursor);
         return cursor;
       };
-      const chain = new MemoryChain({ exec } as unknown as SqlStorage, {
-        now: () => 0,
-        newLease: () => '',
-        log: () => undefined,
-        logName: () => '',
-        ended: () => undefined,
+      const tables = new ConversationTables({
+        sql: { exec } as unknown as SqlStorage,
+        transactionSync: (work) => work(),
       });
+      const chain = new MemoryChain(
+        { tables, state: new ConversationState(tables), bills: new BillLedger(tables) },
+        {
+          now: () => 0,
+          newLease: () => '',
+          log: () => undefined,
+          logName: () => '',
+          ended: () => undefined,
+        },
+      );
       const boundaries = Array.from({ length: 20_000 }, (_, index) => boundary(index + 1_000));
       expect(chain.find({ strategyHash: 'strategy', boundaries }).memory).toBeNull();
       const read = cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Boundary } from '../../../src/memory/conversation/passage.ts';
-import { conversationName } from '../../../src/storage/conversation/key.ts';
 import type { ClaimRequest } from '../../../src/storage/conversation/memories.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
 import {
   boundary,
   conversation,

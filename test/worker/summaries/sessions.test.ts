@@ -2,12 +2,8 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  conversationMemory,
-  conversationName,
-  userMemory,
-  userName,
-} from '../../../src/storage/conversation/key.ts';
+import { conversationName, userName } from '../../../src/storage/conversation/names.ts';
+import { conversationMemory, userMemory } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
 import { conversation, digest, MINUTE, request } from './conversation-object.ts';

@@ -7,7 +7,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory, TenantMemory, UserMemory } from '../../../src/index.ts';
 import worker from '../../../src/index.ts';
-import { conversationName, type Session, userName } from '../../../src/storage/conversation/key.ts';
+import { conversationName, type Session, userName } from '../../../src/storage/conversation/names.ts';
 import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';

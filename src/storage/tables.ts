@@ -1,0 +1,108 @@
+/**
+ * Tables of a Durable Object. The first write makes them, so that reading an unknown name leaves no
+ * trace.
+ */
+
+/** The part of an object's storage that tables need. */
+type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>;
+
+/** What else happens to tables that are made or found. */
+interface TableHooks {
+  /** Called before they are made. */
+  readonly making?: () => void;
+  /** Called when they are found. Migrates those of earlier versions. */
+  readonly found?: () => void;
+}
+
+/** All tables of one object. */
+export class Tables {
+  readonly sql: SqlStorage;
+  private readonly storage: TableStorage;
+  private readonly all: LazyTables[] = [];
+
+  constructor(storage: TableStorage) {
+    this.sql = storage.sql;
+    this.storage = storage;
+  }
+
+  /**
+   * Tables that are made together.
+   *
+   * @param names of all of them; the first one tells whether they exist
+   * @param schema the statements that make them
+   */
+  lazy(names: readonly [string, ...string[]], schema: string, hooks?: TableHooks): LazyTables {
+    const tables = new LazyTables(this.sql, names, schema, hooks);
+    this.all.push(tables);
+    return tables;
+  }
+
+  /** Runs work in a transaction, which also undoes the tables that it has made. */
+  atOnce(work: () => void): void {
+    try {
+      this.storage.transactionSync(work);
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
+  }
+
+  /** Call this when all tables were deleted. */
+  forget(): void {
+    for (const tables of this.all) tables.forget();
+  }
+}
+
+/** Tables that are made together. Read and write them only if they exist. */
+export class LazyTables {
+  private readonly sql: SqlStorage;
+  private readonly names: readonly [string, ...string[]];
+  private readonly schema: string;
+  private readonly hooks: TableHooks;
+  /** Undefined before the first look. */
+  private isThere: boolean | undefined;
+
+  constructor(
+    sql: SqlStorage,
+    names: readonly [string, ...string[]],
+    schema: string,
+    hooks: TableHooks = {},
+  ) {
+    this.sql = sql;
+    this.names = names;
+    this.schema = schema;
+    this.hooks = hooks;
+  }
+
+  exists(): boolean {
+    if (this.isThere !== undefined) return this.isThere;
+    const [name] = this.names;
+    this.isThere = this.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', name).toArray().length > 0;
+    if (this.isThere) this.hooks.found?.();
+    return this.isThere;
+  }
+
+  /** Makes them unless they exist. */
+  make(): void {
+    if (this.exists()) return;
+    this.hooks.making?.();
+    this.sql.exec(this.schema);
+    this.isThere = true;
+  }
+
+  /** Deletes all rows. */
+  clear(): void {
+    if (this.exists()) for (const name of this.names) this.sql.exec(`DELETE FROM ${name}`);
+  }
+
+  /** Deletes the tables. */
+  drop(): void {
+    for (const name of this.names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
+    this.isThere = false;
+  }
+
+  /** See `Tables`. */
+  forget(): void {
+    this.isThere = undefined;
+  }
+}

@@ -1,0 +1,103 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
+import { Tables } from '../../../src/storage/tables.ts';
+
+const NOTES = 'CREATE TABLE notes (note TEXT)';
+
+let made = 0;
+
+/** Runs a test in the storage of an object that nobody has called. */
+const inStorage = (test: (storage: DurableObjectStorage) => void): Promise<void> =>
+  runInDurableObject(env.CONVERSATION_MEMORY.getByName(`tables ${made++}`), (_, { storage }) =>
+    test(storage),
+  );
+
+const namesIn = ({ sql }: DurableObjectStorage): string[] =>
+  sql
+    .exec<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+    )
+    .toArray()
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('sqlite'))
+    .sort();
+
+describe('tables', () => {
+  it('are made by the first write alone', () =>
+    inStorage((storage) => {
+      const notes = new Tables(storage).lazy(['notes'], NOTES);
+      expect(notes.exists()).toBe(false);
+      notes.clear();
+      expect(namesIn(storage)).toEqual([]);
+      notes.make();
+      notes.make();
+      expect(notes.exists()).toBe(true);
+      expect(namesIn(storage)).toEqual(['notes']);
+    }));
+
+  it('are made again after a transaction that has made them and failed', () =>
+    inStorage((storage) => {
+      const tables = new Tables(storage);
+      const notes = tables.lazy(['notes'], NOTES);
+      const failing = () => {
+        notes.make();
+        throw new Error('full');
+      };
+      expect(() => tables.atOnce(failing)).toThrow('full');
+      expect(notes.exists()).toBe(false);
+      notes.make();
+      expect(namesIn(storage)).toEqual(['notes']);
+    }));
+
+  it('are looked for again after all were deleted', () =>
+    runInDurableObject(env.CONVERSATION_MEMORY.getByName(`tables ${made++}`), async (_, { storage }) => {
+      const tables = new Tables(storage);
+      const notes = tables.lazy(['notes'], NOTES);
+      notes.make();
+      await storage.deleteAll();
+      tables.forget();
+      expect(notes.exists()).toBe(false);
+    }));
+
+  it('of an earlier version are migrated when they are found, once', () =>
+    inStorage((storage) => {
+      storage.sql.exec(NOTES);
+      let migrations = 0;
+      const notes = new Tables(storage).lazy(['notes'], NOTES, { found: () => void migrations++ });
+      notes.make();
+      expect(notes.exists()).toBe(true);
+      expect(migrations).toBe(1);
+    }));
+});
+
+describe('the tables of a part of the memory', () => {
+  it('make those of the memory, and go with them', () =>
+    inStorage((storage) => {
+      const tables = new ConversationTables(storage);
+      const notes = tables.lazyOfMemory(['notes'], NOTES);
+      notes.make();
+      expect(tables.exists()).toBe(true);
+      expect(namesIn(storage)).toEqual(['lineages', 'memories', 'notes', 'pins', 'state']);
+      notes.drop();
+      expect(notes.exists()).toBe(false);
+      notes.make();
+      tables.unmake();
+      expect([tables.exists(), notes.exists()]).toEqual([false, false]);
+      expect(namesIn(storage)).toEqual(['state']);
+    }));
+
+  it('are no trace of a record, which stays when the memory goes', () =>
+    inStorage((storage) => {
+      const tables = new ConversationTables(storage);
+      const record = tables.lazy(['notes'], NOTES);
+      record.make();
+      tables.set('told_at', '1');
+      expect(tables.exists()).toBe(false);
+      tables.set('health', '{}');
+      tables.unmake();
+      expect(namesIn(storage)).toEqual(['notes', 'state']);
+      expect([tables.get('told_at'), tables.get('health')]).toEqual(['1', null]);
+    }));
+});
