@@ -21,10 +21,8 @@ import { TenantBlocks } from '../request/memory-blocks.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from './made-view.ts';
-
-/** For three calls and possibly a check of the caller's key, in milliseconds. */
-const READ_LIMIT_MS = 3_000;
 
 interface ShownBlocks {
   readonly message?: InjectedMessage;
@@ -56,7 +54,9 @@ export async function blocksFor(call: Call, made: MadeView): Promise<ShownBlocks
     const measure = measureOf(request.model, undefined, scope.services.config.tokenFactors);
     const { counter } = await scope.learned.counting(measure);
     const view = new BlocksOfView(call, wish, tenant, made);
-    const blocks = await scope.timings.measure('store', () => within(READ_LIMIT_MS, view.blocks()));
+    const blocks = await scope.timings.measure('store', () =>
+      within(TIME_LIMITS.memoryReadMs, view.blocks()),
+    );
     const content = writeBlocks(blocks);
     return {
       message: { role: wish.role, content },

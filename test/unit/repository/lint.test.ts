@@ -29,6 +29,9 @@ function imports(which: (from: number, to: number) => boolean): Record<string, s
 const FORBIDDEN: Readonly<Record<string, string>> = {
   ...imports((from, to) => from >= to),
   'src/protocol/config.ts': "import { a } from '../config.ts';\n\na();\n",
+  'src/protocol/limits.ts': "import { a } from '../time-limits.ts';\n\na();\n",
+  'src/lib/limits.ts': "import { a } from '../time-limits.ts';\n\na();\n",
+  'src/memory/limits.ts': "import { a } from '../time-limits.ts';\n\na();\n",
   'src/storage/agents.ts': "import { a } from '../agents.ts';\n\na();\n",
   'src/memory/edits/storage.ts': "import { a } from '../../storage/store.ts';\n\na();\n",
   'src/memory/protocol.ts': "import { a } from '../protocol/tools.ts';\n\na();\n",
