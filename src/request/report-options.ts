@@ -1,21 +1,21 @@
-/** What a caller asks to be told of a request, and to be kept of it. */
+/** `memory_report` and its header: whether to report a request, and to capture its view. */
 import { z } from 'zod';
 import { whatIsWrong } from '../memory/strategy/hint.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 import { flagsIn } from './flag-headers.ts';
 
-export interface ReportWish {
-  /** Whether the caller asked for the report in the body. */
+export interface ReportOptions {
+  /** Whether to put the report into the body of the answer. */
   readonly report: boolean;
-  /** Whether the caller asked for the view to be captured. */
+  /** Whether to capture the view. */
   readonly capture: boolean;
 }
 
 const reportSchema = z.strictObject({ capture: z.boolean().nullish() });
 
 /** In the body's field, else in the header. @throws ApiError `invalid_memory_strategy` */
-export function reportWish(request: ModelRequest, headers: Headers): ReportWish {
+export function reportOptions(request: ModelRequest, headers: Headers): ReportOptions {
   const inBody = request.own('memory_report');
   // A header with a fault is an error also where the body wins over it.
   const { report } = flagsIn(headers);
