@@ -1,15 +1,17 @@
 /** The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html). */
 import type { z } from 'zod';
+import { MODE_NAMES, MODES } from '../memory/modes/meanings.ts';
 import type { Mode } from '../memory/modes/table.ts';
+import { warningSchema } from '../memory/plan/report-schema.ts';
+import { WARNINGS } from '../memory/plan/warnings.ts';
 import type { ErrorCode } from '../request/errors.ts';
 import { OPENAI_DOCUMENT, own } from './bodies.ts';
-import { BLOCKS_FIELDS, INJECTION_FIELDS, MODES, OWN_FIELDS, STRATEGY_FIELDS, WARNINGS } from './fields.ts';
+import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './fields.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
 import { samplesOf } from './samples.ts';
 import { ERRORS, error } from './schemas/errors.ts';
-import { warning } from './schemas/report.ts';
 import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';
 import { OPERATIONS } from './table.ts';
@@ -95,7 +97,7 @@ export function apiDocument(parts: ApiParts): ApiDocument {
   const components = new Components();
   addStrategies(components, parts);
   addFields(components, parts);
-  for (const schema of [error, warning, refFacts]) components.of(schema);
+  for (const schema of [error, warningSchema, refFacts]) components.of(schema);
   const paths = pathsOf(components, parts);
   components.describe('Warning', listOf(WARNINGS));
   components.describe('ErrorCode', listOf(ERRORS));
@@ -215,8 +217,7 @@ function errorAnswer(codes: readonly ErrorCode[]): DocumentedAnswer {
 }
 
 function addStrategies(components: Components, { modes }: ApiParts): void {
-  const names = Object.keys(MODES) as Mode[];
-  const schemas = names.map((mode) => {
+  const schemas = MODE_NAMES.map((mode) => {
     const name = `${mode.replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase())}Strategy`;
     const { properties, ...rest } = components.convert(modes[mode].schema, 'input');
     const described = mapValues(properties as Record<string, JsonSchema>, (field, key) => {
@@ -226,7 +227,7 @@ function addStrategies(components: Components, { modes }: ApiParts): void {
     components.add(name, { ...rest, description: MODES[mode], properties: described });
     return own(name);
   });
-  const name = { type: 'string', enum: names, description: 'The name of a mode, with its defaults.' };
+  const name = { type: 'string', enum: MODE_NAMES, description: 'The name of a mode, with its defaults.' };
   components.add('MemoryStrategy', {
     description: 'Strict: an unknown field is an error. Null is the default of a field.',
     oneOf: [name, ...schemas],

@@ -1,22 +1,11 @@
 /** What the fields of a strategy and the other fields of Precis mean, in a sentence each. */
-import type { MemoryStrategyRequest, Mode } from '../memory/modes/table.ts';
-import type { Warning } from '../memory/plan/report.ts';
+import type { MemoryStrategyRequest } from '../memory/modes/table.ts';
 import type { MemoryInjectionRequest } from '../memory/strategy/injection.ts';
 import type { MemoryBlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { OwnField } from '../protocol/body.ts';
 
 /** The fields of all modes. */
 type FieldOf<Strategy> = Strategy extends unknown ? keyof Strategy : never;
-
-export const MODES: Readonly<Record<Mode, string>> = {
-  none: 'The request is forwarded unchanged.',
-  trim: 'The oldest turns are dropped.',
-  compact: 'Old tool outputs become placeholders.',
-  summarize: 'Old turns become a running summary.',
-  rolling_summary: 'A memory of old rounds, made in the background; no request waits for it.',
-  auto: "The cheapest edit, when it pays off: placeholders first, a summary if they aren't enough.",
-  native: "The Responses API's own compaction, or that of Precis where the upstream has none.",
-};
 
 export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, string>> = {
   mode: 'What happens to old messages.',
@@ -113,31 +102,4 @@ export const BLOCKS_FIELDS: Readonly<
   role: 'The role of the message that shows them.',
   writable: 'Gives the model tools that write these blocks.',
   refresh: 'Reads the blocks of this conversation anew. Send it once.',
-};
-
-export const WARNINGS: Readonly<Record<Warning, string>> = {
-  over_budget: 'The view is larger than the budget, and is forwarded.',
-  soft_budget_idle: 'The array exceeds the soft budget, and no edit that loses nothing is possible.',
-  store_failed: 'Storage failed: content stays in full or has no ref, or settings could not be read.',
-  no_tenant: 'The key is too short to store anything.',
-  unverified_key: 'A large body of a key that the upstream has not accepted yet went up unchanged.',
-  no_conversation: 'A setting that needs a named conversation is off for this request.',
-  no_user: 'A setting that needs a named user is off for this request.',
-  no_strategy: 'Nobody has chosen a strategy; the array is unchanged.',
-  all_recent: '`force` has changed nothing: all messages are among the newest, which stay.',
-  nothing_to_remove: '`force` has changed nothing: no edit of the strategy makes an old message shorter.',
-  settings_without_user:
-    'The conversation of this name without a user has settings, which do not hold for this request with one. `PATCH` them with the user: the header `x-memory-user`, or `?user=`.',
-  user_archive_off: 'The model reaches no other conversations: the deployment does not allow it.',
-  too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
-  summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
-  summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
-  stale_summary: '`memory_summary` covers other messages and was ignored.',
-  retrieval_off: "The model got none of Precis' tools, or not those for all conversations of its user.",
-  capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
-  upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
-  limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
-  thinking_dropped:
-    'The upstream has refused the thinking of earlier answers, and the request went up without it.',
-  embeddings_failed: 'A search went by words alone.',
 };

@@ -1,5 +1,7 @@
 /** All headers of Precis: those that requests may bring, and those that answers have. */
-import { MODE_NAMES, SOURCES, TRIGGERS } from './schemas/report.ts';
+import { MODE_NAMES } from '../memory/modes/meanings.ts';
+import { EDIT_TYPES, SOURCES } from '../memory/plan/report-schema.ts';
+import { TRIGGERS } from '../memory/replay/trigger.ts';
 import type { JsonSchema } from './shape.ts';
 
 interface Header {
@@ -10,6 +12,12 @@ interface Header {
 const text: JsonSchema = { type: 'string' };
 const id: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };
 const flag: JsonSchema = { type: 'string', enum: ['true', 'on', 'false', 'off'] };
+/** Codes in a sentence. */
+const listed = (codes: readonly string[]): string =>
+  codes
+    .map((code) => `\`${code}\``)
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' and ');
 const number: JsonSchema = { type: 'string', pattern: '^\\d+$' };
 
 export const REQUEST_HEADERS = {
@@ -58,8 +66,7 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', enum: SOURCES },
   },
   'x-memory-applied': {
-    description:
-      'The kinds of edits in this view, of `condense`, `offload`, `dedupe`, `clear_reasoning`, `compact`, `summarize` and `trim`, with commas between them; or `none`.',
+    description: `The kinds of edits in this view, of ${listed(EDIT_TYPES)}, with commas between them; or \`none\`.`,
     schema: text,
   },
   'x-memory-trigger': {

@@ -10,7 +10,7 @@ import { roundsOf } from '../conversation/sequence.ts';
 import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { RecalledPlan, RecallRequest } from '../modes/mode.ts';
 import type { Replay } from '../replay/frontier.ts';
-import type { Trigger } from '../replay/rule.ts';
+import type { Trigger } from '../replay/trigger.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { BudgetExceeded, Budgets, PlanContext } from './planned.ts';

@@ -3,18 +3,13 @@
  * is asked for (`routes/site.ts`), so they import nothing that a model request runs.
  */
 import { z } from 'zod';
+import { count, name, refName } from '../../memory/shapes.ts';
 
-/** Names a schema: the reference lists it by this id, and refers to it. */
-export function name(schema: z.ZodType, id: string): void {
-  z.globalRegistry.add(schema, { id });
-}
-
-export const count = z.int().nonnegative();
+export { count, name, refName };
 export const tokens = count;
 export const milliseconds = count.describe('In milliseconds.');
 /** A time. The limit is in the year 5138, or in 1973 if it were in milliseconds. */
 export const seconds = count.max(99_999_999_999).describe('Seconds since 1970.');
-export const refName = z.string().regex(/^ref_[a-z2-7]{26}$/);
 /** The id of a caller's conversation or user. */
 export const givenId = z.string().min(1).max(256);
 
@@ -36,17 +31,3 @@ export function deletion<Kind extends string>(object: Kind, members: z.ZodRawSha
     deleted: z.boolean().describe('False while the deletion goes on behind a 202.'),
   });
 }
-
-/** Tokens as an upstream counted them. */
-export const tokenUsage = z.strictObject({
-  prompt_tokens: count,
-  completion_tokens: count,
-  total_tokens: count,
-  cached_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
-  cache_write_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
-  cost: count
-    .nullable()
-    .exactOptional()
-    .describe('Of the summarizer, in nanodollars; null if that is not known, absent without a call.'),
-});
-name(tokenUsage, 'TokenUsage');

@@ -1,8 +1,8 @@
 /** What the routes of conversations, users and statistics answer. */
 import { z } from 'zod';
 import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
+import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
 import { count, deletion, givenId, milliseconds, name, page, refName, seconds, tokens } from './common.ts';
-import { reportedSummary, warning } from './report.ts';
 
 export const health = z
   .enum(['healthy', 'retry', 'degraded', 'recovering'])
@@ -23,7 +23,6 @@ export const listedConversation = z.strictObject({
   versions: count.describe('Versions of the summary that are kept.'),
   bill: toldSumsSchema,
 });
-name(toldSumsSchema, 'BillSums');
 name(listedConversation, 'Conversation');
 
 export const conversationPage = page(listedConversation);
@@ -110,15 +109,15 @@ name(archivedMessage, 'ArchivedMessage');
 
 export const messagePage = z.strictObject({
   ...page(archivedMessage).shape,
-  warnings: z.array(warning).exactOptional(),
+  warnings: z.array(warningSchema).exactOptional(),
 });
 
 export const endedConversation = z.strictObject({
   id: givenId,
   object: z.literal('memory.conversation.ended'),
-  summary: reportedSummary.nullable(),
+  summary: reportedSummarySchema.nullable(),
   published: z.boolean().describe("Whether the user's other conversations are given it."),
-  warnings: z.array(warning),
+  warnings: z.array(warningSchema),
 });
 
 const windows = z

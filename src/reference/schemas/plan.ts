@@ -1,8 +1,9 @@
 /** What `POST /v1/compact` and `POST /v1/explain` answer, and the compaction of responses. */
 import { z } from 'zod';
 import { receiptHashesSchema } from '../../memory/plan/receipt-schema.ts';
+import { reportSchema } from '../../memory/plan/report-schema.ts';
+import { TRIGGERS } from '../../memory/replay/trigger.ts';
 import { count, name, refName, seconds, tokens } from './common.ts';
-import { report, TRIGGERS } from './report.ts';
 
 const message = z.record(z.string(), z.unknown());
 
@@ -10,7 +11,7 @@ export const compactedMessages = z.strictObject({
   object: z.literal('memory.compaction'),
   messages: z.array(message).exactOptional().describe('The view, of a body with `messages`.'),
   input: z.array(message).exactOptional().describe('The view, of a body with `input`.'),
-  memory: report,
+  memory: reportSchema,
 });
 
 const plainTurn = z.strictObject({
@@ -34,7 +35,7 @@ export const conversationTurns = z.strictObject({
   recent_turns: z.array(plainTurn),
   pending_turns: z.array(plainTurn).describe('Earlier turns that no summary covers yet.'),
   summary: z.string().nullable().describe('With its tags, as in the view.'),
-  memory: report,
+  memory: reportSchema,
 });
 
 export const compaction = z.union([compactedMessages, conversationTurns]);
@@ -104,7 +105,7 @@ export const explanation = z.strictObject({
     })
     .exactOptional()
     .describe('What the next move would do; absent if it is not near.'),
-  memory: report,
+  memory: reportSchema,
 });
 name(explanation, 'Explanation');
 
@@ -128,5 +129,5 @@ export const responseCompaction = z.strictObject({
   created_at: seconds,
   output: z.array(message),
   usage: z.record(z.string(), z.unknown()),
-  memory: report.exactOptional().describe('With `memory_report`.'),
+  memory: reportSchema.exactOptional().describe('With `memory_report`.'),
 });

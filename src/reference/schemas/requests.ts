@@ -1,6 +1,6 @@
 /** What the routes of requests answer: the events of `memory/run/`. */
 import { z } from 'zod';
-import { billSchema, toldSumsSchema } from '../../memory/money/bill-schema.ts';
+import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
 import { name, page, seconds } from './common.ts';
@@ -8,8 +8,6 @@ import { name, page, seconds } from './common.ts';
 const times = { created_at: seconds };
 const listedRun = z.strictObject({ ...listedRunSchema.shape, ...times });
 name(listedRun, 'ListedRequest');
-
-name(billSchema, 'Bill');
 
 export const requestPage = z.strictObject({ ...page(listedRun).shape, bill: toldSumsSchema });
 

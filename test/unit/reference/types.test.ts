@@ -2,8 +2,6 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
 import type { Explanation } from '../../../src/memory/plan/explain.ts';
-import type { Report, Warning } from '../../../src/memory/plan/report.ts';
-import type { Trigger } from '../../../src/memory/replay/rule.ts';
 import type {
   conversationMemory,
   health,
@@ -13,7 +11,6 @@ import type {
 } from '../../../src/reference/schemas/conversations.ts';
 import type { errorCode } from '../../../src/reference/schemas/errors.ts';
 import type { explanation } from '../../../src/reference/schemas/plan.ts';
-import type { report, TRIGGERS, warning } from '../../../src/reference/schemas/report.ts';
 import type { block, listedBlock } from '../../../src/reference/schemas/stored.ts';
 import type { ErrorCode } from '../../../src/request/errors.ts';
 import type {
@@ -28,12 +25,6 @@ import type { ListedBlock, StoredBlock } from '../../../src/storage/tenant/block
 type Plain<Value> = Value extends object ? { -readonly [Key in keyof Value]: Plain<Value[Key]> } : Value;
 
 describe('the schema', () => {
-  it('of the report is its type', () => {
-    expectTypeOf<z.output<typeof report>>().toEqualTypeOf<Plain<Report>>();
-    expectTypeOf<z.output<typeof warning>>().toEqualTypeOf<Warning>();
-    expectTypeOf<(typeof TRIGGERS)[number]>().toEqualTypeOf<Trigger>();
-  });
-
   it('of an explanation is its type', () => {
     type Told = Omit<z.output<typeof explanation>, 'object' | 'memory'>;
     expectTypeOf<Plain<Told>>().toEqualTypeOf<Plain<Explanation>>();

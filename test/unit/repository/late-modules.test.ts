@@ -15,12 +15,23 @@ const VALUE = /^(?:import|export) (?!type\b)(?:[^;'"]*? from )?'([^']+)';/gm;
 /** A package that only these modules use, and zod, which the MCP server's SDK has loaded late. */
 const PACKAGES = ['zod', 'hono/html'];
 
-/** Schemas that no model request runs. They import only each other. */
+/** Shapes of answers. Of these, all other code has the types alone. */
+const LATE_LEAVES: readonly string[] = [
+  'memory/modes/meanings.ts',
+  'memory/money/usage-schema.ts',
+  'memory/plan/report-schema.ts',
+  'memory/plan/warnings.ts',
+];
+
+/** Schemas and lists that no model request runs. They import only each other. */
 const LEAVES: readonly string[] = [
+  ...LATE_LEAVES,
   'memory/money/bill-schema.ts',
   'memory/plan/receipt-schema.ts',
+  'memory/replay/trigger.ts',
   'memory/run/event.ts',
   'memory/run/outline.ts',
+  'memory/shapes.ts',
 ];
 
 const isLate = (file: string): boolean => file.startsWith('reference/');
@@ -60,6 +71,19 @@ describe('the modules of the reference', () => {
     expect(readFileSync(join(SRC, 'routes/site.ts'), 'utf8')).toContain(
       "import('../reference/reference.ts')",
     );
+  });
+
+  it('share the shapes of answers as types alone', () => {
+    const early = files
+      .filter((file) => !isLate(file) && !LATE_LEAVES.includes(file))
+      .flatMap((file) =>
+        valuesOf(file)
+          .filter((target) => LATE_LEAVES.includes(target))
+          .map((target) => `${file} imports ${target}`),
+      );
+
+    expect(LATE_LEAVES.filter((file) => !files.includes(file))).toEqual([]);
+    expect(early).toEqual([]);
   });
 
   it('leave nothing for the leaves to import', () => {
