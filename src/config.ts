@@ -8,9 +8,9 @@ import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import { hostnameOf } from './lib/request-url.ts';
+import type { TokenFactor } from './memory/models/facts.ts';
+import type { ModelTables } from './memory/models/terms.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
-import type { ModelTables } from './memory/strategy/model-terms.ts';
-import type { TokenFactor } from './memory/strategy/models.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
 

@@ -1,6 +1,6 @@
 /** How vendors bill their prompt caches, for plans and bills of a replay. */
-import { inputPricesOf, scheduleOf } from '../../src/memory/prices/schedules.ts';
-import { type ModelTerms, UNKNOWN_TERMS } from '../../src/memory/strategy/model-terms.ts';
+import { inputPricesOf, scheduleOf } from '../../src/memory/models/schedules.ts';
+import { type ModelTerms, UNKNOWN_TERMS } from '../../src/memory/models/terms.ts';
 import type { ReplayPrices } from './prices.ts';
 
 /** A model of each schedule. Its window is not used, so that budgets are comparable. */

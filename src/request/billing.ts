@@ -1,6 +1,6 @@
 /** How the models that a deployment calls are billed today (docs/money.md#prices). */
-import type { Schedule } from '../memory/prices/schedule.ts';
-import { scheduleOf } from '../memory/prices/schedules.ts';
+import type { Schedule } from '../memory/models/schedule.ts';
+import { scheduleOf } from '../memory/models/schedules.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Services } from './services.ts';
 

@@ -1,5 +1,5 @@
 /** How models of OpenAI reason. A summary takes no thought, and thinking takes time. */
-import { baseName, longestFamily, spelling } from '../memory/prices/families.ts';
+import { baseName, longestFamily, spelling } from '../memory/models/families.ts';
 
 interface Reasoning {
   /** Whether the model may reason before it writes. */

@@ -4,9 +4,9 @@
 import type OpenAI from 'openai';
 import { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
+import type { Schedule } from '../memory/models/schedule.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
-import type { Schedule } from '../memory/prices/schedule.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
 import { reasoningOf } from './reasoning-effort.ts';
 import type { Prompt } from './text/prompt.ts';

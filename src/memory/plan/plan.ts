@@ -10,10 +10,10 @@
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
+import { partsOf } from '../models/facts.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { partsOf } from '../strategy/models.ts';
 import { answerRoomOf, budgetsOf, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
-import { scheduleOf } from '../../../src/memory/prices/schedules.ts';
 import { conversationName } from '../../../src/storage/conversation/key.ts';
 import { KEPT_EVENTS, type NewRun } from '../../../src/storage/conversation/run-events.ts';
 import { conversation, digest, newTenant, recordLog } from '../summaries/conversation-object.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { costOf, summarizerAmount } from '../../../../src/memory/money/amounts.ts';
-import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
 const schedule = scheduleOf('gpt-4.1-mini', '2026-10-10');
 const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { potentialBillSchema } from '../../../../src/memory/money/bill-schema.ts';
 import { type ObservedRequest, potentialBill } from '../../../../src/memory/money/potential-bill.ts';
-import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
 const schedule = scheduleOf('gpt-4.1', '2026-10-10') ?? null;
 

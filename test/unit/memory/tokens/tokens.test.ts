@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/strategy/models.ts';
+import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import { read, user } from '../../../support/conversations/chat.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { amountOf, NO_TOKENS } from '../../../../src/memory/money/amounts.ts';
-import { PUBLISHED_PRICES } from '../../../../src/memory/prices/published.ts';
-import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
 const DAY = '2026-10-10';
 const MILLION = 1_000_000;

@@ -4,7 +4,7 @@
  * accepted.
  */
 import type { ReasoningForm } from '../conversation/message.ts';
-import { baseName, longestFamily, spelling } from '../prices/families.ts';
+import { baseName, longestFamily, spelling } from './families.ts';
 
 /**
  * - billed: the model reads it again, and a history without it is accepted.

@@ -1,8 +1,9 @@
 /** All that a plan knows of the model that a request names. */
-import type { DeployerPrice } from '../prices/schedule.ts';
-import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from '../prices/schedules.ts';
-import { DEFAULT_WINDOW, longestAnswerOf, type ModelWindow, windowOf } from './models.ts';
+
+import { DEFAULT_WINDOW, longestAnswerOf, type ModelWindow, windowOf } from './facts.ts';
 import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
+import type { DeployerPrice } from './schedule.ts';
+import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from './schedules.ts';
 
 export interface ModelTerms {
   /** In tokens. */

@@ -1,7 +1,7 @@
 /** Facts about models by name: context window, longest answer, and how their tokens are counted. */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
-import { bareName, baseName, spelling } from '../prices/families.ts';
+import { bareName, baseName, spelling } from './families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,

@@ -1,6 +1,6 @@
 /** Finds the prices of a model, for its bill and for the plan of its views. */
 import { bareName, baseName, longestFamily, spelling } from './families.ts';
-import { PUBLISHED_PRICES } from './published.ts';
+import { PUBLISHED_PRICES } from './published-prices.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
 
 /** Of a deployer's price: the cache that most servers have. */
