@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { utcTimeOf } from '../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
@@ -8,7 +9,7 @@ import { conversation, digest, newTenant, recordLog } from '../summaries/convers
 
 recordLog();
 
-const schedule = scheduleOf('gpt-4.1', '2026-10-10') ?? null;
+const schedule = scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null;
 
 const order: BillOrder = {
   schedule,

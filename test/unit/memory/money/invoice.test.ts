@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../../fixtures/recording.ts';
+import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import type { CallUsage } from '../../../../src/memory/money/bill.ts';
@@ -12,7 +13,7 @@ import { viewOf } from '../../../support/laws/view-of.ts';
 
 const { messages, tools } = recording;
 const model = 'gpt-4.1';
-const schedule = scheduleOf(model, '2026-10-10') ?? null;
+const schedule = scheduleOf(model, utcTimeOf(new Date('2026-10-10'))) ?? null;
 const MINUTE_MS = 60_000;
 const PICO_PER_NANO = 1_000n;
 
