@@ -6,9 +6,9 @@
 
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import { measureOf } from '../memory/models/facts.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import { type Injection, writeInjection } from '../memory/strategy/injection.ts';
-import { measureOf } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';

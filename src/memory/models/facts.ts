@@ -1,7 +1,10 @@
-/** Facts about models by name: context window, longest answer, and how their tokens are counted. */
+/**
+ * Facts about models by name: context window, most input, longest answer, and how their tokens are
+ * counted.
+ */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
-import { bareName, baseName, spelling } from '../prices/families.ts';
+import { bareName, baseName, type FamilyRow, rowOf } from './families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
@@ -9,21 +12,26 @@ import { bareName, baseName, spelling } from '../prices/families.ts';
  */
 export const DEFAULT_WINDOW = 400_000;
 
-/** What is known of a model, in tokens. */
-interface ModelFacts {
+/** What is known of a family of models, in tokens. */
+interface FamilyFacts {
   readonly window?: number;
+  /** The most input, where the vendor states it apart from the window. */
+  readonly input?: number;
   /** The longest answer. */
   readonly output?: number;
   /** Tokens per token of o200k: a mean, since tokenizers differ by language and kind of text. */
   readonly factor: number;
 }
 
+interface FactsRow extends FamilyFacts {
+  readonly family: string;
+}
+
 const K = 1_000;
 const M = 1_000 * K;
 
 /**
- * Families that are missing in gpt-tokenizer's table, which has OpenAI's models. The first one that
- * fits applies.
+ * Families that are missing in gpt-tokenizer's table, which has OpenAI's older models.
  *
  * Windows without a source are those of the dataset @pydantic/genai-prices 0.1.8
  * (https://github.com/pydantic/genai-prices).
@@ -32,17 +40,17 @@ const M = 1_000 * K;
  * divided by the family's, rounded up to two digits:
  * https://github.com/shisa-ai/shisa-v2/blob/main/eval/tokenizer-efficiency/tokenizer-eval-en.md
  */
-const OTHER_FAMILIES: readonly (readonly [prefix: string, facts: ModelFacts])[] = [
+const FAMILIES: readonly FactsRow[] = [
   // https://developers.openai.com/api/docs/models/gpt-6.2-sol (2026-11-17), and likewise for the
   // others.
-  ...families(['gpt-6', 'gpt-5-6'], { window: 1_050_000, output: 128 * K, factor: 1 }),
+  ...families(['gpt-6', 'gpt-5.6'], { window: 1_050_000, input: 922 * K, output: 128 * K, factor: 1 }),
   ...families(['gpt-oss'], { window: 131_072, factor: 1 }),
   // https://platform.claude.com/docs/en/models/haiku-5-5/overview (2026-10-07): the windows, and a
   // tokenizer since 4.7 with about 30 % more tokens than before.
   ...families(
     [
-      'claude-opus-4-7',
-      'claude-opus-4-8',
+      'claude-opus-4.7',
+      'claude-opus-4.8',
       'claude-opus-5',
       'claude-sonnet-5',
       'claude-haiku-5',
@@ -53,35 +61,39 @@ const OTHER_FAMILIES: readonly (readonly [prefix: string, facts: ModelFacts])[] 
   ),
   // GPT-4o's tokens and 16 % more for English, 21 % for mathematics, 30 % for Python (here 25 %):
   // https://news.quarkybyte.com/understanding-tokenizer-differences-impacting-ai-model-costs-and-efficiency-2025-05-01
-  ...families(['claude-opus-4-6', 'claude-sonnet-4-6'], { window: M, output: 64 * K, factor: 1.25 }),
-  ...families(['claude-'], { window: 200 * K, output: 64 * K, factor: 1.25 }),
+  ...families(['claude-opus-4.6', 'claude-sonnet-4.6'], { window: M, output: 64 * K, factor: 1.25 }),
+  ...families(['claude'], { window: 200 * K, output: 64 * K, factor: 1.25 }),
   // Windows: https://ai.google.dev/gemini-api/docs/models. Gemma 3, which has Gemini's tokenizer
   // (Gemma 3 Technical Report, section 2): 4.451.
-  ...families(['gemini-'], { window: 1_048_576, output: 65_536, factor: 1.05 }),
-  ...families(['grok-4-fast', 'grok-4-1-fast'], { window: 2 * M, factor: 1 }),
-  ...families(['grok-4-20', 'grok-4-3'], { window: M, factor: 1 }),
-  ...families(['grok-4-5', 'grok-4-6'], { window: 500 * K, factor: 1 }),
+  ...families(['gemini'], { window: 1_048_576, output: 65_536, factor: 1.05 }),
+  // One limit for input and output together, and answers as long as it
+  // (https://ai.google.dev/gemini-api/docs/generate-content/latest-model, 2026-11).
+  ...families(['gemini-4-argon', 'gemini-4-carbon'], { window: 1_048_576, output: 1_048_576, factor: 1.05 }),
+  ...families(['grok-4-fast', 'grok-4.1-fast'], { window: 2 * M, factor: 1 }),
+  ...families(['grok-4.20', 'grok-4.3'], { window: M, factor: 1 }),
+  // Of 4.7: https://docs.venice.ai/models/grok-4-7 (2026-11, second hand).
+  ...families(['grok-4.5', 'grok-4.6', 'grok-4.7'], { window: 500 * K, factor: 1 }),
   ...families(['grok-4', 'grok-build', 'grok-code'], { window: 256 * K, factor: 1 }),
   ...families(['grok-3'], { window: 131_072, factor: 1 }),
   ...families(['kimi-k3'], { window: 1_048_576, factor: 1 }),
   ...families(['kimi-k2'], { window: 262_144, factor: 1 }),
-  ...families(['glm-5-2', 'glm-5-3'], { window: M, factor: 1 }),
-  ...families(['glm-5', 'glm-4-7'], { window: 200 * K, factor: 1 }),
+  ...families(['glm-5.2', 'glm-5.3'], { window: M, factor: 1 }),
+  ...families(['glm-5', 'glm-4.7'], { window: 200 * K, factor: 1 }),
   ...families(['minimax-m3'], { window: M, factor: 1 }),
   ...families(['minimax-m2'], { window: 204_800, factor: 1 }),
-  ...families(['mistral-large-2512', 'mistral-medium-3-5', 'devstral-2512'], { window: 262_144, factor: 1 }),
+  ...families(['mistral-large-2512', 'mistral-medium-3.5', 'devstral-2512'], { window: 262_144, factor: 1 }),
   // Llama 3: 4.587.
   ...families(['llama', 'meta-llama'], { factor: 1.02 }),
   // Qwen 2 and 3: 4.468.
   ...families(['qwen'], { factor: 1.05 }),
-  // DeepSeek V3: 4.566.
-  ...families(['deepseek-v4', 'deepseek-flash'], { window: M, factor: 1.02 }),
+  // DeepSeek V3: 4.566. Windows and answers: https://api-docs.deepseek.com/quick_start/pricing.
+  ...families(['deepseek-v4', 'deepseek-flash'], { window: M, output: 384 * K, factor: 1.02 }),
   ...families(['deepseek-v3'], { window: 128 * K, factor: 1.02 }),
   ...families(['deepseek'], { factor: 1.02 }),
 ];
 
-function families(prefixes: readonly string[], facts: ModelFacts): [prefix: string, facts: ModelFacts][] {
-  return prefixes.map((prefix) => [prefix, facts]);
+function families(names: readonly string[], facts: FamilyFacts): FactsRow[] {
+  return names.map((family) => ({ family, ...facts }));
 }
 
 /** The bundled encodings, and the estimate of four characters per token. */
@@ -101,9 +113,7 @@ const ENCODING_OF: { readonly [Name in TokenEstimator]: EncodingName } = {
 };
 
 /** The tokens of a family of models, relative to o200k. */
-export interface TokenFactor {
-  /** Prefix of the models' bare names; case is ignored. */
-  readonly family: string;
+export interface TokenFactor extends FamilyRow {
   /** In [`SMALLEST_FACTOR`, `LARGEST_FACTOR`]. */
   readonly factor: number;
 }
@@ -123,7 +133,7 @@ export function measureOf(
   factors: readonly TokenFactor[] = [],
 ): TokenMeasure {
   if (estimator !== undefined) return ENCODING_OF[estimator];
-  const factor = longestFit(model, factors)?.factor ?? familyOf(model)?.factor ?? 1;
+  const factor = ownRowOf(model, factors)?.factor ?? familyOf(model)?.factor ?? 1;
   const encoding = encodingOf(model);
   return factor === 1 ? encoding : `${encoding}*${factor}`;
 }
@@ -134,26 +144,14 @@ export function partsOf(measure: TokenMeasure): { readonly encoding: EncodingNam
   return { encoding: encoding as EncodingName, factor: Number(factor) };
 }
 
-/** The deployer's row with the longest family of a model, or of the one that it is a variant of. */
-function longestFit<Row extends { readonly family: string }>(
-  model: string | undefined,
-  rows: readonly Row[],
-): Row | undefined {
+/** The deployer's row of a model, or of the one that it is a variant of. */
+function ownRowOf<Row extends FamilyRow>(model: string | undefined, rows: readonly Row[]): Row | undefined {
   if (model === undefined) return undefined;
-  const names = [bareName(model), baseName(model)].map((name) => name.toLowerCase());
-  let longest: Row | undefined;
-  for (const candidate of rows) {
-    const family = candidate.family.toLowerCase();
-    if (family.length > (longest?.family.length ?? 0) && names.some((name) => name.startsWith(family)))
-      longest = candidate;
-  }
-  return longest;
+  return rowOf(bareName(model), rows) ?? rowOf(baseName(model), rows);
 }
 
 /** A deployer's window of a family of models, in tokens. */
-export interface ModelWindow {
-  /** Prefix of the models' bare names; case is ignored. */
-  readonly family: string;
+export interface ModelWindow extends FamilyRow {
   readonly window: number;
   /** The longest answer. Absent: the model's, if it is known. */
   readonly output?: number | undefined;
@@ -165,7 +163,7 @@ export interface ModelWindow {
  * @param windows the deployer's. The longest family that fits comes before the built-in ones
  */
 export function windowOf(model: string | undefined, windows: readonly ModelWindow[] = []): number {
-  const own = longestFit(model, windows)?.window;
+  const own = ownRowOf(model, windows)?.window;
   return own ?? factOf(model, 'context_window') ?? familyOf(model)?.window ?? DEFAULT_WINDOW;
 }
 
@@ -178,8 +176,21 @@ export function longestAnswerOf(
   model: string | undefined,
   windows: readonly ModelWindow[] = [],
 ): number | undefined {
-  const own = longestFit(model, windows)?.output;
+  const own = ownRowOf(model, windows)?.output;
   return own ?? factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
+}
+
+/**
+ * The most input of a model in tokens, where its vendor states that apart from the window. A
+ * deployer's window stands for both.
+ *
+ * @param windows see `windowOf`
+ */
+export function largestInputOf(
+  model: string | undefined,
+  windows: readonly ModelWindow[] = [],
+): number | undefined {
+  return ownRowOf(model, windows) ? undefined : familyOf(model)?.input;
 }
 
 /** A positive number in gpt-tokenizer's table. */
@@ -189,10 +200,8 @@ function factOf(model: string | undefined, fact: 'context_window' | 'max_output_
   return typeof value === 'number' && value > 0 ? value : undefined;
 }
 
-function familyOf(model: string | undefined): ModelFacts | undefined {
-  if (model === undefined) return undefined;
-  const name = spelling(baseName(model));
-  return OTHER_FAMILIES.find(([prefix]) => name.startsWith(prefix))?.[1];
+function familyOf(model: string | undefined): FamilyFacts | undefined {
+  return model === undefined ? undefined : rowOf(baseName(model), FAMILIES);
 }
 
 /** GPT-4 and GPT-3.5 use cl100k; later and unknown models use o200k (tiktoken's model.py). */

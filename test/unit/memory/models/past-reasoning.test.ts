@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { termsOf, UNKNOWN_TERMS } from '../../../../src/memory/strategy/model-terms.ts';
+import { termsOf, UNKNOWN_TERMS } from '../../../../src/memory/models/terms.ts';
 
 describe('the reasoning of earlier turns', () => {
   it.each([

@@ -4,7 +4,7 @@
  * accepted.
  */
 import type { ReasoningForm } from '../conversation/message.ts';
-import { baseName, longestFamily, spelling } from '../prices/families.ts';
+import { baseName, rowOf } from './families.ts';
 
 /**
  * - billed: the model reads it again, and a history without it is accepted.
@@ -37,7 +37,7 @@ const ROWS: readonly ReasoningRow[] = [
   // reads the reasoning of earlier turns that is in the input, and `current_turn` leaves it out.
   // https://openrouter.ai/docs/client-sdks/python/components/reasoningcontext.md (read 2026-11):
   // the same for newer models.
-  ...rows(['gpt-5-6', 'gpt-6'], { items: 'billed' }),
+  ...rows(['gpt-5.6', 'gpt-6'], { items: 'billed' }),
   // https://api-docs.deepseek.com/guides/thinking_mode (read 2026-11): for turns that call tools, a
   // 400 in all later requests.
   ...rows(['deepseek'], { items: 'required', fields: 'required' }),
@@ -62,5 +62,5 @@ export const UNKNOWN_REASONING: ReasoningTerms = {};
 /** The terms of a model by its name. */
 export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
   if (model === undefined) return UNKNOWN_REASONING;
-  return longestFamily(spelling(baseName(model)), ROWS)?.terms ?? UNKNOWN_REASONING;
+  return rowOf(baseName(model), ROWS)?.terms ?? UNKNOWN_REASONING;
 }

@@ -1,6 +1,7 @@
 /** Finds the prices of a model, for its bill and for the plan of its views. */
-import { bareName, baseName, longestFamily, spelling } from './families.ts';
-import { PUBLISHED_PRICES } from './published.ts';
+import type { UtcTime } from '../../lib/utc-time.ts';
+import { bareName, baseName, rowOf } from './families.ts';
+import { type Peak, PUBLISHED_PRICES, type PublishedPrices } from './published-prices.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
 
 /** Of a deployer's price: the cache that most servers have. */
@@ -12,23 +13,51 @@ const DEPLOYER_LIFETIME_MS = 3_600_000;
  * holds for all models of its family. A published one holds for the model itself and its dated
  * versions, since a name that goes on may be another model at another price.
  *
- * @param day of the request in UTC (YYYY-MM-DD)
+ * @param at when the request is made
  * @param prices the deployer's
+ * @param lifetime of the cache, as the request names it; undefined for the vendor's default. A
+ *   published price without that lifetime is not known
  */
 export function scheduleOf(
   model: string | null | undefined,
-  day: string,
+  at: UtcTime,
   prices: readonly DeployerPrice[] = [],
+  lifetime?: string,
 ): Schedule | undefined {
   if (model === null || model === undefined) return undefined;
-  const name = spelling(bareName(model));
-  const own = longestFamily(name, prices);
+  const name = bareName(model);
+  const own = rowOf(name, prices);
   if (own) return deployerSchedule(own);
-  const versions = PUBLISHED_PRICES.filter(
-    ({ family, until }) => isVersionOf(spelling(family), name) && (until === undefined || day <= until),
+  const found = rowOf(
+    name,
+    PUBLISHED_PRICES,
+    ({ until }, rest) => VERSION.test(rest) && (until === undefined || at.day <= until),
   );
-  const found = longestFamily(name, versions);
-  return found?.output === undefined ? undefined : { ...found, output: found.output };
+  return found && publishedSchedule(found, at, lifetime);
+}
+
+function publishedSchedule(
+  { output, peak, lifetimes, ...price }: PublishedPrices,
+  at: UtcTime,
+  lifetime: string | undefined,
+): Schedule | undefined {
+  const kept = lifetime === undefined ? {} : lifetimes?.[lifetime];
+  if (output === undefined || kept === undefined) return undefined;
+  const schedule = { ...price, output, ...kept };
+  if (!peak || !isPeak(peak, at)) return schedule;
+  const { fresh, cached, written } = schedule;
+  const { factor } = peak;
+  return {
+    ...schedule,
+    fresh: factor * fresh,
+    cached: factor * cached,
+    written: factor * written,
+    output: factor * output,
+  };
+}
+
+function isPeak({ hours }: Peak, { weekday, hour }: UtcTime): boolean {
+  return weekday > 0 && weekday < 6 && hours.some(([from, to]) => hour >= from && hour < to);
 }
 
 function deployerSchedule({ output, written, hits, ...price }: DeployerPrice): Schedule | undefined {
@@ -39,10 +68,6 @@ function deployerSchedule({ output, written, hits, ...price }: DeployerPrice): S
 
 /** What may follow a model's name: dates of versions, and words for the newest one. */
 const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;
-
-function isVersionOf(family: string, name: string): boolean {
-  return name.startsWith(family) && VERSION.test(name.slice(family.length));
-}
 
 /** The prices of a model's input, as a plan needs them. No price depends on the day. */
 export interface InputPrices {
@@ -71,10 +96,8 @@ const SMALLEST_SHARE = 0.01;
  */
 export function inputPricesOf(model: string | undefined, prices: readonly DeployerPrice[] = []): InputPrices {
   if (model === undefined) return UNKNOWN_PRICES;
-  const name = spelling(bareName(model));
-  const base = spelling(baseName(model));
-  const price =
-    longestFamily(name, prices) ?? longestFamily(base, prices) ?? longestFamily(base, PUBLISHED_PRICES);
+  const base = baseName(model);
+  const price = rowOf(bareName(model), prices) ?? rowOf(base, prices) ?? rowOf(base, PUBLISHED_PRICES);
   if (price === undefined) return UNKNOWN_PRICES;
   const { fresh, written = fresh, step, hits } = price;
   const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);

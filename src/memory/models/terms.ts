@@ -1,12 +1,15 @@
 /** All that a plan knows of the model that a request names. */
-import type { DeployerPrice } from '../prices/schedule.ts';
-import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from '../prices/schedules.ts';
-import { DEFAULT_WINDOW, longestAnswerOf, type ModelWindow, windowOf } from './models.ts';
+
+import { DEFAULT_WINDOW, largestInputOf, longestAnswerOf, type ModelWindow, windowOf } from './facts.ts';
 import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
+import type { DeployerPrice } from './schedule.ts';
+import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from './schedules.ts';
 
 export interface ModelTerms {
   /** In tokens. */
   readonly window: number;
+  /** The most input in tokens, where it is less than the window. */
+  readonly input?: number | undefined;
   /** The longest answer in tokens; undefined if it is not known. */
   readonly answer: number | undefined;
   readonly prices: InputPrices;
@@ -41,8 +44,11 @@ export function termsOf(
   { modelPrices, modelWindows, promptCache }: ModelTables = NO_TABLES,
 ): ModelTerms {
   const prices = inputPricesOf(model, modelPrices);
+  const input = largestInputOf(model, modelWindows);
   return {
     window: windowOf(model, modelWindows),
+    // Absent rather than undefined: a receipt has a hash of the terms.
+    ...(input === undefined ? {} : { input }),
     answer: longestAnswerOf(model, modelWindows),
     prices,
     marks: promptCache && prices.boundaries === 'ours',

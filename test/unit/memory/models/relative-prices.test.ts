@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PUBLISHED_PRICES } from '../../../../src/memory/prices/published.ts';
-import type { DeployerPrice } from '../../../../src/memory/prices/schedule.ts';
-import { inputPricesOf } from '../../../../src/memory/prices/schedules.ts';
-import { termsOf } from '../../../../src/memory/strategy/model-terms.ts';
+import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
+import type { DeployerPrice } from '../../../../src/memory/models/schedule.ts';
+import { inputPricesOf } from '../../../../src/memory/models/schedules.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 
 function cachedShare(model: string | undefined, prices?: readonly DeployerPrice[]): number {
   return inputPricesOf(model, prices).cached;

@@ -20,15 +20,29 @@ export interface PublishedPrices extends Omit<Rates, 'output'> {
   readonly asOf: string;
   /** The last day for which the source promises them, if it names one (YYYY-MM-DD). */
   readonly until?: string | undefined;
+  /** Absent where prices are the same at all hours. */
+  readonly peak?: Peak | undefined;
+  /** Other lifetimes of the cache, by the name that a request gives them. */
+  readonly lifetimes?: Readonly<Record<string, Pick<PublishedPrices, 'written' | 'lifetimeMs'>>>;
+}
+
+/** Hours of higher prices, on weekdays. Holidays of the vendor are not known. */
+export interface Peak {
+  /** On all prices. */
+  readonly factor: number;
+  /** Hours of the day in UTC, from the first to before the second. */
+  readonly hours: readonly (readonly [from: number, to: number])[];
 }
 
 const MINUTE_MS = 60_000;
 
 /** What the families of one page share. */
-interface Page extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'until'> {
+interface Page extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'until' | 'peak'> {
   readonly lifetimeMinutes: number;
   /** The price of a write ÷ that of fresh input. */
   readonly write?: number;
+  /** The same for other lifetimes, by name. */
+  readonly lifetimes?: Readonly<Record<string, Pick<Page, 'lifetimeMinutes'> & { readonly write: number }>>;
 }
 
 type Row = readonly [family: string, fresh: number, cached: number, output?: number];
@@ -55,6 +69,11 @@ const OPENAI_WRITES: Page = {
   lifetimeMinutes: 30,
   write: 1.25,
   step: OPENAI_STEP,
+};
+/** `prompt_cache_options.ttl` of the Responses API, on the models' pages since GPT-6.1. */
+const OPENAI_LIFETIMES: Page = {
+  ...OPENAI_WRITES,
+  lifetimes: { '30m': { lifetimeMinutes: 30, write: 1.25 }, '12h': { lifetimeMinutes: 720, write: 2.5 } },
 };
 
 /**
@@ -101,24 +120,34 @@ const ZAI: Page = {
 /** Its cache is on disk, for hours to days (https://api-docs.deepseek.com/guides/kv_cache). */
 const DEEPSEEK: Page = {
   source: 'https://api-docs.deepseek.com/quick_start/pricing',
-  asOf: '2026-10-06',
+  asOf: '2026-10-27',
   hits: 'prefix',
   lifetimeMinutes: 24 * 60,
+  peak: {
+    factor: 2,
+    hours: [
+      [1, 4],
+      [6, 10],
+    ],
+  },
 };
 
 /**
- * DeepSeek's prices depend on the hour, in one proportion: the rows are those of the cheap hours.
- * Where a vendor gives no discount for cached input, both prices are equal.
+ * DeepSeek's rows are those of the cheap hours. Where a vendor gives no discount for cached input, both prices are equal.
  */
 export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
   ...page(
     {
-      ...OPENAI_WRITES,
+      ...OPENAI_LIFETIMES,
       source: 'https://developers.openai.com/api/docs/models/gpt-6.2-sol',
       asOf: '2026-11-17',
     },
     [['gpt-6.2-sol', 2, 0.1, 10]],
   ),
+  // Second hand (https://apidog.com/blog/gpt-6-1-terra-pricing), as is GPT-6.2 Astra: cached input
+  // of the newest models costs a twentieth of fresh input.
+  ...page({ ...OPENAI_LIFETIMES, asOf: '2026-10-26' }, [['gpt-6.1-terra', 1, 0.05, 5]]),
+  ...page({ ...OPENAI_LIFETIMES, asOf: '2026-11-24' }, [['gpt-6.2-astra', 8, 0.4, 40]]),
   ...page(OPENAI_WRITES, [
     ['gpt-6.1-sol', 2, 0.1, 10],
     ['gpt-6-astra', 10, 1, 50],
@@ -182,6 +211,11 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
     ['o3-pro', 20, 20, 80],
     ['o4-mini', 1.1, 0.275, 4.4],
   ]),
+  // Mythos has the prices of Fable of the same number, as on the page of 5.
+  ...page({ ...ANTHROPIC, asOf: '2026-11-24' }, [
+    ['claude-fable-5.2', 8, 0.2, 40],
+    ['claude-mythos-5.2', 8, 0.2, 40],
+  ]),
   ...page(ANTHROPIC, [
     ['claude-fable-5.1', 10, 0.25, 50],
     ['claude-mythos-5.1', 10, 0.25, 50],
@@ -208,6 +242,15 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
   ]),
   ...page({ ...ANTHROPIC, step: { above: 100_000, input: 5, output: 5 } }, [
     ['claude-haiku-5.5', 0.1, 0.01, 0.5],
+  ]),
+  // https://github.com/BerriAI/litellm/discussions/46238 (2026-10): Google's introductory price.
+  ...page({ ...GOOGLE, asOf: '2026-11-11', until: '2026-11-30' }, [
+    ['gemini-4-argon', 2, 0.1, 10],
+    ['gemini-4-carbon', 2, 0.1, 10],
+  ]),
+  ...page({ ...GOOGLE, asOf: '2026-11-11' }, [
+    ['gemini-4-argon', 4, 0.2, 20],
+    ['gemini-4-carbon', 4, 0.2, 20],
   ]),
   ...page({ ...GOOGLE, step: GEMINI_STEP }, [
     ['gemini-3.1-pro', 2, 0.2, 12],
@@ -266,14 +309,15 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
     ['glm-4.5-air', 0.2, 0.03],
   ]),
   ...page(DEEPSEEK, [
-    ['deepseek-flash', 0.15, 0.003],
-    ['deepseek-v4-pro', 0.66, 0.022],
+    ['deepseek-flash', 0.15, 0.003, 0.6],
+    ['deepseek-v4-pro', 0.66, 0.022, 1.98],
+    // Retired: its requests are served by `deepseek-flash`.
+    ['deepseek-v4-flash', 0.15, 0.003, 0.6],
   ]),
-  ...page({ ...DEEPSEEK, asOf: '2026-08-16' }, [['deepseek-v4-flash', 0.22, 0.007]]),
 ];
 
 function page(
-  { source, asOf, until, hits, step, lifetimeMinutes, write = 1 }: Page,
+  { source, asOf, until, hits, step, peak, lifetimeMinutes, write = 1, lifetimes }: Page,
   rows: readonly Row[],
 ): PublishedPrices[] {
   return rows.map(([family, fresh, cached, output]) => ({
@@ -288,5 +332,18 @@ function page(
     source,
     asOf,
     until,
+    peak,
+    ...(lifetimes ? { lifetimes: lifetimesOf(lifetimes, fresh) } : {}),
   }));
+}
+
+function lifetimesOf(
+  lifetimes: NonNullable<Page['lifetimes']>,
+  fresh: number,
+): NonNullable<PublishedPrices['lifetimes']> {
+  const entries = Object.entries(lifetimes).map(([name, { lifetimeMinutes, write }]) => [
+    name,
+    { written: write * fresh, lifetimeMs: lifetimeMinutes * MINUTE_MS },
+  ]);
+  return Object.fromEntries(entries);
 }
