@@ -2,10 +2,11 @@
  * Summaries for a replay, without a model: each text is an extractive digest on top of the previous
  * one, and its source is kept as a transcript that links to the previous transcript.
  */
+
+import { UNKNOWN_TERMS } from '../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../src/memory/modes/table.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
-import { UNKNOWN_TERMS } from '../src/memory/strategy/model-terms.ts';
 import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';

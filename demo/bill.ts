@@ -3,7 +3,7 @@
  * request began with is billed at the price for cached input. Whole messages count; vendors round a
  * little differently.
  */
-import { inputPricesOf } from '../src/memory/prices/schedules.ts';
+import { inputPricesOf } from '../src/memory/models/schedules.ts';
 
 /** A part of a prompt in the order in which a cache compares them: the tools, then the messages. */
 export interface PromptPart {

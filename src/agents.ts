@@ -47,7 +47,7 @@ export const agents: readonly AgentSpec[] = [
     // half of that leaves room for tens of steps before the next one, so the cached prefix holds in
     // between. Ten steps stay, because the model mostly checks an edit against the last few. Only
     // where placeholders alone exceed the budget is the beginning summarised. The files that were
-    // read last then stand behind the summary, so the agent need not read them again.
+    // read last then stand after the summary, so the agent need not read them again.
     key: 'coding',
     memory_strategy: {
       mode: 'auto',

@@ -8,11 +8,12 @@ import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import { hostnameOf } from './lib/request-url.ts';
+import type { TokenFactor } from './memory/models/facts.ts';
+import type { ModelTables } from './memory/models/terms.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
-import type { ModelTables } from './memory/strategy/model-terms.ts';
-import type { TokenFactor } from './memory/strategy/models.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
+import { TIME_LIMITS } from './time-limits.ts';
 
 /** The Worker's bindings (wrangler.toml). */
 interface Bindings {
@@ -134,14 +135,6 @@ export interface Config extends ModelTables {
 /** In characters. Shorter secrets can be guessed. */
 const SHORTEST_SECRET = 16;
 
-/** Reasoning models can think for minutes before the first byte, and between bytes. */
-const HEADERS_TIMEOUT_MS = 600_000;
-const IDLE_TIMEOUT_MS = 300_000;
-/** A request may wait for a summary, so the limit is about a person's patience. */
-const SUMMARIZER_TIMEOUT_MS = 20_000;
-/** The same, and a preview is at hand. */
-const OFFLOAD_DIGEST_WAIT_MS = 10_000;
-
 /**
  * In tokens. OpenAI's models take 8192
  * (https://platform.openai.com/docs/api-reference/embeddings/create).
@@ -204,8 +197,8 @@ const variables = z.object({
   SUMMARIZER_MODEL: filledText().optional(),
   SUMMARIZER_API_KEY: filledText().optional(),
   SUMMARIZER_MODELS: text().default(''),
-  SUMMARIZER_TIMEOUT_MS: wholeNumber(1).default(SUMMARIZER_TIMEOUT_MS),
-  OFFLOAD_DIGEST_WAIT_MS: wholeNumber(1).default(OFFLOAD_DIGEST_WAIT_MS),
+  SUMMARIZER_TIMEOUT_MS: wholeNumber(1).default(TIME_LIMITS.summarizerCallMs),
+  OFFLOAD_DIGEST_WAIT_MS: wholeNumber(1).default(TIME_LIMITS.outputDigestsMs),
   SUMMARIZER_WINDOW_TOKENS: wholeNumber(1).optional(),
   EMBEDDINGS_BASE_URL: url().optional(),
   EMBEDDINGS_MODEL: filledText().optional(),
@@ -213,8 +206,8 @@ const variables = z.object({
   EMBEDDINGS_WINDOW_TOKENS: wholeNumber(SMALLEST_EMBEDDINGS_WINDOW, LARGEST_EMBEDDINGS_WINDOW).default(
     EMBEDDINGS_WINDOW_TOKENS,
   ),
-  UPSTREAM_HEADERS_TIMEOUT_MS: wholeNumber(1).default(HEADERS_TIMEOUT_MS),
-  UPSTREAM_IDLE_TIMEOUT_MS: wholeNumber(1).default(IDLE_TIMEOUT_MS),
+  UPSTREAM_HEADERS_TIMEOUT_MS: wholeNumber(1).default(TIME_LIMITS.upstreamHeadersMs),
+  UPSTREAM_IDLE_TIMEOUT_MS: wholeNumber(1).default(TIME_LIMITS.upstreamIdleMs),
   UPSTREAM_NATIVE_COMPACTION: oneOf('true', 'false').default('false'),
   UPSTREAM_PROMPT_CACHE: oneOf('true', 'false').default('true'),
   MODEL_PRICES: jsonText().default('[]'),

@@ -1,13 +1,13 @@
 /** What a deployer says of models in variables: prices, token factors, windows. */
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
-import { type DeployerPrice, HIT_RULES } from './memory/prices/schedule.ts';
 import {
   LARGEST_FACTOR,
   type ModelWindow,
   SMALLEST_FACTOR,
   type TokenFactor,
-} from './memory/strategy/models.ts';
+} from './memory/models/facts.ts';
+import { type DeployerPrice, HIT_RULES } from './memory/models/schedule.ts';
 
 /** Of each table. */
 const MOST_ROWS = 200;

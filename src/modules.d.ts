@@ -9,3 +9,9 @@ declare module '*.md' {
   const text: string;
   export default text;
 }
+
+/** `docs/llms.txt`, as text. */
+declare module '*.txt' {
+  const text: string;
+  export default text;
+}

@@ -6,6 +6,7 @@
 import type { Env } from './config.ts';
 import { pause } from './lib/time-limit.ts';
 import { errorName, type Log } from './log.ts';
+import { TIME_LIMITS } from './time-limits.ts';
 
 export type WebhookType =
   | 'summary.updated'
@@ -16,15 +17,6 @@ export type WebhookType =
 
 /** Ids that callers have chosen, codes and numbers. */
 export type WebhookData = Readonly<Record<string, string | number | null>>;
-
-/** Pauses before the second and the third try, in milliseconds. */
-const PAUSES_MS = [1_000, 4_000];
-
-/**
- * Limit of one try, in milliseconds. All three end within the 30 s that work behind an answer may
- * take.
- */
-const TRY_LIMIT_MS = 5_000;
 
 interface WebhookPorts {
   readonly url: string;
@@ -57,7 +49,7 @@ export class Webhooks {
     const id = `msg_${crypto.randomUUID()}`;
     const body = JSON.stringify({ type, timestamp: new Date().toISOString(), data });
     let fault = '';
-    for (const before of [0, ...PAUSES_MS]) {
+    for (const before of [0, TIME_LIMITS.webhookPauseMs, TIME_LIMITS.longerWebhookPauseMs]) {
       if (before > 0) await ports.wait(before);
       fault = await this.attempt(id, body, ports).catch(errorName);
       if (fault === '') return;
@@ -79,7 +71,7 @@ export class Webhooks {
       },
       body,
       redirect: 'manual',
-      signal: AbortSignal.timeout(TRY_LIMIT_MS),
+      signal: AbortSignal.timeout(TIME_LIMITS.webhookTryMs),
     });
     await response.body?.cancel();
     return response.ok ? '' : `status ${response.status}`;

@@ -9,7 +9,7 @@ import { printTable } from '../bench/figures.ts';
 /** The rooms from top to bottom. Rooms of one floor must not import each other. */
 export const FLOORS: readonly (readonly string[])[] = [
   ['routes'],
-  ['answer'],
+  ['answer', 'reference'],
   ['view'],
   ['request'],
   ['retrieval'],

@@ -1,5 +1,5 @@
 /**
- * Bundles the inspector's client (`npm run prepare`, part of `npm ci`), from `src/inspector/`. The
+ * Bundles the inspector's client (`npm run prepare`, part of `npm ci`), from `inspector/`. The
  * Worker serves the two files at `/inspect`, and imports them as modules of data.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export const NAMES = ['inspector.js', 'inspector.css'] as const;
 export async function bundleInspector(): Promise<ReadonlyMap<string, Uint8Array>> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: { inspector: 'src/inspector/main.tsx' },
+    entryPoints: { inspector: 'inspector/main.tsx' },
     outdir: GENERATED,
     bundle: true,
     minify: true,

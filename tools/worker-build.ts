@@ -23,10 +23,13 @@ declare module 'vitest' {
 /** A Worker as a module of code and modules of data, with its settings from wrangler.toml. */
 export type BuiltWorker = ProvidedContext['builtWorker'];
 
+/** The Worker as tests start it. */
+const TESTED = join(ROOT, 'test/support/deployment/limited-worker.ts');
+
 /** Called by vitest before the first file; the returned function runs after the last one. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const built = await mkdtemp(join(tmpdir(), 'precis-built-'));
-  provide('builtWorker', await buildWorker(built));
+  provide('builtWorker', await buildWorker(built, { entry: TESTED }));
   return () => rm(built, { recursive: true, force: true });
 }
 
@@ -70,7 +73,7 @@ export async function modulesOf({ module }: BuiltWorker) {
     });
   // Wrangler writes a page of its own beside them, whose name has no hash.
   const texts = names
-    .filter((name) => name.endsWith('.md') && name !== 'README.md')
+    .filter((name) => /\.(?:md|txt)$/.test(name) && name !== 'README.md')
     .map(async (path) => {
       return { type: 'Text', path, contents: await readFile(join(folder, path), 'utf8') } as const;
     });

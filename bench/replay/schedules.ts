@@ -1,6 +1,7 @@
 /** How vendors bill their prompt caches, for plans and bills of a replay. */
-import { inputPricesOf, scheduleOf } from '../../src/memory/prices/schedules.ts';
-import { type ModelTerms, UNKNOWN_TERMS } from '../../src/memory/strategy/model-terms.ts';
+import { utcTimeOf } from '../../src/lib/utc-time.ts';
+import { inputPricesOf, scheduleOf } from '../../src/memory/models/schedules.ts';
+import { type ModelTerms, UNKNOWN_TERMS } from '../../src/memory/models/terms.ts';
 import type { ReplayPrices } from './prices.ts';
 
 /** A model of each schedule. Its window is not used, so that budgets are comparable. */
@@ -46,6 +47,6 @@ export function termsWith(prices: ReplayPrices): ReplayTerms {
 }
 
 function outputPriceOf(model: string | undefined): number {
-  const schedule = scheduleOf(model, PRICED_ON);
+  const schedule = scheduleOf(model, utcTimeOf(new Date(PRICED_ON)));
   return schedule ? schedule.output / schedule.fresh : OUTPUT_PRICE;
 }

@@ -17,9 +17,7 @@ import type { Searched } from '../retrieval/search-memory.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive/archive.ts';
 import { searchable } from '../storage/archive/text.ts';
 import { sha256Hex } from '../tenant/identity.ts';
-
-/** How long a search waits for the request's own messages to be archived, in milliseconds. */
-const ARRAY_LIMIT_MS = 3_000;
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /**
  * Archives a request's messages, and its answer's text if that is complete and calls no tool. Never
@@ -88,7 +86,7 @@ export async function archivedTimes(call: Call): Promise<(message: number) => nu
   if (!archived) return unknown;
   try {
     const times = await within(
-      ARRAY_LIMIT_MS,
+      TIME_LIMITS.archivedArrayMs,
       archived.archive.times(archived.entries.map(({ key }) => key)),
     );
     return (message) => times[message] ?? undefined;
@@ -108,7 +106,7 @@ export async function archiveWithArray(call: Call): Promise<Searched | undefined
   const archived = archiveOf(call);
   if (!archived) return undefined;
   const { archive, entries, isNamed } = archived;
-  await soon(ARRAY_LIMIT_MS, archive.add(entries)).catch((error: unknown) => {
+  await soon(TIME_LIMITS.archivedArrayMs, archive.add(entries)).catch((error: unknown) => {
     logCaught(call.scope.services.log, 'warn', 'messages could not be archived', error);
   });
   if (isNamed) return archive;

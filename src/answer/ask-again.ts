@@ -8,20 +8,13 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from '../request/errors.ts';
 import type { Services } from '../request/services.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { openAnswer, openStream } from '../upstream/opening.ts';
 import { isDecoded } from '../upstream/request.ts';
 import { LONGEST_ERROR } from '../upstream/too-long.ts';
 import type { Attempt, NextAttempt, Refusal, Retry } from './retries/retry.ts';
 import { isEventStream } from './unread-body.ts';
-
-/** How long an error's body is read before it is passed on unread, in milliseconds. */
-const ERROR_LIMIT_MS = 5_000;
-/**
- * How long to wait for the first event of a stream, in milliseconds. Any event ends the wait, so
- * text is never delayed; when a model thinks for longer, its caller has the headers by then.
- */
-const BEGINNING_LIMIT_MS = 15_000;
 
 /** The parts that asking again needs. */
 interface Asking {
@@ -98,14 +91,14 @@ async function beginningOf(
     const isWanted = isAsked(undefined) || tried.some((retry) => retry.answered !== undefined);
     if (!isRead || !isStateless || !isWanted) return { answer, isAnswer: true };
     const beginning = answers.begin();
-    const limitMs = Math.min(BEGINNING_LIMIT_MS, services.config.idleTimeoutMs);
+    const limitMs = Math.min(TIME_LIMITS.streamBeginningMs, services.config.idleTimeoutMs);
     const opened = await openStream(answer, beginning, limitMs);
     const { error: json } = beginning;
     if (json === undefined) return { answer: opened, isAnswer: true };
     return { answer: opened, isAnswer: false, refusal: { status: undefined, json } };
   }
   if (!isAsked(status)) return { answer, isAnswer: false };
-  const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS, services.log);
+  const opened = await openAnswer(answer, LONGEST_ERROR, TIME_LIMITS.errorBodyMs, services.log);
   if (!opened.whole) return { answer: opened.answer, isAnswer: false };
   const json = new TextDecoder().decode(opened.whole);
   return { answer: opened.answer, isAnswer: false, refusal: { status, json } };

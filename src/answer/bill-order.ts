@@ -1,11 +1,12 @@
 /** What the bill of a request is made from (docs/money.md). The conversation's object makes it. */
+
+import type { Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';
 import type { PotentialBill } from '../memory/money/bill-schema.ts';
 import { potentialBill } from '../memory/money/potential-bill.ts';
 import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { Schedule } from '../memory/prices/schedule.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { scheduleOfRequest } from '../request/billing.ts';
 import type { Call } from '../request/call.ts';

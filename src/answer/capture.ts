@@ -10,9 +10,7 @@ import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { Captures } from '../storage/conversation/captures.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
-
-/** How long R2 may take, in milliseconds. */
-const WRITE_LIMIT_MS = 30_000;
+import { TIME_LIMITS } from '../time-limits.ts';
 
 const OFF: Warning = 'capture_off';
 
@@ -59,7 +57,7 @@ export class Capture {
   async forget(keys: readonly string[], isLost = false): Promise<void> {
     const gone = isLost && (await this.isKept()) ? [...keys, this.key] : keys;
     try {
-      await within(WRITE_LIMIT_MS, this.captures.delete(gone));
+      await within(TIME_LIMITS.captureMs, this.captures.delete(gone));
     } catch (error) {
       this.lost(error, 'a captured view could not be deleted');
     }
@@ -72,7 +70,7 @@ export class Capture {
       await pause(0);
       const view = capturedView(body);
       if (!view) return false;
-      await within(WRITE_LIMIT_MS, this.captures.put(this.key, view, log));
+      await within(TIME_LIMITS.captureMs, this.captures.put(this.key, view, log));
       return true;
     } catch (error) {
       this.lost(error, 'a view could not be captured');

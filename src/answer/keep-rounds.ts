@@ -19,11 +19,7 @@ import type { NewRounds } from '../storage/conversation/kept-rounds.ts';
 import { RoundMessages } from '../storage/conversation/round-messages.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
-
-/** How long an answer waits before its last event, in milliseconds. */
-export const KEEP_LIMIT_MS = 1_500;
-
-const DELETE_LIMIT_MS = 10_000;
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /** Reads messages of a conversation: JSON, separated by commas. */
 export type MessageReader = (json: string) => readonly WireMessage[];
@@ -77,7 +73,7 @@ export class KeptAnswer implements RoundsKeeper {
       return undefined;
     }
     const keeping = said && isSettled && !isTooLarge ? this.store(said) : this.drop();
-    return soon(KEEP_LIMIT_MS, keeping).then(() => undefined);
+    return soon(TIME_LIMITS.keepRoundsMs, keeping).then(() => undefined);
   }
 
   /** Begins to write a round, if it is known where. */
@@ -101,7 +97,7 @@ export class KeptAnswer implements RoundsKeeper {
   /** Never rejects. */
   private async store(said: SaidAnswer): Promise<void> {
     const { log } = this.call.scope.services;
-    const until = Date.now() + KEEP_LIMIT_MS;
+    const until = Date.now() + TIME_LIMITS.keepRoundsMs;
     const answer = this.read(said.json);
     this.conversation ??= this.named(said, answer);
     const { conversation } = this;
@@ -112,7 +108,7 @@ export class KeptAnswer implements RoundsKeeper {
     const json = rounds.map((round) => round.json).join(',');
     try {
       const [tokens] = await within(
-        KEEP_LIMIT_MS,
+        TIME_LIMITS.keepRoundsMs,
         Promise.all([this.tokensOf(json), ...rounds.map(({ writing }) => writing)]),
       );
       const bytes = Buffer.byteLength(json);
@@ -186,7 +182,7 @@ export class KeptAnswer implements RoundsKeeper {
 
   private async delete(names: readonly string[], conversation: StoredConversation): Promise<void> {
     try {
-      await within(DELETE_LIMIT_MS, this.messagesOf(conversation).delete(names));
+      await within(TIME_LIMITS.dropRoundsMs, this.messagesOf(conversation).delete(names));
     } catch (error) {
       logCaught(this.call.scope.services.log, 'warn', 'rounds could not be deleted', error);
     }

@@ -11,10 +11,11 @@ import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../retrieval/list-refs.ts';
-import { STORAGE_FAILED, STORAGE_LIMIT_MS } from '../retrieval/shelf.ts';
+import { STORAGE_FAILED } from '../retrieval/shelf.ts';
 import { RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import { outputEntry } from '../summary/text/entries.ts';
 import { fromEither, type Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { findInTranscripts, type Output } from './in-transcripts.ts';
 
@@ -79,7 +80,7 @@ export async function answerList(
         return ref === undefined ? [] : [{ ...one, ref, within: true }];
       });
     };
-    const looked = await within(STORAGE_LIMIT_MS, look());
+    const looked = await within(TIME_LIMITS.toolStorageMs, look());
     return describeRefs(looked.slice(0, MOST_LISTED), counter, transcripts);
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'refs could not be listed for a model', error);

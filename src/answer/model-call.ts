@@ -18,6 +18,7 @@ import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Agent } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor } from '../view/inject.ts';
 import type { MakeViewOptions } from '../view/made-view.ts';
@@ -32,7 +33,7 @@ import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
-import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
+import { callerError, relay } from './relay.ts';
 import { withoutThinking } from './retries/bound-thinking.ts';
 import { withoutMarks } from './retries/cache-marks.ts';
 import { reasoningOf, withoutReasoning } from './retries/encrypted-reasoning.ts';
@@ -141,7 +142,11 @@ function answerCompaction(
   });
   if (request.field('stream') !== true) return answer;
   const format = answers.stream(undefined, undefined);
-  return inTime(answer, { format, errorOf: (error) => callerError(error, scope), keepaliveMs: KEEPALIVE_MS });
+  return inTime(answer, {
+    format,
+    errorOf: (error) => callerError(error, scope),
+    keepaliveMs: TIME_LIMITS.keepaliveMs,
+  });
 }
 
 /** Whether Precis makes the compaction: the upstream can't, and does not store the conversation. */

@@ -10,10 +10,8 @@ import type { Report } from '../memory/plan/report.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
-
-/** How long the object may take, in milliseconds. It is asked while the upstream works. */
-const ASK_LIMIT_MS = 1_000;
 
 /** The newest events among which one of an answer is looked for. */
 const LOOKED_AT = 5;
@@ -53,7 +51,7 @@ async function messagesBefore(
   if (known !== undefined && known >= enough) return known;
   try {
     const runs = await soon(
-      ASK_LIMIT_MS,
+      TIME_LIMITS.movedSinceMs,
       conversation.memory((stub) => stub.listRuns(null, LOOKED_AT)),
     );
     const stored = runs?.find(({ kind, status }) => kind === 'answer' && status < 400)?.messages;

@@ -17,6 +17,7 @@ import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
@@ -28,11 +29,6 @@ import type { JoinedReasoning } from './retries/encrypted-reasoning.ts';
 import type { Run } from './run.ts';
 import { tellReport } from './tell-report.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
-
-/**
- * Interval of comments in a silent stream, in milliseconds: below the usual idle limits of proxies.
- */
-export const KEEPALIVE_MS = 15_000;
 
 /** Joins the answers of several rounds into one. */
 interface Retrieval {
@@ -131,7 +127,7 @@ function relayStream(
   const archived = archive && archiveAtEnd(archive, () => answerText, scope.waitUntil);
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
-    keepaliveMs: KEEPALIVE_MS,
+    keepaliveMs: TIME_LIMITS.keepaliveMs,
     failed: (error) => callerError(error, scope).toBody().error,
     ended: (how) => {
       if (joined) retrieval.reasoning?.learn(joined);

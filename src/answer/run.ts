@@ -19,12 +19,10 @@ import type { Rounds } from '../retrieval/rounds.ts';
 import type { NewRun } from '../storage/conversation/run-events.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import type { Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { Capture } from './capture.ts';
 import { requestIdIn } from './request-id.ts';
-
-/** How long the object may take to keep an event, in milliseconds. */
-const KEEP_LIMIT_MS = 10_000;
 
 /** How the model is asked, or that it is not. */
 type RunForm = Pick<RunEvent, 'protocol' | 'kind'>;
@@ -198,7 +196,7 @@ export class Run {
     const captured = (await this.capture?.isKept()) ?? false;
     const event = { ...this.event(how, elapsed, captured), ...this.billing() };
     const gone = await within(
-      KEEP_LIMIT_MS,
+      TIME_LIMITS.keepEventMs,
       conversation.memory((stub) => stub.keepRun(this.key, event)),
     );
     if (gone.length > 0) await new Capture(this.key, conversation, this.call.scope).forget(gone);

@@ -5,8 +5,8 @@
 
 import { InvariantError } from '../lib/invariant-error.ts';
 import { logCaught } from '../log.ts';
-import { termsOf } from '../memory/strategy/model-terms.ts';
-import { measureOf, type TokenMeasure } from '../memory/strategy/models.ts';
+import { measureOf, type TokenMeasure } from '../memory/models/facts.ts';
+import { termsOf } from '../memory/models/terms.ts';
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { Call } from '../request/call.ts';

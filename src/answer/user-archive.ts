@@ -17,16 +17,10 @@ import { searchable } from '../storage/archive/text.ts';
 import { idsIn, PASSAGES, userName } from '../storage/conversation/names.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /** The conversations that one search reads, the last used ones. */
 const MOST_SEARCHED = 20;
-
-/**
- * Limits of a search and of its vector, in milliseconds: less than a caller's limit, so that what
- * has come is given, and so that words alone can be found after the vector has not come.
- */
-const HITS_LIMIT_MS = 2_500;
-const VECTOR_LIMIT_MS = 1_500;
 
 /** The role of a passage in its archive. */
 const PASSAGE = 'passage';
@@ -97,13 +91,13 @@ export class UserArchive implements Searched {
 
   /** What the archives answer in time, in their order. */
   private async answersOf(words: string, limit: number): Promise<Answer[]> {
-    const time = after(HITS_LIMIT_MS);
+    const time = after(TIME_LIMITS.userHitsMs);
     try {
       const { searched, isEmpty } = await this.conversations();
       const made = isEmpty ? null : await this.nearOf(words);
       const late = async (): Promise<never> => {
         await time.over;
-        throw new StoreError(new Error(`no answer within ${HITS_LIMIT_MS} ms`));
+        throw new StoreError(new Error(`no answer within ${TIME_LIMITS.userHitsMs} ms`));
       };
       // All at once, so that a silent one holds up no other.
       return await Promise.all(
@@ -126,7 +120,7 @@ export class UserArchive implements Searched {
   private async nearOf(words: string): Promise<MadeNear | null> {
     const embedder = this.services.embedder();
     if (!embedder) return null;
-    const near = await nearOf(words, embedder, VECTOR_LIMIT_MS, this.services.log);
+    const near = await nearOf(words, embedder, TIME_LIMITS.userVectorMs, this.services.log);
     return { model: embedder.model, near };
   }
 

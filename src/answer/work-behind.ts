@@ -9,6 +9,7 @@ import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { conversationName } from '../storage/conversation/names.ts';
 import type { Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { noteSent } from './moved-since.ts';
 import { newItems } from './new-items.ts';
@@ -60,9 +61,6 @@ function track<Value>(work: Promise<Value>, { owner, scope }: Call): Promise<Val
   return scope.services.pending.track(name, work);
 }
 
-/** Leaves an answer that is already there the time to go out, in milliseconds. */
-const ANSWER_MS = 10;
-
 /**
  * Stores and confirms behind an answer of the upstream.
  *
@@ -85,7 +83,7 @@ export function workBehind(made: MadeView, sent: Uint8Array | undefined, call: C
     const failed = (error: unknown) =>
       logCaught(services.log, 'error', 'the next move could not be prepared', error);
     // Computing what the next move needs would delay the answer by milliseconds.
-    waitUntil(track(pause(ANSWER_MS).then(prepare).catch(failed), call));
+    waitUntil(track(pause(TIME_LIMITS.afterAnswerMs).then(prepare).catch(failed), call));
   } else keep();
   const noted = sent ? noteNamed(sent, call) : Promise.resolve();
   waitUntil(noted.then(() => upkeep.confirm()));
@@ -111,5 +109,5 @@ function countChanges({ report, tools }: MadeView, sent: Uint8Array, { request, 
   const { mode, injection, memory_blocks, potential } = report;
   if (!metrics.isOn || (mode !== 'none' && !potential) || injection || memory_blocks || tools) return;
   const count = () => metrics.count('precis_none_changed_bytes_total', {}, changedBytes(request, sent));
-  scope.waitUntil(pause(ANSWER_MS).then(count));
+  scope.waitUntil(pause(TIME_LIMITS.afterAnswerMs).then(count));
 }

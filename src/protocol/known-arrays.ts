@@ -18,7 +18,7 @@ const UNUSED_MS = 10 * 60_000;
 /** The most arrays of a tenant, which are looked through one after the other. */
 const MOST_ARRAYS = 256;
 
-/** Those of them that are searched for a beginning that a body shares. */
+/** The most arrays that are searched for a beginning that a body shares. */
 const MOST_SEARCHED = 16;
 
 /** An array that shares so much of an earlier one, in bytes, takes its place. */

@@ -47,7 +47,8 @@ export interface Beside {
   /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
   readonly reasoning?: boolean;
   /**
-   * The request's wish for a compaction by the upstream: cut it out, or add one. Absent: leave it.
+   * The entry that asks the upstream for a compaction: `cut` removes the caller's, an object adds
+   * one. Absent: as the caller sent it.
    */
   readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
 }
@@ -73,7 +74,7 @@ export interface ModelRequest {
   readonly toolNames: ReadonlySet<string>;
   /** Whether the caller gives the model tools. */
   readonly hasTools: boolean;
-  /** The request's wish for a compaction by the upstream; undefined without one. */
+  /** The compaction that the request asks of the upstream; undefined without one. */
   readonly compaction: { readonly threshold: number | undefined } | undefined;
   /** Whether upstreams of this protocol can compact. */
   readonly hasCompaction: boolean;

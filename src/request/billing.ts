@@ -1,15 +1,22 @@
 /** How the models that a deployment calls are billed today (docs/money.md#prices). */
-import type { Schedule } from '../memory/prices/schedule.ts';
-import { scheduleOf } from '../memory/prices/schedules.ts';
+import { asObject } from '../lib/json.ts';
+import { utcTimeOf } from '../lib/utc-time.ts';
+import type { Schedule } from '../memory/models/schedule.ts';
+import { scheduleOf } from '../memory/models/schedules.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Services } from './services.ts';
 
-/** Undefined if the price of the model is not known. */
+/**
+ * Undefined if the price of the model is not known.
+ *
+ * @param lifetime see `scheduleOf`
+ */
 export function billingOf(
   model: string | undefined,
   { config }: Pick<Services, 'config'>,
+  lifetime?: string,
 ): Schedule | undefined {
-  return scheduleOf(model, new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), config.modelPrices);
+  return scheduleOf(model, utcTimeOf(new Date()), config.modelPrices, lifetime);
 }
 
 /** Values of `service_tier` at the prices of the standard tier, in requests and in answers. */
@@ -27,5 +34,6 @@ export function scheduleOfRequest(
 ): Schedule | undefined {
   const tiers = [request.field('service_tier'), ...served];
   if (!tiers.every((tier) => STANDARD_TIERS.includes(tier))) return undefined;
-  return billingOf(request.model, services);
+  const { ttl } = asObject(request.field('prompt_cache_options'));
+  return billingOf(request.model, services, typeof ttl === 'string' ? ttl : undefined);
 }

@@ -17,13 +17,13 @@ import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
 import { type Flags, flagOf, flagsIn } from './flag-headers.ts';
-import { type ReportWish, reportWish } from './report-wish.ts';
+import { type ReportOptions, reportOptions } from './report-options.ts';
 import type { RequestScope } from './scope.ts';
 import { sentSummary } from './sent-summary.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizer, withPrompt } from './summarizer-target.ts';
 
-export interface ChosenStrategy extends ReportWish {
+export interface ChosenStrategy extends ReportOptions {
   readonly strategy: MemoryStrategy;
   readonly source: StrategySource;
   /**
@@ -64,7 +64,7 @@ export async function chooseStrategy(
   const requested = strategyOfRequest(request, headers);
   const injectionOfRequest = injectionIn(request, headers);
   const blocks = blocksIn(request, headers) ?? agent?.blocks;
-  const wish = reportWish(request, headers);
+  const options = reportOptions(request, headers);
   // A malformed one is an error in every mode, like the fields above.
   sentSummary(request);
   const open = requested === undefined || injectionOfRequest === undefined;
@@ -94,7 +94,7 @@ export async function chooseStrategy(
     ...chosen,
     injection,
     blocks: blocks === 'off' ? undefined : blocks,
-    ...wish,
+    ...options,
     archives: archivesAll(agent, services),
     warnings: requested
       ? []

@@ -10,11 +10,11 @@ import { type Hashed, prefixHashes } from '../memory/conversation/prefix-hash.ts
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import { conversationName, type Session, sessionIn, userName } from '../storage/conversation/names.ts';
-import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
 import { fromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { Call } from './call.ts';
 import { type FoundSettings, NOTHING_SET } from './choose-strategy.ts';
 import { LONGEST_ID, type Owner } from './owner.ts';
@@ -97,9 +97,6 @@ export function storedConversation(
 /** The only value of a conversation in `Services.userless`. */
 const SETTINGS = '';
 
-/** How long a request waits for settings that only make a warning, in milliseconds. */
-const USERLESS_LIMIT_MS = 500;
-
 /** The settings of the conversation in the request; undefined if they can't be read. */
 export async function settingsOf(
   owner: Owner,
@@ -113,10 +110,10 @@ export async function settingsOf(
     return memory((stub) => stub.settings(isUse));
   };
   const read = async (): Promise<FoundSettings> => {
-    const own = within(WRITE_LIMIT_MS, fromEither(tenant, settingsUnder(owner.user, true), isUnset));
+    const own = within(TIME_LIMITS.refWriteMs, fromEither(tenant, settingsUnder(owner.user, true), isUnset));
     if (owner.user === undefined) return own;
     // Asked at the same time, and waited for only where the user has none.
-    const asked = soon(USERLESS_LIMIT_MS, withoutUser());
+    const asked = soon(TIME_LIMITS.userlessSettingsMs, withoutUser());
     const settings = await own;
     const others = isUnset(settings) ? await asked : undefined;
     return others && !isUnset(others) ? { ...settings, withoutUser: others } : settings;

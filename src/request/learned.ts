@@ -7,7 +7,7 @@ import { textBytes } from '../lib/copy.ts';
 import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';
 import { CONTENT_FACTS, type ContentFacts } from '../memory/edits/compact.ts';
 import { PREVIEWS, type WrittenPreviews } from '../memory/edits/preview.ts';
-import type { TokenMeasure } from '../memory/strategy/models.ts';
+import type { TokenMeasure } from '../memory/models/facts.ts';
 import {
   createTokenCounter,
   loadTokenize,

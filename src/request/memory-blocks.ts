@@ -33,7 +33,7 @@ export class TenantBlocks {
     return [...byLabel.values()].sort((a, b) => (a.label < b.label ? -1 : 1));
   }
 
-  /** Those of the labels that exist. */
+  /** The blocks of these labels that exist. */
   async read(labels: readonly string[]): Promise<readonly StoredBlock[]> {
     const readFrom = ({ id }: Tenant, some: readonly string[]) =>
       this.services.tenant(id)((stub) => stub.readBlocks(some));

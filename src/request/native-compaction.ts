@@ -35,7 +35,7 @@ export function withCompaction(
   };
 }
 
-/** What to do with the request's wish for a compaction in the body that goes upstream. */
+/** What the body that goes upstream says of a compaction: the caller's entry cut, or one added. */
 export function compactionOf(
   strategy: MemoryStrategy,
   request: ModelRequest,

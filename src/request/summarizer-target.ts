@@ -2,8 +2,9 @@
  * The summarizer for a request: the deployment's own, else the request's upstream with its key
  * (docs/design.md#8-summaries).
  */
+
+import { windowOf } from '../memory/models/facts.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
-import { windowOf } from '../memory/strategy/models.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { roomIn } from '../upstream/learned-limits.ts';

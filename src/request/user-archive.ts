@@ -8,8 +8,8 @@ import type { Call } from './call.ts';
  * deployer must allow it, and the request must name the user.
  */
 export function userArchiveOf({ chosen, owner, scope }: Call): UserArchiveWish | Warning | undefined {
-  const wish = userArchiveWish(chosen.strategy.archive);
-  if (!wish) return undefined;
+  const asked = userArchiveWish(chosen.strategy.archive);
+  if (!asked) return undefined;
   if (!scope.services.config.userArchives) return 'user_archive_off';
-  return owner.user === undefined ? 'no_user' : wish;
+  return owner.user === undefined ? 'no_user' : asked;
 }

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { within } from '../lib/time-limit.ts';
 import { charactersIn } from '../memory/strategy/block-text.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { parseArguments } from './arguments.ts';
-import { STORAGE_LIMIT_MS } from './shelf.ts';
 
 /** The tool's names. The second is for callers with a tool of the first name. */
 export const INSERT_NAMES = ['archive_insert', 'precis_archive_insert'] as const;
@@ -62,7 +62,7 @@ export async function answerInsert(
   if (characters > LONGEST_PASSAGE)
     return `The passage has ${characters} characters, and may have ${LONGEST_PASSAGE}. Keep less of it, or several passages.`;
   try {
-    return RESULTS[await within(STORAGE_LIMIT_MS, insert(passage))];
+    return RESULTS[await within(TIME_LIMITS.toolStorageMs, insert(passage))];
   } catch (error) {
     failed(error);
     return 'Storage does not answer at the moment. The passage may not be kept; say so if it matters.';

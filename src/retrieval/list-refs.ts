@@ -59,8 +59,8 @@ export function listConversationDefinition(): FunctionTool<ListName> {
   };
 }
 
-/** The arguments of a call. */
-export interface ListWish {
+/** The arguments of a call: which contents it asks for. */
+export interface RefFilter {
   readonly query: string | undefined;
   readonly tool: string | undefined;
   readonly conversation: string | undefined;
@@ -75,7 +75,7 @@ const schema = z.object({
 });
 
 /** Reads a call's arguments. @param json as the model wrote them */
-export function readList(json: string): Result<ListWish, string> {
+export function readList(json: string): Result<RefFilter, string> {
   const parsed = parseArguments(json || '{}', schema, '{}, or query or tool as strings');
   if (!parsed.ok) return parsed;
   const { query, tool, conversation_id: conversation, user } = parsed.value;
@@ -93,10 +93,10 @@ export interface Listable {
   readonly within?: boolean;
 }
 
-/** Whether a content is one that the call asks for. */
-export function isWanted({ tool, text }: Pick<Listable, 'tool' | 'text'>, wish: ListWish): boolean {
-  if (wish.tool !== undefined && wish.tool !== tool) return false;
-  return wish.query === undefined || text.toLowerCase().includes(wish.query.toLowerCase());
+/** Whether a content passes the filter. */
+export function isWanted({ tool, text }: Pick<Listable, 'tool' | 'text'>, filter: RefFilter): boolean {
+  if (filter.tool !== undefined && filter.tool !== tool) return false;
+  return filter.query === undefined || text.toLowerCase().includes(filter.query.toLowerCase());
 }
 
 /**

@@ -81,7 +81,7 @@ export class Retriever {
     return this.accountFor(text, isCut ? `${text}\n${CUT_BY_ROOM}` : text);
   }
 
-  /** Like `answer`, but tells failures from contents. Never throws. */
+  /** Like `answer`, but distinguishes failures from contents. Never throws. */
   async find(args: string): Promise<Result<string, string>> {
     const read = readArguments(args);
     if (!read.ok) return read;

@@ -9,15 +9,13 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import type { ArchiveHit, ArchiveHits } from '../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../storage/archive/text.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 
 /** Largest result, in messages and in tokens. */
 const MOST_HITS = 10;
 const MOST_TOKENS = 4_000;
-
-/** How long a search may take, in milliseconds. */
-const SEARCH_LIMIT_MS = 3_000;
 
 /** The tool's names. The second is for callers with a tool of the first name. */
 export const SEARCH_NAMES = ['search_memory', 'precis_search_memory'] as const;
@@ -146,7 +144,7 @@ export interface Searched {
  * @throws if storage fails or takes too long
  */
 export function findHits(archive: Searched, words: string): Promise<FoundHits | null> {
-  return within(SEARCH_LIMIT_MS, archive.hits(words, MOST_HITS));
+  return within(TIME_LIMITS.toolSearchMs, archive.hits(words, MOST_HITS));
 }
 
 /**

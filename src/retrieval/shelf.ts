@@ -2,6 +2,7 @@
 
 import { within } from '../lib/time-limit.ts';
 import type { Opened } from '../tenant/envelope.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 
 export interface Shelf {
   /** Whether a ref belongs to this tenant; needs no I/O. */
@@ -14,9 +15,6 @@ export interface Shelf {
   failed(error: unknown): void;
 }
 
-/** How long a model waits for storage, in milliseconds. */
-export const STORAGE_LIMIT_MS = 5_000;
-
 /** The model's result if storage fails or takes longer. */
 export const STORAGE_FAILED =
   'Storage does not answer at the moment. Go on without it, and say so if it matters.';
@@ -28,7 +26,7 @@ const MOST_KEPT = 16 * 1024 * 1024;
  * A shelf that reads each ref once, as long as the contents fit in memory. `get` throws if storage
  * fails or takes too long.
  */
-export function openedShelf(shelf: Shelf, limitMs = STORAGE_LIMIT_MS): Shelf {
+export function openedShelf(shelf: Shelf, limitMs = TIME_LIMITS.toolStorageMs): Shelf {
   const known = new Map<string, Promise<Opened | undefined>>();
   let kept = 0;
   const open = async (ref: string): Promise<Opened | undefined> => {

@@ -9,8 +9,8 @@ import { within } from '../lib/time-limit.ts';
 import { type BlockEdit, LONGEST_BLOCK, writeBlock } from '../memory/strategy/block-text.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import type { Changed, StoredBlock } from '../storage/tenant/blocks.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { parseArguments } from './arguments.ts';
-import { STORAGE_LIMIT_MS } from './shelf.ts';
 
 /** The tools' names. The second is for callers with a tool of the first name. */
 export const APPEND_NAMES = ['core_memory_append', 'precis_core_memory_append'] as const;
@@ -151,7 +151,7 @@ export class BlockWriter {
         `There is no memory block ${JSON.stringify(label.slice(0, 64))} that you may write. The labels are ${[...this.labels].join(', ')}.`,
       );
     try {
-      const changed = await within(STORAGE_LIMIT_MS, this.shelf.change(label, edit));
+      const changed = await within(TIME_LIMITS.toolStorageMs, this.shelf.change(label, edit));
       if (changed.state !== 'changed') return refused(faultOf(changed, label));
       const { block, isNew } = changed;
       if (isNew) this.written.set(label, block);

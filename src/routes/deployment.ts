@@ -3,8 +3,8 @@ import type { Context } from 'hono';
 import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
+import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
 import type { AppEnv, Services } from '../request/services.ts';
-import type { DeploymentFacts } from './schemas/deployment.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
 /**

@@ -1,9 +1,7 @@
 /** Events of answers that have ended, and are still being kept behind them. */
 import { soon } from '../lib/time-limit.ts';
 import type { Services } from '../request/services.ts';
-
-/** How long a route waits for them, in milliseconds. */
-const WAIT_MS = 1_000;
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /**
  * Waits for the events of this isolate, so that a caller who has its answer can read them, or
@@ -12,5 +10,5 @@ const WAIT_MS = 1_000;
  * @param owner the name of a conversation, or the id of a tenant
  */
 export async function keptRuns(owner: string, { keptRuns: kept }: Services): Promise<void> {
-  await soon(WAIT_MS, kept.settled(owner));
+  await soon(TIME_LIMITS.keptEventsMs, kept.settled(owner));
 }

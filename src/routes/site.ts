@@ -10,10 +10,11 @@ import { createObjectLog, logCaught } from '../log.ts';
 import { modes } from '../memory/modes/table.ts';
 import { injectionSchema } from '../memory/strategy/injection.ts';
 import { blocksSchema } from '../memory/strategy/memory-blocks.ts';
+import type { ApiDocument } from '../reference/document.ts';
+import type { Page } from '../reference/pages.ts';
 import { internalError, WIRE } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
 import type { AppEnv } from '../request/services.ts';
-import type { ApiDocument } from './api/document.ts';
 import { overviewSchema } from './conversations/sent-overview.ts';
 
 /** A text with its hash, as it is sent. */
@@ -53,18 +54,21 @@ export async function getPage(c: Context<AppEnv>): Promise<Response> {
   const name = PAGES.has(asked) ? asked : `${asked}.md`;
   const page = PAGES.get(name);
   if (!page) return c.notFound();
-  const load = async () => (await page.load()).default;
   // A path can be escaped in thousands of ways, and each would be kept.
-  return answer(c, 'text/markdown; charset=utf-8', load, `/docs/${name}`);
+  return answer(c, 'text/markdown; charset=utf-8', () => textOf(page), `/docs/${name}`);
 }
 
 /** `GET /llms.txt`. */
 export function getLlmsText(c: Context<AppEnv>): Promise<Response> {
-  return answer(c, 'text/plain; charset=utf-8', async () => (await reference()).llmsText());
+  return answer(c, 'text/plain; charset=utf-8', async () => textOf((await reference()).LLMS_TEXT));
+}
+
+async function textOf(page: Page): Promise<string> {
+  return (await page.load()).default;
 }
 
 function reference() {
-  return import('./api/reference.ts');
+  return import('../reference/reference.ts');
 }
 
 async function documentOf(): Promise<ApiDocument> {

@@ -6,15 +6,13 @@ import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { ApiError, internalError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
-
-/** How long a route waits for storage, in milliseconds. */
-export const STORAGE_LIMIT_MS = 10_000;
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /** @throws ApiError `store_failed` if the work fails or takes too long */
 export async function stored<Value>(
   c: Context<AppEnv>,
   work: () => Promise<Value>,
-  limitMs = STORAGE_LIMIT_MS,
+  limitMs = TIME_LIMITS.routeStorageMs,
 ): Promise<Value> {
   const ended = await inTime(c, work(), limitMs);
   if (ended === 'late') throw failed(c, new StoreError(new Late()));
@@ -65,7 +63,7 @@ export function deleted(c: Context<AppEnv>, what: object, isGone: boolean): Resp
 async function inTime<Value>(
   c: Context<AppEnv>,
   work: Promise<Value>,
-  limitMs = STORAGE_LIMIT_MS,
+  limitMs = TIME_LIMITS.routeStorageMs,
 ): Promise<{ readonly value: Value } | 'late'> {
   const limit = after(limitMs);
   try {

@@ -5,8 +5,8 @@
 import type { Context } from 'hono';
 import { passagesOf } from '../answer/user-archive.ts';
 import { secondsOf } from '../lib/seconds.ts';
+import { measureOf } from '../memory/models/facts.ts';
 import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
-import { measureOf } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { ApiError } from '../request/errors.ts';
 import { checked } from '../request/owner.ts';

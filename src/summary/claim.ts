@@ -17,15 +17,13 @@ import {
 } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
 import type { ConversationMemoryStub } from '../storage/objects.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { RollMaterial, StoredConversation, SummaryPorts } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import type { SummaryRange } from './material.ts';
 import type { SummarizerTarget } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
-import { knownOf, LEASE_MARGIN_MS, type SummaryTask, writeSummary } from './writer.ts';
-
-/** Time limit of a call, in milliseconds. An object decides in microseconds. */
-const CALL_MS = 5_000;
+import { knownOf, type SummaryTask, writeSummary } from './writer.ts';
 
 /** A summary to be made: its messages, and the terms of its claim. */
 export interface SummaryOrder {
@@ -49,7 +47,7 @@ export function claimRequest(
     conversation: label,
     boundary: range.boundary,
     startSequence: range.window?.sequence ?? 0,
-    leaseMs: timeoutMs + range.retries.longestPauseMs + LEASE_MARGIN_MS,
+    leaseMs: timeoutMs + range.retries.longestPauseMs + TIME_LIMITS.leaseMarginMs,
     from: task ? baseEnd(task) : 0,
   };
 }
@@ -63,7 +61,7 @@ function baseEnd({ from, prior }: SummaryTask): number {
 export function ask<Result>(
   { memory }: StoredConversation,
   call: (stub: ConversationMemoryStub<RollMaterial>) => Promise<Result>,
-  limitMs = CALL_MS,
+  limitMs = TIME_LIMITS.objectCallMs,
 ): Promise<Result> {
   return within(limitMs, memory(call));
 }

@@ -5,8 +5,8 @@
 
 import type { Cache } from '../lib/lru.ts';
 import type { Log } from '../log.ts';
+import type { TokenMeasure } from '../memory/models/facts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
-import type { TokenMeasure } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversation/memories.ts';
 import type { RememberedConversation } from '../storage/conversation/remembered.ts';

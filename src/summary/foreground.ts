@@ -16,6 +16,7 @@ import {
   type Memory,
 } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { ask, claimRequest, roll, rollMaterial, type SummaryOrder, writeClaimed } from './claim.ts';
 import {
   publish,
@@ -31,9 +32,6 @@ import { type PrefixNeed, prefixOrder } from './prefix.ts';
 import { NO_USAGE } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
 import { knownOf, partsOf, type SummaryTask, writeSummary } from './writer.ts';
-
-/** The time that an object may take to answer after its wait, in milliseconds. */
-const CALL_MS = 5_000;
 
 /** The same summary is not handed over again for so long, in milliseconds. */
 const PREPARED_MS = 60_000;
@@ -179,7 +177,7 @@ class Serving {
       const left = late - Date.now();
       if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');
       const settled = conversation.memory((stub) => stub.settled(claim.memoryId, left));
-      const spent = await within(left + CALL_MS, settled);
+      const spent = await within(left + TIME_LIMITS.objectCallMs, settled);
       // Another request reports the cost of its own summary.
       if (spent && claim.memoryId === mine) usage = spent;
     }

@@ -11,8 +11,9 @@ import type { Entry } from '../memory/conversation/passage.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory, Transcript } from '../storage/conversation/memories.ts';
 import type { StoredContent } from '../storage/refs/store.ts';
-import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
+import type { RefWriter } from '../storage/refs/writer.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { StoredConversation } from './conversation.ts';
 import { entriesOf } from './text/entries.ts';
 import { writeTranscript } from './text/transcript.ts';
@@ -108,7 +109,7 @@ export function nameOf(
  * @returns whether it is known to be written
  */
 export async function keepContent(content: StoredContent, refs: RefWriter): Promise<boolean> {
-  const limit = after(WRITE_LIMIT_MS);
+  const limit = after(TIME_LIMITS.refWriteMs);
   await refs.ensure([[content]], limit.over);
   limit.clear();
   return refs.isKnown(content.ref);
@@ -116,7 +117,7 @@ export async function keepContent(content: StoredContent, refs: RefWriter): Prom
 
 /** Whether a ref is known to be fetchable within a time limit. */
 export async function isThere(ref: string, refs: RefWriter): Promise<boolean> {
-  const limit = after(WRITE_LIMIT_MS);
+  const limit = after(TIME_LIMITS.refWriteMs);
   const there = await refs.isThereBy(ref, limit.over);
   limit.clear();
   return there;

@@ -11,18 +11,14 @@ import { DIGEST_TOKENS } from '../memory/edits/output-digest.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { DigestClaim, DigestVerdict } from '../storage/conversation/output-digests.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
 import { askUntilValid, sumOf } from './attempts.ts';
 import { ask } from './claim.ts';
 import type { StoredConversation, SummaryPorts } from './conversation.ts';
-import { REST_MS } from './prefix.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { type DigestFault, validateDigest } from './text/output-digest.ts';
 import type { Prompt } from './text/prompt.ts';
-import { LEASE_MARGIN_MS } from './writer.ts';
-
-/** The time that an object may take to answer after its wait, in milliseconds. */
-const CALL_MS = 5_000;
 
 const RETRIES = { attempts: 2, backoffMs: 500, longestPauseMs: 2_000 };
 
@@ -202,7 +198,7 @@ class Serving implements ServedDigests {
     const request = {
       digests: needs.map(({ key, isNew }) => ({ key, isNew })),
       lease: crypto.randomUUID(),
-      leaseMs: this.order.waitMs + LEASE_MARGIN_MS,
+      leaseMs: this.order.waitMs + TIME_LIMITS.leaseMarginMs,
     };
     const claims = await ask(this.conversation, (stub) => stub.claimDigests(request));
     const open: [DigestNeed, DigestClaim['state']][] = [];
@@ -228,7 +224,7 @@ class Serving implements ServedDigests {
     const spent = usage.cost === undefined ? {} : { cost: usage.cost };
     const text = written.ok ? written.value : null;
     if (!written.ok) this.fail(written.reason);
-    const restMs = !written.ok && OUTAGES.has(written.reason.error) ? REST_MS : 0;
+    const restMs = !written.ok && OUTAGES.has(written.reason.error) ? TIME_LIMITS.summaryRestMs : 0;
     try {
       const [verdict] = await ask(this.conversation, (stub) =>
         stub.settleDigests([{ key, text, ...spent }], restMs),
@@ -267,7 +263,7 @@ class Serving implements ServedDigests {
     const left = Math.max(0, this.start + this.order.waitMs - Date.now());
     try {
       const settled = this.conversation.memory((stub) => stub.digestSettled(key, left));
-      const { text } = await within(left + CALL_MS, settled);
+      const { text } = await within(left + TIME_LIMITS.objectCallMs, settled);
       if (text === null) this.warnings.push('summary_degraded');
       this.settle(key, text);
     } catch (error) {

@@ -5,29 +5,20 @@ import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { AutoStrategy } from '../memory/modes/auto.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import type { Retries } from './attempts.ts';
 import type { SummaryOrder } from './claim.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
 
-/**
- * How long a request waits for a summary that it or another request makes, in milliseconds
- * (docs/design.md#7-storage).
- */
-export const WAIT_MS = 20_000;
-
-/**
- * The same if a whole conversation is compacted, since a digest would stay for good, and the least
- * time limit of each call then.
- */
-export const WHOLE_WAIT_MS = 120_000;
-export const WHOLE_CALL_MS = 60_000;
-
 /** For a request that waits: quick retries, and none after the wait. */
-export const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
-
-/** The first pause after a failed summary, in milliseconds. */
-export const REST_MS = 30_000;
+export const quickRetries = (): Retries => ({
+  attempts: 3,
+  backoffMs: TIME_LIMITS.summaryBackoffMs,
+  longestPauseMs: TIME_LIMITS.longestSummaryPauseMs,
+  withinMs: TIME_LIMITS.summaryMs,
+});
 
 /** A request for the summary of a prefix. */
 export interface PrefixNeed {
@@ -67,13 +58,13 @@ export function prefixOrder(need: PrefixNeed, model: string): SummaryOrder {
       limit: prefix.limit,
       hints: hintsOf(strategy),
       includeTrajectory: true,
-      retries: RETRIES,
+      retries: quickRetries(),
     },
     terms: {
       strategyHash: strategyHash(strategy, model, base),
       bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
       windowSize: null,
-      retryIntervalMs: REST_MS,
+      retryIntervalMs: TIME_LIMITS.summaryRestMs,
       exclusive: 'boundary',
     },
   };

@@ -25,8 +25,8 @@ import type { Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Found, Memory } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
-import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import { sha256Hex } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { ask, roll, type SummaryOrder } from './claim.ts';
 import {
   type ServedSummary,
@@ -41,9 +41,6 @@ import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
 import type { KnownSummary } from './writer.ts';
-
-/** The longest pause between two attempts, in milliseconds. */
-const LONGEST_PAUSE_MS = 60_000;
 
 /** How long an isolate relies on it that a memory is made, in milliseconds. */
 const MADE_MS = 5 * 60_000;
@@ -114,7 +111,7 @@ async function find(
   const key = round && hashesKey(request.strategyHash, round.hash);
   const findAndRemember = async (): Promise<Found> => {
     const at = Date.now();
-    const found = await ask(conversation, (stub) => stub.find(request), WRITE_LIMIT_MS);
+    const found = await ask(conversation, (stub) => stub.find(request), TIME_LIMITS.refWriteMs);
     if (key !== undefined) rememberRound(key, found, at, conversation);
     return found;
   };
@@ -244,7 +241,7 @@ class Recall {
         stub.pinDigest(round.hash, strategyHash(strategy, target.model), boundary?.prefixHash ?? ''),
       );
       await soon(
-        WRITE_LIMIT_MS,
+        TIME_LIMITS.refWriteMs,
         pinned.catch((error: unknown) => {
           logCaught(log, 'warn', 'a digest could not be pinned', error);
         }),
@@ -371,7 +368,7 @@ function rangeOf(
     retries: {
       attempts: 1 + retry_attempts,
       backoffMs: retry_backoff_base_s * 1_000,
-      longestPauseMs: LONGEST_PAUSE_MS,
+      longestPauseMs: TIME_LIMITS.longestRollingPauseMs,
     },
   };
 }

@@ -14,11 +14,12 @@ import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Found, Memory, OrderState } from '../storage/conversation/memories.ts';
 import { sha256Hex } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { ask, roll, type SummaryOrder } from './claim.ts';
 import { publish, type StoredConversation, type SummaryPorts } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { Material, ROOM_OF_THE_FIRST, tokensBetween } from './material.ts';
-import { REST_MS, RETRIES } from './prefix.ts';
+import { quickRetries } from './prefix.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
@@ -42,9 +43,6 @@ export interface SessionMemory {
   /** The summarizer's usage. */
   readonly usage: TokenUsage;
 }
-
-/** How long the user's memory may take to answer, in milliseconds. */
-export const PUBLISH_LIMIT_MS = 5_000;
 
 /**
  * Has the object make the memory of a session in the background, unless it exists or is being made.
@@ -77,7 +75,8 @@ export async function finalMemory(
     return { status: health === 'degraded' ? 'degraded' : 'pending', usage: NO_USAGE };
   }
   const publishTo = await ports.publication();
-  if (publishTo) await within(PUBLISH_LIMIT_MS, publish(ports.openUser, publishTo, memory.memory_text ?? ''));
+  if (publishTo)
+    await within(TIME_LIMITS.publishMs, publish(ports.openUser, publishTo, memory.memory_text ?? ''));
   const usage = before.memory
     ? NO_USAGE
     : await ask(conversation, (stub) => stub.settled(memory.memory_id, 0));
@@ -152,13 +151,13 @@ class Session {
         limit: this.limit(counter, closing),
         hints: hintsOf(strategy),
         includeTrajectory: true,
-        retries: RETRIES,
+        retries: quickRetries(),
       },
       terms: {
         strategyHash: this.hash,
         bases: this.bases,
         windowSize: null,
-        retryIntervalMs: REST_MS,
+        retryIntervalMs: TIME_LIMITS.summaryRestMs,
         exclusive: 'boundary',
       },
     };

@@ -19,9 +19,6 @@ import { type Prompt, type SummaryHints, writePrompt } from './text/prompt.ts';
 import { SMALLEST_CHUNK, type TranscriptChunk, transcriptParts } from './text/transcript.ts';
 import { type SummaryFault, validateSummary } from './text/validation.ts';
 
-/** How long a lease outlives its call, in milliseconds (docs/design.md#7-storage). */
-export const LEASE_MARGIN_MS = 10_000;
-
 /** A summary of the messages before `end`. */
 export interface KnownSummary {
   readonly text: string;

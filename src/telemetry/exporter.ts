@@ -5,18 +5,9 @@
  */
 import { pause } from '../lib/time-limit.ts';
 import { errorName, type Log } from '../log.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { INSTRUMENTS, type InstrumentName } from './instruments.ts';
 import { type Attributes, type Instrument, metricsJson, type Point, type Span, spansJson } from './otlp.ts';
-
-/** How long an isolate gathers, in milliseconds. */
-export const GATHER_MS = 1_000;
-
-/** After this time a wait was cut off with its request, in milliseconds. */
-const CUT_OFF_MS = 5_000;
-
-/** Limit of one try, and the pause before the second one, in milliseconds. */
-const TRY_LIMIT_MS = 5_000;
-const RETRY_MS = 1_000;
 
 /**
  * Failures that may pass (https://opentelemetry.io/docs/specs/otlp/, "Retryable Response Codes").
@@ -85,9 +76,9 @@ export class Exporter {
   /** Has everything sent when it is due. */
   sendLater(waitUntil: WaitUntil): void {
     const now = this.ports.now();
-    if (this.dueAt !== undefined && now < this.dueAt + CUT_OFF_MS) return;
-    this.dueAt = now + GATHER_MS;
-    waitUntil(this.ports.wait(GATHER_MS).then(() => this.send(waitUntil)));
+    if (this.dueAt !== undefined && now < this.dueAt + TIME_LIMITS.cutOffMs) return;
+    this.dueAt = now + TIME_LIMITS.spansBatchMs;
+    waitUntil(this.ports.wait(TIME_LIMITS.spansBatchMs).then(() => this.send(waitUntil)));
   }
 
   /** Sends everything. Never throws. */
@@ -133,7 +124,7 @@ export class Exporter {
     const body = JSON.stringify(message);
     let fault = await this.attempt(path, body);
     if (fault?.mayPass) {
-      await this.ports.wait(RETRY_MS);
+      await this.ports.wait(TIME_LIMITS.collectorPauseMs);
       fault = await this.attempt(path, body);
     }
     if (fault) this.lose(signal, count, fault.name, waitUntil);
@@ -148,7 +139,7 @@ export class Exporter {
         headers: { ...headers, 'content-type': 'application/json' },
         body,
         redirect: 'manual',
-        signal: AbortSignal.timeout(TRY_LIMIT_MS),
+        signal: AbortSignal.timeout(TIME_LIMITS.collectorTryMs),
       });
       await response.body?.cancel();
       const { ok, status } = response;

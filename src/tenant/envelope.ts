@@ -3,8 +3,8 @@
  *
  *     2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
  *
- * The key id names the secret, so that an object sealed under an earlier secret can be told apart
- * from a damaged one. Version 1, of Precis up to 0.5.0, has no key id.
+ * The key id names the secret, so that an object sealed under an earlier secret can be
+ * distinguished from a damaged one. Version 1, of Precis up to 0.5.0, has no key id.
  *
  * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
  * content. That of an archive pack is the pack, that of a capture the view, that of a round its

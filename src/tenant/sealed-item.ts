@@ -12,7 +12,7 @@ import { isFault } from '../log.ts';
 import { isEnvelope, isFirstVersion, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
 import { selvesOf, type Tenant } from './identity.ts';
 
-/** The prefix of our items. The upstream's own begin differently. */
+/** The prefix of Precis's items. Items of upstreams begin differently. */
 export const SEALED_PREFIX = 'precis1_';
 
 /** The user and conversation of an item, if its request names them. */
@@ -21,7 +21,7 @@ export interface ItemOwner {
   readonly conversation: string | undefined;
 }
 
-/** Name of items up to 0.5.0, whoever owned them. Later names hold the owner. */
+/** Name of all items up to 0.5.0. Later names hold the owner. */
 const FIRST_NAME = 'item';
 
 /**
@@ -62,7 +62,7 @@ export async function openCompaction(
 }
 
 /**
- * Whether a text looks like an item of ours, of any owner, whether or not it opens.
+ * Whether a text has the form of an item of Precis, of any owner. It need not open.
  *
  * @param sealed with its prefix
  */

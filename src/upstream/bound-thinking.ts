@@ -1,5 +1,5 @@
 /**
- * Upstreams that refuse thinking behind a changed prefix. Claude's models since Fable 5.1 sign a
+ * Upstreams that refuse thinking after a changed prefix. Claude's models since Fable 5.1 sign a
  * thinking block together with everything before it
  * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking).
  */

@@ -2,12 +2,10 @@
 import type { Config } from '../config.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { AcceptedKeys, Verdict } from './acceptance.ts';
 import { fetchUpstream } from './fetch.ts';
 import { requestHeaders, upstreamUrl } from './request.ts';
-
-/** How long the upstream may take for its verdict, in milliseconds. */
-const MODELS_LIMIT_MS = 5_000;
 
 /** Headers that identify the account. */
 const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
@@ -25,7 +23,7 @@ export async function verdictOn(
     const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
     const { response } = await fetchUpstream(
       { url, method: 'GET', headers, body: null },
-      MODELS_LIMIT_MS,
+      TIME_LIMITS.keyVerdictMs,
       new AbortController().signal,
     );
     await response.body?.cancel();

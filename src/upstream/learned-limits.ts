@@ -14,18 +14,18 @@ const LEAST_UNTOLD = 4_000;
 const MOST_LEFT = 0.9;
 const LEFT_UNTOLD = 0.75;
 /**
- * Share of a stated limit that is used, since the rest of the prompt may have more tokens than we
- * count.
+ * Share of a stated limit that is used, since the rest of the prompt may have more tokens than
+ * Precis counts.
  */
 const TAKEN = 0.95;
 /**
- * Largest plausible factor between the upstream's count and ours. Tokenizers differ less; an image
- * that one side counts as text differs more, and says nothing about the next request.
+ * Largest plausible factor between the upstream's count and Precis's. Tokenizers differ less; an
+ * image that one side counts as text differs more, and says nothing about the next request.
  */
 const MOST_APART = 3;
 
 export interface LearnedLimit {
-  /** By our own count. */
+  /** By Precis's count. */
   readonly tokens: number;
   /** Whether the limit includes the answer. */
   readonly withAnswer: boolean;
@@ -33,7 +33,7 @@ export interface LearnedLimit {
 
 /** A request that was refused. */
 export interface Refused {
-  /** Tokens of its view, by our own count. */
+  /** Tokens of its view, by Precis's count. */
   readonly tokens: number;
   /** Tokens sent outside of the view. */
   readonly beside: number;
@@ -58,7 +58,7 @@ export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
 
 /**
  * The limit that a refusal states, valid for all requests. Undefined if it states none, or if the
- * upstream's count of the prompt is too far from ours to convert it.
+ * upstream's count of the prompt is too far from Precis's to convert it.
  */
 export function limitTold(refusal: TooLong, refused: Refused): LearnedLimit | undefined {
   const stated = readLimit(refusal, refused);
@@ -81,7 +81,7 @@ export function limitBetween(accepted: number, { tokens, answerTokens }: Refused
 }
 
 interface StatedLimit {
-  /** Tokens that a view may have, by our own count, in a request like the refused one. */
+  /** Tokens that a view may have, by Precis's count, in a request like the refused one. */
   readonly room: number;
   readonly withAnswer: boolean;
   /** Whether both counts of the prompt are close enough. */

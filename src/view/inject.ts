@@ -6,9 +6,9 @@
 
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import { measureOf } from '../memory/models/facts.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import { type Injection, writeInjection } from '../memory/strategy/injection.ts';
-import { measureOf } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -17,12 +17,10 @@ import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { FrozenBlock } from '../storage/conversation/memories.ts';
 import type { StoredConversation, UserEntry } from '../summary/conversation.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /** The most conversations in a block. 800 tokens have no room for more. */
 export const MOST_CONVERSATIONS = 5;
-
-/** For three calls and possibly a check of the caller's key, in milliseconds. */
-const READ_LIMIT_MS = 3_000;
 
 /** The block of a request, and what to say about it. */
 export interface Injected {
@@ -113,7 +111,7 @@ class ConversationBlock {
 
   /** @throws if storage fails or is late */
   private timed<Value>(work: () => Promise<Value>): Promise<Value> {
-    return this.scope.timings.measure('store', () => within(READ_LIMIT_MS, work()));
+    return this.scope.timings.measure('store', () => within(TIME_LIMITS.memoryReadMs, work()));
   }
 
   private shown({ text }: FrozenBlock): Injected {

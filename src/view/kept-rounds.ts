@@ -20,10 +20,8 @@ import type { SeenRounds } from '../storage/conversation/remembered.ts';
 import { RoundMessages } from '../storage/conversation/round-messages.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
-
-/** How long storage may take, in milliseconds: as long as for the lookup of a summary. */
-const READ_LIMIT_MS = 5_000;
 
 /** The newest answers of an array that are looked for. */
 const MOST_ANSWERS = 4_000;
@@ -104,7 +102,7 @@ export class FoundRounds {
     }
     try {
       const reading = fewAtOnce(AT_ONCE, shown, ({ key }) => this.messages(key));
-      const texts = await within(READ_LIMIT_MS, reading);
+      const texts = await within(TIME_LIMITS.keptRoundsMs, reading);
       return new Map(shown.map(({ key }, index) => [key, elementAt(texts, index)]));
     } catch (error) {
       this.failed(error);
@@ -137,7 +135,7 @@ export class FoundRounds {
     const { memory, remembered } = this.conversation;
     const at = Date.now();
     const found = await within(
-      READ_LIMIT_MS,
+      TIME_LIMITS.keptRoundsMs,
       memory((stub) => stub.keptRounds(keys)),
     );
     return keys.map((key, index) => {

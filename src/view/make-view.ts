@@ -3,6 +3,7 @@
  * A mode that is planned around a memory recalls it before the plan.
  */
 
+import { termsOf } from '../memory/models/terms.ts';
 import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { explain } from '../memory/plan/explain.ts';
 import { mayAct, type Plan } from '../memory/plan/plan.ts';
@@ -10,7 +11,6 @@ import { outlineOf, planView } from '../memory/plan/plan-view.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
 import { frontierOf, idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
 import { render } from '../memory/plan/view.ts';
-import { termsOf } from '../memory/strategy/model-terms.ts';
 import {
   actingStrategy,
   budgetsOf,

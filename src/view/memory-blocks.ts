@@ -9,10 +9,10 @@ import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { requestLength } from '../memory/conversation/first-requests.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { measureOf } from '../memory/models/facts.ts';
 import type { Report, ReportedBlock, Warning } from '../memory/plan/report.ts';
 import { type MemoryBlock, writeBlock, writeBlocks } from '../memory/strategy/block-text.ts';
 import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
-import { measureOf } from '../memory/strategy/models.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { hashSession, storedConversation } from '../request/conversation.ts';
@@ -21,10 +21,8 @@ import { TenantBlocks } from '../request/memory-blocks.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from './made-view.ts';
-
-/** For three calls and possibly a check of the caller's key, in milliseconds. */
-const READ_LIMIT_MS = 3_000;
 
 interface ShownBlocks {
   readonly message?: InjectedMessage;
@@ -56,7 +54,9 @@ export async function blocksFor(call: Call, made: MadeView): Promise<ShownBlocks
     const measure = measureOf(request.model, undefined, scope.services.config.tokenFactors);
     const { counter } = await scope.learned.counting(measure);
     const view = new BlocksOfView(call, wish, tenant, made);
-    const blocks = await scope.timings.measure('store', () => within(READ_LIMIT_MS, view.blocks()));
+    const blocks = await scope.timings.measure('store', () =>
+      within(TIME_LIMITS.memoryReadMs, view.blocks()),
+    );
     const content = writeBlocks(blocks);
     return {
       message: { role: wish.role, content },

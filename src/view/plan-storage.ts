@@ -6,8 +6,9 @@ import type { Plan } from '../memory/plan/plan.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { StoredContent } from '../storage/refs/store.ts';
-import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
+import type { RefWriter } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { ViewCall } from './made-view.ts';
 
 /** The longest session name in metadata, in characters. */
@@ -38,7 +39,7 @@ export class PlanStorage {
     const segments = this.plan.segments.map((segment) => this.contents(segment));
     if (!segments.some((segment) => segment.length > 0)) return;
     await this.scope.timings.measure('store', async () => {
-      const limit = after(WRITE_LIMIT_MS);
+      const limit = after(TIME_LIMITS.refWriteMs);
       const unproven = segments.flat().some(({ ref }) => !this.writer.isKnown(ref));
       if (!unproven || (await Promise.race([this.scope.mayStore(this.tenant), limit.over.then(() => false)])))
         await this.writer.ensure(segments, limit.over);

@@ -8,8 +8,9 @@ import type { Plan } from '../memory/plan/plan.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import { frontierUnit } from '../memory/replay/rule.ts';
 import { prepareSummary, serveSummary } from '../summary/foreground.ts';
-import { type PrefixNeed, WAIT_MS, WHOLE_WAIT_MS } from '../summary/prefix.ts';
+import type { PrefixNeed } from '../summary/prefix.ts';
 import { provenText } from '../summary/proven.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { ViewCall } from './made-view.ts';
 import type { NamedSummary, RequestSummaries } from './summaries.ts';
 
@@ -53,7 +54,7 @@ export class PrefixSummary {
     if (!prefix) return undefined;
     const { scope, options } = this.call;
     const { tenant } = scope.caller;
-    const late = Date.now() + (options.whole ? WHOLE_WAIT_MS : WAIT_MS);
+    const late = Date.now() + (options.whole ? TIME_LIMITS.wholeSummaryMs : TIME_LIMITS.summaryMs);
     return scope.timings.measure('summary', async () => {
       // A stored summary may be read before the key is accepted. Nothing is made or written before
       // that.

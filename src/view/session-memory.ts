@@ -10,8 +10,8 @@ import type { ReportedSummary, Warning } from '../memory/plan/report.ts';
 import { wholeSummary } from '../memory/strategy/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { Call } from '../request/call.ts';
-import { WHOLE_WAIT_MS } from '../summary/prefix.ts';
 import { finalMemory, rememberSession, type SessionNeed } from '../summary/session-memory.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from './made-view.ts';
 import { type RequestSummaries, summariesOf } from './summaries.ts';
 
@@ -60,7 +60,7 @@ export async function endSession(call: Call): Promise<EndedSession> {
   const { need, ports } = sessionOf(call);
   const { conversation } = ports;
   if (!conversation) return { ...nothing, warnings: [...warnings, 'no_conversation'] };
-  const ended = await finalMemory(need, ports, conversation, WHOLE_WAIT_MS);
+  const ended = await finalMemory(need, ports, conversation, TIME_LIMITS.wholeSummaryMs);
   const { memory, status, usage } = ended;
   if (!memory) {
     const isPending = status === 'pending';

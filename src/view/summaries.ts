@@ -8,8 +8,8 @@ import { conversationOf, type HeldSummary, heldSummary } from '../request/conver
 import { refWriterOf } from '../request/ref-writer.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
 import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
-import { WHOLE_CALL_MS } from '../summary/prefix.ts';
 import { sha256Hex } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { ViewCall } from './made-view.ts';
 
 export interface RequestSummaries {
@@ -31,7 +31,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
   const conversation = tenant && conversationOf(owner, history, boundaries, tenant, services);
   const at = Date.now();
   const target = summarizerTarget(strategy, request, scope);
-  const timeoutMs = Math.max(target.timeoutMs, options.whole ? WHOLE_CALL_MS : 0);
+  const timeoutMs = Math.max(target.timeoutMs, options.whole ? TIME_LIMITS.wholeSummaryCallMs : 0);
   return {
     boundaries,
     held: heldSummary(request, boundaries),

@@ -2,10 +2,8 @@
 import { within } from '../lib/time-limit.ts';
 import type { Services } from '../request/services.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
-import { IDLE_LIMIT_MS, untilIdle } from '../summary/until-idle.ts';
-
-/** How long a caller waits at most, in milliseconds (docs/design.md#5-routes). */
-export const FLUSH_MS = 60_000;
+import { untilIdle } from '../summary/until-idle.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 
 /**
  * Waits until this isolate has handed over what it knows, and the conversation's object makes
@@ -16,8 +14,8 @@ export const FLUSH_MS = 60_000;
  *   while it hands over
  */
 export async function upToDate(conversation: StoredConversation, services: Services): Promise<boolean> {
-  const end = Date.now() + FLUSH_MS;
-  const handedOver = within(IDLE_LIMIT_MS, services.pending.settled(conversation.name));
+  const end = Date.now() + TIME_LIMITS.flushMs;
+  const handedOver = within(TIME_LIMITS.idleCallMs, services.pending.settled(conversation.name));
   await Promise.all([handedOver, untilIdle(conversation, 0)]);
   return untilIdle(conversation, Math.max(0, end - Date.now()));
 }

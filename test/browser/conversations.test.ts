@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exampleConversation } from '../../src/inspector/read/example.ts';
+import { exampleConversation } from '../../inspector/read/example.ts';
 import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
 import { play } from '../support/browser/played.ts';
 import { sampleTraces } from '../support/conversations/traces.ts';

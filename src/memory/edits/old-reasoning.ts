@@ -6,7 +6,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
 import type { Content, Message, Reasoning, ReasoningForm } from '../conversation/message.ts';
-import type { ReasoningTerms } from '../strategy/past-reasoning.ts';
+import type { ReasoningTerms } from '../models/past-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
 import type { Removal } from './removal.ts';

@@ -2,7 +2,7 @@
  * Prices of tokens as integers. One dollar per million tokens is a million picodollars per token,
  * so every published price is a whole number of them, and sums are exact.
  */
-import type { Rates, Schedule } from '../prices/schedule.ts';
+import type { Rates, Schedule } from '../models/schedule.ts';
 
 /** A billionth of a US dollar, as an integer: ten million of them are a cent. */
 export type Nanodollars = number;

@@ -1,9 +1,9 @@
 /** The shapes of bills and of their sums (docs/money.md). */
 import { z } from 'zod';
+import { count, name } from '../shapes.ts';
 
-const count = z.int().nonnegative();
 /** Nanodollars that are spent. */
-const spent = z.int().nonnegative();
+const spent = count;
 /** Nanodollars, negative for a loss. */
 const balance = z.int();
 
@@ -41,6 +41,7 @@ export const billSchema = z.strictObject({
   /** The part of `gross` that no earlier request of the conversation had. */
   unique: savingSchema.nullable(),
 });
+name(billSchema, 'Bill');
 
 export type Bill = z.output<typeof billSchema>;
 export type PricedTokens = z.output<typeof pricedTokensSchema>;
@@ -57,6 +58,7 @@ export const potentialBillSchema = z.strictObject({
   /** `sent` less `would_be`. Null if a summary would have been made, whose cost is not known. */
   net: z.int().nullable(),
 });
+name(potentialBillSchema, 'PotentialBill');
 
 export type PotentialBill = z.output<typeof potentialBillSchema>;
 
@@ -92,5 +94,6 @@ export const toldSumsSchema = z.strictObject({
   gross: savingSchema.nullable(),
   unique: savingSchema.nullable(),
 });
+name(toldSumsSchema, 'BillSums');
 
 export type ToldSums = z.output<typeof toldSumsSchema>;

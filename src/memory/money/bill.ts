@@ -6,7 +6,7 @@
  * known if everything that it is made of is.
  */
 
-import type { Schedule } from '../prices/schedule.ts';
+import type { Schedule } from '../models/schedule.ts';
 import {
   amountOf,
   type BilledTokens,

@@ -1,5 +1,5 @@
 /** How much of a prompt a vendor's cache can hold (docs/money.md#would-have-been). */
-import type { HitRule } from '../prices/schedule.ts';
+import type { HitRule } from '../models/schedule.ts';
 
 /**
  * In tokens. Shorter prefixes are not cached

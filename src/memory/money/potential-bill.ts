@@ -3,7 +3,7 @@
  * have cost (docs/money.md#observing). It is the bill of `bill.ts` with both sides exchanged.
  */
 
-import type { Schedule } from '../prices/schedule.ts';
+import type { Schedule } from '../models/schedule.ts';
 import { amountOf, type BilledTokens, inputOf } from './amounts.ts';
 import { billedTokens, type CallUsage } from './bill.ts';
 import type { PotentialBill } from './bill-schema.ts';

@@ -10,11 +10,11 @@
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
+import { partsOf } from '../models/facts.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { RoundsInView } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { partsOf } from '../strategy/models.ts';
 import { answerRoomOf, budgetsOf, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
@@ -125,9 +125,12 @@ function budgetsWithin(strategy: EditingStrategy, request: PlanRequest): Budgets
 function budgetsFor(strategy: EditingStrategy, request: PlanRequest): Budgets {
   const budgets = budgetsOf(strategy, request.terms);
   const { window, hard } = budgets;
-  return hard === undefined
-    ? budgets
-    : { ...budgets, hard: Math.min(hard, window - roomOf(request, window)) };
+  return hard === undefined ? budgets : { ...budgets, hard: Math.min(hard, promptLimit(request, window)) };
+}
+
+/** The most tokens of a prompt, with the room for an answer that the request does not limit. */
+function promptLimit(request: PlanRequest, window: number): number {
+  return Math.min(window - roomOf(request, window), request.terms.input ?? window);
 }
 
 /**
@@ -146,14 +149,14 @@ function ruleOf(
   budgets: Pick<ReplayRule, 'soft'> & Omit<Budgets, 'soft'>,
   request: PlanRequest,
 ): ReplayRule {
-  const room = roomOf(request, budgets.window);
+  const most = promptLimit(request, budgets.window);
   return {
     frontier: frontierOf(strategy),
     turnsDue: mode.turnsDue(strategy),
     turnsLossy: mode.turnsLossy?.(strategy),
     stepsDue: mode.stepsDue?.(strategy),
     messagesDue: mode.messagesDue?.(strategy),
-    hard: budgets.hard ?? (room > 0 ? budgets.window - room : undefined),
+    hard: budgets.hard ?? (most < budgets.window ? most : undefined),
     soft: budgets.soft,
     step: budgets.step,
     watermark: strategy.low_watermark_pct,

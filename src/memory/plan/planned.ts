@@ -6,11 +6,11 @@ import type { WrittenPreviews } from '../edits/preview.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
+import type { TokenMeasure } from '../models/facts.ts';
+import type { ModelTerms } from '../models/terms.ts';
 import type { Replay } from '../replay/frontier.ts';
 import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { Miss } from '../replay/misses.ts';
-import type { ModelTerms } from '../strategy/model-terms.ts';
-import type { TokenMeasure } from '../strategy/models.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 

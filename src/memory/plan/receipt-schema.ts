@@ -1,7 +1,6 @@
 /** The shape of a receipt (docs/answers-and-errors.md#receipts). */
 import { z } from 'zod';
-
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
+import { count, hash, name } from '../shapes.ts';
 
 export const receiptHashesSchema = z.strictObject({
   /** The conversation as the caller sent it. */
@@ -29,7 +28,7 @@ export const receiptSchema = z.strictObject({
   /** The version of Precis. */
   precis: z.string().min(1).max(64),
   /** Seconds since the epoch. */
-  issued_at: z.int().nonnegative(),
+  issued_at: count,
   protocol: z.enum(['chat', 'responses']),
   /** Whether the request went up as it came, with the plan beside it. */
   observed: z.boolean(),
@@ -41,6 +40,7 @@ export const receiptSchema = z.strictObject({
   /** HMAC-SHA-256 of all other members, under the tenant's key. */
   signature: hash,
 });
+name(receiptSchema, 'Receipt');
 
 export type ReceiptHashes = z.output<typeof receiptHashesSchema>;
 export type Receipt = z.output<typeof receiptSchema>;

@@ -3,8 +3,8 @@
  * view, so that anyone with the same array can make the plan anew and compare.
  */
 import type { Digest } from '../edits/placeholder.ts';
-import type { ModelTerms } from '../strategy/model-terms.ts';
-import type { TokenMeasure } from '../strategy/models.ts';
+import type { TokenMeasure } from '../models/facts.ts';
+import type { ModelTerms } from '../models/terms.ts';
 import type { Receipt, ReceiptHashes } from './receipt-schema.ts';
 import type { View } from './view.ts';
 

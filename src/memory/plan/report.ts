@@ -1,228 +1,38 @@
-/** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
-
+/**
+ * The report to the caller about its request (docs/design.md#4-what-the-caller-gets). Its shape is
+ * `report-schema.ts`.
+ */
 import type { RemovalReason } from '../edits/known-removal.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
-import type { PotentialBill } from '../money/bill-schema.ts';
-import { frontierUnit, type Trigger } from '../replay/rule.ts';
+import type { TokenUsage } from '../money/usage-schema.ts';
+import { frontierUnit } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
-import type { Receipt } from './receipt-schema.ts';
-import { type ReportedMiss, reportedMisses } from './reported-misses.ts';
+import type {
+  AppliedEdit,
+  Report,
+  ReportedOutput,
+  ReportedRef,
+  ReportedSummary,
+  StrategySource,
+} from './report-schema.ts';
+import { reportedMisses } from './reported-misses.ts';
 import type { ShownOutput } from './shown-outputs.ts';
 import { roundsTokens, type View } from './view.ts';
+import type { Warning } from './warnings.ts';
 
-/** The level of precedence that the strategy comes from. */
-export type StrategySource = 'request' | 'conversation' | 'agent' | 'default';
-
-/** Codes of `x-memory-warning`. */
-export type Warning =
-  | 'over_budget'
-  | 'soft_budget_idle'
-  | 'store_failed'
-  | 'no_tenant'
-  | 'unverified_key'
-  | 'no_conversation'
-  | 'no_user'
-  | 'no_strategy'
-  | 'all_recent'
-  | 'nothing_to_remove'
-  | 'settings_without_user'
-  | 'user_archive_off'
-  | 'too_many_messages'
-  | 'summary_degraded'
-  | 'summary_pending'
-  | 'stale_summary'
-  | 'retrieval_off'
-  | 'capture_off'
-  | 'upstream_state'
-  | 'limit_learned'
-  | 'thinking_dropped'
-  | 'rounds_absent'
-  | 'embeddings_failed';
-
-export type AppliedEdit =
-  | {
-      readonly type: 'condense';
-      readonly condensed_tool_results: number;
-      /** Of these results, as they came and in the view. */
-      readonly tokens_before: number;
-      readonly tokens_after: number;
-      readonly cleared_tokens: number;
-    }
-  | {
-      readonly type: 'offload';
-      readonly cleared_tool_results: number;
-      readonly cleared_tokens: number;
-      /** How many of them have a digest by a model. Absent if none has. */
-      readonly digests?: number;
-      /** The summarizer's usage for digests in this request. Absent if it was not called. */
-      readonly usage?: TokenUsage;
-    }
-  | {
-      readonly type: 'dedupe';
-      readonly cleared_tool_results: number;
-      readonly cleared_tokens: number;
-    }
-  | {
-      readonly type: 'clear_reasoning';
-      /** Messages whose reasoning has left the view. */
-      readonly messages: number;
-      readonly cleared_tokens: number;
-    }
-  | {
-      readonly type: 'compact';
-      readonly cleared_tool_results: number;
-      readonly cleared_tool_inputs: number;
-      /** Inline images and files. Absent if there are none. */
-      readonly cleared_parts?: number;
-      readonly cleared_tokens: number;
-    }
-  | {
-      readonly type: 'summarize';
-      readonly messages: number;
-      readonly cleared_tokens: number;
-      /** The ids of the stored memory and of its base. Absent if nothing is stored. */
-      readonly memory_id?: number;
-      readonly base_memory_id?: number | null;
-    }
-  | { readonly type: 'trim'; readonly messages: number; readonly cleared_tokens: number };
-
-/**
- * The summary in the view. A caller that wants to keep it itself needs its text, coverage and hash
- * (`memory_summary`).
- */
-export interface ReportedSummary {
-  readonly text: string;
-  /** The first and the last message of the caller's array that it covers. */
-  readonly covers: readonly [number, number];
-  readonly prefix_hash: string;
-  readonly ref?: string;
-  /**
-   * `degraded`: a digest, since the summarizer failed. `pending`: a digest, since the summary is
-   * not ready.
-   */
-  readonly status: 'completed' | 'degraded' | 'pending';
-  readonly memory_id?: number;
-  readonly base_memory_id?: number | null;
-  /** The outputs behind the summary, oldest first. Absent if there are none. */
-  readonly rehydrated?: readonly ReportedOutput[];
-  /** The summarizer's usage for this request. */
-  readonly usage: TokenUsage;
-}
-
-/** Tokens as counted by an upstream. All are 0 for a summary that needed no call. */
-export interface TokenUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-  /** Input that the upstream had in its prompt cache. Absent if it reports none. */
-  readonly cached_tokens?: number;
-  /** Input that the upstream wrote to it. Absent if it reports none. */
-  readonly cache_write_tokens?: number;
-  /**
-   * The summarizer's price in nanodollars, of each call by itself; null if it is not known. Absent
-   * for other models, and if there was no call.
-   */
-  readonly cost?: number | null;
-}
-
-/** The contents that the model has fetched for its answer. */
-interface ReportedRetrieval {
-  /** The number of further requests to the upstream. */
-  readonly rounds: number;
-  /** The refs that were fetched, each once, in order. */
-  readonly refs: readonly string[];
-  /** Usage of all rounds together. Absent if the upstream reports none. */
-  readonly usage?: TokenUsage;
-  /** The id with which a stored conversation continues, if the response has another one. */
-  readonly response_id?: string;
-}
-
-/** A tool output that stands behind the summary. */
-interface ReportedOutput {
-  /** Index in the caller's array. */
-  readonly message: number;
-  readonly tool_name: string;
-  readonly tool_call_id: string;
-  readonly tokens: number;
-  /** Absent if the content is not stored by itself. */
-  readonly ref?: string;
-}
-
-interface ReportedRef {
-  readonly ref: string;
-  readonly tool_name: string;
-  readonly tool_call_id: string;
-  readonly tokens: number;
-  readonly bytes: number;
-}
-
-/** What the strategy would have done to a request that was only observed. */
-export interface Potential
-  extends Pick<Report, 'trigger' | 'tokens' | 'frontier' | 'applied_edits' | 'warnings'> {
-  /** The number of contents that would be kept under refs. */
-  readonly refs: number;
-  /**
-   * What the array has cost, and what the view would have. Null if there is no price. Absent before
-   * the answer has ended.
-   */
-  readonly bill?: PotentialBill | null;
-  /** The code of the error that the request would have been refused with. */
-  readonly error?: string;
-}
-
-/** A memory block that the model has written. */
-export interface WrittenBlock {
-  readonly label: string;
-  readonly version: number;
-}
-
-/** A memory block in the view. Version 0: there is none of this label. */
-export interface ReportedBlock extends WrittenBlock {
-  readonly tokens: number;
-}
-
-interface ReportedBlocks {
-  /** Of the message that shows them. */
-  readonly tokens: number;
-  readonly blocks: readonly ReportedBlock[];
-  /** Absent if the model has written none. */
-  readonly written?: readonly WrittenBlock[];
-}
-
-/** The `memory` object of a response. Sizes are in tokens. */
-export interface Report {
-  readonly mode: Mode;
-  readonly source: StrategySource;
-  readonly trigger: Trigger;
-  /** Absent if nothing was counted. */
-  readonly tokens?: {
-    readonly before: number;
-    readonly after: number;
-    readonly budget: number | null;
-    readonly window: number;
-  };
-  readonly frontier: { readonly unit: number; readonly moved: boolean };
-  readonly applied_edits: readonly AppliedEdit[];
-  readonly refs: readonly ReportedRef[];
-  readonly summary?: ReportedSummary;
-  /** Absent if nothing was fetched. */
-  readonly retrieval?: ReportedRetrieval;
-  /** The newest, oldest first. Absent if there are none. */
-  readonly misses?: readonly ReportedMiss[];
-  /** The injected block of cross-session memory. */
-  readonly injection?: { readonly tokens: number; readonly text: string };
-  /** The rounds of earlier answers in the view, and their tokens. Absent if there are none. */
-  readonly kept_rounds?: { readonly rounds: number; readonly tokens: number };
-  /** The memory blocks in the view. */
-  readonly memory_blocks?: ReportedBlocks;
-  /** Present if the request was only observed. */
-  readonly potential?: Potential;
-  readonly warnings: readonly Warning[];
-  /** Absent without a tenant, and for a large body. */
-  readonly receipt?: Receipt;
-}
+export type { TokenUsage } from '../money/usage-schema.ts';
+export type {
+  AppliedEdit,
+  Potential,
+  Report,
+  ReportedBlock,
+  ReportedSummary,
+  StrategySource,
+  WrittenBlock,
+} from './report-schema.ts';
+export type { Warning } from './warnings.ts';
 
 /** The report of an unchanged request. */
 export function idleReport(mode: Mode, source: StrategySource, warnings: readonly Warning[] = []): Report {

@@ -2,20 +2,7 @@
 import type { History } from '../conversation/history.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import type { Miss } from '../replay/misses.ts';
-
-export interface ReportedMiss {
-  readonly how: Miss['how'];
-  /**
-   * The output that has brought it back: its index in the caller's array. Absent: it was fetched
-   * for this answer.
-   */
-  readonly message?: number;
-  /** The call of that output, else the one whose output was fetched. */
-  readonly tool_name: string;
-  readonly tool_call_id: string;
-  /** Absent if nothing is stored. */
-  readonly ref?: string;
-}
+import type { ReportedMiss } from './report-schema.ts';
 
 /** Misses in a report. */
 const MOST_MISSES = 50;

@@ -15,7 +15,7 @@
  * more, a conversation that ends too soon loses more, so both limits shrink.
  */
 
-import type { InputPrices } from '../prices/schedules.ts';
+import type { InputPrices } from '../models/schedules.ts';
 
 /** Extra cost that a conversation may have over one without edits, as a share, times w. */
 const REGRET = 0.03;

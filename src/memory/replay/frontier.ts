@@ -12,8 +12,9 @@ import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { CountTriggers } from './count-triggers.ts';
-import { type Cuts, type Due, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
+import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 import { Tails } from './tails.ts';
+import type { Trigger } from './trigger.ts';
 
 /** The cuts during a replay, and the tokens that they free. */
 export interface Cursor {

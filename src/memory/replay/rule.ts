@@ -1,15 +1,5 @@
 /** The rule of a replay, and the cuts that it moves. */
-
-/** Why units are edited, in the terms of `x-memory-trigger`. */
-export type Trigger =
-  | 'turns'
-  | 'steps'
-  | 'messages'
-  | 'token_budget'
-  | 'token_soft_budget'
-  | 'upstream_limit'
-  | 'force'
-  | 'none';
+import type { Trigger } from './trigger.ts';
 
 /**
  * Which units are edited: all before `turn`, and the steps before `step`. `step` is larger if the

@@ -5,9 +5,9 @@
  */
 import { z } from 'zod';
 import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
+import { count } from '../shapes.ts';
 
-const count = z.int().nonnegative();
-const index = z.int().nonnegative();
+const index = count;
 
 /** A content that stands under a placeholder in the view, or reasoning that has left it. */
 export const runEditSchema = z.strictObject({

@@ -3,6 +3,7 @@
  * event alone.
  */
 import { z } from 'zod';
+import { count } from '../shapes.ts';
 import { type RunEvent, runEditSchema } from './event.ts';
 
 /** See `Fate` in `memory/plan/explain.ts`. */
@@ -18,7 +19,7 @@ const fateSchema = z.enum([
 
 export const outlinedMessageSchema = z.strictObject({
   /** Index in the caller's array. */
-  index: z.int().nonnegative(),
+  index: count,
   fate: fateSchema,
   /** Where a message that has left the view can be fetched; null if nothing is stored of it. */
   ref: z.string().nullable(),

@@ -6,6 +6,8 @@
  */
 import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
+import { measureOf, type TokenFactor, type TokenMeasure } from '../models/facts.ts';
+import { type ModelTables, type ModelTerms, termsOf } from '../models/terms.ts';
 import { type SummarizeStrategy, summarize } from '../modes/summarize.ts';
 import {
   type ActingStrategy,
@@ -21,8 +23,6 @@ import {
 import type { Budgets } from '../plan/planned.ts';
 import { type StrategyFault, withoutNulls } from './fields.ts';
 import { fieldsAt, hintFor, quote } from './hint.ts';
-import { type ModelTables, type ModelTerms, termsOf } from './model-terms.ts';
-import { measureOf, type TokenFactor, type TokenMeasure } from './models.ts';
 
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];

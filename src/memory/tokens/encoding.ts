@@ -4,7 +4,7 @@
  */
 import { TABLES } from '#token-tables';
 import { InvariantError } from '../../lib/invariant-error.ts';
-import type { EncodingName } from '../strategy/models.ts';
+import type { EncodingName } from '../models/facts.ts';
 import { Merging } from './merging.ts';
 import { CL100K, END, O200K, type Splitting, UNDECIDED } from './pieces.ts';
 import { NO_RANK, TokenRanks } from './ranks.ts';

@@ -2,7 +2,7 @@
  * How much fits: the longest part of a text within a number of tokens, and the most elements of a
  * list. The number of candidates is bounded, since each one is counted as a whole.
  */
-import { LARGEST_FACTOR } from '../strategy/models.ts';
+import { LARGEST_FACTOR } from '../models/facts.ts';
 
 /** In characters. The average token of English or code is shorter. */
 const CHARACTERS_PER_TOKEN = 8;

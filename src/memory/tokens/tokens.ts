@@ -8,7 +8,7 @@
 import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { Message, Weight } from '../conversation/message.ts';
-import { partsOf, type TokenMeasure } from '../strategy/models.ts';
+import { partsOf, type TokenMeasure } from '../models/facts.ts';
 import { loadEncoding } from './encoding.ts';
 import { LONGEST_RUN, longRunsIn } from './long-runs.ts';
 import { blocksOf } from './text-blocks.ts';

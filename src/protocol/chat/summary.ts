@@ -1,4 +1,4 @@
-/** Messages added to a chat body: a summary, and those of ours after the preamble. */
+/** Messages that Precis adds to a chat body: a summary, and those after the preamble. */
 import { CONTINUE_LINE, SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
 import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
 import type { Recap, View } from '../../memory/plan/view.ts';
@@ -40,7 +40,7 @@ export function recapMessages({ text, goesOn }: Recap, fields: object): string {
   return jsonOf(goesOn ? [recap, saidBy('user', CONTINUE_LINE)] : [recap], fields);
 }
 
-/** The splice that puts a recap behind the first request. @param end of that request */
+/** The splice that puts a recap after the first request. @param end of that request */
 export function recapSplice(recap: Recap, end: number, fields: object): Splice {
   return { start: end, end, with: `,${recapMessages(recap, fields)}` };
 }

@@ -106,10 +106,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   get asksReasoning(): boolean {
-    return this.reasoningWish.length === 0;
+    return this.addedInclude.length === 0;
   }
 
-  private get reasoningWish(): Member[] {
+  private get addedInclude(): Member[] {
     const json = includeWith(this.field('include'));
     return json === undefined ? [] : [{ key: 'include', json }];
   }
@@ -131,9 +131,9 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   readonly hasCompaction = true;
 
   get compaction(): { readonly threshold: number | undefined } | undefined {
-    const wish = this.wishes.map(asObject).find(({ type }) => type === 'compaction');
-    if (!wish) return undefined;
-    const threshold = wish.compact_threshold;
+    const entry = this.managementEntries.map(asObject).find(({ type }) => type === 'compaction');
+    if (!entry) return undefined;
+    const threshold = entry.compact_threshold;
     const isOne = typeof threshold === 'number' && threshold >= 1;
     return { threshold: isOne ? Math.min(Math.floor(threshold), Number.MAX_SAFE_INTEGER) : undefined };
   }
@@ -172,7 +172,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     view: View | undefined,
     { injected = [], tools = [], shared, reasoning = false, compaction, marks = 0 }: Beside = {},
   ): Uint8Array {
-    const isCut = compaction === 'cut' && this.others.length === 0;
+    const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);
     const injection =
       injected.length > 0 ? this.injection(injectedJson(injected)) : { splices: [], members: [] };
@@ -181,7 +181,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...this.cacheKey(shared),
       ...injection.members,
       ...added.members,
-      ...(reasoning ? this.reasoningWish : []),
+      ...(reasoning ? this.addedInclude : []),
       ...(compaction === undefined || isCut ? [] : this.management(compaction)),
     ];
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [
@@ -200,23 +200,23 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     );
   }
 
-  /** @param compaction sets or cuts this wish; others stay */
+  /** @param compaction sets or cuts this entry; others stay */
   private management(compaction: 'cut' | { readonly threshold: number | undefined }): Member[] {
     if (compaction === 'cut')
-      return this.compaction ? [{ key: MANAGEMENT, json: JSON.stringify(this.others) }] : [];
+      return this.compaction ? [{ key: MANAGEMENT, json: JSON.stringify(this.otherEntries) }] : [];
     const { threshold: compact_threshold } = compaction;
-    const wishes = [...this.others, { type: 'compaction', compact_threshold }];
-    return [{ key: MANAGEMENT, json: JSON.stringify(wishes) }];
+    const entries = [...this.otherEntries, { type: 'compaction', compact_threshold }];
+    return [{ key: MANAGEMENT, json: JSON.stringify(entries) }];
   }
 
-  /** What `context_management` asks for beside a compaction. */
-  private get others(): readonly unknown[] {
-    return this.wishes.filter((wish) => asObject(wish).type !== 'compaction');
+  /** The entries of `context_management` without that of a compaction. */
+  private get otherEntries(): readonly unknown[] {
+    return this.managementEntries.filter((entry) => asObject(entry).type !== 'compaction');
   }
 
-  private get wishes(): readonly unknown[] {
-    const wishes = this.field(MANAGEMENT);
-    return Array.isArray(wishes) ? wishes : [];
+  private get managementEntries(): readonly unknown[] {
+    const entries = this.field(MANAGEMENT);
+    return Array.isArray(entries) ? entries : [];
   }
 
   /**

@@ -8,11 +8,11 @@ import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts'
 import { ApiError } from '../../request/errors.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
-import { WHOLE_WAIT_MS } from '../../summary/prefix.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { readEither } from '../either-protocol.ts';
 import { scopeOf } from '../scope-of.ts';
-import { STORAGE_LIMIT_MS, stored } from '../stored.ts';
+import { stored } from '../stored.ts';
 import { target } from './memory.ts';
 
 export async function endConversation(c: Context<AppEnv>): Promise<Response> {
@@ -21,7 +21,7 @@ export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   const { request } = await readEither(c, scope);
   if (!request.messages.some(says)) throw nothingSaid(request);
   const call = await readWholeCall(request, scope);
-  const limitMs = WHOLE_WAIT_MS + STORAGE_LIMIT_MS;
+  const limitMs = TIME_LIMITS.wholeSummaryMs + TIME_LIMITS.routeStorageMs;
   const { summary, published, isPending, warnings } = await stored(c, () => endSession(call), limitMs);
   const answer = { id, object: 'memory.conversation.ended', summary, published, warnings };
   return c.json(answer, isPending ? 202 : 200);

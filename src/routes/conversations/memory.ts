@@ -18,9 +18,10 @@ import { TenantBucket } from '../../storage/tenant/bucket.ts';
 import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
-import { FLUSH_MS, upToDate } from '../../view/up-to-date.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { upToDate } from '../../view/up-to-date.ts';
 import { keptRuns } from '../kept-runs.ts';
-import { deleted, deletion, STORAGE_LIMIT_MS, stored } from '../stored.ts';
+import { deleted, deletion, stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
@@ -39,7 +40,7 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
 export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'read');
   const { id, conversation, services } = named;
-  const limitMs = FLUSH_MS + STORAGE_LIMIT_MS;
+  const limitMs = TIME_LIMITS.flushMs + TIME_LIMITS.routeStorageMs;
   const isUpToDate = await stored(c, () => upToDate(conversation, services), limitMs);
   const overview = await overviewOfTarget(c, named);
   return c.json({ ...overviewJson(id, overview), up_to_date: isUpToDate }, isUpToDate ? 200 : 202);

@@ -4,8 +4,8 @@
  */
 import type { Context } from 'hono';
 import { readHistory } from '../../memory/conversation/history.ts';
+import { measureOf, TOKEN_ESTIMATORS } from '../../memory/models/facts.ts';
 import { shownEdits } from '../../memory/run/shown-edits.ts';
-import { measureOf, TOKEN_ESTIMATORS } from '../../memory/strategy/models.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { readEither } from '../either-protocol.ts';

@@ -2,7 +2,7 @@
 
 import { copyOf } from '../../lib/copy.ts';
 import { AT_ONCE, fewAtOnce, Room } from '../../lib/slots.ts';
-import { isWanted, type Listable, type ListWish } from '../../retrieval/list-refs.ts';
+import { isWanted, type Listable, type RefFilter } from '../../retrieval/list-refs.ts';
 import type { RefStore } from '../../storage/refs/store.ts';
 
 /** How many contents are opened for one list. */
@@ -18,7 +18,7 @@ const BEGINNING = 1_000;
 export async function openedRefs(
   refs: readonly string[],
   store: Pick<RefStore, 'get'>,
-  wish: ListWish,
+  filter: RefFilter,
 ): Promise<Listable[]> {
   const room = new Room(MOST_OPEN_BYTES);
   const opened = await fewAtOnce(AT_ONCE, refs, async (ref) => {
@@ -31,7 +31,7 @@ export async function openedRefs(
       if (!metadata || !content) return [];
       const { tool_name: tool, tool_call_id: callId, tokens, created } = metadata;
       const listable = { ref, tool, callId, tokens, created, text: new TextDecoder().decode(content) };
-      if (!isWanted(listable, wish)) return [];
+      if (!isWanted(listable, filter)) return [];
       return [{ ...listable, text: copyOf(listable.text.slice(0, BEGINNING)) }];
     } finally {
       leave();

@@ -8,7 +8,7 @@ import { shelfOf } from '../../answer/shelf.ts';
 import { UserArchive } from '../../answer/user-archive.ts';
 import type { Result } from '../../lib/result.ts';
 import { logCaught } from '../../log.ts';
-import { measureOf } from '../../memory/strategy/models.ts';
+import { measureOf } from '../../memory/models/facts.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';

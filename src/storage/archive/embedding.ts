@@ -5,6 +5,7 @@
 
 import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Embedder } from './embedder.ts';
 import { BY_WORDS, beginningOf, type MadeNear, type Near, nearOf, tellFault } from './near.ts';
 import { portions } from './packing.ts';
@@ -22,17 +23,6 @@ const MOST_BYTES = 256 * 1024;
 
 /** Calls behind one write. What is left is for the next one. */
 const MOST_CALLS = 8;
-
-/** Limits of one call, and of the beginning of the last one behind a write, in milliseconds. */
-const CALL_LIMIT_MS = 10_000;
-const RUN_LIMIT_MS = 25_000;
-
-/** How long a search waits, in milliseconds: less than its own limit, so that it can find words. */
-const SEARCH_LIMIT_MS = 2_000;
-
-/** The pause before a call is repeated: if the server asks for none, and at most; milliseconds. */
-const PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 5_000;
 
 interface EmbeddingPorts {
   /** Undefined: no vectors are wanted. */
@@ -82,7 +72,7 @@ export class ArchiveEmbedding {
     const embedder = this.ports.embedder();
     if (!embedder || this.rows.dimensions(embedder.model) === undefined) return BY_WORDS;
     if (made && made.model !== embedder.model) return BY_WORDS;
-    const near = made?.near ?? (await nearOf(words, embedder, SEARCH_LIMIT_MS, this.ports.log));
+    const near = made?.near ?? (await nearOf(words, embedder, TIME_LIMITS.searchVectorMs, this.ports.log));
     if (near.meaning !== 'used') return near;
     // Asked again, since a deletion may have come in between, and a model may have changed.
     return this.rows.dimensions(embedder.model) === near.vector.length ? near : BY_WORDS;
@@ -104,7 +94,7 @@ export class ArchiveEmbedding {
 
   private async run(embedder: Embedder): Promise<void> {
     const { model, longestText } = embedder;
-    const end = this.ports.now() + RUN_LIMIT_MS;
+    const end = this.ports.now() + TIME_LIMITS.embeddingRunMs;
     this.rows.queue(model);
     for (let calls = 0; calls < MOST_CALLS && this.ports.now() < end; calls++) {
       const batch = this.batch(longestText);
@@ -136,8 +126,10 @@ export class ArchiveEmbedding {
 
 /** Calls again once if that may help. */
 async function embedWithRetry(embedder: Embedder, texts: readonly string[]): ReturnType<Embedder['embed']> {
-  const made = await embedder.embed(texts, CALL_LIMIT_MS);
+  const made = await embedder.embed(texts, TIME_LIMITS.embeddingCallMs);
   if (made.ok || !made.reason.again) return made;
-  await pause(Math.min(made.reason.afterMs ?? PAUSE_MS, LONGEST_PAUSE_MS));
-  return embedder.embed(texts, CALL_LIMIT_MS);
+  await pause(
+    Math.min(made.reason.afterMs ?? TIME_LIMITS.embeddingPauseMs, TIME_LIMITS.longestEmbeddingPauseMs),
+  );
+  return embedder.embed(texts, TIME_LIMITS.embeddingCallMs);
 }

@@ -1,13 +1,11 @@
 /** The summaries that a conversation's object writes by itself, while it lives. */
 import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Claim, Claimed, ClaimRequest, Failure } from './memories.ts';
 
 /** How many orders may wait. Each holds its material in memory. */
 const MOST_WAITING = 8;
-
-/** The longest rest after a failure that an order waits for, in milliseconds. */
-const LONGEST_REST_MS = 60_000;
 
 /** A summary to be made. */
 interface Order<Material> {
@@ -110,7 +108,7 @@ export class BackgroundWrites<Material> {
   /** Waits for the end of a rest. @returns false if that is too far away */
   private async rested(retryAt: number): Promise<boolean> {
     const restMs = retryAt - this.ports.now();
-    if (restMs > LONGEST_REST_MS) return false;
+    if (restMs > TIME_LIMITS.longestAwaitedRestMs) return false;
     await pause(Math.max(0, restMs));
     return true;
   }

@@ -8,6 +8,7 @@
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import type { BillLedger } from './bills.ts';
 import { Lineages } from './lineages.ts';
 import {
@@ -29,7 +30,6 @@ import {
   type Memory,
   type Overview,
   type SavedMemory,
-  STUCK_MS,
   type Standing,
   type Written,
 } from './memories.ts';
@@ -296,7 +296,7 @@ export class MemoryChain implements StoredPart {
     const rows = request ? this.rows.inTheMaking(request, this.lineages.of(request)) : this.rows.processing();
     const row = rows.find((one) => isHeld(one, now));
     if (!row) return undefined;
-    const until = Math.min(row.lease_until, row.created_at + STUCK_MS);
+    const until = Math.min(row.lease_until, row.created_at + TIME_LIMITS.stuckClaimMs);
     return { memoryId: row.memory_id, leaseMs: until - now };
   }
 

@@ -6,21 +6,10 @@ import { Buffer } from 'node:buffer';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 
 /** The `model` of rows made by code. They are served, but never built on. */
 export const DIGEST_MODEL = 'digest';
-
-/**
- * After this time a processing row counts as stuck, whatever its lease, in milliseconds
- * (docs/design.md#7-storage).
- */
-export const STUCK_MS = 300_000;
-
-/** In milliseconds. A rest of 0 would not double. */
-const SHORTEST_REST_MS = 100;
-
-/** The longest rest between two attempts, in milliseconds. */
-const LONGEST_REST_MS = 3_600_000;
 
 export type MemoryStatus = 'processing' | 'completed' | 'failed';
 
@@ -313,7 +302,10 @@ export function afterRetry(health: Health): Health {
 
 /** Each failure in a row doubles the rest, up to an hour. @param retryIntervalMs the first rest */
 export function afterFailure({ failures }: Health, now: number, retryIntervalMs: number): Health {
-  const rest = Math.min(Math.max(retryIntervalMs, SHORTEST_REST_MS) * 2 ** failures, LONGEST_REST_MS);
+  const rest = Math.min(
+    Math.max(retryIntervalMs, TIME_LIMITS.shortestRestMs) * 2 ** failures,
+    TIME_LIMITS.longestRestMs,
+  );
   return { state: 'degraded', failures: failures + 1, retryAt: now + rest };
 }
 
@@ -324,7 +316,7 @@ export function isResting({ state, retryAt }: Health, now: number): boolean {
 
 /** Whether the writer of a processing row still has time. */
 export function isHeld(row: { lease_until: number; created_at: number }, now: number): boolean {
-  return now < row.lease_until && now - row.created_at < STUCK_MS;
+  return now < row.lease_until && now - row.created_at < TIME_LIMITS.stuckClaimMs;
 }
 
 /**

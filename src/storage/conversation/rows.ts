@@ -4,6 +4,7 @@
  * found.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import {
   type ClaimRequest,
   DIGEST_MODEL,
@@ -13,7 +14,6 @@ import {
   type Memory,
   type MemoryStatus,
   type Overview,
-  STUCK_MS,
   type Standing,
 } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
@@ -249,7 +249,7 @@ export class MemoryRows {
   }
 
   private isStuck(now: number): boolean {
-    return this.has("status = 'processing' AND created_at <= ?", now - STUCK_MS);
+    return this.has("status = 'processing' AND created_at <= ?", now - TIME_LIMITS.stuckClaimMs);
   }
 
   private has(condition: string, ...values: (string | number)[]): boolean {

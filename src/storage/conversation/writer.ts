@@ -5,6 +5,7 @@
 import type { LogFields } from '../../log.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { windowStart } from '../../memory/conversation/sequence.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import {
   type ClaimRequest,
   DIGEST_MODEL,
@@ -12,7 +13,6 @@ import {
   type Memory,
   type MemoryStatus,
   type SettledSummary,
-  STUCK_MS,
   type Written,
 } from './memories.ts';
 
@@ -252,7 +252,7 @@ export class MemoryWriter {
          ORDER BY status = 'completed', memory_id
          LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?4) - ?3))`,
       now,
-      STUCK_MS,
+      TIME_LIMITS.stuckClaimMs,
       KEPT_MEMORIES,
       lineage,
     );

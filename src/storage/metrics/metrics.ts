@@ -6,19 +6,11 @@
 import type { Env } from '../../config.ts';
 import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import { metricsObject } from '../objects.ts';
 import type { WaitUntil } from '../refs/writer.ts';
 import { type FamilyName, type Labels, observed, seriesOf } from './families.ts';
 import type { Batch } from './remote.ts';
-
-/** The least time between two batches of an isolate, in milliseconds. */
-export const BATCH_MS = 10_000;
-
-/** After this time a batch of unknown fate is given up, in milliseconds. */
-const GIVE_UP_MS = 30 * 60_000;
-
-/** A wait that is over for so long was cut off with its request, in milliseconds. */
-const CUT_OFF_MS = 5_000;
 
 interface MetricsPorts {
   send(batch: Batch): Promise<void>;
@@ -62,9 +54,9 @@ export class Metrics {
     const { ports } = this;
     if (!ports || (this.counts.size === 0 && !this.unsure)) return;
     const now = ports.now();
-    if (this.dueAt !== undefined && now < this.dueAt + CUT_OFF_MS) return;
-    this.dueAt = now + BATCH_MS;
-    waitUntil(ports.wait(BATCH_MS).then(() => this.send()));
+    if (this.dueAt !== undefined && now < this.dueAt + TIME_LIMITS.cutOffMs) return;
+    this.dueAt = now + TIME_LIMITS.metricsBatchMs;
+    waitUntil(ports.wait(TIME_LIMITS.metricsBatchMs).then(() => this.send()));
   }
 
   /** Sends the counts. Never throws: those that could not be sent are sent with the next ones. */
@@ -80,7 +72,7 @@ export class Metrics {
     this.dueAt = undefined;
     if (!ports) return;
     const now = ports.now();
-    if (this.unsure && now - this.unsure.madeAt > GIVE_UP_MS) this.unsure = undefined;
+    if (this.unsure && now - this.unsure.madeAt > TIME_LIMITS.metricsGiveUpMs) this.unsure = undefined;
     if (!this.unsure && this.counts.size > 0) {
       const counts = Object.fromEntries(this.counts);
       this.unsure = { id: crypto.randomUUID(), counts, madeAt: now };

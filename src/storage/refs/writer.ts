@@ -14,9 +14,6 @@ import type { KnownRefs } from './known.ts';
 import type { RefStore, StoredContent } from './store.ts';
 import type { RefUses } from './uses.ts';
 
-/** How long a request waits for its writes, in milliseconds (docs/design.md#7-storage). */
-export const WRITE_LIMIT_MS = 1_500;
-
 /** Keeps the Worker alive for work that outlives the response. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 

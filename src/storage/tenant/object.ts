@@ -10,6 +10,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
 import { Tables } from '../tables.ts';
 import {
@@ -36,15 +37,6 @@ import {
 /** How often an object looks for unused conversations, in milliseconds. */
 const LOOKING_MS = 24 * 60 * 60_000;
 
-/** Pause after a failure, in milliseconds. */
-const PAUSE_MS = 60_000;
-
-/** How long an erasure's caller waits, in milliseconds: less than the route's own limit. */
-export const ERASE_ANSWER_MS = 8_000;
-
-/** After this time a step counts as failed, in milliseconds. */
-const STEP_LIMIT_MS = 5 * 60_000;
-
 /** How far the clocks of R2 and an object may differ, in milliseconds. */
 const CLOCKS_MS = 1_000;
 
@@ -53,8 +45,6 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   // Fields, since remote callers can't reach them and tests can replace them.
   protected now: () => number = Date.now;
   protected log: Log = createObjectLog(this.env);
-  protected answerMs = ERASE_ANSWER_MS;
-  protected stepMs = STEP_LIMIT_MS;
 
   private readonly tables = new Tables(this.ctx.storage);
   private readonly rows = new TenantRows(this.tables);
@@ -125,8 +115,8 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   async erase(): Promise<boolean> {
     this.blocks.clear();
     this.rows.beginErasure(this.now() + CLOCKS_MS);
-    await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
-    return (await soon(this.answerMs, this.eraseOn())) ?? false;
+    await this.ctx.storage.setAlarm(this.now() + TIME_LIMITS.alarmPauseMs);
+    return (await soon(TIME_LIMITS.eraseAnswerMs, this.eraseOn())) ?? false;
   }
 
   override async alarm(): Promise<void> {
@@ -146,7 +136,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
 
   /** @throws StoreError if the work fails or takes too long */
   private step(work: () => Promise<boolean>): Promise<boolean> {
-    return within(this.stepMs, storing(work));
+    return within(TIME_LIMITS.eraseStepMs, storing(work));
   }
 
   private async eraseSome(): Promise<boolean> {
@@ -157,7 +147,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
       }
     } catch (error) {
       logCaught(this.log, 'error', 'what a tenant has could not be erased; it is tried again', error);
-      await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
+      await this.ctx.storage.setAlarm(this.now() + TIME_LIMITS.alarmPauseMs);
       return false;
     }
     await this.ctx.storage.deleteAlarm();

@@ -15,6 +15,7 @@ const IDLE_TIMEOUT_MS = 500;
 const deployment = deploy({
   upstream: { strict: false },
   vars: { UPSTREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS) },
+  limits: { errorBodyMs: 1_000 },
 });
 
 const model = 'gpt-4.1-mini';

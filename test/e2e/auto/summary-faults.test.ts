@@ -13,13 +13,14 @@ import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Manner,
+  PATIENT,
   readSummary,
   tokensIn,
   UNWANTED,
 } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, alone: true });
-const patient = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });
+const patient = deploy(PATIENT);
 
 const strategy = {
   mode: 'auto' as const,

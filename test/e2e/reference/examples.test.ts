@@ -1,8 +1,8 @@
 /** The reference of a deployment, followed word by word: its examples, and what they answer. */
 import Ajv2020 from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ApiDocument, DocumentedOperation } from '../../../src/routes/api/document.ts';
-import type { JsonSchema } from '../../../src/routes/api/shape.ts';
+import type { ApiDocument, DocumentedOperation } from '../../../src/reference/document.ts';
+import type { JsonSchema } from '../../../src/reference/shape.ts';
 import { sentDocument } from '../../support/deployment/api-parts.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 

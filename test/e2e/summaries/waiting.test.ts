@@ -4,14 +4,14 @@ import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
-import { conversation, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
+import { conversation, PATIENT, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
-const deployment = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });
+/** The first pause after a failure. */
+const REST_MS = 3_000;
+
+const deployment = deploy({ ...PATIENT, limits: { ...PATIENT.limits, summaryRestMs: REST_MS } });
 
 const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
-
-/** The first pause after a failure, with some reserve. */
-const REST_MS = 32_000;
 
 async function memoryOf(conversation: string): Promise<{ health?: string; statuses: string[] }> {
   const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(conversation)}/memory`);
@@ -126,7 +126,7 @@ describe('the health of a conversation', () => {
     deployment.summarizer.next('refusal');
     await deployment.ask({ ...fields, messages: conversation('limes', 6) });
     expect((await memoryOf('rested')).health).toBe('degraded');
-    await sleep(REST_MS);
+    await sleep(REST_MS + 500);
 
     const { memory, seen } = await deployment.ask({ ...fields, messages: conversation('limes', 8) });
 

@@ -1,8 +1,8 @@
 /** Generated conversations for property tests: valid ones, and odd ones that real clients send. */
 
 import fc from 'fast-check';
+import type { InputPrices } from '../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
-import type { InputPrices } from '../../../src/memory/prices/schedules.ts';
 import type { ViewOptions } from '../laws/view-of.ts';
 import { lines } from './chat.ts';
 import { anyPath, anyUrl } from './urls.ts';

@@ -2,7 +2,7 @@
  * The cost of a conversation's views, request by request, with an upstream that caches prompts, in
  * tokens of fresh input.
  */
-import type { InputPrices } from '../../../src/memory/prices/schedules.ts';
+import type { InputPrices } from '../../../src/memory/models/schedules.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { textOf } from '../../../src/protocol/json/spans.ts';
 import { counter, type Viewed } from '../laws/view-of.ts';

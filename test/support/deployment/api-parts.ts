@@ -3,9 +3,9 @@ import { version } from '../../../package.json';
 import { modes } from '../../../src/memory/modes/table.ts';
 import { injectionSchema } from '../../../src/memory/strategy/injection.ts';
 import { blocksSchema } from '../../../src/memory/strategy/memory-blocks.ts';
+import { type ApiDocument, type ApiParts, apiDocument } from '../../../src/reference/document.ts';
 import { WIRE } from '../../../src/request/errors.ts';
 import { heldSummarySchema } from '../../../src/request/sent-summary.ts';
-import { type ApiDocument, type ApiParts, apiDocument } from '../../../src/routes/api/document.ts';
 import { overviewSchema } from '../../../src/routes/conversations/sent-overview.ts';
 
 export const PARTS: ApiParts = {

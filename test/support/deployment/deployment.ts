@@ -5,6 +5,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../../../tools/upstream/upstream.ts';
 import type { WorkerServer } from '../../../tools/worker-server.ts';
+import type { TimeLimits } from '../time-limits.ts';
 import { startBuiltWorker, startHostedWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
@@ -31,6 +32,8 @@ export interface DeploymentOptions {
    * without stored data share a Worker.
    */
   readonly vars?: Record<string, string>;
+  /** Time limits that differ from `TIME_LIMITS`. */
+  readonly limits?: Partial<TimeLimits>;
   readonly upstream?: UpstreamOptions;
   /** The path of a folder with stored data. The Worker reads and changes it. */
   readonly state?: string;
@@ -114,6 +117,7 @@ async function start(
       UPSTREAM_BASE_URL: upstream.url,
       ...(summarizer && variablesOf(summarizer)),
       ...options.vars,
+      ...(options.limits && { TEST_TIME_LIMITS: JSON.stringify(options.limits) }),
     },
   });
   return { upstream, worker, summarizer, printed: 0, checked: 0 };
@@ -131,8 +135,8 @@ async function startShared({ summarizer = false, upstream = {} }: DeploymentOpti
 
 /** Starts both before the tests of a file. Stops them after, unless files share them. */
 export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
-  const { vars, upstream: options = {}, state, alone = false } = deploymentOptions;
-  const shares = vars === undefined && state === undefined && !alone;
+  const { vars, limits, upstream: options = {}, state, alone = false } = deploymentOptions;
+  const shares = vars === undefined && limits === undefined && state === undefined && !alone;
   if (shares) KEY = `sk-the-key-of-a-test-caller-${String(++keys).padStart(4, '0')}`;
   if (state !== undefined) KEY = EARLIER_KEY;
   let started: Running | undefined;

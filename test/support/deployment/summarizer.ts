@@ -13,6 +13,13 @@ import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.t
 export const SUMMARIZER_MODEL = 'gpt-4.1-nano';
 export const SUMMARIZER_KEY = 'sk-the-key-of-the-summarizer-0001';
 
+/** Options of a deployment whose summarizer may take longer than a request waits. */
+export const PATIENT = {
+  summarizer: true,
+  vars: { SUMMARIZER_TIMEOUT_MS: '40000' },
+  limits: { summaryMs: 4_000 },
+};
+
 /** Part of every answer that is not a summary. It must not reach a view. */
 export const UNWANTED = 'quagmire';
 
@@ -175,8 +182,8 @@ function inForm(sections: Record<string, string>): string {
 const MANNERS = {
   summary: (reading) => reply(reading, { content: summaryOf(reading) }),
   slow: (reading) => late(reading, 600),
-  /** Later than any request waits for a summary. */
-  'too slow': (reading) => late(reading, 22_000),
+  /** Later than a request of a `PATIENT` deployment waits for a summary. */
+  'too slow': (reading) => late(reading, PATIENT.limits.summaryMs + 2_000),
   'forged tags': (reading) =>
     reply(reading, {
       content: inForm({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readExposition } from '../../../src/inspector/read/exposition.ts';
+import { readExposition } from '../../../inspector/read/exposition.ts';
 
 it('reads counters and histograms, without buckets', () => {
   const text = `# HELP a_total What it counts.

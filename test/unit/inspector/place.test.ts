@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fragmentOf, type Place, placeOf } from '../../../src/inspector/place.ts';
+import { fragmentOf, type Place, placeOf } from '../../../inspector/place.ts';
 
 const name = fc.string({ minLength: 1, unit: 'grapheme' });
 const of = { id: name, user: fc.option(name, { nil: undefined }) };

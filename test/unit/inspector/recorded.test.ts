@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exampleConversation } from '../../../src/inspector/read/example.ts';
-import { readRecorded } from '../../../src/inspector/read/recorded.ts';
+import { exampleConversation } from '../../../inspector/read/example.ts';
+import { readRecorded } from '../../../inspector/read/recorded.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 
 const MESSAGES = [

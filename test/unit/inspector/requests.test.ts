@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { rowsOfEvent, tally } from '../../../src/inspector/read/fates.ts';
-import { plotOf, sparkline } from '../../../src/inspector/read/marks.ts';
-import { messageText } from '../../../src/inspector/read/message-text.ts';
+import { rowsOfEvent, tally } from '../../../inspector/read/fates.ts';
+import { plotOf, sparkline } from '../../../inspector/read/marks.ts';
+import { messageText } from '../../../inspector/read/message-text.ts';
 import {
   billOf,
   netOfAll,
   netOfSums,
   potentialBillOf,
   potentialNetOf,
-} from '../../../src/inspector/read/money.ts';
-import { sentSums, sentTokens } from '../../../src/inspector/read/sent.ts';
+} from '../../../inspector/read/money.ts';
+import { sentSums, sentTokens } from '../../../inspector/read/sent.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KNOBS, type Knob, strategyOf, TRIED_MODES } from '../../../src/inspector/read/strategies.ts';
+import { KNOBS, type Knob, strategyOf, TRIED_MODES } from '../../../inspector/read/strategies.ts';
 import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 
 describe('the strategies that can be tried', () => {

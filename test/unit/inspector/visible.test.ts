@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beginning, piecesOf, visible } from '../../../src/inspector/read/visible.ts';
+import { beginning, piecesOf, visible } from '../../../inspector/read/visible.ts';
 
 /** What may reorder or hide text, or is none. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/memory/conversation/message.ts';
-import type { TokenMeasure } from '../../../src/memory/strategy/models.ts';
+import type { TokenMeasure } from '../../../src/memory/models/facts.ts';
 import { type Learned, TenantsLearned } from '../../../src/request/learned.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { read, user } from '../../support/conversations/chat.ts';

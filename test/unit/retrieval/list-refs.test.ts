@@ -32,12 +32,12 @@ describe('the arguments of list_refs', () => {
   });
 
   it('choose contents by tool and by text, whatever its case', () => {
-    const wish = { conversation: undefined, user: undefined };
+    const filter = { conversation: undefined, user: undefined };
     const one = listable('An Order of Pears');
-    expect(isWanted(one, { ...wish, query: undefined, tool: undefined })).toBe(true);
-    expect(isWanted(one, { ...wish, query: 'order OF', tool: 'read_file' })).toBe(true);
-    expect(isWanted(one, { ...wish, query: 'plums', tool: undefined })).toBe(false);
-    expect(isWanted(one, { ...wish, query: undefined, tool: 'read' })).toBe(false);
+    expect(isWanted(one, { ...filter, query: undefined, tool: undefined })).toBe(true);
+    expect(isWanted(one, { ...filter, query: 'order OF', tool: 'read_file' })).toBe(true);
+    expect(isWanted(one, { ...filter, query: 'plums', tool: undefined })).toBe(false);
+    expect(isWanted(one, { ...filter, query: undefined, tool: 'read' })).toBe(false);
   });
 });
 

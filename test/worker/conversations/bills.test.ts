@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { utcTimeOf } from '../../../src/lib/utc-time.ts';
+import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
-import { scheduleOf } from '../../../src/memory/prices/schedules.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { KEPT_EVENTS, type NewRun } from '../../../src/storage/conversation/run-events.ts';
 import { conversation, digest, newTenant, recordLog } from '../summaries/conversation-object.ts';
 
 recordLog();
 
-const schedule = scheduleOf('gpt-4.1', '2026-10-10') ?? null;
+const schedule = scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null;
 
 const order: BillOrder = {
   schedule,

@@ -2,13 +2,13 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Env } from '../../../src/config.ts';
-import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/routes/api/headers.ts';
-import type { Operation } from '../../../src/routes/api/operation.ts';
-import { OPERATIONS } from '../../../src/routes/api/table.ts';
-import { error } from '../../../src/routes/schemas/errors.ts';
-import { explanation } from '../../../src/routes/schemas/plan.ts';
-import { report } from '../../../src/routes/schemas/report.ts';
-import { refFacts } from '../../../src/routes/schemas/stored.ts';
+import { reportSchema } from '../../../src/memory/plan/report-schema.ts';
+import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/reference/headers.ts';
+import type { Operation } from '../../../src/reference/operation.ts';
+import { error } from '../../../src/reference/schemas/errors.ts';
+import { explanation } from '../../../src/reference/schemas/plan.ts';
+import { refFacts } from '../../../src/reference/schemas/stored.ts';
+import { OPERATIONS } from '../../../src/reference/table.ts';
 import { lines, step, user } from '../../support/conversations/chat.ts';
 import { refsIn, start } from '../support.ts';
 
@@ -97,7 +97,7 @@ describe('answers of a conversation', () => {
     for (let n = 1; n <= 6; n++) {
       const { response } = await ask(n, ofUser);
       const { memory: reported } = (await response.json()) as { memory: unknown };
-      expect(report.strict().safeParse(reported).error).toBeUndefined();
+      expect(reportSchema.strict().safeParse(reported).error).toBeUndefined();
     }
     const named = `${memory}?user=ann`;
     const list = await told('listConversations', await send('GET', '/v1/conversations'));
@@ -197,7 +197,7 @@ describe('answers about plans', () => {
     const answer = await app.chat({ ...LONG, memory_report: true });
     const { memory } = (await answer.json()) as { memory: { receipt: object } };
 
-    expect(report.strict().safeParse(memory).error).toBeUndefined();
+    expect(reportSchema.strict().safeParse(memory).error).toBeUndefined();
     const verified = await send('POST', '/v1/verify', { ...LONG, receipt: memory.receipt });
     expect(await told('verify', verified)).toMatchObject({ valid: true, complete: true });
   });
@@ -235,7 +235,7 @@ describe('answers about plans', () => {
     const answer = await app.chat({ ...observed, memory_report: true });
     const { memory } = (await answer.json()) as { memory: unknown };
 
-    expect(report.parse(memory)).toMatchObject({ potential: { applied_edits: [{ type: 'compact' }] } });
+    expect(reportSchema.parse(memory)).toMatchObject({ potential: { applied_edits: [{ type: 'compact' }] } });
     const told: readonly string[] = REPORT_HEADERS;
     const ours = [...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'));
     expect(ours).toContain('x-memory-potential-after');

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PAGES } from '../../../src/routes/api/pages.ts';
+import { PAGES } from '../../../src/reference/pages.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(() => {

@@ -1,26 +1,20 @@
 /** Storage that never answers: each route about stored data has a limit of its own. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
-import { STORAGE_LIMIT_MS } from '../../../src/routes/stored.ts';
-import { ERASE_ANSWER_MS } from '../../../src/storage/tenant/object.ts';
-import { PUBLISH_LIMIT_MS } from '../../../src/summary/session-memory.ts';
-import { IDLE_LIMIT_MS } from '../../../src/summary/until-idle.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-// Shortens the waits for storage, and no others.
-beforeEach(() => {
-  const real = setTimeout;
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) =>
-    real(work, ms === STORAGE_LIMIT_MS || ms === PUBLISH_LIMIT_MS ? 1_000 : ms)) as typeof setTimeout);
-});
+beforeEach(() =>
+  shorten({ routeStorageMs: 1_000, idleCallMs: 1_000, objectCallMs: 1_000, publishMs: 1_000 }),
+);
 
 const logged = { code: 'store_failed', error: 'late' };
 
@@ -119,13 +113,6 @@ function bodyOf(method: string, path: string): string | undefined {
 }
 
 describe('storage that never answers', () => {
-  it('F30: is waited for ten seconds', () => {
-    expect(STORAGE_LIMIT_MS).toBe(10_000);
-    expect(IDLE_LIMIT_MS).toBe(STORAGE_LIMIT_MS);
-    expect(PUBLISH_LIMIT_MS).toBeLessThan(STORAGE_LIMIT_MS);
-    expect(ERASE_ANSWER_MS).toBeLessThan(STORAGE_LIMIT_MS);
-  });
-
   it('F30: is a failure of it for each route, and a deletion that has begun goes on', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const started: Started[] = [];
@@ -237,8 +224,9 @@ describe('an erasure whose storage hangs', () => {
     const bucket = new Proxy(env.REFS, {
       get: (target, name) => (name === 'list' ? never : Reflect.get(target, name).bind(target)),
     });
+    onTestFinished(shorten({ eraseAnswerMs: 50, eraseStepMs: 300 }));
     await runInDurableObject(memory, (object) => {
-      Object.assign(object, { answerMs: 50, stepMs: 300, env: { ...env, REFS: bucket } });
+      Object.assign(object, { env: { ...env, REFS: bucket } });
     });
     const response = await ask('DELETE', '/v1/memory');
     expect([response.status, await response.json()]).toEqual([

@@ -1,12 +1,14 @@
 /** How the counts of isolates reach the object that adds them up. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
-import { BATCH_MS, Metrics } from '../../../src/storage/metrics/metrics.ts';
+import { Metrics } from '../../../src/storage/metrics/metrics.ts';
 import type { Batch } from '../../../src/storage/metrics/remote.ts';
 import { metricsObject } from '../../../src/storage/objects.ts';
+import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 afterEach(() => {
@@ -60,10 +62,10 @@ describe('the counts of an isolate', () => {
     const before = await total();
     for (let n = 0; n < 20; n++) request();
     expect(sent).toEqual([]);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     request(2);
     expect(sent).toHaveLength(1);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     expect(sent).toHaveLength(2);
     expect(await total()).toBe(before + 22);
   });
@@ -76,14 +78,14 @@ describe('the counts of an isolate', () => {
     const before = await total();
     fate[when] = true;
     request(3);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     request(4);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     fate[when] = false;
     request(5);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     request(0);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
 
     expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
     expect(await total()).toBe(before + 12);
@@ -99,11 +101,11 @@ describe('the counts of an isolate', () => {
     const before = await total();
     fate.after = true;
     request(3);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     fate.after = false;
     await pass(40 * 60_000);
     request(4);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     expect(sent.map(({ counts }) => counts[REFS])).toEqual([3, 4]);
     expect(await total()).toBe(before + 7);
   });
@@ -111,10 +113,10 @@ describe('the counts of an isolate', () => {
   it('are sent with those of a later request where the wait for them was cut off', async () => {
     const { sent, request, pass, cutOff } = isolate();
     request(1);
-    cutOff(BATCH_MS * 2);
+    cutOff(TIME_LIMITS.metricsBatchMs * 2);
     expect(sent).toEqual([]);
     request(2);
-    await pass(BATCH_MS);
+    await pass(TIME_LIMITS.metricsBatchMs);
     expect(sent.map(({ counts }) => counts[REFS])).toEqual([3]);
   });
 
@@ -151,13 +153,6 @@ describe('the object of metrics', () => {
   });
 });
 
-/** Has batches sent at once. */
-function hurry(): void {
-  const { setTimeout: real } = globalThis;
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms = 0) =>
-    real(work, ms === BATCH_MS ? 0 : ms)) as typeof setTimeout);
-}
-
 describe('a request in a deployment with metrics', () => {
   const METRICS_TOKEN = 'the-token-of-the-operator';
   const steps = Array.from({ length: 8 }, (_, index) =>
@@ -170,7 +165,7 @@ describe('a request in a deployment with metrics', () => {
   it('asks the object of metrics behind its answer, and no request waits for one that fails', async () => {
     vi.spyOn(console, 'info').mockImplementation(() => undefined);
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
-    hurry();
+    onTestFinished(shorten({ metricsBatchMs: 0 }));
     const watched = watchedObjects(env.METRICS);
     watched.failing.add('add');
     const app = startApp(watchedBucket().bucket, { METRICS: watched.namespace, METRICS_TOKEN });
@@ -192,7 +187,7 @@ describe('a request in a deployment with metrics', () => {
   it('is answered where the object can’t be read, and a scrape is a 503', async () => {
     vi.spyOn(console, 'info').mockImplementation(() => undefined);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    hurry();
+    onTestFinished(shorten({ metricsBatchMs: 0 }));
     const watched = watchedObjects(env.METRICS);
     watched.failing.add('read');
     const app = startApp(watchedBucket().bucket, { METRICS: watched.namespace, METRICS_TOKEN });

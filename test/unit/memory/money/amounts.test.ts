@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { costOf, summarizerAmount } from '../../../../src/memory/money/amounts.ts';
-import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
-const schedule = scheduleOf('gpt-4.1-mini', '2026-10-10');
+const schedule = scheduleOf('gpt-4.1-mini', utcTimeOf(new Date('2026-10-10')));
 const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
 
 describe('the price of a summarizer’s work', () => {
@@ -18,7 +19,7 @@ describe('the price of a summarizer’s work', () => {
   });
 
   it('has the price of cache writes where the vendor asks for one', () => {
-    const writes = scheduleOf('gpt-6.1-sol', '2026-10-10');
+    const writes = scheduleOf('gpt-6.1-sol', utcTimeOf(new Date('2026-10-10')));
     const counted = { ...usage, cached_tokens: 200, cache_write_tokens: 700 };
     expect(summarizerAmount(counted, writes)).toBe(100 * 2_000 + 200 * 100 + 700 * 2_500 + 100 * 10_000);
     expect(summarizerAmount({ ...usage, cache_write_tokens: 9_000 }, writes)).toBe(1_000 * 2_500 + 1_000_000);

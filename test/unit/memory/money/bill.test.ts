@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
+import type { Schedule } from '../../../../src/memory/models/schedule.ts';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { type BilledRequest, billOf, type CallUsage } from '../../../../src/memory/money/bill.ts';
 import { type Bill, billSchema, billSumsSchema } from '../../../../src/memory/money/bill-schema.ts';
 import {
@@ -9,14 +12,12 @@ import {
   summarizerSums,
   sumsOf,
 } from '../../../../src/memory/money/bill-sums.ts';
-import type { Schedule } from '../../../../src/memory/prices/schedule.ts';
-import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
 const DAY = '2026-10-10';
 const MINUTE_MS = 60_000;
 
 function of(model: string): Schedule {
-  const schedule = scheduleOf(model, DAY);
+  const schedule = scheduleOf(model, utcTimeOf(new Date(DAY)));
   if (!schedule) throw new Error(`${model} has no price`);
   return schedule;
 }

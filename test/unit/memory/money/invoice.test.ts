@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../../fixtures/recording.ts';
+import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import type { CallUsage } from '../../../../src/memory/money/bill.ts';
 import type { Bill } from '../../../../src/memory/money/bill-schema.ts';
 import { billSumsJson, joinSums, NO_SUMS, sumsOf } from '../../../../src/memory/money/bill-sums.ts';
 import { type BillOrder, type BillStanding, nextBill } from '../../../../src/memory/money/running-bill.ts';
-import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 import type { Usage } from '../../../../tools/upstream/completion.ts';
 import { Vendor } from '../../../../tools/upstream/invoice.ts';
 import { viewOf } from '../../../support/laws/view-of.ts';
 
 const { messages, tools } = recording;
 const model = 'gpt-4.1';
-const schedule = scheduleOf(model, '2026-10-10') ?? null;
+const schedule = scheduleOf(model, utcTimeOf(new Date('2026-10-10'))) ?? null;
 const MINUTE_MS = 60_000;
 const PICO_PER_NANO = 1_000n;
 

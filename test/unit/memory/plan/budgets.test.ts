@@ -37,6 +37,12 @@ describe('the room for an answer', () => {
     expect(editsAt(0.85, { model: 'gpt-4o', max_tokens: 100 })).toEqual([]);
   });
 
+  it('is at least what the model does not take as input', () => {
+    const strategy = { mode: 'compact', token_budget: 1_000_000 } as const;
+    const { plan } = viewOf({ model: 'gpt-6.2-sol', max_tokens: 100, messages }, strategy);
+    expect(plan.budgets.hard).toBe(922_000);
+  });
+
   it('is not assumed for a model that is not known', () => {
     expect(editsAt(0.85, { model: 'my-own-model' })).toEqual([]);
   });

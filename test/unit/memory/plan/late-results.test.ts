@@ -9,9 +9,9 @@ import { Lru } from '../../../../src/lib/lru.ts';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
 import { CONTENT_FACTS } from '../../../../src/memory/edits/compact.ts';
 import { PREVIEWS } from '../../../../src/memory/edits/preview.ts';
+import { UNKNOWN_TERMS } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { plan } from '../../../../src/memory/plan/plan.ts';
-import { UNKNOWN_TERMS } from '../../../../src/memory/strategy/model-terms.ts';
 import {
   type AutoRequest,
   autoOptions,

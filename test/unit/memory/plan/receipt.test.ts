@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UNKNOWN_TERMS } from '../../../../src/memory/models/terms.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../../../../src/memory/plan/receipt.ts';
-import { UNKNOWN_TERMS } from '../../../../src/memory/strategy/model-terms.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 
 const FACTS: ReceiptFacts = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type InputPrices, UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
+import { type InputPrices, UNKNOWN_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import {
   autoOptions,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
-import { UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
+import { UNKNOWN_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { replay } from '../../../../src/memory/replay/frontier.ts';
 import { RoundsInView } from '../../../../src/memory/replay/kept-rounds.ts';

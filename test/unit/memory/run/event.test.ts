@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UNKNOWN_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
-import { UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { refusalsOf } from '../../../../src/memory/replay/phase-refusals.ts';
 import { NOWHERE, type PhaseStanding } from '../../../../src/memory/replay/phase-standing.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { termsOf } from '../../../../src/memory/strategy/model-terms.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 import { rehydrationOf } from '../../../../src/memory/strategy/rehydration.ts';
 import {
   budgetFault,

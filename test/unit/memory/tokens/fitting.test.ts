@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
 import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
-import { LARGEST_FACTOR, SMALLEST_FACTOR } from '../../../../src/memory/strategy/models.ts';
+import { LARGEST_FACTOR, SMALLEST_FACTOR } from '../../../../src/memory/models/facts.ts';
 import { longestFitting, MOST_COUNTS, mostFitting } from '../../../../src/memory/tokens/fitting.ts';
 import { createTokenCounter, type TokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { shorten } from '../../../../src/retrieval/shorten.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/strategy/models.ts';
+import { largestInputOf, longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import { read, user } from '../../../support/conversations/chat.ts';
 
@@ -137,6 +137,8 @@ describe('the encoding of a model', () => {
     ['anthropic/claude-opus-5.5', 1_000_000],
     ['claude-haiku-5-5', 1_000_000],
     ['x-ai/grok-4.6', 500_000],
+    ['grok-4-7', 500_000],
+    ['google/gemini-4-argon', 1_048_576],
     ['grok-4-0709', 256_000],
     ['moonshotai/kimi-k2.6', 262_144],
     ['GLM-5.3-flash', 1_000_000],
@@ -146,6 +148,12 @@ describe('the encoding of a model', () => {
     [undefined, 400_000],
   ])('%s has a window of %i tokens', (model, window) => {
     expect(windowOf(model)).toBe(window);
+  });
+
+  it('takes less input than its window where its vendor says so, and the deployer does not', () => {
+    expect(largestInputOf('openai/gpt-6.2-sol')).toBe(922_000);
+    expect(largestInputOf('gpt-4.1')).toBeUndefined();
+    expect(largestInputOf('gpt-6.2-sol', [{ family: 'gpt-6', window: 2_000_000 }])).toBeUndefined();
   });
 
   it('has the window and the longest answer that the deployer says, of the longest family', () => {

@@ -1,0 +1,88 @@
+/** The answers of the routes that the inspector reads, as docs/conversations.md describes them. */
+
+export type { Explanation } from '../../src/memory/plan/explain.ts';
+export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
+export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
+export type { CapturedView } from '../../src/reference/schemas/requests.ts';
+
+import type { Explanation } from '../../src/memory/plan/explain.ts';
+import type { ListedRun } from '../../src/memory/run/event.ts';
+
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly cursor: string | null;
+}
+
+/** Of `GET /v1/conversations/{id}/requests`, newest first. */
+export interface RequestPage extends Page<ListedRun> {
+  /**
+   * The sums of all bills of the conversation, with the summaries that no request waited for.
+   * Absent where nothing is billed.
+   */
+  readonly bill?: unknown;
+}
+
+/** Of `GET /v1/conversations`. */
+export interface Conversation {
+  readonly id: string | null;
+  /** The hash of the first messages, of a conversation that its caller has not named. */
+  readonly opening: string | null;
+  readonly user: string | null;
+  readonly status: 'healthy' | 'degraded' | 'stuck';
+  readonly health: string;
+  /** In seconds. */
+  readonly last_used_at: number | null;
+  /** Of the newest summary. */
+  readonly tokens: number | null;
+  readonly versions: number;
+  /** The sums of its requests' bills; absent where nothing is billed. */
+  readonly bill?: unknown;
+}
+
+/** A version of a conversation's summary. */
+export interface Version {
+  readonly memory_id: number;
+  readonly base_memory_id: number | null;
+  readonly covers_end: number;
+  readonly status: 'processing' | 'completed' | 'failed';
+  readonly memory_text: string | null;
+  /** Of the transcript. */
+  readonly ref: string | null;
+  readonly tokens: number | null;
+  readonly model: string | null;
+  readonly error: string | null;
+  /** In seconds. */
+  readonly created_at: number;
+  readonly generation_time_ms: number | null;
+}
+
+/** Of `GET /v1/conversations/{id}/memory`. */
+export interface ConversationMemory {
+  readonly memory_strategy: Readonly<Record<string, unknown>> | null;
+  readonly health: string;
+  readonly memories: readonly Version[];
+}
+
+/** Of `GET /v1/conversations/{id}/messages`. */
+export interface ArchivedMessage {
+  /** The index in the array that the message came in. */
+  readonly position: number;
+  readonly message: unknown;
+}
+
+/** Of `POST /v1/conversations/{id}/requests/{n}/view`: the edits of the event, in its order. */
+export interface ShownEdits {
+  readonly data: readonly { readonly text: string | null }[];
+}
+
+/** The parts of a report that the inspector reads. */
+interface Reported {
+  readonly mode: string;
+  readonly trigger: string;
+  readonly tokens?: { readonly before: number; readonly after: number; readonly budget?: number | null };
+  readonly warnings: readonly string[];
+}
+
+/** Of `POST /v1/explain`. */
+export type Explained = Explanation & { readonly memory: Reported };

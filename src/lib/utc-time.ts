@@ -1,0 +1,14 @@
+/** A time in UTC, for code that reads no clock. */
+export interface UtcTime {
+  /** YYYY-MM-DD. */
+  readonly day: string;
+  /** 0 is Sunday. */
+  readonly weekday: number;
+  /** 0 to 23. */
+  readonly hour: number;
+}
+
+export function utcTimeOf(date: Date): UtcTime {
+  const day = date.toISOString().slice(0, 'YYYY-MM-DD'.length);
+  return { day, weekday: date.getUTCDay(), hour: date.getUTCHours() };
+}

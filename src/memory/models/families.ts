@@ -1,0 +1,91 @@
+/** Names of models, and families: how names begin. Every table of models is read by this rule. */
+
+/** A model's name without what a router puts before it: `gpt-4o` of `openai/gpt-4o`. */
+export function bareName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1);
+}
+
+/**
+ * The model that a name is a variant of: `gpt-4o` of the fine-tuned `ft:gpt-4o:acme::id`
+ * (https://docs.litellm.ai/docs/tutorials/finetuned_chat_gpt, read 2026-11) and of a router's
+ * `openai/gpt-4o:nitro` (https://openrouter.ai/docs/guides/routing/model-variants/overview, read
+ * 2026-11). Its tokens and window are the model's; its prices may be others.
+ */
+export function baseName(model: string): string {
+  const [first = '', second = ''] = bareName(model).split(':');
+  return first === 'ft' ? second : first;
+}
+
+/**
+ * Routers spell names differently: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2`
+ * for `glm-5.2`.
+ */
+export function spelling(name: string): string {
+  return name.toLowerCase().replaceAll('.', '-');
+}
+
+/** A row of a table of models. */
+export interface FamilyRow {
+  /** How the bare names of its models begin, in any spelling. */
+  readonly family: string;
+}
+
+/**
+ * The row with the longest family of a model; of several rows of a family, the first one.
+ *
+ * @param name bare or base, in any spelling
+ * @param accepts leaves rows out of the search. The rest of the name, as it is spelled here, comes
+ *   after the family
+ */
+export function rowOf<Row extends FamilyRow>(
+  name: string,
+  rows: readonly Row[],
+  accepts: (row: Row, rest: string) => boolean = () => true,
+): Row | undefined {
+  const { byFamily, longest } = indexOf(rows);
+  const spelled = spelling(name);
+  for (let length = Math.min(longest, spelled.length); length > 0; length--) {
+    if (!isSeam(spelled[length - 1], spelled[length])) continue;
+    const rest = spelled.slice(length);
+    const found = byFamily.get(spelled.slice(0, length))?.find((row) => accepts(row, rest));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Whether a family may end between two characters of a name: at the end of a word or number, or
+ * where a number follows a word. So `gpt-4` includes neither `gpt-4o` nor `gpt-41`, and `qwen`
+ * includes `qwen3`.
+ */
+function isSeam(last = '', next = ''): boolean {
+  if (!/[a-z\d]/.test(last) || !/[a-z\d]/.test(next)) return true;
+  return /[a-z]/.test(last) && /\d/.test(next);
+}
+
+/** A table by family. */
+interface TableIndex<Row> {
+  readonly byFamily: ReadonlyMap<string, readonly Row[]>;
+  /** The length of the longest family, in characters. */
+  readonly longest: number;
+}
+
+/** Tables are constants and configuration, so each is indexed once. */
+const INDEXES = new WeakMap<readonly FamilyRow[], TableIndex<FamilyRow>>();
+
+function indexOf<Row extends FamilyRow>(rows: readonly Row[]): TableIndex<Row> {
+  // The index of a table has the table's own rows.
+  const known = INDEXES.get(rows) as TableIndex<Row> | undefined;
+  if (known) return known;
+  const byFamily = new Map<string, Row[]>();
+  for (const row of rows) {
+    const family = spelling(row.family);
+    const others = byFamily.get(family);
+    if (others) others.push(row);
+    else byFamily.set(family, [row]);
+  }
+  const longest = Math.max(0, ...[...byFamily.keys()].map(({ length }) => length));
+  const index = { byFamily, longest };
+  INDEXES.set(rows, index);
+  return index;
+}

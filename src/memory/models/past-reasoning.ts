@@ -1,0 +1,66 @@
+/**
+ * How APIs treat the reasoning of earlier turns that comes back in a request. It is cleared without
+ * being asked for only where a source says that it is billed, and that a history without it is
+ * accepted.
+ */
+import type { ReasoningForm } from '../conversation/message.ts';
+import { baseName, rowOf } from './families.ts';
+
+/**
+ * - billed: the model reads it again, and a history without it is accepted.
+ * - required: a history without it is refused.
+ */
+export type PastReasoning = 'billed' | 'required';
+
+/** By its form in the array. Absent: nobody knows, or the API leaves it out by itself. */
+export type ReasoningTerms = Readonly<Partial<Record<ReasoningForm, PastReasoning>>>;
+
+/** A family of models: prefix of their bare names. */
+interface ReasoningRow {
+  readonly family: string;
+  readonly terms: ReasoningTerms;
+}
+
+/**
+ * The longest family applies. What has no row is never cleared by default:
+ *
+ * - OpenAI's models before GPT-5.6 leave it out by themselves, and do not bill it (measured:
+ *   https://github.com/tmustier/pine-of-glass/issues/63, 2026-08-03).
+ * - GLM (https://docs.z.ai/guides/capabilities/thinking-mode, `clear_thinking`) and Qwen
+ *   (`preserve_thinking`, https://lmstudio.ai/unn/qwen3.6-35b-a3b-4bit) leave it out unless the
+ *   caller asks for it (read 2026-11).
+ * - xAI advises to send all of it, and does not say what happens otherwise
+ *   (https://docs.x.ai/developers/model-capabilities/text/best-practices, read 2026-11).
+ */
+const ROWS: readonly ReasoningRow[] = [
+  // https://developers.openai.com/api/docs/guides/reasoning (2026-09, `reasoning.context`): GPT-5.6
+  // reads the reasoning of earlier turns that is in the input, and `current_turn` leaves it out.
+  // https://openrouter.ai/docs/client-sdks/python/components/reasoningcontext.md (read 2026-11):
+  // the same for newer models.
+  ...rows(['gpt-5.6', 'gpt-6'], { items: 'billed' }),
+  // https://api-docs.deepseek.com/guides/thinking_mode (read 2026-11): for turns that call tools, a
+  // 400 in all later requests.
+  ...rows(['deepseek'], { items: 'required', fields: 'required' }),
+  // "thinking is enabled but reasoning_content is missing in assistant tool call message"
+  // (https://github.com/MoonshotAI/kimi-agent-sdk/issues/169, 2026-04-23).
+  ...rows(['kimi'], { items: 'required', fields: 'required' }),
+  // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (2026-08-31): a
+  // thinking block is refused if anything before it has changed, so also an earlier block.
+  ...rows(['claude'], { items: 'required', fields: 'required' }),
+  // "reasoning details must be preserved" (https://github.com/RooCodeInc/Roo-Code/issues/11629,
+  // read 2026-11).
+  ...rows(['gemini'], { items: 'required', fields: 'required' }),
+];
+
+function rows(families: readonly string[], terms: ReasoningTerms): ReasoningRow[] {
+  return families.map((family) => ({ family, terms }));
+}
+
+/** Of a model that nobody knows. */
+export const UNKNOWN_REASONING: ReasoningTerms = {};
+
+/** The terms of a model by its name. */
+export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
+  if (model === undefined) return UNKNOWN_REASONING;
+  return rowOf(baseName(model), ROWS)?.terms ?? UNKNOWN_REASONING;
+}

@@ -1,0 +1,120 @@
+/** Finds the prices of a model, for its bill and for the plan of its views. */
+import type { UtcTime } from '../../lib/utc-time.ts';
+import { bareName, baseName, rowOf } from './families.ts';
+import { type Peak, PUBLISHED_PRICES, type PublishedPrices } from './published-prices.ts';
+import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
+
+/** Of a deployer's price: the cache that most servers have. */
+const DEPLOYER_HITS = 'prefix-128';
+const DEPLOYER_LIFETIME_MS = 3_600_000;
+
+/**
+ * How a model is billed; undefined if that is not known. A deployer's price takes precedence, and
+ * holds for all models of its family. A published one holds for the model itself and its dated
+ * versions, since a name that goes on may be another model at another price.
+ *
+ * @param at when the request is made
+ * @param prices the deployer's
+ * @param lifetime of the cache, as the request names it; undefined for the vendor's default. A
+ *   published price without that lifetime is not known
+ */
+export function scheduleOf(
+  model: string | null | undefined,
+  at: UtcTime,
+  prices: readonly DeployerPrice[] = [],
+  lifetime?: string,
+): Schedule | undefined {
+  if (model === null || model === undefined) return undefined;
+  const name = bareName(model);
+  const own = rowOf(name, prices);
+  if (own) return deployerSchedule(own);
+  const found = rowOf(
+    name,
+    PUBLISHED_PRICES,
+    ({ until }, rest) => VERSION.test(rest) && (until === undefined || at.day <= until),
+  );
+  return found && publishedSchedule(found, at, lifetime);
+}
+
+function publishedSchedule(
+  { output, peak, lifetimes, ...price }: PublishedPrices,
+  at: UtcTime,
+  lifetime: string | undefined,
+): Schedule | undefined {
+  const kept = lifetime === undefined ? {} : lifetimes?.[lifetime];
+  if (output === undefined || kept === undefined) return undefined;
+  const schedule = { ...price, output, ...kept };
+  if (!peak || !isPeak(peak, at)) return schedule;
+  const { fresh, cached, written } = schedule;
+  const { factor } = peak;
+  return {
+    ...schedule,
+    fresh: factor * fresh,
+    cached: factor * cached,
+    written: factor * written,
+    output: factor * output,
+  };
+}
+
+function isPeak({ hours }: Peak, { weekday, hour }: UtcTime): boolean {
+  return weekday > 0 && weekday < 6 && hours.some(([from, to]) => hour >= from && hour < to);
+}
+
+function deployerSchedule({ output, written, hits, ...price }: DeployerPrice): Schedule | undefined {
+  if (output === undefined) return undefined;
+  const lifetimeMs = DEPLOYER_LIFETIME_MS;
+  return { ...price, output, written: written ?? price.fresh, hits: hits ?? DEPLOYER_HITS, lifetimeMs };
+}
+
+/** What may follow a model's name: dates of versions, and words for the newest one. */
+const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;
+
+/** The prices of a model's input, as a plan needs them. No price depends on the day. */
+export interface InputPrices {
+  /** The price of cached input relative to fresh input, in (0, 1]: `a` in the floor. */
+  readonly cached: number;
+  /** That of input that is written to the cache, at least `cached`: `w` in the floor. */
+  readonly written: number;
+  /**
+   * Whether the cache is only read at boundaries: the end of the preamble, and at marks. These may
+   * be `ours` too, or the `callers` alone. Absent: it is read as far as prefixes are equal.
+   */
+  readonly boundaries?: 'ours' | 'callers';
+  /** Absent: the price does not depend on the prompt's length. */
+  readonly step?: Pick<PriceStep, 'above' | 'input'> | undefined;
+}
+
+/** Of an unknown model: those of most vendors (docs/design.md#floor). */
+export const UNKNOWN_PRICES: InputPrices = { cached: 0.1, written: 1 };
+
+/** The floor divides by the share, so free cached input must not make it 0. */
+const SMALLEST_SHARE = 0.01;
+
+/**
+ * The prices of a model's input. The deployer's take precedence over the published ones; in each
+ * table the longest matching family wins.
+ */
+export function inputPricesOf(model: string | undefined, prices: readonly DeployerPrice[] = []): InputPrices {
+  if (model === undefined) return UNKNOWN_PRICES;
+  const base = baseName(model);
+  const price = rowOf(bareName(model), prices) ?? rowOf(base, prices) ?? rowOf(base, PUBLISHED_PRICES);
+  if (price === undefined) return UNKNOWN_PRICES;
+  const { fresh, written = fresh, step, hits } = price;
+  const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);
+  return {
+    cached,
+    written: Math.max(cached, written / fresh),
+    ...boundariesOf(hits),
+    ...(step ? { step: stepOf(step) } : {}),
+  };
+}
+
+function boundariesOf(hits: HitRule | undefined): Pick<InputPrices, 'boundaries'> {
+  if (hits === 'breakpoints-20') return { boundaries: 'ours' };
+  return hits === 'marks' ? { boundaries: 'callers' } : {};
+}
+
+/** Only facts of the input: a receipt has a hash of them. */
+function stepOf({ above, input }: PriceStep): InputPrices['step'] {
+  return { above, input };
+}

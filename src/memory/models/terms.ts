@@ -1,0 +1,57 @@
+/** All that a plan knows of the model that a request names. */
+
+import { DEFAULT_WINDOW, largestInputOf, longestAnswerOf, type ModelWindow, windowOf } from './facts.ts';
+import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
+import type { DeployerPrice } from './schedule.ts';
+import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from './schedules.ts';
+
+export interface ModelTerms {
+  /** In tokens. */
+  readonly window: number;
+  /** The most input in tokens, where it is less than the window. */
+  readonly input?: number | undefined;
+  /** The longest answer in tokens; undefined if it is not known. */
+  readonly answer: number | undefined;
+  readonly prices: InputPrices;
+  /** Whether views get marks, where the prompt cache is read at boundaries alone. */
+  readonly marks: boolean;
+  /** What the API does with the reasoning of earlier turns. */
+  readonly reasoning: ReasoningTerms;
+}
+
+/** Of a model that nobody knows. */
+export const UNKNOWN_TERMS: ModelTerms = {
+  window: DEFAULT_WINDOW,
+  answer: undefined,
+  prices: UNKNOWN_PRICES,
+  marks: false,
+  reasoning: UNKNOWN_REASONING,
+};
+
+/** A deployer's knowledge of models; it comes before the built-in tables. */
+export interface ModelTables {
+  readonly modelPrices: readonly DeployerPrice[];
+  readonly modelWindows: readonly ModelWindow[];
+  /** Whether the upstream may be sent the fields of OpenAI's prompt cache. */
+  readonly promptCache: boolean;
+}
+
+const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache: true };
+
+/** The terms of a model by its name. */
+export function termsOf(
+  model: string | undefined,
+  { modelPrices, modelWindows, promptCache }: ModelTables = NO_TABLES,
+): ModelTerms {
+  const prices = inputPricesOf(model, modelPrices);
+  const input = largestInputOf(model, modelWindows);
+  return {
+    window: windowOf(model, modelWindows),
+    // Absent rather than undefined: a receipt has a hash of the terms.
+    ...(input === undefined ? {} : { input }),
+    answer: longestAnswerOf(model, modelWindows),
+    prices,
+    marks: promptCache && prices.boundaries === 'ours',
+    reasoning: reasoningTermsOf(model),
+  };
+}

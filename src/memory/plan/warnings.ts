@@ -1,0 +1,30 @@
+/** Codes of `x-memory-warning`, and what each means. */
+export const WARNINGS = {
+  over_budget: 'The view is larger than the budget, and is forwarded.',
+  soft_budget_idle: 'The array exceeds the soft budget, and no edit that loses nothing is possible.',
+  store_failed: 'Storage failed: content stays in full or has no ref, or settings could not be read.',
+  no_tenant: 'The key is too short to store anything.',
+  unverified_key: 'A large body of a key that the upstream has not accepted yet went up unchanged.',
+  no_conversation: 'A setting that needs a named conversation is off for this request.',
+  no_user: 'A setting that needs a named user is off for this request.',
+  no_strategy: 'Nobody has chosen a strategy; the array is unchanged.',
+  all_recent: '`force` has changed nothing: all messages are among the newest, which stay.',
+  nothing_to_remove: '`force` has changed nothing: no edit of the strategy makes an old message shorter.',
+  settings_without_user:
+    'The conversation of this name without a user has settings, which do not hold for this request with one. `PATCH` them with the user: the header `x-memory-user`, or `?user=`.',
+  user_archive_off: 'The model reaches no other conversations: the deployment does not allow it.',
+  too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
+  summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
+  summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
+  stale_summary: '`memory_summary` covers other messages and was ignored.',
+  retrieval_off: "The model got none of Precis' tools, or not those for all conversations of its user.",
+  capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
+  upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
+  limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
+  thinking_dropped:
+    'The upstream has refused the thinking of earlier answers, and the request went up without it.',
+  rounds_absent: 'Kept rounds of earlier answers could not be read; nothing moves in this request.',
+  embeddings_failed: 'A search went by words alone.',
+} as const;
+
+export type Warning = keyof typeof WARNINGS;

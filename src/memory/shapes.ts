@@ -1,0 +1,12 @@
+/** Schemas that several shapes are made of. */
+import { z } from 'zod';
+
+/** Names a schema: the reference lists it by this id, and refers to it. */
+export function name(schema: z.ZodType, id: string): void {
+  z.globalRegistry.add(schema, { id });
+}
+
+export const count = z.int().nonnegative();
+/** A SHA-256. */
+export const hash = z.string().regex(/^[0-9a-f]{64}$/);
+export const refName = z.string().regex(/^ref_[a-z2-7]{26}$/);

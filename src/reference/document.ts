@@ -1,0 +1,283 @@
+/** The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html). */
+import type { z } from 'zod';
+import { MODE_NAMES, MODES } from '../memory/modes/meanings.ts';
+import type { Mode } from '../memory/modes/table.ts';
+import { warningSchema } from '../memory/plan/report-schema.ts';
+import { WARNINGS } from '../memory/plan/warnings.ts';
+import type { ErrorCode } from '../request/errors.ts';
+import { OPENAI_DOCUMENT, own } from './bodies.ts';
+import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './fields.ts';
+import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
+import { Components, mapValues, nullable } from './json-schema.ts';
+import type { Answer, Method, Operation, Sample } from './operation.ts';
+import { samplesOf } from './samples.ts';
+import { ERRORS, error } from './schemas/errors.ts';
+import { refFacts } from './schemas/stored.ts';
+import type { JsonSchema } from './shape.ts';
+import { OPERATIONS } from './table.ts';
+
+/**
+ * Parts of the document that model requests run. They are handed over, since a module that is
+ * imported from here would be loaded late for all.
+ */
+export interface ApiParts {
+  readonly version: string;
+  readonly modes: Readonly<Record<Mode, { readonly schema: z.ZodType }>>;
+  readonly memoryInjection: z.ZodType;
+  readonly memoryBlocks: z.ZodType;
+  readonly memorySummary: z.ZodType;
+  /** The body of `PUT /v1/conversations/{id}/memory`. */
+  readonly sentMemory: z.ZodType;
+  /** Status and type of each error. */
+  readonly errors: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>;
+}
+
+export interface DocumentedOperation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly externalDocs: { readonly url: string };
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly JsonSchema[];
+  readonly requestBody?: {
+    readonly required: true;
+    readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
+  };
+  readonly responses: Readonly<Record<string, DocumentedAnswer>>;
+  readonly 'x-codeSamples': readonly Sample[];
+}
+
+export interface DocumentedAnswer {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, JsonSchema>>;
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+}
+
+export interface ApiDocument {
+  readonly openapi: '3.1.1';
+  readonly info: Readonly<Record<string, unknown>> & {
+    readonly version: string;
+    readonly description: string;
+  };
+  readonly servers: readonly JsonSchema[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Partial<Record<Method, DocumentedOperation>>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly parameters: Readonly<Record<string, JsonSchema>>;
+    readonly headers: Readonly<Record<string, JsonSchema>>;
+    readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
+  };
+  readonly externalDocs: JsonSchema;
+}
+
+const ABOUT = `Precis stands between an OpenAI client and an OpenAI-compatible API, and forwards a shorter view of long conversations.
+
+Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405. Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape.`;
+
+const GROUPS: Readonly<Record<Operation['group'], string>> = {
+  Models: "OpenAI's routes, with the fields of Precis beside OpenAI's own.",
+  Plans: 'What a strategy does to an array, without a completion.',
+  Conversations: 'Settings, summaries and archives of named conversations.',
+  Users: "What a user's conversations know of each other.",
+  Refs: 'Contents that were removed from a view.',
+  'Memory blocks': 'Short texts under labels, which agents share.',
+  Deployment: 'The deployment itself, and this reference.',
+};
+
+/** Errors of all routes with an access. */
+const COMMON: Readonly<Record<Operation['access'], readonly ErrorCode[]>> = {
+  caller: ['invalid_api_key', 'forbidden_origin', 'unknown_agent', 'misconfigured', 'internal_error'],
+  operator: ['invalid_api_key', 'misconfigured', 'internal_error'],
+  none: [],
+};
+
+export function apiDocument(parts: ApiParts): ApiDocument {
+  const components = new Components();
+  addStrategies(components, parts);
+  addFields(components, parts);
+  for (const schema of [error, warningSchema, refFacts]) components.of(schema);
+  const paths = pathsOf(components, parts);
+  components.describe('Warning', listOf(WARNINGS));
+  components.describe('ErrorCode', listOf(ERRORS));
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Precis',
+      version: parts.version,
+      summary: 'A memory proxy for the OpenAI API.',
+      description: ABOUT,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [
+      { url: '/', description: 'This deployment.' },
+      {
+        url: '/agents/{agent}',
+        description: "Under an agent's defaults.",
+        variables: { agent: { default: 'coding', description: 'The key of an agent.' } },
+      },
+    ],
+    tags: Object.entries(GROUPS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: components.schemas,
+      parameters: mapValues(REQUEST_HEADERS, (header, name) => ({ name, in: 'header', ...header })),
+      headers: mapValues(RESPONSE_HEADERS, (header) => ({ ...header })),
+      securitySchemes: {
+        caller: {
+          type: 'http',
+          scheme: 'bearer',
+          description: "The caller's own key for the upstream, or an access key of the deployment.",
+        },
+        operator: { type: 'http', scheme: 'bearer', description: '`METRICS_TOKEN` of the deployment.' },
+      },
+    },
+    externalDocs: { description: "OpenAI's own document", url: OPENAI_DOCUMENT },
+  };
+}
+
+/** Codes with what they mean, in paragraphs. */
+function listOf(codes: Readonly<Record<string, string>>): string {
+  return Object.entries(codes)
+    .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+    .join('\n\n');
+}
+
+function pathsOf(components: Components, parts: ApiParts): ApiDocument['paths'] {
+  const paths: Record<string, Partial<Record<Method, DocumentedOperation>>> = {};
+  for (const operation of OPERATIONS)
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method]: documented(operation, components, parts),
+    };
+  return paths;
+}
+
+function documented(operation: Operation, components: Components, parts: ApiParts): DocumentedOperation {
+  const { id, group, summary, description, access, body, page, parameters = [], headers = [] } = operation;
+  return {
+    operationId: id,
+    tags: [group],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    externalDocs: { url: `/docs/${page}` },
+    security: access === 'none' ? [] : [{ [access]: [] }],
+    parameters: [
+      ...parameters.map((one) => ({ ...one, required: one.in === 'path' })),
+      ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ],
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: mapValues(body.content, (shape) => ({
+          schema: components.of(shape),
+          example: body.example,
+        })),
+      },
+    }),
+    responses: {
+      ...mapValues(operation.answers, (answer) => documentedAnswer(answer, components)),
+      ...errorsOf(operation, parts),
+    },
+    'x-codeSamples': samplesOf(operation),
+  };
+}
+
+function documentedAnswer(
+  { description, content, headers = [] }: Answer,
+  components: Components,
+): DocumentedAnswer {
+  return {
+    description,
+    ...(headers.length > 0 && {
+      headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+    }),
+    ...(content && { content: mapValues(content, (shape) => ({ schema: components.of(shape) })) }),
+  };
+}
+
+/** Of each status, the codes with it. */
+function errorsOf({ access, errors = [] }: Operation, parts: ApiParts): Record<string, DocumentedAnswer> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set([...COMMON[access], ...errors])) {
+    const [status] = parts.errors[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const answers = [...byStatus].map(([status, codes]) => [status, errorAnswer(codes)] as const);
+  return Object.fromEntries(answers);
+}
+
+function errorAnswer(codes: readonly ErrorCode[]): DocumentedAnswer {
+  const ofCodes = { properties: { error: { properties: { code: { enum: codes } } } } };
+  return {
+    description: listOf(Object.fromEntries(codes.map((code) => [code, ERRORS[code]]))),
+    content: { 'application/json': { schema: { allOf: [own('Error'), ofCodes] } } },
+  };
+}
+
+function addStrategies(components: Components, { modes }: ApiParts): void {
+  const schemas = MODE_NAMES.map((mode) => {
+    const name = `${mode.replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase())}Strategy`;
+    const { properties, ...rest } = components.convert(modes[mode].schema, 'input');
+    const described = mapValues(properties as Record<string, JsonSchema>, (field, key) => {
+      const whole = { ...field, description: STRATEGY_FIELDS[key as keyof typeof STRATEGY_FIELDS] };
+      return key === 'mode' ? whole : nullable(whole);
+    });
+    components.add(name, { ...rest, description: MODES[mode], properties: described });
+    return own(name);
+  });
+  const name = { type: 'string', enum: MODE_NAMES, description: 'The name of a mode, with its defaults.' };
+  components.add('MemoryStrategy', {
+    description: 'Strict: an unknown field is an error. Null is the default of a field.',
+    oneOf: [name, ...schemas],
+  });
+}
+
+function addFields(components: Components, parts: ApiParts): void {
+  const { memoryInjection, memoryBlocks, memorySummary, sentMemory } = parts;
+  const input = (schema: z.ZodType): JsonSchema => components.convert(schema, 'input');
+  components.add('MemoryInjection', describedMembers(input(memoryInjection), INJECTION_FIELDS));
+  components.add('MemoryBlocks', describedMembers(input(memoryBlocks), BLOCKS_FIELDS));
+  components.add('MemorySummary', input(memorySummary));
+  components.describe('MemorySummary', 'The `summary` of an earlier report (`ReportedSummary`).');
+  components.add('SentMemory', input(sentMemory));
+  components.describe('SentMemory', 'What `GET` of the same route has answered (`ConversationMemory`).');
+  const fields: Readonly<Record<keyof typeof OWN_FIELDS, JsonSchema>> = {
+    memory_strategy: own('MemoryStrategy'),
+    memory_injection: own('MemoryInjection'),
+    memory_blocks: own('MemoryBlocks'),
+    memory_report: {
+      anyOf: [
+        { type: 'boolean' },
+        { type: 'object', properties: { capture: { type: 'boolean' } }, additionalProperties: false },
+      ],
+      default: false,
+    },
+    memory_summary: own('MemorySummary'),
+    conversation_id: { anyOf: [{ type: 'string', minLength: 1, maxLength: 256 }, { type: 'integer' }] },
+    agent_type: { type: 'string' },
+  };
+  components.add('MemoryFields', {
+    type: 'object',
+    description: 'The fields of Precis. They are removed before a request is forwarded.',
+    properties: mapValues(fields, (field, name) =>
+      nullable({ ...field, description: OWN_FIELDS[name as keyof typeof OWN_FIELDS] }),
+    ),
+  });
+}
+
+/** A choice of values, with the members of the objects described. Null is a member's default. */
+function describedMembers(choice: JsonSchema, meanings: Readonly<Record<string, string>>): JsonSchema {
+  const { anyOf } = choice as { anyOf: readonly JsonSchema[] };
+  const described = anyOf.map((one) => {
+    const { properties, required = [] } = one;
+    if (properties === undefined) return one;
+    const members = mapValues(properties as Record<string, JsonSchema>, (member, key) => {
+      const whole = { ...member, description: meanings[key] };
+      return (required as readonly string[]).includes(key) ? whole : nullable(whole);
+    });
+    return { ...one, properties: members };
+  });
+  return { ...choice, anyOf: described };
+}

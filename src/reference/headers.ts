@@ -1,0 +1,137 @@
+/** All headers of Precis: those that requests may bring, and those that answers have. */
+import { MODE_NAMES } from '../memory/modes/meanings.ts';
+import { EDIT_TYPES, SOURCES } from '../memory/plan/report-schema.ts';
+import { TRIGGERS } from '../memory/replay/trigger.ts';
+import type { JsonSchema } from './shape.ts';
+
+interface Header {
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+const text: JsonSchema = { type: 'string' };
+const id: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };
+const flag: JsonSchema = { type: 'string', enum: ['true', 'on', 'false', 'off'] };
+/** Codes in a sentence. */
+const listed = (codes: readonly string[]): string =>
+  codes
+    .map((code) => `\`${code}\``)
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' and ');
+const number: JsonSchema = { type: 'string', pattern: '^\\d+$' };
+
+export const REQUEST_HEADERS = {
+  'x-memory-strategy': {
+    description: '`memory_strategy`, as JSON, or the name of a mode.',
+    schema: text,
+  },
+  'x-memory-injection': {
+    description: '`memory_injection`, as JSON, or one of `true`, `false`, `on` and `off`.',
+    schema: text,
+  },
+  'x-memory-blocks': {
+    description: '`memory_blocks`, as JSON, or labels with commas between them; `off`: none.',
+    schema: text,
+  },
+  'x-memory-report': { description: '`memory_report`: adds the report to the body.', schema: flag },
+  'x-memory-observe': {
+    description: 'The request goes up as it came; the report says what would have been done.',
+    schema: flag,
+  },
+  'x-memory-user': {
+    description: "Names the user, if the body's `safety_identifier` and `user` don't.",
+    schema: id,
+  },
+  'x-conversation-id': { description: '`conversation_id`: names the conversation.', schema: id },
+  'x-agent-type': { description: '`agent_type`: names an agent of the deployment.', schema: text },
+  'x-session-id': {
+    description: "The client's session, which groups the refs and the archive of requests without a name.",
+    schema: text,
+  },
+  'session-id': { description: 'Like `x-session-id`, as some clients send it.', schema: text },
+  'if-match': {
+    description: 'The version that the block must have, such as `"3"`; `*`: any.',
+    schema: text,
+  },
+  range: { description: 'A single range of bytes: `bytes=0-1023`.', schema: text },
+  'if-none-match': { description: 'The `etag` of an answer before.', schema: text },
+} as const satisfies Readonly<Record<string, Header>>;
+
+export type RequestHeader = keyof typeof REQUEST_HEADERS;
+
+export const RESPONSE_HEADERS = {
+  'x-memory-mode': { description: 'The mode.', schema: { type: 'string', enum: MODE_NAMES } },
+  'x-memory-source': {
+    description: 'Where the strategy comes from.',
+    schema: { type: 'string', enum: SOURCES },
+  },
+  'x-memory-applied': {
+    description: `The kinds of edits in this view, of ${listed(EDIT_TYPES)}, with commas between them; or \`none\`.`,
+    schema: text,
+  },
+  'x-memory-trigger': {
+    description: 'What caused the last edits.',
+    schema: { type: 'string', enum: TRIGGERS },
+  },
+  'x-memory-frontier': {
+    description:
+      '`moved`: this request edited messages, and the cached prefix is shorter. `kept`: this view extends the one before. `none`: no edits.',
+    schema: { type: 'string', enum: ['moved', 'kept', 'none'] },
+  },
+  'x-memory-tokens-before': { description: 'Tokens of the array, if it was counted.', schema: number },
+  'x-memory-tokens-after': { description: 'Tokens of the view, if it was counted.', schema: number },
+  'x-memory-potential-before': {
+    description: 'Of a request that is only observed: tokens of the array.',
+    schema: number,
+  },
+  'x-memory-potential-after': {
+    description: 'Of a request that is only observed: tokens of the view that would have been sent.',
+    schema: number,
+  },
+  'x-memory-refs': { description: "Number of refs in the view's edits.", schema: number },
+  'x-memory-warning': { description: 'Codes, with commas between them.', schema: text },
+  'x-memory-ref': {
+    description: 'What is known of the content, as JSON in ASCII (`RefFacts`).',
+    schema: text,
+  },
+  'x-memory-truncated': { description: 'The part was cut at 256 KiB.', schema: { const: 'true' } },
+  'server-timing': {
+    description: "Milliseconds for storage, for the summary, and until the upstream's headers.",
+    schema: text,
+  },
+  etag: { description: 'The version of the block, the ref, or a hash of the document.', schema: text },
+  'content-range': { description: 'The bytes of a range, and how many there are.', schema: text },
+  'last-modified': { description: 'When the content was stored.', schema: text },
+} as const satisfies Readonly<Record<string, Header>>;
+
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+
+/** Of each answer to a request for a model. */
+export const REPORT_HEADERS = [
+  'x-memory-mode',
+  'x-memory-source',
+  'x-memory-applied',
+  'x-memory-trigger',
+  'x-memory-frontier',
+  'x-memory-tokens-before',
+  'x-memory-tokens-after',
+  'x-memory-potential-before',
+  'x-memory-potential-after',
+  'x-memory-refs',
+  'x-memory-warning',
+  'server-timing',
+] as const satisfies readonly ResponseHeader[];
+
+/** Of each request for a model. */
+export const MEMORY_HEADERS = [
+  'x-memory-strategy',
+  'x-memory-injection',
+  'x-memory-blocks',
+  'x-memory-report',
+  'x-memory-observe',
+  'x-memory-user',
+  'x-conversation-id',
+  'x-agent-type',
+  'x-session-id',
+  'session-id',
+] as const satisfies readonly RequestHeader[];

@@ -1,0 +1,62 @@
+/**
+ * An entry of the table of routes (`table.ts`), from which the OpenAPI document and the page at
+ * `/docs` are made. A route of `app.ts` without an entry fails a test.
+ */
+import type { ErrorCode } from '../request/errors.ts';
+import type { RequestHeader, ResponseHeader } from './headers.ts';
+import type { JsonSchema, Shape } from './shape.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly description: string;
+  readonly schema: JsonSchema;
+  /** Value in the examples. */
+  readonly example?: string | number;
+}
+
+export interface Answer {
+  readonly description: string;
+  /** By media type. Absent: an answer without a body. */
+  readonly content?: Readonly<Record<string, Shape>>;
+  readonly headers?: readonly ResponseHeader[];
+}
+
+export interface Sample {
+  readonly lang: 'TypeScript' | 'Python' | 'Shell';
+  readonly label: string;
+  readonly source: string;
+}
+
+export type Group = 'Models' | 'Plans' | 'Conversations' | 'Users' | 'Refs' | 'Memory blocks' | 'Deployment';
+
+export interface Operation {
+  readonly method: Method;
+  /** With names in braces: `/v1/refs/{ref}`. */
+  readonly path: string;
+  /** The `operationId`. */
+  readonly id: string;
+  readonly group: Group;
+  /** A line without a full stop. */
+  readonly summary: string;
+  readonly description?: string;
+  /** Whose token it takes. `none`: anybody's request is answered. */
+  readonly access: 'caller' | 'operator' | 'none';
+  readonly parameters?: readonly Parameter[];
+  readonly headers?: readonly RequestHeader[];
+  readonly body?: {
+    readonly content: Readonly<Record<string, Shape>>;
+    /** The body of the example. */
+    readonly example: unknown;
+  };
+  /** By status. */
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** Codes beside those of all routes with this access. */
+  readonly errors?: readonly ErrorCode[];
+  /** Examples beside the one with curl. */
+  readonly samples?: readonly Sample[];
+  /** The page that describes it, and its heading. */
+  readonly page: string;
+}

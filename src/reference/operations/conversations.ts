@@ -1,0 +1,316 @@
+/** The routes of conversations, of users and of statistics. */
+
+import { own, SETTINGS, WHOLE } from '../bodies.ts';
+import { MEMORY_HEADERS } from '../headers.ts';
+import type { Operation, Parameter, Sample } from '../operation.ts';
+import * as schemas from '../schemas/conversations.ts';
+
+export const ID: Parameter = {
+  name: 'id',
+  in: 'path',
+  description: "The conversation's id, as its requests name it.",
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+  example: 'case-4711',
+};
+
+export const USER: Parameter = {
+  name: 'user',
+  in: 'query',
+  description: 'The user of its requests, if they name one; the header `x-memory-user` does too.',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+};
+
+const USER_IN_PATH: Parameter = {
+  name: 'user',
+  in: 'path',
+  description: 'The user, as requests name it.',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+  example: 'ann',
+};
+
+export const LIMIT = (usual: number, largest: number): Parameter => ({
+  name: 'limit',
+  in: 'query',
+  description: 'The most of a page.',
+  schema: { type: 'integer', minimum: 1, maximum: largest, default: usual },
+  example: usual,
+});
+
+export const CURSOR: Parameter = {
+  name: 'cursor',
+  in: 'query',
+  description: 'The `cursor` of the page before.',
+  schema: { type: 'string' },
+};
+
+/** How the openai client calls a route that it has no method for. */
+export function clientSample(call: string): readonly Sample[] {
+  const source = `const client = new OpenAI({ baseURL: \`\${HOST}/v1\`, apiKey: KEY });\n${call}`;
+  return [{ lang: 'TypeScript', label: 'openai (TypeScript)', source }];
+}
+
+const named = { parameters: [ID, USER], headers: ['x-memory-user'] } as const;
+
+const memory = '/v1/conversations/{id}/memory';
+const page = 'conversations.md';
+
+export const CONVERSATIONS: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/v1/conversations',
+    id: 'listConversations',
+    group: 'Conversations',
+    summary: 'The conversations that are kept under the key, newest first',
+    description: 'With `status`, a page may be shorter than its limit, or empty, and not be the last.',
+    access: 'caller',
+    parameters: [
+      LIMIT(20, 100),
+      CURSOR,
+      {
+        name: 'status',
+        in: 'query',
+        description: 'Only those with this status.',
+        schema: { type: 'string', enum: ['healthy', 'degraded', 'stuck'] },
+      },
+    ],
+    answers: {
+      200: { description: 'A page.', content: { 'application/json': schemas.conversationPage } },
+    },
+    errors: ['invalid_json', 'store_failed'],
+    samples: clientSample("const { data } = await client.get('/conversations');"),
+    page: `${page}#all-conversations`,
+  },
+  {
+    method: 'get',
+    path: memory,
+    id: 'getConversationMemory',
+    group: 'Conversations',
+    summary: "A conversation's settings and summaries",
+    access: 'caller',
+    ...named,
+    answers: {
+      200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    samples: clientSample("const memory = await client.get('/conversations/case-4711/memory');"),
+    page,
+  },
+  {
+    method: 'put',
+    path: memory,
+    id: 'restoreConversationMemory',
+    group: 'Conversations',
+    summary: "Replaces a conversation's memory by what `GET` has answered, here or elsewhere",
+    access: 'caller',
+    ...named,
+    body: {
+      content: { 'application/json': own('SentMemory') },
+      example: { memory_strategy: null, memory_injection: null, health: 'healthy', memories: [], rounds: [] },
+    },
+    answers: {
+      200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },
+    },
+    errors: [
+      'invalid_json',
+      'invalid_memory_strategy',
+      'body_too_large',
+      'unsupported_media_type',
+      'store_failed',
+    ],
+    page: `${page}#moving-a-conversation`,
+  },
+  {
+    method: 'patch',
+    path: memory,
+    id: 'configureConversation',
+    group: 'Conversations',
+    summary: 'Changes the settings that the body names; null erases one',
+    access: 'caller',
+    ...named,
+    body: {
+      content: { 'application/json': SETTINGS },
+      example: { memory_strategy: { mode: 'summarize', context_limit: 16 }, memory_injection: true },
+    },
+    answers: {
+      200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },
+    },
+    errors: [
+      'invalid_json',
+      'invalid_memory_strategy',
+      'body_too_large',
+      'unsupported_media_type',
+      'conversation_not_found',
+      'store_failed',
+    ],
+    page,
+  },
+  {
+    method: 'delete',
+    path: memory,
+    id: 'deleteConversationMemory',
+    group: 'Conversations',
+    summary: 'Deletes its summaries, archive and settings, and contents that only it refers to',
+    access: 'caller',
+    ...named,
+    answers: {
+      200: { description: 'Deleted.', content: { 'application/json': schemas.deletedConversation } },
+      202: {
+        description: 'The deletion goes on.',
+        content: { 'application/json': schemas.deletedConversation },
+      },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    page,
+  },
+  {
+    method: 'post',
+    path: `${memory}/flush`,
+    id: 'flushConversationMemory',
+    group: 'Conversations',
+    summary: 'Waits until the memory that is made in the background is up to date, 60 seconds at most',
+    access: 'caller',
+    ...named,
+    answers: {
+      200: { description: 'It is up to date.', content: { 'application/json': schemas.flushedMemory } },
+      202: {
+        description: 'Something is still being made.',
+        content: { 'application/json': schemas.flushedMemory },
+      },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    page,
+  },
+  {
+    method: 'get',
+    path: '/v1/conversations/{id}/messages',
+    id: 'listArchivedMessages',
+    group: 'Conversations',
+    summary: "A conversation's archive, in order, or a search of it",
+    access: 'caller',
+    parameters: [
+      ID,
+      USER,
+      LIMIT(20, 100),
+      CURSOR,
+      {
+        name: 'q',
+        in: 'query',
+        description: 'Words to search for, best match first.',
+        schema: { type: 'string', minLength: 1, maxLength: 256 },
+      },
+    ],
+    headers: ['x-memory-user'],
+    answers: {
+      200: {
+        description: 'A page.',
+        content: { 'application/json': schemas.messagePage },
+        headers: ['x-memory-warning'],
+      },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    page: `${page}#the-archive`,
+  },
+  {
+    method: 'post',
+    path: '/v1/conversations/{id}/end',
+    id: 'endConversation',
+    group: 'Conversations',
+    summary: "Makes its final summary and publishes it to the user's other conversations",
+    access: 'caller',
+    parameters: [ID, USER],
+    headers: MEMORY_HEADERS,
+    body: {
+      content: { 'application/json': WHOLE },
+      example: {
+        model: 'gpt-6-luna',
+        messages: [
+          { role: 'user', content: 'My order has not come.' },
+          { role: 'assistant', content: 'It was sent on Monday.' },
+        ],
+      },
+    },
+    answers: {
+      200: { description: 'The summary.', content: { 'application/json': schemas.endedConversation } },
+      202: {
+        description: 'The summary is still being made, and is published then.',
+        content: { 'application/json': schemas.endedConversation },
+      },
+    },
+    errors: [
+      'invalid_json',
+      'invalid_memory_strategy',
+      'invalid_messages',
+      'invalid_encrypted_content',
+      'body_too_large',
+      'unsupported_media_type',
+      'not_forwarded',
+      'store_failed',
+    ],
+    page: `${page}#memory-across-conversations`,
+  },
+  {
+    method: 'get',
+    path: '/v1/stats',
+    id: 'getStats',
+    group: 'Conversations',
+    summary: 'How long the summaries of the newest 100 conversations took',
+    access: 'caller',
+    answers: { 200: { description: 'Times.', content: { 'application/json': schemas.stats } } },
+    errors: ['store_failed'],
+    page: `${page}#all-conversations`,
+  },
+  {
+    method: 'get',
+    path: '/v1/users/{user}/memory',
+    id: 'getUserMemory',
+    group: 'Users',
+    summary: "The summaries that a user's new conversations are given",
+    access: 'caller',
+    parameters: [USER_IN_PATH],
+    answers: { 200: { description: 'The memory.', content: { 'application/json': schemas.userMemory } } },
+    errors: ['invalid_json', 'store_failed'],
+    page: `${page}#seeing-and-correcting-it`,
+  },
+  {
+    method: 'delete',
+    path: '/v1/users/{user}/memory',
+    id: 'deleteUserMemory',
+    group: 'Users',
+    summary: "Deletes all of a user's summaries",
+    access: 'caller',
+    parameters: [USER_IN_PATH],
+    answers: {
+      200: { description: 'Deleted.', content: { 'application/json': schemas.deletedUser } },
+      202: { description: 'The deletion goes on.', content: { 'application/json': schemas.deletedUser } },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    page: `${page}#seeing-and-correcting-it`,
+  },
+  {
+    method: 'delete',
+    path: '/v1/users/{user}/memory/{conversation}',
+    id: 'deleteUserMemoryEntry',
+    group: 'Users',
+    summary: 'Deletes one of them',
+    access: 'caller',
+    parameters: [
+      USER_IN_PATH,
+      {
+        name: 'conversation',
+        in: 'path',
+        description: "The conversation's id, as `GET` lists it.",
+        schema: { type: 'string', minLength: 1, maxLength: 256 },
+        example: 'case-4711',
+      },
+    ],
+    answers: {
+      200: { description: 'Deleted.', content: { 'application/json': schemas.deletedUserEntry } },
+      202: {
+        description: 'The deletion goes on.',
+        content: { 'application/json': schemas.deletedUserEntry },
+      },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    page: `${page}#seeing-and-correcting-it`,
+  },
+];

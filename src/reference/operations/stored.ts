@@ -1,0 +1,382 @@
+/** The routes of refs, of memory blocks, of all data, and of the deployment itself. */
+
+import { JSON_RPC } from '../bodies.ts';
+import type { Answer, Operation, Parameter } from '../operation.ts';
+import { deployment } from '../schemas/deployment.ts';
+import * as schemas from '../schemas/stored.ts';
+import type { Shape } from '../shape.ts';
+import { CURSOR, clientSample, LIMIT } from './conversations.ts';
+
+const REF: Parameter = {
+  name: 'ref',
+  in: 'path',
+  description: 'As a placeholder names it.',
+  schema: { type: 'string', pattern: '^ref_[a-z2-7]{26}$' },
+  example: 'ref_aaaaaaaaaaaaaaaaaaaaaaaaaa',
+};
+
+const LABEL: Parameter = {
+  name: 'label',
+  in: 'path',
+  description: 'Letters, digits, `_`, `.` and `-`.',
+  schema: { type: 'string', pattern: '^[\\w.-]{1,64}$' },
+  example: 'team',
+};
+
+const json = (description: string, schema: Shape): Answer => ({
+  description,
+  content: { 'application/json': schema },
+});
+
+const text: Shape = { type: 'string' };
+const query = (name: string, description: string, schema: Parameter['schema']): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+
+const REFS: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/v1/refs',
+    id: 'listRefs',
+    group: 'Refs',
+    summary: 'All refs of the key',
+    access: 'caller',
+    parameters: [LIMIT(100, 1000), CURSOR],
+    answers: { 200: json('A page, in the order of the refs.', schemas.refPage) },
+    errors: ['invalid_ref', 'store_failed'],
+    page: 'refs-and-retrieval.md',
+  },
+  {
+    method: 'get',
+    path: '/v1/refs/tool',
+    id: 'getRefTool',
+    group: 'Refs',
+    summary: 'The definition of the tool by which a model fetches',
+    description: 'For callers that answer its calls themselves.',
+    access: 'caller',
+    answers: { 200: json('A function tool, as chat completions take it.', schemas.functionTool) },
+    page: 'refs-and-retrieval.md#retrieval',
+  },
+  {
+    method: 'get',
+    path: '/v1/refs/{ref}',
+    id: 'getRef',
+    group: 'Refs',
+    summary: 'A removed content as it was, or a part of it',
+    access: 'caller',
+    parameters: [
+      REF,
+      query('lines', 'Only these lines, counted from 1: `10-40`.', text),
+      query('grep', 'Only lines that hold this text.', { type: 'string', maxLength: 256 }),
+      query('context', 'Lines around each match of `grep`.', {
+        type: 'integer',
+        minimum: 0,
+        maximum: 20,
+        default: 0,
+      }),
+      query('path', 'Only the value at this path of a JSON content: `$.items[3].id`.', text),
+    ],
+    headers: ['range'],
+    answers: {
+      200: {
+        description: 'The content, with its own type, or the part.',
+        content: { '*/*': {} },
+        headers: ['etag', 'last-modified', 'x-memory-ref', 'x-memory-truncated'],
+      },
+      206: {
+        description: 'The bytes of the range.',
+        content: { '*/*': {} },
+        headers: ['etag', 'last-modified', 'x-memory-ref', 'content-range'],
+      },
+      416: { description: 'There are no such bytes.', headers: ['content-range'] },
+    },
+    errors: ['invalid_ref', 'ref_not_found', 'store_failed'],
+    samples: clientSample("const response = await client.get('/refs/ref_aaaaaaaaaaaaaaaaaaaaaaaaaa');"),
+    page: 'refs-and-retrieval.md',
+  },
+  {
+    method: 'delete',
+    path: '/v1/refs/{ref}',
+    id: 'deleteRef',
+    group: 'Refs',
+    summary: 'Deletes a content',
+    access: 'caller',
+    parameters: [REF],
+    answers: {
+      200: json('Deleted.', schemas.deletedRef),
+      202: json('The deletion goes on.', schemas.deletedRef),
+    },
+    errors: ['invalid_ref', 'ref_not_found', 'store_failed'],
+    page: 'refs-and-retrieval.md',
+  },
+  {
+    method: 'post',
+    path: '/v1/mcp',
+    id: 'mcp',
+    group: 'Refs',
+    summary: 'A server of the Model Context Protocol, also as `/mcp`',
+    description:
+      'The tools `retrieve_ref`, `list_refs` and `search_memory` over streamable HTTP, without sessions.',
+    access: 'caller',
+    headers: ['x-conversation-id', 'x-memory-user'],
+    body: {
+      content: { 'application/json': JSON_RPC },
+      example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    },
+    answers: {
+      200: json('The answer to a request.', JSON_RPC),
+      202: { description: 'A notification is taken.' },
+      403: json("A request with another site's `Origin`.", JSON_RPC),
+      406: json('`Accept` has not both types of the protocol.', JSON_RPC),
+    },
+    errors: ['body_too_large', 'unsupported_media_type', 'store_failed'],
+    page: 'refs-and-retrieval.md#mcp',
+  },
+];
+
+const BLOCKS: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/v1/blocks',
+    id: 'listBlocks',
+    group: 'Memory blocks',
+    summary: 'All memory blocks of the key, without their texts',
+    access: 'caller',
+    answers: { 200: json('The blocks, by label.', schemas.blockList) },
+    errors: ['store_failed'],
+    page: 'memory-blocks.md',
+  },
+  {
+    method: 'get',
+    path: '/v1/blocks/{label}',
+    id: 'getBlock',
+    group: 'Memory blocks',
+    summary: 'The newest version of a block, or an earlier one',
+    access: 'caller',
+    parameters: [LABEL, query('version', 'One of those that are kept.', { type: 'integer', minimum: 1 })],
+    answers: { 200: { ...json('The block.', schemas.keptBlock), headers: ['etag'] } },
+    errors: ['invalid_json', 'block_not_found', 'store_failed'],
+    page: 'memory-blocks.md#reading-and-writing-blocks',
+  },
+  {
+    method: 'put',
+    path: '/v1/blocks/{label}',
+    id: 'putBlock',
+    group: 'Memory blocks',
+    summary: "Sets a block's text",
+    description: 'With `if-match` or `version`, only if the block has this version.',
+    access: 'caller',
+    parameters: [LABEL],
+    headers: ['if-match'],
+    body: {
+      content: { 'application/json': schemas.putBlockBody },
+      example: { text: 'Ann leads. Releases are on Fridays.' },
+    },
+    answers: { 200: { ...json('The block.', schemas.block), headers: ['etag'] } },
+    errors: [
+      'invalid_json',
+      'body_too_large',
+      'unsupported_media_type',
+      'block_changed',
+      'too_many_blocks',
+      'store_failed',
+    ],
+    samples: clientSample("await client.put('/blocks/team', { body: { text } });"),
+    page: 'memory-blocks.md#reading-and-writing-blocks',
+  },
+  {
+    method: 'delete',
+    path: '/v1/blocks/{label}',
+    id: 'deleteBlock',
+    group: 'Memory blocks',
+    summary: 'Deletes a block and all its versions',
+    access: 'caller',
+    parameters: [LABEL],
+    headers: ['if-match'],
+    answers: {
+      200: json('Deleted.', schemas.deletedBlock),
+      202: json('The deletion goes on.', schemas.deletedBlock),
+    },
+    errors: ['invalid_json', 'block_not_found', 'block_changed', 'store_failed'],
+    page: 'memory-blocks.md',
+  },
+];
+
+const DEPLOYMENT: readonly Operation[] = [
+  {
+    method: 'delete',
+    path: '/v1/memory',
+    id: 'deleteAll',
+    group: 'Deployment',
+    summary: 'Deletes everything that is stored under the key',
+    access: 'caller',
+    answers: {
+      200: json('Deleted.', schemas.deletedTenant),
+      202: json('The deletion goes on.', schemas.deletedTenant),
+    },
+    errors: ['store_failed'],
+    page: 'deploying.md#what-is-kept-and-how-long',
+  },
+  {
+    method: 'get',
+    path: '/metrics',
+    id: 'getMetrics',
+    group: 'Deployment',
+    summary: "The deployment's metrics, for its operator",
+    description: 'A 404 in deployments without `METRICS_TOKEN`.',
+    access: 'operator',
+    answers: {
+      200: { description: 'In the text format of Prometheus.', content: { 'text/plain': text } },
+    },
+    errors: ['not_forwarded', 'store_failed'],
+    page: 'deploying.md#metrics',
+  },
+  {
+    method: 'get',
+    path: '/v1/deployment',
+    id: 'getDeployment',
+    group: 'Deployment',
+    summary: 'How the deployment is configured, without secrets',
+    description: 'The values of a closed list of variables; of all others, whether they are set.',
+    access: 'caller',
+    answers: { 200: json('The configuration.', deployment) },
+    errors: ['store_failed'],
+    page: 'inspector.md#this-deployment',
+  },
+  {
+    method: 'get',
+    path: '/',
+    id: 'getFrontPage',
+    group: 'Deployment',
+    summary: 'What this is',
+    access: 'none',
+    answers: { 200: { description: 'A page.', content: { 'text/html': text } } },
+    page: 'inspector.md',
+  },
+  {
+    method: 'get',
+    path: '/inspect',
+    id: 'getInspector',
+    group: 'Deployment',
+    summary: 'The inspector, a page that shows what the model saw',
+    description: 'The page asks for a key itself, and keeps it in the tab.',
+    access: 'none',
+    answers: { 200: { description: 'A page.', content: { 'text/html': text } } },
+    page: 'inspector.md',
+  },
+  {
+    method: 'get',
+    path: '/inspect/{file}',
+    id: 'getInspectorFile',
+    group: 'Deployment',
+    summary: 'A file of the inspector',
+    access: 'none',
+    parameters: [
+      {
+        name: 'file',
+        in: 'path',
+        description: 'Its script or its style sheet.',
+        schema: { type: 'string', enum: ['inspector.js', 'inspector.css'] },
+        example: 'inspector.css',
+      },
+    ],
+    headers: ['if-none-match'],
+    answers: {
+      200: {
+        description: 'The file.',
+        content: { 'text/javascript': text, 'text/css': text },
+        headers: ['etag'],
+      },
+      304: { description: 'It has not changed.', headers: ['etag'] },
+    },
+    errors: ['not_forwarded'],
+    page: 'inspector.md',
+  },
+  {
+    method: 'get',
+    path: '/healthz',
+    id: 'getHealth',
+    group: 'Deployment',
+    summary: 'Whether requests can be answered',
+    access: 'none',
+    answers: {
+      200: json('The Worker runs, and its configuration is valid.', schemas.healthy),
+      503: json(
+        'The configuration is invalid, and every request fails. The log names the variable.',
+        schemas.unhealthy,
+      ),
+    },
+    page: 'deploying.md#routes',
+  },
+  {
+    method: 'get',
+    path: '/openapi.json',
+    id: 'getOpenApi',
+    group: 'Deployment',
+    summary: 'This document',
+    access: 'none',
+    headers: ['if-none-match'],
+    answers: {
+      200: { ...json('An OpenAPI document of version 3.1.', { type: 'object' }), headers: ['etag'] },
+      304: { description: 'It has not changed.', headers: ['etag'] },
+    },
+    page: 'deploying.md#the-reference',
+  },
+  {
+    method: 'get',
+    path: '/docs',
+    id: 'getReference',
+    group: 'Deployment',
+    summary: 'This document as a page',
+    access: 'none',
+    headers: ['if-none-match'],
+    answers: {
+      200: { description: 'The page.', content: { 'text/html': text }, headers: ['etag'] },
+      304: { description: 'It has not changed.', headers: ['etag'] },
+    },
+    page: 'deploying.md#the-reference',
+  },
+  {
+    method: 'get',
+    path: '/docs/{page}',
+    id: 'getPage',
+    group: 'Deployment',
+    summary: 'A page of the documentation, in Markdown',
+    access: 'none',
+    parameters: [
+      {
+        name: 'page',
+        in: 'path',
+        description: "The page's file, as `/llms.txt` lists it, also without `.md`.",
+        schema: { type: 'string', pattern: '^[a-z-]+(\\.md)?$' },
+        example: 'modes.md',
+      },
+    ],
+    headers: ['if-none-match'],
+    answers: {
+      200: { description: 'The page.', content: { 'text/markdown': text }, headers: ['etag'] },
+      304: { description: 'It has not changed.', headers: ['etag'] },
+    },
+    errors: ['not_forwarded'],
+    page: 'deploying.md#the-reference',
+  },
+  {
+    method: 'get',
+    path: '/llms.txt',
+    id: 'getLlmsTxt',
+    group: 'Deployment',
+    summary: 'What Precis is, and where its pages are, for language models',
+    access: 'none',
+    headers: ['if-none-match'],
+    answers: {
+      200: { description: 'As of llmstxt.org.', content: { 'text/plain': text }, headers: ['etag'] },
+      304: { description: 'It has not changed.', headers: ['etag'] },
+    },
+    page: 'deploying.md#the-reference',
+  },
+];
+
+export const STORED: readonly Operation[] = [...REFS, ...BLOCKS, ...DEPLOYMENT];

@@ -1,0 +1,4 @@
+/** All that the reference is made of, loaded when it is first asked for. */
+export { type ApiParts, apiDocument } from './document.ts';
+export { pageOf } from './page/page.ts';
+export { LLMS_TEXT, PAGES } from './pages.ts';

@@ -1,0 +1,158 @@
+/** What the routes of conversations, users and statistics answer. */
+import { z } from 'zod';
+import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
+import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
+import { count, deletion, givenId, milliseconds, name, page, refName, seconds, tokens } from './common.ts';
+
+export const health = z
+  .enum(['healthy', 'retry', 'degraded', 'recovering'])
+  .describe('How summarising has gone lately.');
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const memoryId = z.int().min(1);
+const sequence = z.int().min(-1);
+
+export const listedConversation = z.strictObject({
+  id: z.string().nullable().describe('Null for one that its caller has not named.'),
+  object: z.literal('memory.conversation'),
+  user: z.string().nullable(),
+  opening: z.string().nullable().describe('Of one without a name: the hash of its first messages.'),
+  status: z.enum(['healthy', 'degraded', 'stuck']),
+  health,
+  last_used_at: seconds.nullable().describe('Seconds since 1970, exact to an hour.'),
+  tokens: tokens.nullable().describe('Of the newest summary; null without one.'),
+  versions: count.describe('Versions of the summary that are kept.'),
+  bill: toldSumsSchema,
+});
+name(listedConversation, 'Conversation');
+
+export const conversationPage = page(listedConversation);
+
+export const memoryVersion = z.strictObject({
+  memory_id: memoryId,
+  base_memory_id: memoryId.nullable().describe('The version that it builds on.'),
+  prefix_hash: hash.describe('Of the messages that it covers.'),
+  strategy_hash: hash,
+  start_sequence: count,
+  end_sequence: sequence,
+  base_end_seq: sequence.nullable(),
+  window_size: count
+    .nullable()
+    .describe('Sequence numbers from its first to its last; null in modes without a window.'),
+  covers_end: count.describe('The number of messages before its end.'),
+  status: z.enum(['processing', 'completed', 'failed']),
+  memory_text: z.string().nullable(),
+  ref: refName.nullable().describe('Of the transcript of what it covers.'),
+  tokens: tokens.nullable(),
+  model: z.string().nullable().describe('`digest` if code has written it.'),
+  attempts: count,
+  error: z.string().nullable().describe('A code.'),
+  created_at: seconds,
+  completed_at: seconds.nullable(),
+  completed_at_ms: milliseconds
+    .nullable()
+    .describe('The same in milliseconds, by which versions are ordered.'),
+  generation_time_ms: milliseconds.nullable(),
+  transcript_from: z.union([z.literal(''), hash]),
+  transcript_earlier: refName.nullable(),
+});
+name(memoryVersion, 'MemoryVersion');
+
+export const memoryRound = z.strictObject({
+  round_hash: hash,
+  strategy_hash: hash,
+  memory_id: memoryId.nullable().describe('The version that the round uses.'),
+  digest_hash: z
+    .union([z.literal(''), hash])
+    .nullable()
+    .describe('Up to where a digest reaches; empty: no digest.'),
+});
+name(memoryRound, 'MemoryRound');
+
+const times = {
+  avg_ms: milliseconds.nullable(),
+  max_ms: milliseconds.nullable(),
+  total_summaries: count,
+};
+
+export const conversationMemory = z.strictObject({
+  id: givenId,
+  object: z.literal('memory.conversation'),
+  memory_strategy: z.unknown().describe('As it was set; null if it is not.'),
+  memory_injection: z.unknown().describe('As it was set; null if it is not.'),
+  health,
+  conversation_memory: z.string().nullable().describe('The newest summary.'),
+  memories: z.array(memoryVersion).describe('The newest versions of the summary, newest first.'),
+  rounds: z.array(memoryRound).describe('The newest rounds with a memory, newest first.'),
+  stats: z.strictObject(times),
+  stuck: z.boolean().describe('Whether the writer of a summary is lost.'),
+});
+name(conversationMemory, 'ConversationMemory');
+
+export const flushedMemory = z.strictObject({
+  ...conversationMemory.shape,
+  up_to_date: z.boolean().describe('False with a 202: something is still being made.'),
+});
+
+export const deletedConversation = deletion('memory.conversation.deleted', { id: givenId });
+
+export const archivedMessage = z.strictObject({
+  object: z.literal('conversation.message'),
+  position: count.describe('Its index in the array that it came in.'),
+  created_at: seconds,
+  snippet: z.string().exactOptional().describe('The text around the words. Of a search alone.'),
+  message: z
+    .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
+    .nullable()
+    .describe('As it came, an array of items if it consists of several; null if it is lost or damaged.'),
+});
+name(archivedMessage, 'ArchivedMessage');
+
+export const messagePage = z.strictObject({
+  ...page(archivedMessage).shape,
+  warnings: z.array(warningSchema).exactOptional(),
+});
+
+export const endedConversation = z.strictObject({
+  id: givenId,
+  object: z.literal('memory.conversation.ended'),
+  summary: reportedSummarySchema.nullable(),
+  published: z.boolean().describe("Whether the user's other conversations are given it."),
+  warnings: z.array(warningSchema),
+});
+
+const windows = z
+  .strictObject({ avg_size: count.nullable(), max_size: count.nullable(), count })
+  .describe('Of the rolling memories among them, in sequence numbers.');
+
+export const stats = z.strictObject({
+  object: z.literal('memory.stats'),
+  conversations: count.describe('How many were read: the newest 100.'),
+  by_status: z.strictObject({ healthy: count, degraded: count, stuck: count }),
+  ...times,
+  windows,
+  progression: z
+    .array(z.strictObject({ date: z.iso.date(), ...times, windows }))
+    .describe('By the day (UTC) on which summaries were completed.'),
+  bill: toldSumsSchema.describe('Of these conversations together.'),
+});
+name(stats, 'Stats');
+
+export const userMemory = z.strictObject({
+  user: givenId,
+  object: z.literal('memory.user'),
+  injection: z
+    .strictObject({ text: z.string(), tokens, conversations: z.array(z.string()) })
+    .nullable()
+    .describe('The block that a new conversation is given; null without one.'),
+  conversations: z.array(z.strictObject({ id: z.string(), text: z.string(), updated_at: seconds })),
+  passages: z
+    .array(z.strictObject({ text: z.string(), created_at: seconds }))
+    .describe('What models have kept for the user, newest first.'),
+});
+name(userMemory, 'UserMemory');
+
+export const deletedUser = deletion('memory.user.deleted', { user: givenId });
+export const deletedUserEntry = deletion('memory.user.conversation.deleted', {
+  id: givenId,
+  user: givenId,
+});

@@ -1,0 +1,47 @@
+/** What the routes of requests answer: the events of `memory/run/`. */
+import { z } from 'zod';
+import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
+import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
+import { outlinedMessageSchema } from '../../memory/run/outline.ts';
+import { name, page, seconds } from './common.ts';
+
+const times = { created_at: seconds };
+const listedRun = z.strictObject({ ...listedRunSchema.shape, ...times });
+name(listedRun, 'ListedRequest');
+
+export const requestPage = z.strictObject({ ...page(listedRun).shape, bill: toldSumsSchema });
+
+export const outlinedRun = z.strictObject({
+  ...runEventSchema.shape,
+  ...times,
+  outline: z.array(outlinedMessageSchema).describe("What became of each message of the caller's array."),
+});
+name(outlinedRun, 'Request');
+
+export const shownEditList = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(
+    z.strictObject({
+      ...runEditSchema.pick({ message: true, kind: true, call: true }).shape,
+      text: z
+        .string()
+        .nullable()
+        .describe('Null for reasoning, and where the array does not give the text again.'),
+    }),
+  ),
+});
+name(shownEditList, 'ShownEdits');
+
+export const capturedView = z.looseObject({
+  model: z.string().exactOptional(),
+  instructions: z.string().nullable().exactOptional(),
+  tools: z.array(z.unknown()).nullable().exactOptional(),
+  messages: z.array(z.unknown()).exactOptional().describe('Of a chat completion.'),
+  input: z
+    .union([z.string(), z.array(z.unknown())])
+    .exactOptional()
+    .describe('Of a response.'),
+});
+name(capturedView, 'CapturedView');
+
+export type CapturedView = z.output<typeof capturedView>;

@@ -1,4 +1,0 @@
-/** All that the reference is made of, loaded when it is first asked for. */
-export { type ApiParts, apiDocument } from './document.ts';
-export { pageOf } from './page/page.ts';
-export { llmsText, PAGES } from './pages.ts';
