@@ -57,7 +57,8 @@ export class Attempts {
     const without = new Set<BodyPart>();
     if (refusesMarks(request, scope)) without.add('marks');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
-    if (isThinkingBound(call)) without.add('thinking');
+    // Thinking may be bound to rounds that the view lacks.
+    if (made.lacksRounds || isThinkingBound(call)) without.add('thinking');
     return { made, without };
   }
 

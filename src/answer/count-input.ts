@@ -28,7 +28,13 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const beside = await besideView(call, made, frozen);
-  const { body } = writeBody(call, made, beside, { shared }, isThinkingBound(call));
+  const { body } = writeBody(
+    call,
+    made,
+    beside,
+    { shared },
+    made.lacksRounds === true || isThinkingBound(call),
+  );
   const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);

@@ -4,35 +4,33 @@
  * is complete, before its last event. A row that is late is given up for good: a view then never has
  * these rounds.
  */
-import { soon, within } from '../lib/time-limit.ts';
+import { pause, soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { answerKey } from '../memory/conversation/answer-keys.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../memory/replay/kept-rounds.ts';
-import { tokenMeasure } from '../memory/strategy/strategy.ts';
+import { actingStrategy, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { SaidAnswer } from '../protocol/answers/answer-format.ts';
-import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import type { WireMessage } from '../protocol/model-request.ts';
+import { type MessageReader, readMessages } from '../protocol/read-messages.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall, hashSession, storedConversation } from '../request/conversation.ts';
+import { upstreamCompacts } from '../request/native-compaction.ts';
 import type { RoundsKeeper } from '../retrieval/rounds-keeper.ts';
 import type { NewRounds } from '../storage/conversation/kept-rounds.ts';
 import { RoundMessages } from '../storage/conversation/round-messages.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { keepsRounds } from '../view/kept-rounds.ts';
+import type { OfferedTools } from '../view/offer-tools.ts';
 
-/** Reads messages of a conversation: JSON, separated by commas. */
-export type MessageReader = (json: string) => readonly WireMessage[];
-
-/** @param read from the protocol */
-export function readerOf(
-  field: ModelRequest['conversationField'],
-  read: (bytes: Uint8Array) => { readonly ok: true; readonly value: ModelRequest } | { readonly ok: false },
-): MessageReader {
-  return (json) => {
-    const result = read(new TextEncoder().encode(`{"${field}":[${json}]}`));
-    return result.ok ? result.value.messages : [];
-  };
+/** What keeps the rounds of a request; undefined where none are kept. */
+export function keeperOf(call: Call, tools: OfferedTools, api: MessageReader): KeptAnswer | undefined {
+  const { request, chosen, scope } = call;
+  const { tenant } = scope.caller;
+  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
+  return tenant && keepsRounds(strategy, tools) ? new KeptAnswer(call, tenant, api) : undefined;
 }
 
 /** A round that is being written. */
@@ -46,16 +44,16 @@ interface WrittenRound {
 export class KeptAnswer implements RoundsKeeper {
   private readonly call: Call;
   private readonly tenant: Tenant;
-  private readonly read: MessageReader;
+  private readonly api: MessageReader;
   private readonly rounds: WrittenRound[] = [];
   /** Undefined before a conversation without a name has its first answer. */
   private conversation: StoredConversation | undefined;
   private isTooLarge = false;
 
-  constructor(call: Call, tenant: Tenant, read: MessageReader) {
+  constructor(call: Call, tenant: Tenant, api: MessageReader) {
     this.call = call;
     this.tenant = tenant;
-    this.read = read;
+    this.api = api;
     this.conversation = conversationOfCall(call);
   }
 
@@ -69,10 +67,12 @@ export class KeptAnswer implements RoundsKeeper {
   keep(said: SaidAnswer | undefined, isSettled: boolean): Promise<void> | undefined {
     const { rounds, isTooLarge } = this;
     if (rounds.length === 0 && !isTooLarge) {
-      if (said) this.noteNone(said);
+      // The answer goes first.
+      if (said) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
       return undefined;
     }
     const keeping = said && isSettled && !isTooLarge ? this.store(said) : this.drop();
+    this.call.scope.waitUntil(keeping);
     return soon(TIME_LIMITS.keepRoundsMs, keeping).then(() => undefined);
   }
 
@@ -98,7 +98,7 @@ export class KeptAnswer implements RoundsKeeper {
   private async store(said: SaidAnswer): Promise<void> {
     const { log } = this.call.scope.services;
     const until = Date.now() + TIME_LIMITS.keepRoundsMs;
-    const answer = this.read(said.json);
+    const answer = readMessages(this.api, said.json);
     this.conversation ??= this.named(said, answer);
     const { conversation } = this;
     const key = this.keyOf(answer);
@@ -114,7 +114,11 @@ export class KeptAnswer implements RoundsKeeper {
       const bytes = Buffer.byteLength(json);
       const names = rounds.flatMap(({ name }) => name ?? []);
       const since = this.call.scope.timings.startedAt;
-      await this.keepRow({ key, names, rounds: rounds.length, tokens, bytes, since, until }, json, conversation);
+      await this.keepRow(
+        { key, names, rounds: rounds.length, tokens, bytes, since, until },
+        json,
+        conversation,
+      );
     } catch (error) {
       logCaught(log, 'warn', 'rounds could not be kept', error);
       // No row names them yet.
@@ -143,9 +147,11 @@ export class KeptAnswer implements RoundsKeeper {
 
   /** Remembers that an answer had no rounds, so that the next request need not ask. */
   private noteNone(said: SaidAnswer): void {
-    const { conversation } = this;
-    const key = conversation && this.keyOf(this.read(said.json));
-    if (key !== undefined) conversation?.remembered.keptRounds.keep(key, null, Date.now());
+    const answer = readMessages(this.api, said.json);
+    const known = (this.conversation ?? this.named(said, answer))?.remembered.keptRounds;
+    const key = known && this.keyOf(answer);
+    // An equal answer to an equal array may have had some.
+    if (key !== undefined && !known?.get(key)) known?.keep(key, null, Date.now());
   }
 
   private keyOf(answer: readonly WireMessage[]): string | undefined {
@@ -166,7 +172,7 @@ export class KeptAnswer implements RoundsKeeper {
     const { request, chosen, scope } = this.call;
     const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
     const { counter } = await scope.learned.counting(measure);
-    return this.read(json).reduce((sum, message) => sum + counter.message(message), 0);
+    return readMessages(this.api, json).reduce((sum, message) => sum + counter.message(message), 0);
   }
 
   /** Deletes what was written. Never rejects. */

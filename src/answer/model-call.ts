@@ -29,6 +29,7 @@ import { archiverOf } from './archive.ts';
 import { askAgain } from './ask-again.ts';
 import { Attempts } from './attempt.ts';
 import { withCaptureWarning } from './capture.ts';
+import { keeperOf } from './keep-rounds.ts';
 import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
@@ -113,9 +114,11 @@ async function answerRead(api: ModelApi, { call, came, shared, run }: ReadCall):
   const count = async () => (await make({ ...options, count: true })).report;
   const start = (offered: OfferedTools) => {
     const { body } = attempts.bodyOf(attempt);
-    return startRounds({ body, report: made.report, beside: beside.tokens, count }, offered, made, call);
+    return startRounds({ body, report: made.report, beside: beside.tokens, count }, offered, made, call, api);
   };
-  const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), attempts.send);
+  const keeper = tools && keeperOf(call, tools, api);
+  const rounds =
+    tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), attempts.send, keeper);
   const retrieval = tools && rounds && { tools, reasoning: reasoningOf(attempt, request, scope), rounds };
   run?.planned({ report, view: made.view, refused: made.refused ?? [] }, { ...made, report }, rounds);
   const archive = archiverOf(call);

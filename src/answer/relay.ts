@@ -131,6 +131,8 @@ function relayStream(
     failed: (error) => callerError(error, scope).toBody().error,
     ended: (how) => {
       if (joined) retrieval.reasoning?.learn(joined);
+      // Nothing is kept of an answer that was not complete.
+      void retrieval?.rounds.end(undefined);
       archived?.();
       run?.ended(how === 'complete' && !pipeline.isWhole ? 'error' : how);
     },
@@ -241,7 +243,10 @@ async function readRounds(
   for (;;) {
     const taken = answers.take(body);
     retrieval.reasoning?.learn(answers);
-    if (taken instanceof Uint8Array) return { answer, body: taken, answers };
+    if (taken instanceof Uint8Array) {
+      await retrieval.rounds.end(answers.said);
+      return { answer, body: taken, answers };
+    }
     answer = await retrieval.rounds.next(taken);
     if (!answer.response.ok || !answer.response.body) return { answer, body: undefined, answers };
     body = await readWhole(answer, scope);

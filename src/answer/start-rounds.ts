@@ -9,6 +9,7 @@ import { measureOf, type TokenMeasure } from '../memory/models/facts.ts';
 import { termsOf } from '../memory/models/terms.ts';
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
+import type { MessageReader } from '../protocol/read-messages.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
@@ -17,11 +18,13 @@ import { answerInsert, type Inserted } from '../retrieval/insert-passage.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched, type SearchScope } from '../retrieval/search-memory.ts';
+import { STORAGE_FAILED } from '../retrieval/shelf.ts';
 import { BlockWriter, type Written } from '../retrieval/write-blocks.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { archiveWithArray } from './archive.ts';
+import { heldResults } from './held-results.ts';
 import { answerList } from './listed-refs.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
@@ -36,6 +39,7 @@ export async function startRounds(
   tools: OfferedTools,
   made: Pick<MadeView, 'view' | 'history'>,
   call: Call,
+  api: MessageReader,
 ): Promise<RoundsStart> {
   const { request, scope } = call;
   const { services, caller } = scope;
@@ -47,7 +51,9 @@ export async function startRounds(
   const limit = services.limits.of(tenant.id, request.model);
   const room = await retrievalRoom({ ...sent, request }, window, limit);
   const shelf = shelfOf(tenant, services, scope.waitUntil);
-  const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
+  const mayAsk = namedIn(new TextDecoder().decode(body));
+  const retriever = new Retriever(shelf, counter, mayAsk, room, heldResults(made.view, api));
+  let hasFailed = false;
   let opening: Promise<Searched | undefined> | undefined;
   const ofUser = userArchive(tools, tenant, call);
   const archive = async (reach: SearchScope): Promise<Searched | undefined> => {
@@ -55,12 +61,21 @@ export async function startRounds(
     const own = await opening;
     return reach === 'user' && ofUser ? ofUser : own;
   };
-  const writer = blockWriter(tools, tenant, call);
+  const writer = blockWriter(tools, tenant, call, () => {
+    hasFailed = true;
+  });
   const failed = (error: unknown): void => {
+    hasFailed = true;
     logCaught(services.log, 'warn', 'an archive could not be searched for a model', error);
   };
   const notKept = (error: unknown): void => {
+    hasFailed = true;
     logCaught(services.log, 'warn', 'a passage could not be kept for a model', error);
+  };
+  const list = async (args: string): Promise<string> => {
+    const listed = await answerList(args, made, call, tenant, counter);
+    hasFailed ||= listed === STORAGE_FAILED;
+    return retriever.give(listed);
   };
   const given = ({ text, brief }: Written): string => retriever.give(text, brief);
   return {
@@ -70,6 +85,9 @@ export async function startRounds(
       get written() {
         return [...writer.written.values()].map(({ label, version }) => ({ label, version }));
       },
+      get isSettled() {
+        return retriever.isSettled && !hasFailed;
+      },
       hear: (turn) => retriever.hear(turn),
       answer: async ({ name, arguments: args }: ToolCall) => {
         if (name === tools.blocks?.append) return given(await writer.append(args));
@@ -77,7 +95,7 @@ export async function startRounds(
         if (name === tools.search) return retriever.give(await answerSearch(args, archive, counter, failed));
         if (name === tools.insert && ofUser)
           return retriever.give(await answerInsert(args, insertInto(ofUser, tenant, call), notKept));
-        if (name === tools.list) return retriever.give(await answerList(args, made, call, tenant, counter));
+        if (name === tools.list) return list(args);
         return retriever.answer(args);
       },
     },
@@ -98,8 +116,13 @@ function insertInto(archive: UserArchive, tenant: Tenant, { scope }: Call) {
   };
 }
 
-/** Writes the memory blocks that a request's tools may write. */
-function blockWriter({ blocks }: OfferedTools, tenant: Tenant, { scope }: Call): BlockWriter {
+/** Writes the memory blocks that a request's tools may write. @param hasFailed called if it can't */
+function blockWriter(
+  { blocks }: OfferedTools,
+  tenant: Tenant,
+  { scope }: Call,
+  hasFailed: () => void,
+): BlockWriter {
   const { services } = scope;
   const stored = new TenantBlocks(tenant, services);
   return new BlockWriter(blocks?.labels ?? [], {
@@ -108,6 +131,7 @@ function blockWriter({ blocks }: OfferedTools, tenant: Tenant, { scope }: Call):
       throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
     },
     failed: (error) => {
+      hasFailed();
       logCaught(services.log, 'warn', 'a memory block could not be written for a model', error);
     },
   });

@@ -29,9 +29,12 @@ const NO_ROOM = 'There is no room for more in this answer. Go on with what you h
 export class Retriever {
   /** The refs given so far, in order, without duplicates. */
   readonly given: string[] = [];
+  /** Whether no call has got words for want of storage or of room. */
+  isSettled = true;
   private readonly shelf: Shelf;
   private readonly counter: Pick<TokenCounter, 'text'>;
   private readonly mayAsk: (ref: string) => boolean;
+  private readonly held: ReadonlyMap<string, string>;
   /** Room that is left, in tokens. */
   private room: number;
   /** Refs in the contents given so far. */
@@ -41,17 +44,21 @@ export class Retriever {
   /**
    * @param mayAsk which refs may be fetched beside those in contents given before (see `namedIn`)
    * @param room tokens that the calls may add to the request
+   * @param held results of earlier calls in the view, by their arguments
    */
   constructor(
     shelf: Shelf,
     counter: Pick<TokenCounter, 'text'>,
     mayAsk: (ref: string) => boolean,
     room = Number.POSITIVE_INFINITY,
+    held: ReadonlyMap<string, string> = new Map(),
   ) {
     this.shelf = openedShelf(shelf);
     this.counter = counter;
     this.mayAsk = mayAsk;
     this.room = room;
+    // The first result is the content; later ones say that it was given.
+    this.held = new Map([...held].toReversed().flatMap(([args, result]) => heldBy(args, result)));
   }
 
   /** Accounts for a turn of the model, which is sent back with the results. */
@@ -76,7 +83,10 @@ export class Retriever {
    * @param brief given where there is no room for a result
    */
   give(result: string, brief = NO_ROOM): string {
-    if (this.room < LEAST_ROOM) return brief;
+    if (this.room < LEAST_ROOM) {
+      this.isSettled = false;
+      return brief;
+    }
     const { text, isCut } = shorten(result, this.room, this.counter);
     return this.accountFor(text, isCut ? `${text}\n${CUT_BY_ROOM}` : text);
   }
@@ -97,6 +107,8 @@ export class Retriever {
     const key = JSON.stringify(read.value);
     if (this.asked.has(key)) return failed('This was given above already, in this answer. Go on with it.');
     this.asked.add(key);
+    const held = this.held.get(key);
+    if (held !== undefined) return { ok: true, value: this.give(held) };
     const found = await this.fetch(read.value, query.value);
     if (!found.ok) this.asked.delete(key);
     return found;
@@ -109,6 +121,7 @@ export class Retriever {
   private async fetch(asked: Retrieve, query: Query | undefined): Promise<Result<string, string>> {
     const opened = await this.shelf.get(asked.ref).catch((error: unknown) => {
       this.shelf.failed(error);
+      this.isSettled = false;
       return 'failed' as const;
     });
     if (opened === 'failed') return failed(STORAGE_FAILED);
@@ -121,7 +134,10 @@ export class Retriever {
     { ref, maxTokens }: Retrieve,
     query: Query | undefined,
   ): Result<string, string> {
-    if (this.room < LEAST_ROOM) return failed(NO_ROOM);
+    if (this.room < LEAST_ROOM) {
+      this.isSettled = false;
+      return failed(NO_ROOM);
+    }
     const part = query
       ? answerQuery(content, query)
       : { ok: true as const, value: { text: textOf(content), truncated: false } };
@@ -147,6 +163,12 @@ export class Retriever {
 export function namedIn(view: string): (ref: string) => boolean {
   const named = new Set(refsIn(view));
   return (ref) => named.has(ref);
+}
+
+/** An earlier result under the arguments that were understood. */
+function heldBy(args: string, result: string): [key: string, result: string][] {
+  const read = readArguments(args);
+  return read.ok ? [[JSON.stringify(read.value), result]] : [];
 }
 
 function failed(reason: string): Result<string, string> {

@@ -2,13 +2,19 @@
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { WrittenBlock } from '../memory/plan/report.ts';
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import type { AnswerFormat, SaidAnswer } from '../protocol/answers/answer-format.ts';
 import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import type { RoundsKeeper } from './rounds-keeper.ts';
 
 /** Appended to the results of the last round. Later requests may show it with these results. */
 const LAST =
   '[Nothing more can be fetched for this answer; for the next one it is possible again. Go on with what you have; your other tools are there as before.]';
+
+/** A result without what is said of the answer that it was given for. */
+export function withoutNote(result: string): string {
+  return result.endsWith(`\n${LAST}`) ? result.slice(0, -LAST.length - 1) : result;
+}
 
 /** Calls answered per turn. */
 const MOST_CALLS = 16;
@@ -20,6 +26,10 @@ export interface Answerer {
   readonly given: readonly string[];
   /** The memory blocks that were written, with their versions. */
   readonly written?: readonly WrittenBlock[];
+  /**
+   * Whether each call so far got content, or a definite word that there is none. Absent: it did.
+   */
+  readonly isSettled?: boolean;
   /** Announces a turn that is about to be answered. */
   hear(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
@@ -40,25 +50,30 @@ export class Rounds {
   private readonly goOn: AnswerFormat['goOn'];
   private readonly start: () => Promise<RoundsStart>;
   private readonly ask: (body: Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>;
+  private readonly keeper: RoundsKeeper | undefined;
   private readonly left = new AbortController();
   private started: RoundsStart | undefined;
+  private isOver = false;
 
   /**
    * @param most how often to ask again
    * @param goOn from the protocol
    * @param start called for the first round
    * @param ask sends a body upstream
+   * @param keeper keeps the rounds for later requests; absent: they are not kept
    */
   constructor(
     most: number,
     goOn: AnswerFormat['goOn'],
     start: () => Promise<RoundsStart>,
     ask: (body: Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>,
+    keeper?: RoundsKeeper,
   ) {
     this.most = most;
     this.goOn = goOn;
     this.start = start;
     this.ask = ask;
+    this.keeper = keeper;
   }
 
   /** Whether another round is allowed. */
@@ -85,9 +100,23 @@ export class Rounds {
       index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
     );
     const noted = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
-    const { body: longer } = this.goOn(body, turn, noted);
+    const { body: longer, added } = this.goOn(body, turn, noted);
     this.started = { body: longer, answerer };
-    return this.ask(longer, this.left.signal);
+    const asked = this.ask(longer, this.left.signal);
+    this.keeper?.add(added);
+    return asked;
+  }
+
+  /**
+   * The caller's answer has ended. Only the first call counts.
+   *
+   * @param said the answer; undefined if it is not complete
+   * @returns what its last event waits for; undefined if that is nothing
+   */
+  end(said: SaidAnswer | undefined): Promise<void> | undefined {
+    if (this.isOver) return undefined;
+    this.isOver = true;
+    return this.keeper?.keep(said, this.started?.answerer.isSettled ?? true);
   }
 
   /** Ends the current round, since the caller has left. */

@@ -69,6 +69,11 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
     return this.ask(turn);
   }
 
+  /** What the last event of the caller's answer waits for. */
+  hold(): Promise<void> | undefined {
+    return this.isWhole ? this.rounds.end(this.joined.said) : undefined;
+  }
+
   abandon(): void {
     this.rounds.abandon();
   }

@@ -42,6 +42,11 @@ export interface EventFormat {
    * end the stream; undefined while the current answer goes on.
    */
   next?(): Promise<UpstreamAnswer | Uint8Array> | undefined;
+  /**
+   * Called after each read. Returns what the frames of that read wait for; undefined: nothing. Must
+   * not reject.
+   */
+  hold?(): Promise<void> | undefined;
   /** Aborts the request that `next` started. */
   abandon?(): void;
 }
@@ -157,6 +162,7 @@ class EventRelay {
         : { frames: format.push(read.value), complete: false };
       const next = format.next?.()?.catch((error: unknown) => this.nothing(error));
       if (next) this.answer.abort();
+      else await format.hold?.();
       if (frames.length > 0) yield this.sent(frames);
       if (next) {
         if (!(yield* this.goOn(next))) return;

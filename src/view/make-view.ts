@@ -78,8 +78,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
-  const rounds =
-    keepsRounds(strategy, tools) && !options.bare ? await findRounds(call, history) : undefined;
+  const rounds = keepsRounds(strategy, tools) && !options.bare ? await findRounds(call, history) : undefined;
   const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
   warnings.push(...(recalled?.warnings ?? []));
   const made = { tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };

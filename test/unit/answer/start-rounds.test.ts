@@ -15,6 +15,8 @@ import { counter, tenant } from '../../support/laws/view-of.ts';
 
 const ref = tenant.refs.name('the content', () => 'the content');
 
+const API = { field: 'messages', read: readChatRequest } as const;
+
 const never = () => new Promise<never>(() => undefined);
 
 /** An answerer whose storage never answers. */
@@ -44,7 +46,7 @@ async function silentAnswerer(log: Log) {
   const made = { view } as unknown as MadeView;
   const chosen = { strategy: strategy.value };
   const call = { request: read.value, chosen, owner, scope } as unknown as Call;
-  return (await startRounds({ body, report, beside: 0, count }, tools, made, call)).answerer;
+  return (await startRounds({ body, report, beside: 0, count }, tools, made, call, API)).answerer;
 }
 
 afterEach(() => void vi.useRealTimers());

@@ -1,0 +1,145 @@
+import type OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
+import type { ToolCall } from '../../../tools/upstream/completion.ts';
+import { refsIn } from '../../support/clients/agent-caller.ts';
+import { lines } from '../../support/conversations/chat.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+
+const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
+
+type Message = { role: string } & Record<string, unknown>;
+type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
+
+const FILE = lines(600, 'const line');
+const WANTED = FILE.split('\n')[299] ?? '';
+const STRATEGY = { mode: 'auto', token_budget: 64_000, offload_fresh_tokens: 1_000 };
+const TOOLS = ['read_file', 'edit_file'].map((name) => ({
+  type: 'function',
+  function: { name, description: `Calls ${name}.`, parameters: { type: 'object', properties: {} } },
+}));
+
+let ids = 0;
+const call = (name: string, args: object): ToolCall => ({
+  id: `call_${++ids}`,
+  name,
+  arguments: JSON.stringify(args),
+});
+
+/** The conversation up to the file that has been read. @param name makes it another one */
+function opening(name: string): Message[] {
+  const { id } = call('read_file', {});
+  const read = { id, type: 'function', function: { name: 'read_file', arguments: `{"path":"${name}.ts"}` } };
+  return [
+    { role: 'user', content: `Change line 300 of ${name}.ts, five times.` },
+    { role: 'assistant', content: null, tool_calls: [read] },
+    { role: 'tool', tool_call_id: id, content: FILE },
+  ];
+}
+
+/** Edits the line when it sees it, and fetches it otherwise. */
+const editor: Behaviour = (request, response, recorded) => {
+  const { messages } = deployment.protocol.seen(recorded).body;
+  const [ref] = refsIn(messages);
+  const sees = JSON.stringify(messages).includes(JSON.stringify(WANTED).slice(1, -1));
+  const made = sees
+    ? call('edit_file', { line: 300, n: ids })
+    : call('retrieve_ref', { ref, lines: '295-305' });
+  void behave({ type: 'answer', toolCalls: [made] }, request, response, recorded);
+};
+
+const sent = (): Message[][] => deployment.chats().map(({ body }) => body.messages);
+
+/** Each request that does not begin with what the one before has sent. */
+function brokenPrefixes(): number[] {
+  const all = sent().map((messages) => messages.map((one) => JSON.stringify(one)));
+  return all.flatMap((messages, at) => {
+    const before = all[at - 1] ?? [];
+    return before.every((message, index) => message === messages[index]) ? [] : [at];
+  });
+}
+
+interface Asked {
+  readonly message: Message;
+  readonly memory: WithMemory['memory'];
+}
+
+async function ask(messages: readonly Message[], stream: boolean, more: object = {}): Promise<Asked> {
+  const params = {
+    model: 'gpt-4.1',
+    tools: TOOLS,
+    memory_report: true,
+    memory_strategy: STRATEGY,
+    ...more,
+    messages,
+  } as unknown as Params;
+  if (!stream) {
+    const completion: OpenAI.ChatCompletion & WithMemory = await deployment
+      .client()
+      .chat.completions.create(params);
+    return { message: plain(completion.choices[0]?.message), memory: completion.memory };
+  }
+  const events = deployment.client().chat.completions.stream({ ...params, stream: true });
+  let memory: WithMemory['memory'];
+  events.on('chunk', (chunk: OpenAI.ChatCompletionChunk & WithMemory) => {
+    memory ??= chunk.memory;
+  });
+  const completion = await events.finalChatCompletion();
+  return { message: plain(completion.choices[0]?.message), memory };
+}
+
+/** Without what the client has added, which upstreams refuse. */
+function plain(message: unknown): Message {
+  const text = JSON.stringify(message, (key, value) => (key.startsWith('parsed') ? undefined : value));
+  return JSON.parse(text) as Message;
+}
+
+/** Asks and appends the answer with the results of its calls, so many times. */
+async function edits(
+  messages: Message[],
+  count: number,
+  stream: boolean,
+  more: object = {},
+): Promise<Asked[]> {
+  const asked: Asked[] = [];
+  for (let n = 0; n < count; n++) {
+    const answer = await ask(messages, stream, more);
+    const made = (answer.message.tool_calls ?? []) as { id: string }[];
+    const results = made.map(({ id }): Message => ({ role: 'tool', tool_call_id: id, content: 'edited' }));
+    messages.push(answer.message, ...results);
+    asked.push(answer);
+  }
+  return asked;
+}
+
+const FORMS = PROTOCOLS.flatMap((protocol) =>
+  [false, true].flatMap((stream) =>
+    [true, false].map((isNamed) => ({
+      form: stream ? 'a stream' : 'a whole answer',
+      over: protocol.name,
+      whose: isNamed ? 'a named conversation' : 'one without a name',
+      protocol,
+      stream,
+      isNamed,
+    })),
+  ),
+);
+
+describe.each(FORMS)('over $over, in $form, in $whose', ({ protocol, stream, isNamed, over }) => {
+  deployment.over(protocol);
+
+  it('five edits of one file need one fetch and six calls of the upstream, each behind the one before', async () => {
+    deployment.upstream.next(...Array.from({ length: 6 }, () => editor));
+    const name = `five_${over}_${stream}_${isNamed}`;
+    const asked = await edits(opening(name), 5, stream, isNamed ? { conversation_id: name } : {});
+
+    expect(asked.map(({ memory }) => memory?.retrieval?.rounds ?? 0)).toEqual([1, 0, 0, 0, 0]);
+    expect(sent()).toHaveLength(6);
+    expect(brokenPrefixes()).toEqual([]);
+    expect(asked.map(({ memory }) => memory?.kept_rounds?.rounds ?? 0)).toEqual([0, 1, 1, 1, 1]);
+    expect(asked.map(({ memory }) => memory?.frontier.moved)).toEqual([false, false, false, false, false]);
+    expect(asked.flatMap(({ memory }) => memory?.warnings ?? [])).toEqual([]);
+  });
+});
