@@ -189,10 +189,20 @@ async function archived(
 }
 
 function insertedOf(event: RunEvent, onSummary: () => void): Inserted[] {
-  const { summary, injection_tokens: injected, observed } = event;
-  const blocks: Inserted[] = [];
+  const { summary, injection_tokens: injected, observed, kept_rounds: kept } = event;
+  const blocks: Inserted[] = kept.map(({ message, rounds, tokens }) => ({
+    before: message,
+    title: 'kept rounds',
+    children: (
+      <p>
+        {count(rounds)} {rounds === 1 ? 'round' : 'rounds'} in which the model has fetched contents for this
+        answer: {count(tokens)} tokens.
+      </p>
+    ),
+  }));
   if (summary && observed)
     return [
+      ...blocks,
       {
         before: summary.covers[0],
         title: 'summary',

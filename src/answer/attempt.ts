@@ -58,7 +58,7 @@ export class Attempts {
     if (refusesMarks(request, scope)) without.add('marks');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
     // Thinking may be bound to rounds that the view lacks.
-    if (made.lacksRounds || isThinkingBound(call)) without.add('thinking');
+    if (made.rounds === 'absent' || isThinkingBound(call)) without.add('thinking');
     return { made, without };
   }
 

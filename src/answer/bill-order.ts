@@ -36,7 +36,7 @@ export function billOrderOf(
   const { tokens, injection, memory_blocks } = report;
   return {
     ...unchangedOrderOf(answers, call),
-    isEdited: view !== undefined && isEdited(view),
+    isEdited: view !== undefined && (view.rounds !== undefined || isEdited(view)),
     added: ownTools + (injection?.tokens ?? 0) + (memory_blocks?.tokens ?? 0),
     tools: ownTools,
     view: tokens && repeated !== undefined ? { before: tokens.before, after: tokens.after, repeated } : null,

@@ -33,7 +33,7 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
     made,
     beside,
     { shared },
-    made.lacksRounds === true || isThinkingBound(call),
+    made.rounds === 'absent' || isThinkingBound(call),
   );
   const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);

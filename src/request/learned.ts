@@ -41,6 +41,8 @@ export interface LearnedOfConversation {
   readonly prepared: Cache<number>;
   /** How many messages its newest request had, under an empty key. */
   readonly sent: Cache<number>;
+  /** Whether its newest view lacks kept rounds that could not be read, under an empty key. */
+  readonly lacksRounds: Cache<true>;
   /** The names of the items that its views have left out or replaced, under an empty key. */
   readonly items: Cache<ReadonlySet<string>>;
 }
@@ -52,6 +54,9 @@ const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
 
 /** About 2 500 conversations. */
 const SENT: Bound<number> = { bytes: 1024 * 1024 };
+
+/** About 2 500 conversations. */
+const LACKING: Bound<true> = { bytes: 1024 * 1024 };
 
 /** About 100 000 names. */
 const ITEMS: Bound<ReadonlySet<string>> = { bytes: 8 * 1024 * 1024, sizeOf: ({ size }) => 80 * size };
@@ -66,6 +71,7 @@ export class TenantsLearned {
   private readonly prepared = new TenantLru(PREPARED);
   private readonly arrays = new KnownArrays();
   private readonly sent = new TenantLru(SENT);
+  private readonly lacking = new TenantLru(LACKING);
   private readonly items = new TenantLru(ITEMS);
 
   /** @param tenant its id */
@@ -86,6 +92,7 @@ export class TenantsLearned {
       conversation: (name) => ({
         prepared: this.prepared.of(name),
         sent: this.sent.of(name),
+        lacksRounds: this.lacking.of(name),
         items: this.items.of(name),
       }),
     };
@@ -93,9 +100,9 @@ export class TenantsLearned {
 
   /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
   forget(owner: string): void {
-    const { messages, texts, facts, previews, digests, prepared, arrays, sent, items } = this;
-    for (const each of [messages, texts, facts, previews, digests, prepared, arrays, sent, items])
-      each.forget(owner);
+    const { messages, texts, facts, previews, digests, prepared, arrays, sent, lacking, items } = this;
+    const contents = [messages, texts, facts, previews, digests, prepared, arrays];
+    for (const each of [...contents, sent, lacking, items]) each.forget(owner);
   }
 
   /** The caches of a request without a tenant. They end with it. */

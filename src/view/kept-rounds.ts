@@ -21,6 +21,7 @@ import { RoundMessages } from '../storage/conversation/round-messages.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import type { ViewCall } from './made-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
 
 /** The newest answers of an array that are looked for. */
@@ -34,13 +35,15 @@ export function keepsRounds(
   return edits(strategy) && strategy.keep_rounds && tools !== undefined;
 }
 
-/**
- * The rounds for the view of a request; undefined where none can be kept of it. Never throws.
- *
- * @param history of its array
- */
-export async function findRounds(call: Call, history: History): Promise<FoundRounds | undefined> {
-  const conversation = conversationOfCall(call);
+/** The rounds for the view of a request; undefined where none can be kept of it. Never throws. */
+export async function findRounds(
+  strategy: ActingStrategy,
+  tools: OfferedTools | undefined,
+  call: ViewCall,
+): Promise<FoundRounds | undefined> {
+  const { history, options } = call;
+  const isShown = keepsRounds(strategy, tools) && options.bare !== true;
+  const conversation = isShown ? conversationOfCall(call) : undefined;
   if (!conversation) return undefined;
   const found = new FoundRounds(conversation, call);
   await call.scope.timings.measure('store', () => found.find(history));
@@ -51,6 +54,8 @@ export async function findRounds(call: Call, history: History): Promise<FoundRou
 export class FoundRounds {
   /** In the array's order; `absent` if storage does not answer. */
   kept: readonly KeptRounds[] | 'absent' = [];
+  /** Whether the conversation's view before lacked some. Those that are back change the view. */
+  lackedBefore = false;
   private readonly conversation: StoredConversation;
   private readonly scope: RequestScope;
   private readonly seen = new Map<string, SeenRounds>();
@@ -81,6 +86,9 @@ export class FoundRounds {
       this.failed(error);
       return;
     }
+    const { lacksRounds } = this.learned;
+    this.lackedBefore = lacksRounds.get('') === true;
+    if (this.lackedBefore) lacksRounds.delete('');
     this.kept = answers.flatMap(({ message, key }) => {
       const stored = this.seen.get(key)?.stored;
       if (!stored) return [];
@@ -156,7 +164,12 @@ export class FoundRounds {
     this.scope.upkeep.of(this.conversation.name).rely('kept rounds', oldest, confirm);
   }
 
+  private get learned() {
+    return this.scope.learned.conversation(this.conversation.name);
+  }
+
   private failed(error: unknown): void {
+    this.learned.lacksRounds.set('', true);
     logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
     this.kept = 'absent';
   }

@@ -2,6 +2,7 @@
 
 import type { History } from '../memory/conversation/history.ts';
 import type { Explanation } from '../memory/plan/explain.ts';
+import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/run/event.ts';
@@ -32,8 +33,8 @@ export interface MadeView {
   readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
   readonly refused?: readonly Refusal[];
-  /** Whether rounds of ours may be missing in the view. */
-  readonly lacksRounds?: boolean;
+  /** The rounds of ours that the view was planned with. Undefined where none can be kept. */
+  readonly rounds?: PlanRequest['rounds'];
   /** Present if it was asked for and a view was planned. */
   readonly explanation?: Explanation;
   /**

@@ -27,13 +27,14 @@ import type { ChosenStrategy } from '../request/choose-strategy.ts';
 import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
+import type { RequestScope } from '../request/scope.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
 import { userArchiveOf } from '../request/user-archive.ts';
 import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
-import { type FoundRounds, findRounds, keepsRounds } from './kept-rounds.ts';
+import { type FoundRounds, findRounds } from './kept-rounds.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
@@ -78,7 +79,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
-  const rounds = keepsRounds(strategy, tools) && !options.bare ? await findRounds(call, history) : undefined;
+  const rounds = await findRounds(strategy, tools, viewCall);
   const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
   warnings.push(...(recalled?.warnings ?? []));
   const made = { tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
@@ -87,11 +88,8 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 
   const counting = await scope.learned.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
-  const planned = () =>
-    scope.timings.time('plan', () =>
-      planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate),
-    );
-  const { plan, messages } = await withRounds(planned, rounds);
+  const planned = () => planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate);
+  const { plan, messages } = await withRounds(planned, rounds, scope);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
   const view = render(plan, { ...words, rounds: messages }, counting.counter);
@@ -107,20 +105,26 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     movedAt: plan.replay.moves.at(-1)?.messages,
     history,
     refused: plan.replay.refused,
-    lacksRounds: plan.lacksRounds,
-    report: { ...withLimit(report, limit), mode: chosen.strategy.mode },
+    rounds: rounds?.kept,
+    report: { ...withLimit(withRoundsBack(report, rounds), limit), mode: chosen.strategy.mode },
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
 }
 
 /** A plan whose rounds of ours can be shown, and their messages by key. */
-async function withRounds(planned: () => Plan, rounds: FoundRounds | undefined) {
+async function withRounds(planned: () => Plan, rounds: FoundRounds | undefined, { timings }: RequestScope) {
   for (;;) {
-    const plan = planned();
+    const plan = timings.time('plan', planned);
     const messages = await rounds?.read(plan.rounds ?? []);
     if (!rounds || messages) return { plan, messages };
   }
+}
+
+/** A view with rounds that the one before lacked is another one. */
+function withRoundsBack(report: Report, rounds: FoundRounds | undefined): Report {
+  if (!rounds?.lackedBefore || !report.kept_rounds) return report;
+  return { ...report, frontier: { ...report.frontier, moved: true } };
 }
 
 /** A request that is forwarded unchanged. */

@@ -71,6 +71,8 @@ export interface ExplainedMessage {
   readonly because?: KeptBecause;
   /** For what is edited. */
   readonly edits?: readonly ShownEdit[];
+  /** The rounds of ours before it. */
+  readonly kept_rounds?: { readonly rounds: number; readonly tokens: number };
 }
 
 interface ExplainedMove {
@@ -150,11 +152,13 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
       return { index, role, before, after: 0, fate: isCovered ? 'summarized' : 'trimmed' };
     }
     const removals = view.removals.get(index) ?? [];
+    const shown = view.rounds?.get(index);
+    const more = shown ? { kept_rounds: { rounds: shown.rounds, tokens: shown.tokens } } : {};
     if (removals.length === 0)
-      return { index, role, before, after: before, fate: 'kept', because: because(index, role) };
+      return { index, role, before, after: before, fate: 'kept', because: because(index, role), ...more };
     const fate = fateOf(removals);
     const edits = removals.map(shownEditOf);
-    return { index, role, before, after: before - freedBy(removals), fate, edits };
+    return { index, role, before, after: before - freedBy(removals), fate, edits, ...more };
   });
 }
 

@@ -57,8 +57,13 @@ export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts):
     left_out: leftOutOf(view, report),
     summary: summaryOf(report),
     injection_tokens: besideOf(report),
+    kept_rounds: keptRoundsOf(view),
     warnings: [...warnings],
   };
+}
+
+function keptRoundsOf(view: View | undefined): RunEvent['kept_rounds'] {
+  return [...(view?.rounds ?? [])].map(([message, { rounds, tokens }]) => ({ message, rounds, tokens }));
 }
 
 /** In the order of the caller's array. */

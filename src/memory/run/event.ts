@@ -122,6 +122,11 @@ export const runEventSchema = z.strictObject({
     .nullable(),
   /** Of the messages of ours beside the view: memory of other conversations, and memory blocks. */
   injection_tokens: count.nullable(),
+  /**
+   * The rounds of earlier answers in the view, by the message that they stand before. Empty in
+   * events of versions before 0.7.0.
+   */
+  kept_rounds: z.array(z.strictObject({ message: index, rounds: count, tokens: count })),
   /** The further requests to the upstream in which the model fetched contents. */
   retrieval_rounds: count,
   warnings: z.array(z.string()),

@@ -78,6 +78,10 @@ export const explainedMessage = z.strictObject({
       }),
     )
     .exactOptional(),
+  kept_rounds: z
+    .strictObject({ rounds: count, tokens })
+    .exactOptional()
+    .describe('The rounds of an earlier answer that stand before it.'),
 });
 name(explainedMessage, 'ExplainedMessage');
 

@@ -183,9 +183,10 @@ export class RunEvents implements StoredPart {
   }
 }
 
-/** Events of Precis up to 0.6.0 say nothing of captures. */
+/** Events of Precis up to 0.6.0 say nothing of captures and of kept rounds. */
 function eventOf({ n, event }: Row): ListedRun {
-  return { captured: false, ...(JSON.parse(event) as Omit<ListedRun, 'n' | 'captured'>), n };
+  const later = { captured: false, kept_rounds: [] };
+  return { ...later, ...(JSON.parse(event) as Omit<ListedRun, 'n' | keyof typeof later>), n };
 }
 
 /** A part of a list: its entries as JSON, and the hash of that. */

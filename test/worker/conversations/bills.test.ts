@@ -47,6 +47,7 @@ function run(billing?: BillOrder, at = 1_000_000_000): NewRun {
     left_out: [],
     summary: null,
     injection_tokens: null,
+    kept_rounds: [],
     retrieval_rounds: 0,
     warnings: [],
     ms: { plan: null, store: null, summary: null, upstream: null, first_byte: null, total: null },

@@ -98,6 +98,7 @@ const newRun = (fields: Partial<NewRun> = {}): NewRun => ({
   left_out: [],
   summary: null,
   injection_tokens: null,
+  kept_rounds: [],
   retrieval_rounds: 0,
   warnings: [],
   ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 3, total: 4 },
