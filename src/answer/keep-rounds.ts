@@ -16,13 +16,13 @@ import { type MessageReader, readMessages } from '../protocol/read-messages.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall, hashSession, storedConversation } from '../request/conversation.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
-import type { RoundsKeeper } from '../retrieval/rounds-keeper.ts';
+import type { EndedAnswer, RoundsKeeper } from '../retrieval/rounds-keeper.ts';
 import type { NewRounds } from '../storage/conversation/kept-rounds.ts';
 import { RoundMessages } from '../storage/conversation/round-messages.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { keepsRounds } from '../view/kept-rounds.ts';
+import { askedKey, keepsRounds } from '../view/kept-rounds.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 
 /** What keeps the rounds of a request; undefined where none are kept. */
@@ -64,11 +64,11 @@ export class KeptAnswer implements RoundsKeeper {
     if (!this.isTooLarge) this.rounds.push(this.written(json));
   }
 
-  keep(said: SaidAnswer | undefined, isSettled: boolean): Promise<void> | undefined {
+  keep({ isComplete, said, isSettled }: EndedAnswer): Promise<void> | undefined {
     const { rounds, isTooLarge } = this;
     if (rounds.length === 0 && !isTooLarge) {
       // The answer goes first.
-      if (said) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
+      if (isComplete) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
       return undefined;
     }
     const keeping = said && isSettled && !isTooLarge ? this.store(said) : this.drop();
@@ -146,18 +146,19 @@ export class KeptAnswer implements RoundsKeeper {
   }
 
   /** Remembers that an answer had no rounds, so that the next request need not ask. */
-  private noteNone(said: SaidAnswer): void {
-    const answer = readMessages(this.api, said.json);
-    const known = (this.conversation ?? this.named(said, answer))?.remembered.keptRounds;
-    const key = known && this.keyOf(answer);
-    // An equal answer to an equal array may have had some.
-    if (key !== undefined && !known?.get(key)) known?.keep(key, null, Date.now());
+  private noteNone(said: SaidAnswer | undefined): void {
+    const named = () => said && this.named(said, readMessages(this.api, said.json));
+    const conversation = this.conversation ?? named();
+    conversation?.remembered.keptRounds.keep(askedKey(this.asked), null, Date.now());
   }
 
   private keyOf(answer: readonly WireMessage[]): string | undefined {
-    const { messages } = this.call.request;
-    const asked = prefixHashes(messages, sha256Hex).at(-1) ?? '';
-    return answerKey(asked, answer, sha256Hex);
+    return answerKey(this.asked, answer, sha256Hex);
+  }
+
+  /** The hash of the messages that are asked. */
+  private get asked(): string {
+    return prefixHashes(this.call.request.messages, sha256Hex).at(-1) ?? '';
   }
 
   /** The conversation that gets its name with this answer. */
@@ -180,10 +181,9 @@ export class KeptAnswer implements RoundsKeeper {
     const { conversation, rounds, call } = this;
     const names = rounds.flatMap(({ name }) => name ?? []);
     if (!conversation || names.length === 0) return;
-    const deleted = Promise.allSettled(rounds.map(({ writing }) => writing)).then(() =>
-      this.delete(names, conversation),
-    );
-    call.scope.waitUntil(deleted);
+    const written = Promise.allSettled(rounds.map(({ writing }) => writing));
+    const settled = soon(TIME_LIMITS.dropRoundsMs, written);
+    call.scope.waitUntil(settled.then(() => this.delete(names, conversation)));
   }
 
   private async delete(names: readonly string[], conversation: StoredConversation): Promise<void> {

@@ -1,6 +1,16 @@
 /** Where the rounds of one answer are kept. */
 import type { SaidAnswer } from '../protocol/answers/answer-format.ts';
 
+/** The end of a caller's answer. */
+export interface EndedAnswer {
+  /** Whether it has come to its end. */
+  readonly isComplete: boolean;
+  /** Undefined if it is not complete, or says nothing that a client sends back. */
+  readonly said: SaidAnswer | undefined;
+  /** Whether each call of ours has got content, or a definite word that there is none. */
+  readonly isSettled: boolean;
+}
+
 export interface RoundsKeeper {
   /**
    * Takes the messages that a further request has more than the one before: JSON, separated by
@@ -11,8 +21,7 @@ export interface RoundsKeeper {
    * Keeps the rounds of the caller's answer, which waits for it before its last event; undefined if
    * there is nothing to wait for. Never rejects.
    *
-   * @param said the answer; undefined if it is not complete
-   * @param isSettled whether each call has got content, or a definite word that there is none
+   * @param answer how it has ended
    */
-  keep(said: SaidAnswer | undefined, isSettled: boolean): Promise<void> | undefined;
+  keep(answer: EndedAnswer): Promise<void> | undefined;
 }

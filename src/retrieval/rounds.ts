@@ -2,10 +2,10 @@
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { WrittenBlock } from '../memory/plan/report.ts';
-import type { AnswerFormat, SaidAnswer } from '../protocol/answers/answer-format.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import type { RoundsKeeper } from './rounds-keeper.ts';
+import type { EndedAnswer, RoundsKeeper } from './rounds-keeper.ts';
 
 /** Appended to the results of the last round. Later requests may show it with these results. */
 const LAST =
@@ -110,13 +110,13 @@ export class Rounds {
   /**
    * The caller's answer has ended. Only the first call counts.
    *
-   * @param said the answer; undefined if it is not complete
+   * @param answer see `EndedAnswer`
    * @returns what its last event waits for; undefined if that is nothing
    */
-  end(said: SaidAnswer | undefined): Promise<void> | undefined {
+  end(answer: Omit<EndedAnswer, 'isSettled'>): Promise<void> | undefined {
     if (this.isOver) return undefined;
     this.isOver = true;
-    return this.keeper?.keep(said, this.started?.answerer.isSettled ?? true);
+    return this.keeper?.keep({ ...answer, isSettled: this.started?.answerer.isSettled ?? true });
   }
 
   /** Ends the current round, since the caller has left. */

@@ -71,7 +71,7 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
 
   /** What the last event of the caller's answer waits for. */
   hold(): Promise<void> | undefined {
-    return this.isWhole ? this.rounds.end(this.joined.said) : undefined;
+    return this.isWhole ? this.rounds.end({ isComplete: true, said: this.joined.said }) : undefined;
   }
 
   abandon(): void {

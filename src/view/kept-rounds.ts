@@ -35,6 +35,11 @@ export function keepsRounds(
   return edits(strategy) && strategy.keep_rounds && tools !== undefined;
 }
 
+/** The key under which an isolate remembers that its answer to messages had no rounds. */
+export function askedKey(asked: string): string {
+  return `asked ${asked}`;
+}
+
 /** The rounds for the view of a request; undefined where none can be kept of it. Never throws. */
 export async function findRounds(
   strategy: ActingStrategy,
@@ -71,7 +76,8 @@ export class FoundRounds {
     const { keptRounds } = this.conversation.remembered;
     const keys = answers.map(({ key }) => key);
     try {
-      const known = keys.map((key) => keptRounds.get(key));
+      // What this isolate has answered without a round has none, whatever a client makes of it.
+      const known = answers.map(({ key, asked }) => keptRounds.get(key) ?? keptRounds.get(askedKey(asked)));
       const unknown = keys.filter((_, index) => !known[index]);
       const asked = unknown.length > 0 ? await this.look(unknown) : [];
       for (const [index, key] of keys.entries()) {

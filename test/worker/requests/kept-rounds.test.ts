@@ -1,0 +1,332 @@
+/** Kept rounds over real storage: who sees them, what they cost, and what happens when it fails. */
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ConversationMemory } from '../../../src/index.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
+import { refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const FILE = lines(600, 'const line');
+const WANTED = FILE.split('\n')[299] ?? '';
+const STRATEGY = { mode: 'auto', token_budget: 64_000, offload_fresh_tokens: 1_000 };
+const TOOLS = [{ type: 'function', function: { name: 'edit_file', parameters: { type: 'object' } } }];
+
+let made = 0;
+
+/** One conversation of one tenant. */
+function conversation() {
+  const own = ++made;
+  const key = `sk-a-caller-whose-rounds-are-kept-${own}`;
+  const id = `edits ${own}`;
+  const messages: Message[] = [user('Change line 300.'), ...step(`read_${own}`, 'read_file', FILE)];
+  return { own, key, id, messages, tenant: new Tenants(env.PRECIS_SECRET).ofToken(key).id };
+}
+
+type Conversation = ReturnType<typeof conversation>;
+/** A call of the model that edits the line where it sees it, and fetches it otherwise, once. */
+function editor(body: string): object {
+  const sees = body.includes(JSON.stringify(WANTED).slice(1, -1));
+  const last = viewOf(body).at(-1)?.tool_call_id;
+  const edits = sees || String(last).startsWith('fetch_');
+  const [ref = `ref_${'a'.repeat(26)}`] = refsIn(body);
+  const [name, args] = edits ? ['edit_file', { line: 300 }] : ['retrieve_ref', { ref, lines: '290-310' }];
+  const id = `${edits ? 'call' : 'fetch'}_${++made}`;
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };
+}
+
+/** The app in an isolate of its own, whose upstream is the editor. */
+function isolate({ key }: Pick<Conversation, 'key'>) {
+  const watched = watchedBucket();
+  const objects = watchedObjects(env.CONVERSATION_MEMORY);
+  const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace }, key);
+  const counted = () => [...watched.operations.map(({ name }) => `R2.${name}`), ...objects.calls];
+  /** Asks and appends the answer with its result. */
+  const ask = async (id: string | undefined, messages: Message[], more: Message = {}) => {
+    const start = counted().length;
+    const bodies: string[] = [];
+    let before: string[] | undefined;
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+      before ??= counted();
+      const body = await new Request(input, init).text();
+      bodies.push(body);
+      const message = { role: 'assistant', content: null, tool_calls: [editor(body)] };
+      const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+      return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices });
+    });
+    const named = id === undefined ? {} : { conversation_id: id };
+    const fields = { model: 'gpt-4.1', tools: TOOLS, memory_strategy: STRATEGY, ...named, ...more };
+    const response = await app.chat({ ...fields, messages });
+    const { choices } = (await response.json()) as { choices: { message: Message }[] };
+    const message = choices[0]?.message ?? {};
+    const [call] = message.tool_calls as { id: string }[];
+    messages.push(message, { role: 'tool', tool_call_id: call?.id, content: 'edited' });
+    return {
+      calls: (before ?? []).slice(start),
+      bodies,
+      frontier: response.headers.get('x-memory-frontier'),
+      warning: response.headers.get('x-memory-warning'),
+    };
+  };
+  return { app, ask, watched, objects };
+}
+
+const viewOf = (body: string | undefined): Message[] => JSON.parse(body ?? '{"messages":[]}').messages;
+
+/** The calls of ours in a body; undefined if none was sent. */
+const keptIn = (body: string | undefined): number | undefined =>
+  body === undefined ? undefined : body.split('"name":"retrieve_ref","arguments"').length - 1;
+
+/** The objects with rounds in the bucket. */
+async function roundsIn({ tenant }: Conversation): Promise<string[]> {
+  const { objects } = await env.REFS.list({ prefix: `${tenant}/rounds_` });
+  return objects.map(({ key }) => key);
+}
+
+describe('kept rounds', () => {
+  it('are asked for once by an isolate, and then nobody is asked before the body goes up', async () => {
+    const talk = conversation();
+    const { ask } = isolate(talk);
+    const asked = [];
+    for (let n = 0; n < 5; n++) asked.push(await ask(talk.id, talk.messages));
+
+    expect(asked.map(({ bodies }) => bodies.length)).toEqual([2, 1, 1, 1, 1]);
+    const storage = asked.map(({ calls }) => calls.filter((call) => call !== 'settings'));
+    expect(storage[0]).toContain('keptRounds');
+    expect(storage.slice(1)).toEqual([[], [], [], []]);
+    expect(await roundsIn(talk)).toHaveLength(1);
+  });
+
+  it('give the same view in another isolate, with one call and one read', async () => {
+    const talk = conversation();
+    const first = isolate(talk);
+    await first.ask(talk.id, talk.messages);
+    const again = [...talk.messages];
+    const here = await first.ask(talk.id, talk.messages);
+    const there = await isolate(talk).ask(talk.id, again);
+
+    expect(keptIn(here.bodies[0])).toBe(1);
+    expect(there.bodies[0]).toBe(here.bodies[0]);
+    expect(there.calls.filter((call) => /keptRounds|R2\.get/.test(call))).toEqual(['R2.get', 'keptRounds']);
+  });
+
+  it('of the first request of a conversation without a name have a place', async () => {
+    const talk = conversation();
+    const messages = [user(`What is in ${talk.own}?`)];
+    // The model looks for a content that is not there.
+    const first = await isolate(talk).ask(undefined, messages);
+    const { bodies } = await isolate(talk).ask(undefined, messages);
+    expect(first.bodies).toHaveLength(2);
+    expect(keptIn(bodies[0])).toBe(1);
+  });
+
+  it.each<[who: string, more: Message, change: (messages: Message[]) => Message[]]>([
+    ['another user', { user: 'somebody else' }, (messages) => messages],
+    ['an array that was edited before the answer', {}, ([, ...rest]) => [user('Change it.'), ...rest]],
+    [
+      'an array with another answer',
+      {},
+      (messages) =>
+        JSON.parse(JSON.stringify(messages).replaceAll(/"call_\d+"/g, '"call_other"')) as Message[],
+    ],
+    ['an array without the answer', {}, (messages) => [...messages.slice(0, 3), user('And now?')]],
+    ['a strategy that keeps none', { memory_strategy: { ...STRATEGY, keep_rounds: false } }, (all) => all],
+  ])('are not shown to %s', async (_who, more, change) => {
+    const talk = conversation();
+    const { ask } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(1);
+
+    const { bodies } = await ask(talk.id, change([...talk.messages]), more);
+    expect(keptIn(bodies[0])).toBe(0);
+  });
+
+  it('are not shown to another tenant', async () => {
+    const talk = conversation();
+    await isolate(talk).ask(talk.id, talk.messages);
+    const { bodies } = await isolate(conversation()).ask(talk.id, [...talk.messages]);
+    expect(keptIn(bodies[0])).toBe(0);
+  });
+
+  it('go with their conversation, also from the isolate that has seen them', async () => {
+    const talk = conversation();
+    const { ask, app } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    const path = `/v1/conversations/${encodeURIComponent(talk.id)}/memory`;
+    expect((await app.request(path, { method: 'DELETE' })).status).toBe(200);
+
+    expect(await roundsIn(talk)).toEqual([]);
+    expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
+  });
+
+  it('go with their tenant', async () => {
+    const talk = conversation();
+    const { ask, app } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    await app.request('/v1/memory', { method: 'DELETE' });
+    await vi.waitUntil(async () => (await roundsIn(talk)).length === 0, { timeout: 20_000 });
+    expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
+  });
+
+  it('are no part of the memory that a conversation gives and takes', async () => {
+    const talk = conversation();
+    const { ask, app } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    const path = `/v1/conversations/${encodeURIComponent(talk.id)}/memory`;
+    const memory = await (await app.request(path)).text();
+    expect(memory).not.toContain('rounds_');
+    expect(memory).not.toContain('retrieve_ref');
+  });
+});
+
+describe('rounds that can not be kept', () => {
+  let late = Promise.withResolvers<void>();
+  beforeEach(() => {
+    late = Promise.withResolvers();
+  });
+
+  it.each<[what: string, fails: (all: ReturnType<typeof isolate>) => void]>([
+    ['the object fails', ({ objects }) => objects.failing.add('keepRounds')],
+    ['the object hangs', ({ objects }) => objects.hanging.add('keepRounds')],
+    ['the bucket fails', ({ watched }) => watched.failing.add('put')],
+    ['the bucket is late', ({ watched }) => watched.gates.set('put', late.promise)],
+  ])('are given up for good if %s, and the answer comes', async (_what, fails) => {
+    onTestFinished(shorten({ keepRoundsMs: 50, dropRoundsMs: 50 }));
+    const talk = conversation();
+    const first = isolate(talk);
+    // The file's content must be there before the bucket fails.
+    await first.app.chat({
+      model: 'gpt-4.1',
+      tools: TOOLS,
+      memory_strategy: STRATEGY,
+      messages: talk.messages,
+    });
+    fails(first);
+    const { bodies } = await first.ask(talk.id, talk.messages);
+    expect(bodies).toHaveLength(2);
+    first.objects.failing.clear();
+    first.objects.hanging.clear();
+    first.watched.failing.clear();
+    late.resolve();
+    first.watched.gates.clear();
+
+    for (const { ask } of [first, isolate(talk), first])
+      expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
+  });
+
+  it('since storage did not answer the model are not kept', async () => {
+    onTestFinished(shorten({ toolStorageMs: 50 }));
+    const talk = conversation();
+    const { ask, watched } = isolate(talk);
+    watched.failing.add('get');
+    const { bodies } = await ask(talk.id, talk.messages);
+    watched.failing.clear();
+    expect(bodies.at(-1)).toContain('Storage does not answer at the moment.');
+    expect(await roundsIn(talk)).toEqual([]);
+  });
+});
+
+describe('rounds that can not be read', () => {
+  it.each<[what: string, fails: (all: ReturnType<typeof isolate>) => void]>([
+    ['the object fails', ({ objects }) => objects.failing.add('keptRounds')],
+    ['the object hangs', ({ objects }) => objects.hanging.add('keptRounds')],
+    ['the bucket fails', ({ watched }) => watched.failing.add('get')],
+  ])('leave the view with a warning if %s, and come back with a move', async (_what, fails) => {
+    onTestFinished(shorten({ keptRoundsMs: 50, toolStorageMs: 50 }));
+    const talk = conversation();
+    await isolate(talk).ask(talk.id, talk.messages);
+    const second = isolate(talk);
+    fails(second);
+    const absent = await second.ask(talk.id, [...talk.messages]);
+    expect(keptIn(absent.bodies[0])).toBe(0);
+    expect(absent.warning).toContain('rounds_absent');
+    expect(absent.frontier).toBe('moved');
+
+    second.objects.failing.clear();
+    second.objects.hanging.clear();
+    second.watched.failing.clear();
+    const back = await second.ask(talk.id, [...talk.messages]);
+    expect(keptIn(back.bodies[0])).toBe(1);
+    expect(back.warning).toBeNull();
+    expect(back.frontier).toBe('moved');
+    expect((await second.ask(talk.id, [...talk.messages])).frontier).not.toBe('moved');
+  });
+
+  it('since they are lost leave once, and for good', async () => {
+    const talk = conversation();
+    await isolate(talk).ask(talk.id, talk.messages);
+    await env.REFS.delete(await roundsIn(talk));
+    const { ask } = isolate(talk);
+    const first = await ask(talk.id, [...talk.messages]);
+    expect(first.warning).toContain('rounds_absent');
+    const later = await ask(talk.id, [...talk.messages]);
+    expect([later.warning, keptIn(later.bodies[0])]).toEqual([null, 0]);
+  });
+});
+
+describe('the object of a conversation', () => {
+  const rounds = (key: string, more: object = {}) => ({
+    key,
+    names: [`rounds_of_${key}`],
+    rounds: 1,
+    tokens: 10,
+    bytes: 100,
+    since: Date.now() + 1_000,
+    until: Date.now() + 60_000,
+    ...more,
+  });
+  const stubOf = (name: string) =>
+    env.CONVERSATION_MEMORY.getByName(
+      `${'0'.repeat(32)}::${name}-${++made}`,
+    ) as DurableObjectStub<ConversationMemory>;
+
+  it('refuses rounds that come too late, or from before a deletion', async () => {
+    const stub = stubOf('late');
+    expect(await stub.keepRounds(rounds('a', { until: Date.now() - 1 }))).toEqual({
+      kept: null,
+      gone: ['rounds_of_a'],
+    });
+    await stub.keepRounds(rounds('b'));
+    await stub.leave();
+    expect((await stub.keepRounds(rounds('c', { since: Date.now() - 60_000 }))).kept).toBeNull();
+    expect(await stub.keptRounds(['a', 'b', 'c'])).toEqual([null, null, null]);
+  });
+
+  it('keeps the first rounds of an answer, and a repeated call changes nothing', async () => {
+    const stub = stubOf('twice');
+    const first = await stub.keepRounds(rounds('a'));
+    expect(first).toMatchObject({ kept: { names: ['rounds_of_a'] }, gone: [] });
+    expect(await stub.keepRounds(rounds('a'))).toEqual(first);
+    const other = await stub.keepRounds(rounds('a', { names: ['of another request'] }));
+    expect(other).toMatchObject({ kept: { names: ['rounds_of_a'] }, gone: ['of another request'] });
+  });
+
+  it('keeps the contents of fifty rounds, and the size of those before', async () => {
+    const stub = stubOf('many');
+    const gone: string[] = [];
+    for (let n = 0; n < 6; n++) gone.push(...(await stub.keepRounds(rounds(`${n}`, { rounds: 10 }))).gone);
+    expect(gone).toEqual(['rounds_of_0']);
+    expect(await stub.keptRounds(['0', '1'])).toMatchObject([
+      { names: [], tokens: 10 },
+      { names: ['rounds_of_1'] },
+    ]);
+  });
+});
+
+it('is a view whose messages stand where they went up', async () => {
+  const talk = conversation();
+  const { ask } = isolate(talk);
+  const { bodies } = await ask(talk.id, talk.messages);
+  const next = await ask(talk.id, talk.messages);
+  const [, last] = bodies.map(viewOf);
+  expect(viewOf(next.bodies[0]).slice(0, last?.length)).toEqual(last);
+});
