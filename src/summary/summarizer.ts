@@ -4,11 +4,11 @@
 import type OpenAI from 'openai';
 import { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
+import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
-import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Prompt } from './text/prompt.ts';
 
 /** The model, its URL and its key. Never stored or logged. */
