@@ -204,7 +204,7 @@ class AwaitedDigests implements ServedDigests {
     const open: [DigestNeed, DigestClaim['state']][] = [];
     for (const [index, need] of needs.entries()) {
       const claim = claims[index];
-      if (claim?.state === 'settled') this.settle(need.key, claim.text);
+      if (claim?.state === 'ready') this.settle(need.key, claim.text);
       else if (claim?.state === 'resting') this.rest(need);
       else if (claim) open.push([need, claim.state]);
     }

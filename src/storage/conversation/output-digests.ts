@@ -50,7 +50,7 @@ export interface DigestsRequest {
 }
 
 export type DigestClaim =
-  | { readonly state: 'settled'; readonly text: string | null }
+  | { readonly state: 'ready'; readonly text: string | null }
   /** The caller is the writer, and must settle it. */
   | { readonly state: 'claimed' }
   /** Another caller is the writer. */
@@ -130,7 +130,7 @@ export class OutputDigests implements StoredPart {
 
   private claimOne(key: string, isNew: boolean, lease: string, until: number): DigestClaim {
     const row = this.rowOf(key);
-    if (row?.settled) return { state: 'settled', text: row.digest_text };
+    if (row?.settled) return { state: 'ready', text: row.digest_text };
     const health = this.health();
     const turn = turnOf(row ? [row] : [], health, this.now(), 0);
     if (turn.state === 'busy') return turn.row.lease === lease ? { state: 'claimed' } : { state: 'busy' };
@@ -146,7 +146,7 @@ export class OutputDigests implements StoredPart {
       isWritten ? until : 0,
     );
     if (isWritten) return { state: 'claimed' };
-    return isNew ? { state: 'resting' } : { state: 'settled', text: null };
+    return isNew ? { state: 'resting' } : { state: 'ready', text: null };
   }
 
   /** Notes how writing has gone. Of several failures at once the first one counts. */

@@ -49,8 +49,8 @@ describe.each([
     expect(await settle(null, 0, 'two')).toEqual([text('two', null)]);
     expect(await settle('late', 0, 'two')).toEqual([text('two', null)]);
     expect(await claim('b', true, 'one', 'two')).toEqual([
-      { state: 'settled', text: 'first' },
-      { state: 'settled', text: null },
+      { state: 'ready', text: 'first' },
+      { state: 'ready', text: null },
     ]);
     expect(await find('one', 'two', 'three')).toEqual([text('one', 'first'), text('two', null), null]);
   });
@@ -72,12 +72,12 @@ describe.each([
     await claim('a', true, 'two');
 
     expect(await claim('b', false, 'one', 'two')).toEqual([
-      { state: 'settled', text: null },
+      { state: 'ready', text: null },
       { state: 'busy' },
     ]);
-    expect(await claim('b', true, 'one')).toEqual([{ state: 'settled', text: null }]);
+    expect(await claim('b', true, 'one')).toEqual([{ state: 'ready', text: null }]);
     clock.now += MINUTE;
-    expect(await claim('b', false, 'two')).toEqual([{ state: 'settled', text: null }]);
+    expect(await claim('b', false, 'two')).toEqual([{ state: 'ready', text: null }]);
   });
 
   it('lets previews stand for a while after an outage, and keeps those', async () => {
@@ -90,7 +90,7 @@ describe.each([
 
     expect(rested).toEqual([{ state: 'resting' }]);
     expect(await claim('a', true, 'two', 'three')).toEqual([
-      { state: 'settled', text: null },
+      { state: 'ready', text: null },
       { state: 'claimed' },
     ]);
   });
