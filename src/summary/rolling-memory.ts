@@ -90,7 +90,7 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
   const found = ports.conversation ? await find(need, ports.conversation, ports) : NOTHING;
   const conversation = found && ports.conversation;
   const warnings: Warning[] = found ? [] : ['store_failed'];
-  const recall = new Recall(need, { ...ports, conversation }, found ?? NOTHING, warnings);
+  const recall = new MemoryChoice(need, { ...ports, conversation }, found ?? NOTHING, warnings);
   return { memory: await recall.memory(), found, warnings };
 }
 
@@ -152,7 +152,7 @@ function foundIn(boundaries: readonly Boundary[], found: Found): Found | undefin
 }
 
 /** Chooses a memory. */
-class Recall {
+class MemoryChoice {
   private readonly need: MemoryNeed;
   private readonly ports: SummaryPorts;
   private readonly found: Found;
