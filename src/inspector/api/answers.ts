@@ -1,11 +1,11 @@
 /** The answers of the routes that the inspector reads, as docs/conversations.md describes them. */
 
-export type { Explanation } from '../../memory/plan/explain.ts';
+export type { Explanation, KeptBecause } from '../../memory/plan/explanation-schema.ts';
 export type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 export type { DeploymentFacts } from '../../routes/schemas/deployment.ts';
 export type { CapturedView } from '../../routes/schemas/requests.ts';
 
-import type { Explanation } from '../../memory/plan/explain.ts';
+import type { Explanation } from '../../memory/plan/explanation-schema.ts';
 import type { ListedRun } from '../../memory/run/event.ts';
 
 export interface Page<Item> {
