@@ -8,7 +8,7 @@ import { tellReport } from '../answer/tell-report.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
-import type { KeptBecause } from '../memory/plan/explain.ts';
+import type { KeptBecause } from '../memory/plan/explanation-schema.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { edits, verbatimTurns } from '../memory/strategy/strategy.ts';

@@ -5,7 +5,8 @@
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/model-call.ts';
 import { tellReport } from '../answer/tell-report.ts';
-import { type Explanation, explainUnedited } from '../memory/plan/explain.ts';
+import { explainUnedited } from '../memory/plan/explain.ts';
+import type { Explanation } from '../memory/plan/explanation-schema.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { Call } from '../request/call.ts';
 import { checkPlanned } from '../request/known-key.ts';

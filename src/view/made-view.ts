@@ -1,7 +1,7 @@
 /** The input and the result of making a view. */
 
 import type { History } from '../memory/conversation/history.ts';
-import type { Explanation } from '../memory/plan/explain.ts';
+import type { Explanation } from '../memory/plan/explanation-schema.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/run/event.ts';

@@ -4,6 +4,7 @@
  * message's content.
  */
 import { z } from 'zod';
+import { REMOVAL_KINDS } from '../edits/fates.ts';
 import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
 import { count } from '../shapes.ts';
 
@@ -13,7 +14,7 @@ const index = count;
 export const runEditSchema = z.strictObject({
   /** Index in the caller's array. */
   message: index,
-  kind: z.enum(['output', 'input', 'part', 'reasoning']),
+  kind: z.enum(REMOVAL_KINDS),
   /** Index of the call for an input, or of the part for a part; otherwise -1. */
   call: z.int().min(-1),
   reason: z.string(),

@@ -1,7 +1,6 @@
 /** The schemas of our answers are the types of the code. `npm run types` checks these. */
 import { describe, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { Explanation } from '../../../src/memory/plan/explain.ts';
 import type {
   conversationMemory,
   health,
@@ -10,7 +9,6 @@ import type {
   stats,
 } from '../../../src/reference/schemas/conversations.ts';
 import type { errorCode } from '../../../src/reference/schemas/errors.ts';
-import type { explanation } from '../../../src/reference/schemas/plan.ts';
 import type { block, listedBlock } from '../../../src/reference/schemas/stored.ts';
 import type { ErrorCode } from '../../../src/request/errors.ts';
 import type {
@@ -25,11 +23,6 @@ import type { ListedBlock, StoredBlock } from '../../../src/storage/tenant/block
 type Plain<Value> = Value extends object ? { -readonly [Key in keyof Value]: Plain<Value[Key]> } : Value;
 
 describe('the schema', () => {
-  it('of an explanation is its type', () => {
-    type Told = Omit<z.output<typeof explanation>, 'object' | 'memory'>;
-    expectTypeOf<Plain<Told>>().toEqualTypeOf<Plain<Explanation>>();
-  });
-
   it("of a conversation's memory is its type", () => {
     type Version = Omit<z.output<typeof memoryVersion>, 'completed_at_ms'>;
     expectTypeOf<Version>().toEqualTypeOf<Plain<ListedMemory>>();

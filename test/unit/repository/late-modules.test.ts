@@ -19,6 +19,7 @@ const PACKAGES = ['zod', 'hono/html'];
 const LATE_LEAVES: readonly string[] = [
   'memory/modes/meanings.ts',
   'memory/money/usage-schema.ts',
+  'memory/plan/explanation-schema.ts',
   'memory/plan/report-schema.ts',
   'memory/plan/warnings.ts',
 ];
@@ -26,6 +27,7 @@ const LATE_LEAVES: readonly string[] = [
 /** Schemas and lists that no model request runs. They import only each other. */
 const LEAVES: readonly string[] = [
   ...LATE_LEAVES,
+  'memory/edits/fates.ts',
   'memory/money/bill-schema.ts',
   'memory/plan/receipt-schema.ts',
   'memory/replay/trigger.ts',
