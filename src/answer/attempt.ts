@@ -10,18 +10,18 @@ import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
+import { sinceBefore } from '../tell/moved-since.ts';
+import { receiptLater, withReceipt } from '../tell/receipt.ts';
+import type { Run } from '../tell/run-event.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { type BesideView, besideView } from '../view/beside-view.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { askUpstream } from './ask-upstream.ts';
-import { sinceBefore } from './moved-since.ts';
-import { receiptLater, withReceipt } from './receipt-later.ts';
 import { isThinkingBound } from './retries/bound-thinking.ts';
 import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
-import type { Run } from './run.ts';
 
 /** What the attempts at one answer share. */
 interface Asking {

@@ -6,14 +6,14 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
 import { sharedAccount } from '../request/shared-account.ts';
+import { tellReport } from '../tell/tell-report.ts';
+import { noteVerdict } from '../tell/verdict.ts';
 import { besideView } from '../view/beside-view.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { writeBody } from './attempt.ts';
-import { noteVerdict } from './note-verdict.ts';
 import { isThinkingBound } from './retries/bound-thinking.ts';
-import { tellReport } from './tell-report.ts';
 import { unread } from './unread-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */

@@ -18,18 +18,21 @@ import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Agent } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
+import { archiverOf } from '../tell/archive.ts';
+import { withCaptureWarning } from '../tell/capture.ts';
+import { hasEvent, type Run, recorded, startRun } from '../tell/run-event.ts';
+import { tellReport } from '../tell/tell-report.ts';
+import { keepArray, tracked, workBehind } from '../tell/upkeep.ts';
+import { noteVerdict } from '../tell/verdict.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor } from '../view/inject.ts';
 import type { MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { withSession } from '../view/session-memory.ts';
-import { archiverOf } from './archive.ts';
 import { askAgain } from './ask-again.ts';
 import { Attempts } from './attempt.ts';
-import { withCaptureWarning } from './capture.ts';
 import { inTime } from './late-stream.ts';
-import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
@@ -37,10 +40,7 @@ import { withoutThinking } from './retries/bound-thinking.ts';
 import { withoutMarks } from './retries/cache-marks.ts';
 import { reasoningOf, withoutReasoning } from './retries/encrypted-reasoning.ts';
 import { withinLimit } from './retries/too-long.ts';
-import { hasEvent, type Run, recorded, startRun } from './run.ts';
 import { startRounds } from './start-rounds.ts';
-import { tellReport } from './tell-report.ts';
-import { keepArray, tracked, workBehind } from './work-behind.ts';
 
 /** A protocol: how to read its requests, where to send them, and how to relay its answers. */
 export interface ModelApi<Read extends ModelRequest = ModelRequest> {

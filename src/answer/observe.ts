@@ -9,16 +9,16 @@ import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { sharedAccount } from '../request/shared-account.ts';
+import { archiverOf } from '../tell/archive.ts';
+import { potentialBillOf } from '../tell/bill-order.ts';
+import { sinceBefore } from '../tell/moved-since.ts';
+import { receiptLater, withReceipt } from '../tell/receipt.ts';
+import type { Run } from '../tell/run-event.ts';
+import { keepArray, tellingTurn, workBehind } from '../tell/upkeep.ts';
+import { noteVerdict } from '../tell/verdict.ts';
 import { makeView } from '../view/make-view.ts';
-import { archiverOf } from './archive.ts';
 import { askUpstream } from './ask-upstream.ts';
-import { potentialBillOf } from './bill-order.ts';
-import { sinceBefore } from './moved-since.ts';
-import { noteVerdict } from './note-verdict.ts';
-import { receiptLater, withReceipt } from './receipt-later.ts';
 import { relay } from './relay.ts';
-import type { Run } from './run.ts';
-import { keepArray, tellingTurn, workBehind } from './work-behind.ts';
 
 /** A call, and what it was read from. */
 export interface ReadCall {

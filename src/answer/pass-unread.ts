@@ -9,10 +9,10 @@ import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../requ
 import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../request/choose-strategy.ts';
 import type { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
+import { noteVerdict } from '../tell/verdict.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { holdsName, LONGEST_NAME, mayConcernUs } from './may-concern-us.ts';
-import { noteVerdict } from './note-verdict.ts';
 import { relay } from './relay.ts';
 
 interface Api {

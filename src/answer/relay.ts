@@ -17,16 +17,16 @@ import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
+import type { ArchiveRequest } from '../tell/archive.ts';
+import type { Run } from '../tell/run-event.ts';
+import { tellReport } from '../tell/tell-report.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 import { type EventFormat, relayEvents } from '../upstream/stream.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
-import type { ArchiveRequest } from './archive.ts';
 import type { JoinedReasoning } from './retries/encrypted-reasoning.ts';
-import type { Run } from './run.ts';
-import { tellReport } from './tell-report.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
 /**

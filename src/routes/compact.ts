@@ -1,10 +1,7 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
 
 import type { Context } from 'hono';
-import { archivedTimes } from '../answer/archive.ts';
 import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
-import { type Run, recorded, startRun } from '../answer/run.ts';
-import { tellReport } from '../answer/tell-report.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
@@ -24,6 +21,9 @@ import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import type { AppEnv } from '../request/services.ts';
+import { archivedTimes } from '../tell/archive.ts';
+import { type Run, recorded, startRun } from '../tell/run-event.ts';
+import { tellReport } from '../tell/tell-report.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';

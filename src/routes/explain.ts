@@ -4,12 +4,12 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/model-call.ts';
-import { tellReport } from '../answer/tell-report.ts';
 import { type Explanation, explainUnedited } from '../memory/plan/explain.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { Call } from '../request/call.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
+import { tellReport } from '../tell/tell-report.ts';
 import { makeView } from '../view/make-view.ts';
 import { flag, readEither } from './either-protocol.ts';
 import { scopeOf } from './scope-of.ts';

@@ -3,8 +3,6 @@ import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { countInput } from '../answer/count-input.ts';
 import { answerCall, checkState, type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
-import { type Run, recorded, startRun } from '../answer/run.ts';
-import { tellReport } from '../answer/tell-report.ts';
 import { unread } from '../answer/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
 import { secondsOf } from '../lib/seconds.ts';
@@ -20,6 +18,8 @@ import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
+import { type Run, recorded, startRun } from '../tell/run-event.ts';
+import { tellReport } from '../tell/tell-report.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { scopeOf } from './scope-of.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-import { tellReport } from '../../../src/answer/tell-report.ts';
 import { LOG_LEVELS, type LogLevel } from '../../../src/config.ts';
 import { Timings } from '../../../src/lib/server-timing.ts';
 import { createLog } from '../../../src/log.ts';
@@ -7,6 +6,7 @@ import { idleReport } from '../../../src/memory/plan/report.ts';
 import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
+import { tellReport } from '../../../src/tell/tell-report.ts';
 
 describe('the line about a request', () => {
   it.each(LOG_LEVELS)('is logged at info, and not put together without need: LOG_LEVEL %s', (logLevel) => {
