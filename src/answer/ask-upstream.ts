@@ -12,7 +12,7 @@ import { heard } from '../upstream/heard.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
 
 /** How a request goes up. */
-interface AskOptions {
+export interface AskOptions {
   /** Aborts when the caller leaves and the request's own signal does not show it. */
   readonly left?: AbortSignal | undefined;
   /** Whether the body has the caller's encoding. Bytes have none by default, and streams do. */

@@ -4,20 +4,19 @@
  */
 import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
+import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Beside } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
-import { sinceBefore } from '../tell/moved-since.ts';
-import { receiptLater, withReceipt } from '../tell/receipt.ts';
-import type { Run } from '../tell/run-event.ts';
+import type { CallLife } from '../tell/life.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { type BesideView, besideView } from '../view/beside-view.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { askUpstream } from './ask-upstream.ts';
+import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { isThinkingBound } from './retries/bound-thinking.ts';
 import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
@@ -29,7 +28,7 @@ interface Asking {
   readonly path: string;
   readonly call: Call;
   readonly came: ReadBody;
-  readonly run: Run | undefined;
+  readonly life: CallLife;
   /** The messages of cross-session memory before a move of the frontier. */
   readonly frozen: Injected;
 }
@@ -63,20 +62,23 @@ export class Attempts {
 
   /** Sends a view. @throws ApiError if there is no answer */
   readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
-    const { call, came, run } = this.asking;
+    const { call, came, life } = this.asking;
     const viewed = await this.viewOf(made);
     const { beside } = viewed;
-    const tails = run?.attempts();
+    const usages: UsageTail[] = [];
     const { body: sent, isCut } = this.bodyOf({ made, without, beside });
-    run?.sends(sent);
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
-    const asked = mayBeEncoded && came.encoded ? this.go(came.encoded, { asItCame: true }) : this.send(sent);
-    const told = viewed.report();
+    const asked =
+      mayBeEncoded && came.encoded
+        ? this.ask(came.encoded, usages, { asItCame: true })
+        : this.ask(sent, usages);
+    life.sent({ body: sent, usages });
+    const viewReport = viewed.report();
     const answer = await asked;
-    const report = isCut ? told.then(withoutThinkingTold) : told;
-    return { made, without, beside, sent, answer, tails, report };
+    const report = isCut ? viewReport.then(withThinkingDropped) : viewReport;
+    return { made, without, beside, sent, answer, usages, report };
   };
 
   /** The body of an attempt. */
@@ -87,47 +89,43 @@ export class Attempts {
     return writeBody(call, made, beside, { marks, reasoning }, without.has('thinking'));
   }
 
-  /** Sends a body of the same request. @param left see `askUpstream`. @throws ApiError */
-  readonly send = (body: Uint8Array, left?: AbortSignal): Promise<UpstreamAnswer> => this.go(body, { left });
+  /**
+   * Sends a body of the same request.
+   *
+   * @param usages takes the usage of its answer
+   * @throws ApiError
+   */
+  async ask(
+    body: Uint8Array | ReadableStream,
+    usages: UsageTail[],
+    options: Pick<AskOptions, 'left' | 'asItCame'> = {},
+  ): Promise<UpstreamAnswer> {
+    const { path, call, life } = this.asking;
+    const answer = await askUpstream(call.scope, path, body, { ...options, counts: life.readsUsage });
+    if (answer.usage) usages.push(answer.usage);
+    return answer;
+  }
 
   /** A smaller view has moved the frontier, and with it what stands beside it. */
   private async viewOf(made: MadeView): Promise<Viewed> {
     const known = this.viewed.get(made);
     if (known) return known;
-    const { call, frozen } = this.asking;
+    const { call, frozen, life } = this.asking;
     const beside = await besideView(call, made, frozen);
     let report: Promise<Report> | undefined;
     const viewed: Viewed = {
       beside,
       report: () => {
-        report ??= reportOf(call, made, beside);
+        report ??= life.reports(made).then((fields) => ({ ...beside.told(made.report), ...fields }));
         return report;
       },
     };
     this.viewed.set(made, viewed);
     return viewed;
   }
-
-  private async go(
-    body: Uint8Array | ReadableStream,
-    options: { readonly left?: AbortSignal | undefined; readonly asItCame?: true },
-  ): Promise<UpstreamAnswer> {
-    const { path, call, run } = this.asking;
-    const answer = await askUpstream(call.scope, path, body, { ...options, counts: run !== undefined });
-    run?.hears(answer.usage);
-    return answer;
-  }
 }
 
-async function reportOf(call: Call, made: MadeView, beside: BesideView): Promise<Report> {
-  const [told, receipt] = await Promise.all([
-    sinceBefore(call, made),
-    call.chosen.report ? receiptLater(call, made) : undefined,
-  ]);
-  return withReceipt(beside.told(told), receipt);
-}
-
-function withoutThinkingTold(report: Report): Report {
+function withThinkingDropped(report: Report): Report {
   return { ...report, warnings: [...report.warnings, 'thinking_dropped'] };
 }
 

@@ -6,7 +6,7 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
 import { sharedAccount } from '../request/shared-account.ts';
-import { tellReport } from '../tell/tell-report.ts';
+import { CallLife } from '../tell/life.ts';
 import { noteVerdict } from '../tell/verdict.ts';
 import { besideView } from '../view/beside-view.ts';
 import { injectionFor } from '../view/inject.ts';
@@ -32,6 +32,6 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
-  tellReport(response, beside.told(made.report), answers, scope);
+  new CallLife(scope, answers.name).answered(response, beside.told(made.report));
   return response;
 }

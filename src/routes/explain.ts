@@ -3,13 +3,13 @@
  * nothing, and asks no model.
  */
 import type { Context } from 'hono';
-import { readWholeCall } from '../answer/model-call.ts';
+import { readWholeCall } from '../answer/read-call.ts';
 import { type Explanation, explainUnedited } from '../memory/plan/explain.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { Call } from '../request/call.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
-import { tellReport } from '../tell/tell-report.ts';
+import { CallLife } from '../tell/life.ts';
 import { makeView } from '../view/make-view.ts';
 import { flag, readEither } from './either-protocol.ts';
 import { scopeOf } from './scope-of.ts';
@@ -24,7 +24,7 @@ export async function explain(c: Context<AppEnv>): Promise<Response> {
   checkPlanned(report, scope);
   const explained = explanation ?? (await unedited(call));
   const response = c.json({ object: 'memory.explanation', ...explained, memory: report });
-  tellReport(response, report, answers, scope);
+  new CallLife(scope, answers.name).answered(response, report);
   return response;
 }
 

@@ -3,7 +3,7 @@
  * and asks no model.
  */
 import type { Context } from 'hono';
-import { readWholeCall } from '../answer/model-call.ts';
+import { readWholeCall } from '../answer/read-call.ts';
 import { VERSION } from '../lib/version.ts';
 import { type Receipt, type ReceiptHashes, receiptSchema } from '../memory/plan/receipt-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';

@@ -23,8 +23,8 @@ export interface Attempt extends NextAttempt {
   /** The body that went up. */
   readonly sent: Uint8Array;
   readonly answer: UpstreamAnswer;
-  /** The usage of its answers. */
-  readonly tails: UsageTail[] | undefined;
+  /** The usage of its answers, as they come. Empty if nobody reads it. */
+  readonly usages: UsageTail[];
   /** The report of the view, with the messages beside it and its receipt. */
   readonly report: Promise<Report>;
 }

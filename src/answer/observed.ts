@@ -3,70 +3,56 @@ import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
 import type { RunPlan } from '../memory/run/build-event.ts';
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import type { SharedArray } from '../protocol/known-array.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { sharedAccount } from '../request/shared-account.ts';
-import { archiverOf } from '../tell/archive.ts';
 import { potentialBillOf } from '../tell/bill-order.ts';
+import type { CallLife } from '../tell/life.ts';
 import { sinceBefore } from '../tell/moved-since.ts';
-import { receiptLater, withReceipt } from '../tell/receipt.ts';
-import type { Run } from '../tell/run-event.ts';
-import { keepArray, tellingTurn, workBehind } from '../tell/upkeep.ts';
-import { noteVerdict } from '../tell/verdict.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
+import type { ModelApi } from './model-api.ts';
 import { relay } from './relay.ts';
 
-/** A call, and what it was read from. */
-export interface ReadCall {
-  readonly call: Call;
-  readonly came: ReadBody;
-  /** The part of the array that an earlier request has read. */
-  readonly shared: SharedArray | undefined;
-  /** Undefined if the request has no event. */
-  readonly run: Run | undefined;
-}
-
-/** The upstream is asked first, so that the plan delays nothing before it. */
+/** The upstream is asked before the plan is made, so planning adds no latency. @throws ApiError */
 export async function answerObserved(
-  api: { readonly path: string; readonly answers: AnswerFormat },
-  { call, came, shared, run }: ReadCall,
+  { path, answers }: ModelApi,
+  call: Call,
+  came: ReadBody,
+  life: CallLife,
 ): Promise<Response> {
   const { request, chosen, scope } = call;
   const { access } = scope.services.config;
-  const sent = request.write(undefined, { shared: sharedAccount(scope) });
-  run?.sends(sent);
-  const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
+  const body = request.write(undefined, { shared: sharedAccount(scope) });
+  const isSame = body.buffer === came.bytes.buffer && body.length === came.bytes.length;
   // With the deployer's key, bodies go up unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;
-  const counts = run !== undefined || chosen.report;
-  const options = { asItCame: encoded !== undefined, counts };
-  const asking = askUpstream(scope, api.path, encoded ?? sent, options);
-  const [answer, { potential, plan }] = await Promise.all([asking, potentialOf(call)]);
+  const counts = life.readsUsage || chosen.report;
+  const asked = askUpstream(scope, path, encoded ?? body, { asItCame: encoded !== undefined, counts });
+  const [answer, { potential, plan }] = await Promise.all([asked, potentialOf(call)]);
   const { usage } = answer;
-  run?.hears(usage);
-  noteVerdict(answer.response, scope);
   const { strategy, source, warnings } = chosen;
   const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };
-  const receipt = chosen.report
-    ? await receiptLater(call, { view: undefined, report: unchanged })
-    : undefined;
-  const report = withReceipt(unchanged, receipt);
-  const made = tellingTurn({ view: undefined, report }, call);
-  run?.observes(plan ?? { report, view: undefined, refused: [] }, potential.error);
-  if (answer.response.ok)
-    workBehind(made, sent, call, () => request.bytes === came.bytes && keepArray(call, shared));
-  const streams = request.field('stream') === true;
-  const archive = archiverOf(call);
-  const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval: undefined, archive, run };
+  const report = { ...unchanged, ...(await life.reports({ view: undefined, report: unchanged })) };
+  const made = { view: undefined, report };
+  life.settled({
+    plan: plan ?? { ...made, refused: [] },
+    asked: {
+      made,
+      body,
+      usages: usage ? [usage] : [],
+      answer: answer.response,
+      observed: { error: potential.error },
+    },
+  });
   const complete = (told: Report): Report => ({
     ...told,
     ...(usage ? { potential: { ...potential, bill: potentialBillOf(potential, usage, call) } } : {}),
   });
-  return relay(answer, made, { ...relayed, complete }, scope);
+  const streams = request.field('stream') === true;
+  const relayed = { format: answers, inBody: chosen.report, streams, retrieval: undefined, life, complete };
+  return relay(answer, report, relayed, scope);
 }
 
 /** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */
