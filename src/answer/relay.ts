@@ -15,12 +15,12 @@ import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
-import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
+import { faultOf, RoundsStage } from '../retrieval/stream.ts';
 import type { CallLife } from '../tell/life.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
-import { type EventFormat, relayEvents } from '../upstream/stream.ts';
+import { relayEvents } from '../upstream/stream.ts';
 import type { Retrieval } from './retrieval-of.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
@@ -101,10 +101,8 @@ function relayStream(
   const reword = config.access && accountFault;
   const stream = answers.stream(inBody ? report : undefined, reword);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
-  const pipeline: EventFormat & Pick<AnswerPipeline, 'isWhole'> =
-    retrieval && joined
-      ? new RetrievalStream(joined, stream, retrieval.rounds, check, gather)
-      : new AnswerPipeline(stream, gather);
+  const join = retrieval && joined && new RoundsStage(joined, retrieval.rounds, check);
+  const pipeline = new AnswerPipeline(stream, { join, gather });
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
     keepaliveMs: KEEPALIVE_MS,
