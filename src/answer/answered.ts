@@ -20,7 +20,7 @@ export async function answerRead(
   life: CallLife,
 ): Promise<Response> {
   const { request, chosen, scope } = call;
-  const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
+  const options = { force: false, dryRun: false, count: chosen.report, viewOnly: false };
   const [first, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const attempts = new Attempts({ path, call, came, life, frozen });
   const asking = { request, answers, services: scope.services, make: attempts.make };

@@ -5,7 +5,7 @@
 import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
-import type { Beside } from '../protocol/model-request.ts';
+import type { Additions } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -13,7 +13,7 @@ import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import type { CallLife } from '../tell/life.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { type BesideView, besideView } from '../view/beside-view.ts';
+import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
@@ -35,7 +35,7 @@ interface Asking {
 
 /** What the attempts with one view share. */
 interface Viewed {
-  readonly beside: BesideView;
+  readonly added: AddedMessages;
   /** Begun when it is first asked for. */
   report(): Promise<Report>;
 }
@@ -64,9 +64,9 @@ export class Attempts {
   readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
     const { call, came, life } = this.asking;
     const viewed = await this.viewOf(made);
-    const { beside } = viewed;
+    const { added } = viewed;
     const usages: UsageTail[] = [];
-    const { body: sent, isCut } = this.bodyOf({ made, without, beside });
+    const { body: sent, isCut } = this.bodyOf({ made, without, added });
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
@@ -78,15 +78,15 @@ export class Attempts {
     const viewReport = viewed.report();
     const answer = await asked;
     const report = isCut ? viewReport.then(withThinkingDropped) : viewReport;
-    return { made, without, beside, sent, answer, usages, report };
+    return { made, without, added, sent, answer, usages, report };
   };
 
   /** The body of an attempt. */
-  bodyOf({ made, without, beside }: Pick<Attempt, 'made' | 'without' | 'beside'>): WrittenBody {
+  bodyOf({ made, without, added }: Pick<Attempt, 'made' | 'without' | 'added'>): WrittenBody {
     const { call } = this.asking;
     const marks = without.has('marks') ? 0 : roomForMarks(call.request, made.view);
     const reasoning = !without.has('reasoning');
-    return writeBody(call, made, beside, { marks, reasoning }, without.has('thinking'));
+    return writeBody(call, made, added, { marks, reasoning }, without.has('thinking'));
   }
 
   /**
@@ -106,17 +106,17 @@ export class Attempts {
     return answer;
   }
 
-  /** A smaller view has moved the frontier, and with it what stands beside it. */
+  /** A smaller view has moved the frontier, and with it the messages that are added. */
   private async viewOf(made: MadeView): Promise<Viewed> {
     const known = this.viewed.get(made);
     if (known) return known;
     const { call, frozen, life } = this.asking;
-    const beside = await besideView(call, made, frozen);
+    const added = await addedMessages(call, made, frozen);
     let report: Promise<Report> | undefined;
     const viewed: Viewed = {
-      beside,
+      added,
       report: () => {
-        report ??= life.reports(made).then((fields) => ({ ...beside.told(made.report), ...fields }));
+        report ??= life.reports(made).then((fields) => ({ ...added.addTo(made.report), ...fields }));
         return report;
       },
     };
@@ -135,16 +135,16 @@ interface WrittenBody {
   readonly isCut: boolean;
 }
 
-/** The body of a view with all that goes up beside it. The upstream's count reads it too. */
+/** The body of a view with all that is added to it. The upstream's count reads it too. */
 export function writeBody(
   { request, chosen, scope }: Call,
   { view, tools }: Pick<MadeView, 'view' | 'tools'>,
-  beside: Pick<BesideView, 'messages'>,
-  more: Pick<Beside, 'marks' | 'reasoning' | 'shared'>,
+  added: Pick<AddedMessages, 'messages'>,
+  more: Pick<Additions, 'marks' | 'reasoning' | 'shared'>,
   cutsThinking: boolean,
 ): WrittenBody {
   const body = request.write(view, {
-    injected: beside.messages,
+    injected: added.messages,
     tools: tools?.definitions,
     shared: sharedAccount(scope),
     compaction: compactionOf(chosen.strategy, request, scope.services.config),

@@ -1,4 +1,4 @@
-/** Forwards a request as it came, and plans beside it what its strategy would have done. */
+/** Forwards a request as it came, and plans what its strategy would have done. */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
@@ -46,20 +46,20 @@ export async function answerObserved(
       observed: { error: potential.error },
     },
   });
-  const complete = (told: Report): Report => ({
-    ...told,
+  const complete = (relayed: Report): Report => ({
+    ...relayed,
     ...(usage ? { potential: { ...potential, bill: potentialBillOf(potential, usage, call) } } : {}),
   });
   const streams = request.field('stream') === true;
-  const relayed = { format: answers, inBody: chosen.report, streams, retrieval: undefined, life, complete };
-  return relay(answer, report, relayed, scope);
+  const how = { format: answers, inBody: chosen.report, streams, retrieval: undefined, life, complete };
+  return relay(answer, report, how, scope);
 }
 
 /** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */
 async function potentialOf(call: Call): Promise<{ potential: Potential; plan?: RunPlan }> {
   // The runtime sends what is to go up when this work pauses.
   await pause(0);
-  const options = { force: false, dryRun: true, count: true, expressly: false };
+  const options = { force: false, dryRun: true, count: true, viewOnly: false };
   try {
     const made = await makeView(call, options);
     const { view, refused = [] } = made;

@@ -28,7 +28,7 @@ interface Asked {
 
 /** Undefined if the model was given no tools of ours. @param attempt the one that was answered */
 export function retrievalOf(
-  { made, without, beside, usages }: Attempt,
+  { made, without, added, usages }: Attempt,
   attempts: Attempts,
   { call, answers, options }: Asked,
 ): Retrieval | undefined {
@@ -37,8 +37,8 @@ export function retrievalOf(
   const count = async () => (await makeView(call, { ...options, count: true })).report;
   const start = () => {
     // The body is written again, since it is not kept while the model answers.
-    const { body } = attempts.bodyOf({ made, without, beside });
-    return startRounds({ body, report, beside: beside.tokens, count }, tools, made, call);
+    const { body } = attempts.bodyOf({ made, without, added });
+    return startRounds({ body, report, addedTokens: added.tokens, count }, tools, made, call);
   };
   const send = (body: Uint8Array, left: AbortSignal) => attempts.ask(body, usages, { left });
   const rounds = new Rounds(tools.rounds, answers.goOn, start, send);

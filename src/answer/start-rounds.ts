@@ -70,7 +70,7 @@ export async function startRounds(
       get written() {
         return [...writer.written.values()].map(({ label, version }) => ({ label, version }));
       },
-      hear: (turn) => retriever.hear(turn),
+      announce: (turn) => retriever.announce(turn),
       answer: async ({ name, arguments: args }: ToolCall) => {
         if (name === tools.blocks?.append) return given(await writer.append(args));
         if (name === tools.blocks?.replace) return given(await writer.replace(args));

@@ -89,7 +89,7 @@ async function compacted<Read extends ModelRequest>(
   life: CallLife,
 ): Promise<Response> {
   const { request, scope } = call;
-  const options = { force, dryRun, count: true, expressly: true, explain: force };
+  const options = { force, dryRun, count: true, viewOnly: true, explain: force };
   const made = await makeCurrentView(call, options);
   checkPlanned(made.report, scope);
 

@@ -19,7 +19,7 @@ export async function explain(c: Context<AppEnv>): Promise<Response> {
   const { request, answers } = await readEither(c, scope);
   const force = flag(request, 'force');
   const call = await readWholeCall(request, scope);
-  const options = { force, dryRun: true, count: true, expressly: true, explain: true };
+  const options = { force, dryRun: true, count: true, viewOnly: true, explain: true };
   const { explanation, report } = await makeView(call, options);
   checkPlanned(report, scope);
   const explained = explanation ?? (await unedited(call));

@@ -28,8 +28,8 @@ export interface Asked {
   readonly stream?: boolean;
 }
 
-/** An answer as its head tells it. */
-interface Told {
+/** What is known of an answer when it begins. */
+interface Reported {
   readonly report: Report;
   readonly protocol: string;
   /** Time from the request until its body went up, in milliseconds. */
@@ -85,7 +85,7 @@ export class RequestTrace {
   private readonly parts: Part[] = [];
   private readonly calls: ModelCall[] = [];
   private asked: Asked | undefined;
-  private told: Told | undefined;
+  private reported: Reported | undefined;
   private hasEnded = false;
 
   /** @param headers the caller's */
@@ -109,8 +109,8 @@ export class RequestTrace {
   }
 
   /** Notes the report of the answer. */
-  tells(told: Told): void {
-    this.told = told;
+  reports(reported: Reported): void {
+    this.reported = reported;
   }
 
   /** Notes a part that has ended. Model calls have spans of their own. */
@@ -196,7 +196,7 @@ export class RequestTrace {
           exporter.record(`gen_ai.client.inference.usage.${name as UsageName}`, named, tokens);
       }
     }
-    const { report, protocol, overhead } = this.told ?? {};
+    const { report, protocol, overhead } = this.reported ?? {};
     const mode = report?.mode;
     const named = { protocol, mode, status: `${Math.floor(status / 100)}xx`, ended: ending };
     exporter.record('precis.requests', named, 1);
@@ -222,7 +222,7 @@ export class RequestTrace {
 
   private ofConversation(): Attributes {
     const { conversation, stream } = this.asked ?? {};
-    const { report } = this.told ?? {};
+    const { report } = this.reported ?? {};
     // The conventions have it only where it is true.
     const isCompacted = (report?.applied_edits.length ?? 0) > 0;
     return {
@@ -233,8 +233,8 @@ export class RequestTrace {
   }
 
   private ofReport(): Attributes {
-    if (!this.told) return {};
-    const { report, protocol } = this.told;
+    if (!this.reported) return {};
+    const { report, protocol } = this.reported;
     const { mode, source, trigger, frontier, tokens, applied_edits, warnings, potential } = report;
     return {
       'precis.protocol': protocol,

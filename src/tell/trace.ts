@@ -20,7 +20,7 @@ export const trace: ScopeFeature = (scope, protocol) => {
   const { trace: own, services, timings, waitUntil } = scope;
   if (!own) return undefined;
   return {
-    begins: (_, report) => own.tells({ report, protocol, overhead: timings.until('upstream') }),
+    begins: (_, report) => own.reports({ report, protocol, overhead: timings.until('upstream') }),
     ended: ({ how, head, refusal }) => {
       own.end(head?.status ?? 500, how, refusal);
       services.exporter?.sendLater(waitUntil);

@@ -46,14 +46,14 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
  * the array went up unchanged.
  */
 async function countRefused(
-  { made, beside }: Attempt,
+  { made, added }: Attempt,
   call: Call,
   options: MakeViewOptions,
 ): Promise<Refused | undefined> {
   const counted =
     made.report.tokens?.after ?? (await makeView(call, { ...options, count: true })).report.tokens?.before;
   if (counted === undefined) return undefined;
-  return { tokens: counted, beside: beside.tokens, answerTokens: call.request.answerTokens };
+  return { tokens: counted, addedTokens: added.tokens, answerTokens: call.request.answerTokens };
 }
 
 /**

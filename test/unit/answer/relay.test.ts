@@ -39,7 +39,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
   const log = vi.fn();
   const archive = vi.fn<(text: string | undefined) => void>();
   const body = new TextEncoder().encode('{"messages":[]}');
-  const answerer = { given: [], hear: () => undefined, answer: async () => 'A result.' };
+  const answerer = { given: [], announce: () => undefined, answer: async () => 'A result.' };
   const report = idleReport('compact', 'request');
   const how: Omit<RelayOptions, 'life'> = {
     format: chatFormat,

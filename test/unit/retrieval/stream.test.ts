@@ -26,7 +26,7 @@ const streamOf = (rounds: Rounds, joined = joinedOf(rounds)) =>
 
 const answererOf = (retriever: Retriever): Answerer => ({
   given: [],
-  hear: (turn) => retriever.hear(turn),
+  announce: (turn) => retriever.announce(turn),
   answer: (call) => retriever.answer(call.arguments),
 });
 
