@@ -63,7 +63,7 @@ export async function relay(
   } else if (isOpen) {
     if (isEventStream(response)) return relayStream(answer, report, options, scope);
     const isJson = response.headers.get('content-type')?.includes('json');
-    const isRead = isJson && (options.inBody || options.life.readsText);
+    const isRead = isJson && (options.inBody || options.life.readsAnswer);
     // Read it even if it isn't labelled as JSON: it may hold a call of our tools.
     const mayCall = options.retrieval && (isJson || !options.streams);
     if (isRead || mayCall) return relayWhole(answer, report, options, scope);
@@ -95,7 +95,7 @@ function relayStream(
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
-  const gather = life.readsText ? gathering(answers, life, scope) : undefined;
+  const gather = life.readsAnswer ? gathering(answers, life, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => completed(reportWith(planned, retrieval?.rounds, joined), options);
   const reword = config.access && accountFault;
@@ -174,7 +174,7 @@ async function relayWhole(
   if (!body) return relayUnread(answer, planned, options, scope);
   const head = headOf(answer, planned, life, scope);
   if (body instanceof ReadableStream) return new Response(body, head);
-  if (life.readsText) life.completes({ text: format.text(body) });
+  if (life.readsAnswer) life.completes({ text: format.text(body) });
   life.ended('complete');
   if (inBody || retrieval) head.headers.delete('content-length');
   if (!inBody) return new Response(body, head);

@@ -26,7 +26,7 @@ export const archive: CallFeature = (call) => (isArchived(call) ? new ArchivedCa
 
 /** Archives when the answer has ended, however it ended: messages and answer are one write. */
 class ArchivedCall implements CallListener {
-  readonly readsText = true;
+  readonly readsAnswer = true;
   private readonly call: Call;
   private isAccepted = false;
 

@@ -26,14 +26,14 @@ export class CallLife {
     this.listen(features.everyCall.map((feature) => () => feature(scope, protocol)));
   }
 
-  /** Whether a listener reads the usage of the upstream's answers. */
+  /** Whether the usage of the upstream's answers is read for a listener. */
   get readsUsage(): boolean {
     return this.listeners.some(({ readsUsage }) => readsUsage);
   }
 
-  /** Whether a listener reads the text of the answer. */
-  get readsText(): boolean {
-    return this.listeners.some(({ readsText }) => readsText);
+  /** Whether the answer is read for a listener. */
+  get readsAnswer(): boolean {
+    return this.listeners.some(({ readsAnswer }) => readsAnswer);
   }
 
   /** The request is read, and its strategy and owner are known. */

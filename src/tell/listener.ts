@@ -33,8 +33,8 @@ export interface AskedModel extends SentBody {
   /** The view, with the report of the answer. */
   readonly made: MadeView;
   readonly answer: Pick<Response, 'ok' | 'status'>;
-  /** Absent if the model is given no tools of ours. */
-  readonly rounds?: Pick<Rounds, 'count'> | undefined;
+  /** They go on until the answer is complete. Absent if the model is given no tools of ours. */
+  readonly rounds?: Rounds | undefined;
   /** Present if the body went up as it came: why nothing could be planned for it, if so. */
   readonly observed?: { readonly error: string | undefined };
 }
@@ -67,8 +67,8 @@ export interface CallEnd extends CompleteAnswer {
 export interface CallListener {
   /** Whether the usage of the upstream's answers is read for it. */
   readonly readsUsage?: boolean;
-  /** Whether the text of the answer is read for it. Asked when the answer begins. */
-  readonly readsText?: boolean;
+  /** Whether the answer is read for it (see `completes`). Asked when the answer begins to come. */
+  readonly readsAnswer?: boolean;
   /** A body has gone up. A later attempt takes its place. */
   sent?(body: SentBody): void;
   /** Fields for the report of a view whose body has gone up. The answer waits for them. */
@@ -77,7 +77,9 @@ export interface CallListener {
   settled?(call: SettledCall): void;
   /** The caller's answer begins. Its headers may still be changed. */
   begins?(head: Head, report: Report): void;
-  /** A successful answer is complete. The last event of a stream has not gone out yet. */
+  /**
+   * A successful answer is complete, if it is read. The last event of a stream has not gone out yet.
+   */
   completes?(answer: CompleteAnswer): void;
   /** Called once, however the call ends. The runtime waits for the work that it returns. */
   ended?(end: CallEnd): void | Promise<void>;

@@ -14,7 +14,7 @@ class Memory implements CallListener {
     this.call = call;
   }
 
-  get readsText(): boolean {
+  get readsAnswer(): boolean {
     return this.remember !== undefined;
   }
 

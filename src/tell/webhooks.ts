@@ -11,7 +11,7 @@ export const webhooks: CallFeature = (call) => {
 };
 
 class Webhooks implements CallListener {
-  readonly readsText = true;
+  readonly readsAnswer = true;
   private readonly call: Call;
   private readonly tenant: Tenant;
 

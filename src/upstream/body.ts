@@ -78,7 +78,7 @@ export async function relayBody(
   }
   if (first.done) return null;
   if (first.value.length !== length) return goOn(answer, source, [first.value], relay);
-  source.stop();
+  source.finish();
   return first.value;
 }
 

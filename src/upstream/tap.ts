@@ -36,6 +36,7 @@ export function tap(answer: UpstreamAnswer, { push, end, cut }: Listener): Upstr
       over(cut);
       return chunks.cancel(reason);
     },
+    finish: () => over(end),
   };
   return { ...answer, rest };
 }

@@ -58,7 +58,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     incoming: new Request('https://precis.example'),
   } as unknown as RequestScope;
   const ended: CallListener['ended'] = ({ text }) => void archive(text);
-  const listener = () => ({ readsText: true, ended });
+  const listener = () => ({ readsAnswer: true, ended });
   const life = new CallLife(scope, 'chat', { everyCall: [listener], answers: [], conversations: [] });
   const answer = life.through(() => relay(first, report, { ...how, life }, scope));
   const text = answer.then((response) => response.text());

@@ -206,10 +206,10 @@ describe('what is read of an answer', () => {
   it.each([
     [{}, false, false],
     [{ readsUsage: true }, true, false],
-    [{ readsText: true }, false, true],
+    [{ readsAnswer: true }, false, true],
   ])('is what a listener needs: %j', (listener, usage, text) => {
     const { life } = lifeOf([{}, listener]);
-    expect([life.readsUsage, life.readsText]).toEqual([usage, text]);
+    expect([life.readsUsage, life.readsAnswer]).toEqual([usage, text]);
   });
 });
 
