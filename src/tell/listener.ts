@@ -78,7 +78,8 @@ export interface CallListener {
   /** The caller's answer begins. Its headers may still be changed. */
   begins?(head: Head, report: Report): void;
   /**
-   * A successful answer is complete, if it is read. The last event of a stream has not gone out yet.
+   * A successful answer is complete, if it is read. The last event of a stream has not gone out
+   * yet.
    */
   completes?(answer: CompleteAnswer): void;
   /** Called once, however the call ends. The runtime waits for the work that it returns. */
