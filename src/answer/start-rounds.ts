@@ -18,10 +18,10 @@ import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched, type SearchScope } from '../retrieval/search-memory.ts';
 import { BlockWriter, type Written } from '../retrieval/write-blocks.ts';
+import { archiveWithArray } from '../tell/archive.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
-import { archiveWithArray } from './archive.ts';
 import { answerList } from './listed-refs.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
@@ -70,7 +70,7 @@ export async function startRounds(
       get written() {
         return [...writer.written.values()].map(({ label, version }) => ({ label, version }));
       },
-      hear: (turn) => retriever.hear(turn),
+      announce: (turn) => retriever.announce(turn),
       answer: async ({ name, arguments: args }: ToolCall) => {
         if (name === tools.blocks?.append) return given(await writer.append(args));
         if (name === tools.blocks?.replace) return given(await writer.replace(args));

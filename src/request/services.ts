@@ -34,7 +34,6 @@ import { TrustedLru } from '../storage/trusted.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
-import type { RequestTrace } from '../telemetry/request-trace.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { BoundThinking } from '../upstream/bound-thinking.ts';
@@ -127,8 +126,6 @@ export interface AppEnv {
     services: Services;
     /** The agent in the base URL. */
     agent: Agent | undefined;
-    /** The trace of a request to a model, if the deployment has them. */
-    trace: RequestTrace | undefined;
   };
 }
 

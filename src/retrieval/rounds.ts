@@ -21,7 +21,7 @@ export interface Answerer {
   /** The memory blocks that were written, with their versions. */
   readonly written?: readonly WrittenBlock[];
   /** Announces a turn that is about to be answered. */
-  hear(turn: ToolTurn): void;
+  announce(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
   answer(call: ToolCall): Promise<string>;
 }
@@ -80,7 +80,7 @@ export class Rounds {
   async next(turn: ToolTurn): Promise<UpstreamAnswer> {
     this.count++;
     const { body, answerer } = this.started ?? (await this.start());
-    answerer.hear(turn);
+    answerer.announce(turn);
     const results = await fewAtOnce(AT_ONCE, turn.calls, async (call, index) =>
       index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
     );

@@ -55,7 +55,7 @@ export interface MemoryNeed {
   /** Nothing is stored. Refs are named as if they were written. */
   readonly dryRun: boolean;
   /** Whether the caller wants the view alone, and no round sees it. */
-  readonly expressly: boolean;
+  readonly viewOnly: boolean;
 }
 
 interface HeldMemory extends KnownSummary {
@@ -96,12 +96,12 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
 
 /** The stored memory for this round. Undefined if the object does not answer in time. */
 async function find(
-  { strategy, history, boundaries, dryRun, expressly }: MemoryNeed,
+  { strategy, history, boundaries, dryRun, viewOnly }: MemoryNeed,
   conversation: StoredConversation,
   { target, upkeep, log }: SummaryPorts,
 ): Promise<Found | undefined> {
   // Between two rounds the newest memory is shown, and no round is pinned to it.
-  const isFree = dryRun || (expressly && isBetweenRounds(boundaries));
+  const isFree = dryRun || (viewOnly && isBetweenRounds(boundaries));
   const round = isFree ? undefined : roundOf(history, boundaries);
   const request = {
     strategyHash: strategyHash(strategy, target.model),

@@ -56,7 +56,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   if (spoken.length === 0)
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
   const strategy = wholeSummary(chosen.strategy);
-  const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
+  const options = { force: true, dryRun: false, count: true, viewOnly: true, whole: true };
   const made = await makeView({ ...call, chosen: { ...chosen, strategy } }, options);
   checkPlanned(made.report, scope);
   const isKept = standsFor(made.report);

@@ -54,7 +54,7 @@ export interface MakeViewOptions {
   /** Tokens are counted even if nothing is edited. */
   readonly count: boolean;
   /** Whether the caller wants the view alone. Then a summary is made even if it can't be stored. */
-  readonly expressly: boolean;
+  readonly viewOnly: boolean;
   /** Whether the plan is explained. */
   readonly explain?: boolean;
   /** See `PlanRequest`. */

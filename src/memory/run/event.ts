@@ -71,6 +71,10 @@ export const runTimesSchema = z.strictObject({
   total: count.nullable(),
 });
 
+/**
+ * How an answer ended: the caller has left, the upstream broke it off, or it is or ends with an
+ * error.
+ */
 const endSchema = z.enum(['complete', 'caller_left', 'upstream_broke', 'error']);
 
 export const runEventSchema = z.strictObject({
@@ -158,6 +162,6 @@ export type LeftOut = z.output<typeof leftOutSchema>;
 export type Refusal = z.output<typeof refusalSchema>;
 export type RunUsage = z.output<typeof runUsageSchema>;
 export type RunTimes = z.output<typeof runTimesSchema>;
-export type RunEnd = z.output<typeof endSchema>;
+export type AnswerEnd = z.output<typeof endSchema>;
 export type RunEvent = z.output<typeof runEventSchema>;
 export type ListedRun = z.output<typeof listedRunSchema>;
