@@ -1,4 +1,4 @@
-/** The features that are told of calls, each in the order in which it hears. */
+/** The features that are told of calls, in the order in which they hear. */
 import { archive } from './archive.ts';
 import { headers } from './headers.ts';
 import type { CallFeature, ScopeFeature } from './listener.ts';
@@ -16,14 +16,14 @@ import { webhooks } from './webhooks.ts';
 export interface Features {
   /** Of every call, also of one that is not read. */
   readonly everyCall: readonly ScopeFeature[];
-  /** Of requests to a model that were read. */
-  readonly answers: readonly CallFeature[];
   /** Of all that were read, requests for a compaction among them. */
   readonly conversations: readonly CallFeature[];
+  /** Of requests to a model that were read. */
+  readonly answers: readonly CallFeature[];
 }
 
 export const FEATURES: Features = {
   everyCall: [headers, trace, metrics, logLine],
-  answers: [verdict, movedSince, receipt, viewMetrics, webhooks, upkeep, memory, archive],
   conversations: [runEvent],
+  answers: [verdict, movedSince, receipt, viewMetrics, webhooks, upkeep, memory, archive],
 };

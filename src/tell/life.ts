@@ -40,7 +40,7 @@ export class CallLife {
   reads(call: Call, kind: CallForm['kind']): void {
     const { answers, conversations } = this.features;
     const form = { protocol: this.protocol, kind };
-    const features = kind === 'answer' ? [...answers, ...conversations] : conversations;
+    const features = kind === 'answer' ? [...conversations, ...answers] : conversations;
     this.listen(features.map((feature) => () => feature(call, form)));
   }
 
