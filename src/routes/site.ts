@@ -14,7 +14,7 @@ import { internalError, WIRE } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { ApiDocument } from './api/document.ts';
-import { overviewSchema } from './conversations/sent-overview.ts';
+import { sentOverviewSchema } from './conversations/sent-overview.ts';
 
 /** A text with its hash, as it is sent. */
 interface Made {
@@ -75,7 +75,7 @@ async function documentOf(): Promise<ApiDocument> {
     memoryInjection: injectionSchema,
     memoryBlocks: blocksSchema,
     memorySummary: heldSummarySchema,
-    sentMemory: overviewSchema,
+    sentMemory: sentOverviewSchema(),
     errors: WIRE,
   });
 }

@@ -1,5 +1,5 @@
 /** The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html). */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { MODE_NAMES, MODES } from '../../memory/modes/meanings.ts';
 import type { Mode } from '../../memory/modes/table.ts';
 import { warningSchema } from '../../memory/plan/report-schema.ts';
@@ -241,7 +241,8 @@ function addFields(components: Components, parts: ApiParts): void {
   components.add('MemoryBlocks', describedMembers(input(memoryBlocks), BLOCKS_FIELDS));
   components.add('MemorySummary', input(memorySummary));
   components.describe('MemorySummary', 'The `summary` of an earlier report (`ReportedSummary`).');
-  components.add('SentMemory', input(sentMemory));
+  // The members are described where `GET` answers them.
+  components.add('SentMemory', components.convert(sentMemory, 'input', z.registry()));
   components.describe('SentMemory', 'What `GET` of the same route has answered (`ConversationMemory`).');
   const fields: Readonly<Record<keyof typeof OWN_FIELDS, JsonSchema>> = {
     memory_strategy: own('MemoryStrategy'),

@@ -6,7 +6,7 @@ import { blocksSchema } from '../../../src/memory/strategy/memory-blocks.ts';
 import { WIRE } from '../../../src/request/errors.ts';
 import { heldSummarySchema } from '../../../src/request/sent-summary.ts';
 import { type ApiDocument, type ApiParts, apiDocument } from '../../../src/routes/api/document.ts';
-import { overviewSchema } from '../../../src/routes/conversations/sent-overview.ts';
+import { sentOverviewSchema } from '../../../src/routes/conversations/sent-overview.ts';
 
 export const PARTS: ApiParts = {
   version,
@@ -14,7 +14,7 @@ export const PARTS: ApiParts = {
   memoryInjection: injectionSchema,
   memoryBlocks: blocksSchema,
   memorySummary: heldSummarySchema,
-  sentMemory: overviewSchema,
+  sentMemory: sentOverviewSchema(),
   errors: WIRE,
 };
 
