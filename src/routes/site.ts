@@ -10,7 +10,7 @@ import { createObjectLog, logCaught } from '../log.ts';
 import { modes } from '../memory/modes/table.ts';
 import { injectionSchema } from '../memory/strategy/injection.ts';
 import { blocksSchema } from '../memory/strategy/memory-blocks.ts';
-import { internalError, WIRE } from '../request/errors.ts';
+import { internalError } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { ApiDocument } from './api/document.ts';
@@ -76,7 +76,6 @@ async function documentOf(): Promise<ApiDocument> {
     memoryBlocks: blocksSchema,
     memorySummary: heldSummarySchema,
     sentMemory: sentOverviewSchema(),
-    errors: WIRE,
   });
 }
 

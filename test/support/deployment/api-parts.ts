@@ -3,7 +3,6 @@ import { version } from '../../../package.json';
 import { modes } from '../../../src/memory/modes/table.ts';
 import { injectionSchema } from '../../../src/memory/strategy/injection.ts';
 import { blocksSchema } from '../../../src/memory/strategy/memory-blocks.ts';
-import { WIRE } from '../../../src/request/errors.ts';
 import { heldSummarySchema } from '../../../src/request/sent-summary.ts';
 import { type ApiDocument, type ApiParts, apiDocument } from '../../../src/routes/api/document.ts';
 import { sentOverviewSchema } from '../../../src/routes/conversations/sent-overview.ts';
@@ -15,7 +14,6 @@ export const PARTS: ApiParts = {
   memoryBlocks: blocksSchema,
   memorySummary: heldSummarySchema,
   sentMemory: sentOverviewSchema(),
-  errors: WIRE,
 };
 
 /** The document as it is sent. */

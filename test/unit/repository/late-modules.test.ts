@@ -34,6 +34,7 @@ const LEAVES: readonly string[] = [
   'memory/run/event.ts',
   'memory/run/outline.ts',
   'memory/shapes.ts',
+  'request/error-codes.ts',
   'storage/conversation/memory-schema.ts',
 ];
 

@@ -1,8 +1,6 @@
 /** The schemas of our answers are the types of the code. `npm run types` checks these. */
 import { describe, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { ErrorCode } from '../../../../src/request/errors.ts';
-import type { errorCode } from '../../../../src/routes/schemas/errors.ts';
 import type { block, listedBlock } from '../../../../src/routes/schemas/stored.ts';
 import type { ListedBlock, StoredBlock } from '../../../../src/storage/tenant/blocks.ts';
 
@@ -13,9 +11,5 @@ describe('the schema', () => {
   it('of a memory block has the members that are stored', () => {
     expectTypeOf<z.output<typeof block>>().toExtend<StoredBlock>();
     expectTypeOf<Omit<z.output<typeof listedBlock>, 'object'>>().toEqualTypeOf<Plain<ListedBlock>>();
-  });
-
-  it('of an error has all codes', () => {
-    expectTypeOf<z.output<typeof errorCode>>().toEqualTypeOf<ErrorCode>();
   });
 });
