@@ -16,6 +16,7 @@ import { sealingTenant } from '../request/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
+import { NO_USAGE } from '../summary/summarizer.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeView } from './make-view.ts';
 
@@ -37,9 +38,6 @@ export interface Compaction {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-/** The cost where no summary was made. */
-const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
  * Compacts everything but the preamble. The item contains unchanged what a summary can't cover:

@@ -50,9 +50,13 @@ export const refusalSchema = z.strictObject({
   least: count,
 });
 
-/** Tokens as the upstream counted them, all rounds together; null where it does not say. */
+/**
+ * Tokens as the upstream counted them, of one model call or of all rounds together; null where it
+ * does not say.
+ */
 export const runUsageSchema = z.strictObject({
   input: count.nullable(),
+  /** These two are parts of `input`. */
   cached: count.nullable(),
   cache_writes: count.nullable(),
   output: count.nullable(),

@@ -24,7 +24,7 @@ const LATE_LEAVES: readonly string[] = [
   'memory/plan/warnings.ts',
 ];
 
-/** Schemas and lists that no model request runs. They import only each other. */
+/** Schemas and lists that the reference shares with requests. They import only each other. */
 const LEAVES: readonly string[] = [
   ...LATE_LEAVES,
   'memory/edits/fates.ts',
@@ -34,6 +34,8 @@ const LEAVES: readonly string[] = [
   'memory/run/event.ts',
   'memory/run/outline.ts',
   'memory/shapes.ts',
+  'request/error-codes.ts',
+  'storage/conversation/memory-schema.ts',
 ];
 
 const isLate = (file: string): boolean => file.startsWith('reference/');
