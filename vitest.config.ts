@@ -1,9 +1,22 @@
 import { defineConfig } from 'vitest/config';
-import { matchingFirst } from './tools/file-order.ts';
+import { inOrder } from './tools/file-order.ts';
 import { skippedTests } from './tools/skipped-tests.ts';
 
 /** Longest first, since a long file at the end would occupy one core and leave the other idle. */
-const LONG = /\/(heap|view-laws|floor|summarize|rolling|late-results|odd-answers|phases)\.test\.ts$/;
+const LONG = [
+  'bench/command-line',
+  'plan/heap',
+  'modes/auto',
+  'replay/floor',
+  'plan/view-laws',
+  'protocol/known-arrays',
+  'edits/rehydrate',
+  'replay/phases',
+  'plan/late-results',
+  'edits/output-digest',
+  'answers/odd-answers',
+  'repository/types',
+];
 
 export default defineConfig({
   test: {
@@ -15,7 +28,9 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     maxWorkers: 2,
+    // Each concurrent test fills a process of its own.
+    maxConcurrency: 2,
     isolate: false,
-    sequence: { sequencer: matchingFirst(LONG) },
+    sequence: { sequencer: inOrder(LONG) },
   },
 });

@@ -1,32 +1,58 @@
 import { defineConfig } from 'vitest/config';
-import { matchingFirst } from './tools/file-order.ts';
+import { inOrder } from './tools/file-order.ts';
 import { skippedTests } from './tools/skipped-tests.ts';
 
 /**
- * Long files, and those that mostly wait for time limits. At the end they would be waited for
- * alone.
+ * Those that mostly wait, and long ones: at the end they would be waited for alone. Those with a
+ * browser stand apart, so that few browsers run at once.
  */
-const LONG = new RegExp(
-  `/(${[
-    'summaries/(waiting|bad-summarizers|isolation)',
-    'answers/(silent-reasoning|odd-upstreams|responses)',
-    'auto/(summary-faults|summaries|budgets|runs|summarizers)',
-    'refs/retrieval',
-    'clients/soak',
-  ].join('|')})\\.test\\.ts$`,
-);
+const LONG = [
+  'browser/conversations',
+  'answers/silent-reasoning',
+  'clients/soak',
+  'clients/clients',
+  'browser/deployment',
+  'conversations/moving',
+  'answers/too-long',
+  'auto/marks',
+  'browser/hostile',
+  'tenants/local-tenant',
+  'clients/examples',
+  'auto/isolation',
+  'browser/demo',
+  'auto/output-digests',
+  'requests/bad-input',
+  'compaction/odd-conversations',
+  'browser/try-it',
+  'conversations/injection',
+  'auto/trimming',
+  'auto/summaries',
+  'rolling/memory',
+  'reference/examples',
+  'refs/retrieval',
+  'summaries/bad-summarizers',
+  'answers/responses',
+  'summaries/first-request',
+  'rolling/faults',
+];
 
+/**
+ * What runs before the built Worker: clients (`npm run test:e2e`), and the inspector in a real
+ * browser (`npm run test:browser`), which needs a Chromium (tools/chromium.ts). `npm test` runs both
+ * at once, so that the Worker is built once.
+ */
 export default defineConfig({
   test: {
-    include: ['test/e2e/**/*.test.ts'],
+    include: ['test/e2e/**/*.test.ts', 'test/browser/**/*.test.ts'],
     reporters: ['default', skippedTests],
     globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts', 'tools/worker-build.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
     // Many files wait more than they work.
     maxWorkers: 4,
     // Files share clients, the runtime's code and, without variables, a Worker.
     isolate: false,
-    sequence: { sequencer: matchingFirst(LONG) },
+    sequence: { sequencer: inOrder(LONG) },
   },
 });

@@ -7,7 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { type BuildOptions, buildWorker, modulesOf } from '../tools/worker-build.ts';
+import { type BuildOptions, buildWorker } from '../tools/worker-build.ts';
+import { modulesOf } from '../tools/worker-modules.ts';
 import { rssOf } from './process.ts';
 import { type Profile, type SelfTime, selfTimes } from './profile.ts';
 

@@ -1,6 +1,7 @@
 /** The Worker's entry point: the app, the scheduled handler and the Durable Object classes. */
 import { createApp } from './app.ts';
 import type { Env } from './config.ts';
+import { warnOfRetirements } from './request/retiring-models.ts';
 import type { Embedder } from './storage/archive/embedder.ts';
 import type { Claimed } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
@@ -26,5 +27,7 @@ export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
 
 export default {
   fetch: createApp().fetch,
-  scheduled: ({ scheduledTime }, env) => collectUnused(env, scheduledTime),
+  scheduled: async ({ scheduledTime }, env) => {
+    await Promise.all([collectUnused(env, scheduledTime), warnOfRetirements(env, scheduledTime)]);
+  },
 } satisfies ExportedHandler<Env>;

@@ -25,6 +25,8 @@ const VALUES = {
 
   /** Until an upstream says whether it takes a key. */
   keyVerdictMs: 5_000,
+  /** Until a vendor says when it switches a model off, for the operator's page. */
+  shutdownDateMs: 2_000,
   /** An error's body, until it is passed on unread. */
   errorBodyMs: 5_000,
   /**

@@ -1,21 +1,30 @@
 /**
- * `npm test`. Format, lint and types come first; then all suites at the same time, since end-to-end
- * tests wait for much of their time. The output of each script comes in one piece, in order.
+ * `npm test`: one queue of scripts, the longest first. One more of them runs than there are cores,
+ * since end-to-end tests wait for a part of their time. The output of each script comes in one
+ * piece, in order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { Slots } from '../src/lib/slots.ts';
 import { findChromium } from './chromium.ts';
 
-/** Scripts of package.json that run one after the other. */
-type Lane = readonly string[];
+/** A script of package.json, and what is added to its command. */
+type Job = readonly [script: string, ...args: string[]];
 
-const STAGES: readonly (readonly Lane[])[] = [
-  [['lint'], ['types']],
-  [
-    ['test:unit', 'test:worker'],
-    ['test:e2e', ...(hasBrowser() ? ['test:browser'] : [])],
-  ],
+const CORES = availableParallelism();
+
+/** A process of unit or worker tests keeps a core busy, and loads once what its files share. */
+const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
+/** Those before a built Worker wait for it, so more of them take what the others leave. */
+const WAITING = `--maxWorkers=${CORES + 1}`;
+
+const JOBS: readonly Job[] = [
+  ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
+  ['test:worker', BUSY],
+  ['test:unit', BUSY],
+  ['types'],
+  ['lint'],
 ];
 
 /**
@@ -72,11 +81,11 @@ function temporaryDirectory(): string {
   return bavail * bsize >= ENOUGH ? SHARED_MEMORY : tmpdir();
 }
 
-/** Runs a script of package.json. @returns whether it succeeded */
-function run(script: string, output: ReturnType<Output['place']>): Promise<boolean> {
+/** @returns whether it succeeded */
+function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promise<boolean> {
   const color = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
   const env = { ...process.env, TMPDIR: temporaryDirectory(), ...color };
-  const child = spawn('npm', ['run', script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('npm', ['run', script, '--', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.on('data', output.write);
   child.stderr.on('data', output.write);
   return new Promise((resolve, reject) => {
@@ -88,27 +97,17 @@ function run(script: string, output: ReturnType<Output['place']>): Promise<boole
   });
 }
 
-/** @returns whether all scripts succeeded. One that fails does not stop those after it. */
-async function runStage(lanes: readonly Lane[]): Promise<boolean> {
-  const output = new Output();
-  const results = await Promise.all(
-    lanes
-      .map((lane) => lane.map((script) => ({ script, place: output.place() })))
-      .map(async (lane) => {
-        let succeeded = true;
-        for (const { script, place } of lane) succeeded = (await run(script, place)) && succeeded;
-        return succeeded;
-      }),
-  );
-  return results.every(Boolean);
-}
-
-for (const lanes of STAGES) {
-  if (await runStage(lanes)) continue;
-  // `process.exit` would cut off output that a pipe has not taken yet.
-  process.exitCode = 1;
-  break;
-}
+const slots = new Slots(CORES + 1);
+const output = new Output();
+// One that fails does not stop those after it.
+const results = await Promise.all(
+  JOBS.map((job) => {
+    const place = output.place();
+    return slots.run(() => run(job, place));
+  }),
+);
+// `process.exit` would cut off output that a pipe has not taken yet.
+if (!results.every(Boolean)) process.exitCode = 1;
 if (!hasBrowser())
   console.warn(`
 ****************************************************************************************

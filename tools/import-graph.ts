@@ -10,6 +10,7 @@ import { printTable } from '../bench/figures.ts';
 export const FLOORS: readonly (readonly string[])[] = [
   ['routes'],
   ['answer', 'reference'],
+  ['tell'],
   ['view'],
   ['request'],
   ['retrieval'],

@@ -1,27 +1,19 @@
 /** Builds the Worker once for all end-to-end files, and reads its settings from wrangler.toml. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { type Unstable_MiniflareWorkerOptions, unstable_getMiniflareWorkerOptions } from 'wrangler';
+import { unstable_getMiniflareWorkerOptions } from 'wrangler';
+import type { BuiltWorker } from './worker-modules.ts';
 import { ROOT, WRANGLER } from './worker-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    builtWorker: {
-      /** Path of the module with all code. The modules of data lie beside it. */
-      readonly module: string;
-      /** Miniflare's options: bindings, compatibility, classes. */
-      readonly options: Unstable_MiniflareWorkerOptions['workerOptions'];
-    };
+    builtWorker: BuiltWorker;
   }
 }
-
-/** A Worker as a module of code and modules of data, with its settings from wrangler.toml. */
-export type BuiltWorker = ProvidedContext['builtWorker'];
 
 /** The Worker as tests start it. */
 const TESTED = join(ROOT, 'test/support/deployment/limited-worker.ts');
@@ -55,27 +47,4 @@ export async function buildWorker(
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
   return { module, options: workerOptions };
-}
-
-/** The modules of a built Worker, for Miniflare. */
-export async function modulesOf({ module }: BuiltWorker) {
-  const folder = dirname(module);
-  const code = {
-    type: 'ESModule',
-    path: basename(module),
-    contents: await readFile(module, 'utf8'),
-  } as const;
-  const names = await readdir(folder);
-  const data = names
-    .filter((name) => name.endsWith('.bin'))
-    .map(async (path) => {
-      return { type: 'Data', path, contents: await readFile(join(folder, path)) } as const;
-    });
-  // Wrangler writes a page of its own beside them, whose name has no hash.
-  const texts = names
-    .filter((name) => /\.(?:md|txt)$/.test(name) && name !== 'README.md')
-    .map(async (path) => {
-      return { type: 'Text', path, contents: await readFile(join(folder, path), 'utf8') } as const;
-    });
-  return [code, ...(await Promise.all([...data, ...texts]))];
 }

@@ -1,11 +1,11 @@
 /** The answers of the routes that the inspector reads, as docs/conversations.md describes them. */
 
-export type { Explanation } from '../../src/memory/plan/explain.ts';
+export type { Explanation, KeptBecause } from '../../src/memory/plan/explanation-schema.ts';
 export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
 export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
 export type { CapturedView } from '../../src/reference/schemas/requests.ts';
 
-import type { Explanation } from '../../src/memory/plan/explain.ts';
+import type { Explanation } from '../../src/memory/plan/explanation-schema.ts';
 import type { ListedRun } from '../../src/memory/run/event.ts';
 
 export interface Page<Item> {

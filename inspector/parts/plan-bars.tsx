@@ -1,6 +1,7 @@
 /** The array and its view as two bars of the same scale, coloured by what becomes of messages. */
 import { useMemo } from 'preact/hooks';
-import { FATE_WORDS, FATES, type Fate, type Row } from '../read/fates.ts';
+import { FATES, type Fate } from '../../src/memory/edits/fates.ts';
+import { FATE_WORDS, type Row } from '../read/fates.ts';
 import { count, share } from './numbers.ts';
 
 interface Props {
@@ -44,7 +45,7 @@ export function PlanBars({ rows, before, after, budget, summaryTokens }: Props) 
       <ul class="legend">
         {FATES.filter((fate) => rows.some((row) => row.fate === fate)).map((fate) => (
           <li key={fate} class={`key ${fate}`}>
-            {FATE_WORDS[fate]}
+            {FATE_WORDS[fate].badge}
           </li>
         ))}
         {summaryTokens !== undefined && <li class="key summary">summary</li>}

@@ -1,16 +1,8 @@
 /** The caller's array beside what the model saw of it, message by message. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import {
-  editReason,
-  FATE_WORDS,
-  FATES,
-  type Fate,
-  POTENTIAL_WORDS,
-  type Row,
-  type RowEdit,
-  tally,
-} from '../read/fates.ts';
+import { FATES, type Fate } from '../../src/memory/edits/fates.ts';
+import { editReason, FATE_WORDS, type Row, type RowEdit, tally } from '../read/fates.ts';
 import { messageText } from '../read/message-text.ts';
 import { count } from './numbers.ts';
 import { Passage, Word } from './text.tsx';
@@ -53,7 +45,7 @@ export function Transcript({ rows, contentOf, inserted, isPotential, onRef }: Pr
         {FATES.filter((fate) => counts.has(fate)).map((fate) => (
           <label key={fate} class={`fate ${fate}`}>
             <input type="checkbox" checked={!hidden.has(fate)} onChange={() => toggle(fate)} />
-            {(isPotential ? POTENTIAL_WORDS : FATE_WORDS)[fate]} <b>{count(counts.get(fate))}</b>
+            {FATE_WORDS[fate][isPotential ? 'wouldBe' : 'badge']} <b>{count(counts.get(fate))}</b>
           </label>
         ))}
       </fieldset>
@@ -136,7 +128,7 @@ function MessageRow({ row, content, inserted, isPotential, onRef }: RowProps) {
         </div>
         <div class="side seen">
           <p class="row-head">
-            <span class={`fate ${fate}`}>{(isPotential ? POTENTIAL_WORDS : FATE_WORDS)[fate]}</span>
+            <span class={`fate ${fate}`}>{FATE_WORDS[fate][isPotential ? 'wouldBe' : 'badge']}</span>
             {after !== undefined && fate !== 'kept' && <span class="tokens">{count(after)} tokens</span>}
             <span class="why">{why}</span>
           </p>

@@ -1,18 +1,6 @@
 /** What becomes of messages, in words. */
-import type { Explanation, RunEvent } from '../api/answers.ts';
-
-type ExplainedMessage = Explanation['messages'][number];
-export type Fate = ExplainedMessage['fate'];
-
-export const FATES: readonly Fate[] = [
-  'kept',
-  'condensed',
-  'placeholder',
-  'offloaded',
-  'cleared',
-  'summarized',
-  'trimmed',
-];
+import { type Fate, fateOf, isReason, type RemovalReason } from '../../src/memory/edits/fates.ts';
+import type { Explanation, KeptBecause, RunEvent } from '../api/answers.ts';
 
 /** A placeholder in a message, or its reasoning that has left. */
 export interface RowEdit {
@@ -41,49 +29,62 @@ export interface Row {
   readonly edits: readonly RowEdit[];
 }
 
-/** The column head and the badge of a fate. */
-export const FATE_WORDS: Readonly<Record<Fate, string>> = {
-  kept: 'kept',
-  condensed: 'condensed',
-  placeholder: 'placeholder',
-  offloaded: 'offloaded',
-  cleared: 'reasoning cleared',
-  summarized: 'summarised',
-  trimmed: 'dropped',
+/** A fate in words: its badge and its reason, and both for a view that was planned alone. */
+interface FateWords {
+  readonly badge: string;
+  readonly wouldBe: string;
+  readonly why: string;
+  readonly whyItWould: string;
+}
+
+const SENT = 'It was sent as it came.';
+
+export const FATE_WORDS: Readonly<Record<Fate, FateWords>> = {
+  kept: {
+    badge: 'kept',
+    wouldBe: 'kept',
+    why: SENT,
+    whyItWould: 'It was sent as it came, and would have been.',
+  },
+  condensed: {
+    badge: 'condensed',
+    wouldBe: 'would be condensed',
+    why: 'The same JSON value is shown in fewer tokens.',
+    whyItWould: `${SENT} The same JSON value would be shown in fewer tokens.`,
+  },
+  placeholder: {
+    badge: 'placeholder',
+    wouldBe: 'would be a placeholder',
+    why: 'A placeholder stands for a part of it.',
+    whyItWould: `${SENT} A placeholder would stand for a part of it.`,
+  },
+  offloaded: {
+    badge: 'offloaded',
+    wouldBe: 'would be offloaded',
+    why: 'It is large: beginning and end stay, and the rest is behind a ref.',
+    whyItWould: `${SENT} Beginning and end would stay, and the rest would be behind a ref.`,
+  },
+  cleared: {
+    badge: 'reasoning cleared',
+    wouldBe: 'reasoning would be cleared',
+    why: 'Its reasoning is of an old turn and has left the view; all else stays.',
+    whyItWould: `${SENT} Its reasoning would leave, since it is of an old turn.`,
+  },
+  summarized: {
+    badge: 'summarised',
+    wouldBe: 'would be summarised',
+    why: 'The summary stands for it.',
+    whyItWould: `${SENT} A summary would stand for it.`,
+  },
+  trimmed: {
+    badge: 'dropped',
+    wouldBe: 'would be dropped',
+    why: 'It has left the view: it is older than the strategy keeps.',
+    whyItWould: `${SENT} It would leave, since it is older than the strategy keeps.`,
+  },
 };
 
-/** The same for a view that was planned and not sent. */
-export const POTENTIAL_WORDS: Readonly<Record<Fate, string>> = {
-  kept: 'kept',
-  condensed: 'would be condensed',
-  placeholder: 'would be a placeholder',
-  offloaded: 'would be offloaded',
-  cleared: 'reasoning would be cleared',
-  summarized: 'would be summarised',
-  trimmed: 'would be dropped',
-};
-
-const POTENTIAL_REASONS: Readonly<Record<Fate, string>> = {
-  kept: 'It was sent as it came, and would have been.',
-  condensed: 'It was sent as it came. The same JSON value would be shown in fewer tokens.',
-  placeholder: 'It was sent as it came. A placeholder would stand for a part of it.',
-  offloaded: 'It was sent as it came. Beginning and end would stay, and the rest would be behind a ref.',
-  cleared: 'It was sent as it came. Its reasoning would leave, since it is of an old turn.',
-  summarized: 'It was sent as it came. A summary would stand for it.',
-  trimmed: 'It was sent as it came. It would leave, since it is older than the strategy keeps.',
-};
-
-const FATE_REASONS: Readonly<Record<Fate, string>> = {
-  kept: 'It was sent as it came.',
-  condensed: 'The same JSON value is shown in fewer tokens.',
-  placeholder: 'A placeholder stands for a part of it.',
-  offloaded: 'It is large: beginning and end stay, and the rest is behind a ref.',
-  cleared: 'Its reasoning is of an old turn and has left the view; all else stays.',
-  summarized: 'The summary stands for it.',
-  trimmed: 'It has left the view: it is older than the strategy keeps.',
-};
-
-const KEPT_BECAUSE: Readonly<Record<NonNullable<ExplainedMessage['because']>, string>> = {
+const KEPT_BECAUSE: Readonly<Record<KeptBecause, string>> = {
   preamble: 'Leading instructions are never edited.',
   fresh: 'The model has not seen this result yet.',
   tail: 'It stands behind the frontier.',
@@ -93,7 +94,7 @@ const KEPT_BECAUSE: Readonly<Record<NonNullable<ExplainedMessage['because']>, st
   unedited: 'No edit applies to it, or it would not become shorter.',
 };
 
-const EDIT_REASONS: Readonly<Record<string, string>> = {
+const EDIT_REASONS: Readonly<Record<RemovalReason, string>> = {
   context_compaction: 'old',
   offloaded: 'large',
   condensed: 'the same value in fewer tokens',
@@ -104,7 +105,7 @@ const EDIT_REASONS: Readonly<Record<string, string>> = {
 
 /** Why a content was removed. Unknown codes are shown as they are. */
 export function editReason(reason: string): string {
-  return EDIT_REASONS[reason] ?? reason;
+  return isReason(reason) ? EDIT_REASONS[reason] : reason;
 }
 
 /** The rows of an explained array. */
@@ -115,7 +116,7 @@ export function rowsOfExplanation({ messages }: Explanation): Row[] {
     role: role === 'preamble' ? undefined : role,
     before,
     after,
-    why: because === undefined ? FATE_REASONS[fate] : KEPT_BECAUSE[because],
+    why: because === undefined ? FATE_WORDS[fate].why : KEPT_BECAUSE[because],
     ref: undefined,
     edits: edits.map(({ kind, reason, tool_name: tool, ref, tokens, freed, text }) => {
       return { kind, reason, tool, ref, tokens, freed, text };
@@ -146,15 +147,16 @@ export function rowsOfEvent(
       return { kind, reason, tool, ref: (!observed && ref) || undefined, tokens, freed, text };
     });
     const tokens = { role: undefined, before: undefined, after: undefined };
-    const why = (observed ? POTENTIAL_REASONS : FATE_REASONS)[fate];
-    return { index, fate, ...tokens, why, ref: (!observed && gone?.ref) || undefined, edits: rowEdits };
+    const { why, whyItWould } = FATE_WORDS[fate];
+    return {
+      index,
+      fate,
+      ...tokens,
+      why: observed ? whyItWould : why,
+      ref: (!observed && gone?.ref) || undefined,
+      edits: rowEdits,
+    };
   });
-}
-
-function fateOf(edits: RunEvent['edits']): Fate {
-  if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
-  if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
-  return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }
 
 /** How many rows have each fate. */

@@ -23,6 +23,7 @@ export function Deployment({ client }: { client: Client }) {
       <Of loaded={facts}>
         {(known) => (
           <>
+            <Retiring models={known.retiring} />
             <Configuration facts={known} />
             <h2>Metrics</h2>
             {known.metrics ? (
@@ -36,6 +37,20 @@ export function Deployment({ client }: { client: Client }) {
         )}
       </Of>
     </main>
+  );
+}
+
+function Retiring({ models }: { models: DeploymentFacts['retiring'] }) {
+  if (models.length === 0) return null;
+  return (
+    <ul class="warnings">
+      {models.map(({ setting, model, on, replacement }) => (
+        <li key={`${setting} ${model}`}>
+          <Word text={model} /> ({setting}) is switched off by its vendor on {on}
+          {replacement === null ? '' : `; the vendor recommends ${replacement}`}.
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -8,11 +8,11 @@ import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
-import { heard } from '../upstream/heard.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
+import { tap } from '../upstream/tap.ts';
 
 /** How a request goes up. */
-interface AskOptions {
+export interface AskOptions {
   /** Aborts when the caller leaves and the request's own signal does not show it. */
   readonly left?: AbortSignal | undefined;
   /** Whether the body has the caller's encoding. Bytes have none by default, and streams do. */
@@ -79,7 +79,7 @@ function counted(
   if (!ok || !body || !(isCounted || counts)) return answer;
   const usage = new UsageTail();
   if (!isCounted)
-    return { ...heard(answer, { push: (chunk) => usage.push(chunk), end: () => undefined }), usage };
+    return { ...tap(answer, { push: (chunk) => usage.push(chunk), end: () => undefined }), usage };
   const model = modelCall && new ModelHead();
   const push = (chunk: Uint8Array): void => {
     usage.push(chunk);
@@ -101,7 +101,7 @@ function counted(
     cut();
     answer.abort();
   };
-  return { ...heard({ ...answer, abort }, { push, end, cut }), usage };
+  return { ...tap({ ...answer, abort }, { push, end, cut }), usage };
 }
 
 /**

@@ -4,24 +4,23 @@
  */
 import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import type { Beside } from '../protocol/model-request.ts';
+import type { UsageTail } from '../protocol/answers/usage-tail.ts';
+import type { Additions } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
+import type { CallLife } from '../tell/life.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { type BesideView, besideView } from '../view/beside-view.ts';
+import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { askUpstream } from './ask-upstream.ts';
-import { sinceBefore } from './moved-since.ts';
-import { receiptLater, withReceipt } from './receipt-later.ts';
+import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { isThinkingBound } from './retries/bound-thinking.ts';
 import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
-import type { Run } from './run.ts';
 
 /** What the attempts at one answer share. */
 interface Asking {
@@ -29,14 +28,14 @@ interface Asking {
   readonly path: string;
   readonly call: Call;
   readonly came: ReadBody;
-  readonly run: Run | undefined;
+  readonly life: CallLife;
   /** The messages of cross-session memory before a move of the frontier. */
   readonly frozen: Injected;
 }
 
 /** What the attempts with one view share. */
 interface Viewed {
-  readonly beside: BesideView;
+  readonly added: AddedMessages;
   /** Begun when it is first asked for. */
   report(): Promise<Report>;
 }
@@ -64,71 +63,70 @@ export class Attempts {
 
   /** Sends a view. @throws ApiError if there is no answer */
   readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
-    const { call, came, run } = this.asking;
+    const { call, came, life } = this.asking;
     const viewed = await this.viewOf(made);
-    const { beside } = viewed;
-    const tails = run?.attempts();
-    const { body: sent, isCut } = this.bodyOf({ made, without, beside });
-    run?.sends(sent);
+    const { added } = viewed;
+    const usages: UsageTail[] = [];
+    const { body: sent, isCut } = this.bodyOf({ made, without, added });
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
-    const asked = mayBeEncoded && came.encoded ? this.go(came.encoded, { asItCame: true }) : this.send(sent);
-    const told = viewed.report();
+    const asked =
+      mayBeEncoded && came.encoded
+        ? this.ask(came.encoded, usages, { asItCame: true })
+        : this.ask(sent, usages);
+    life.sent({ body: sent, usages });
+    const viewReport = viewed.report();
     const answer = await asked;
-    const report = isCut ? told.then(withoutThinkingTold) : told;
-    return { made, without, beside, sent, answer, tails, report };
+    const report = isCut ? viewReport.then(withThinkingDropped) : viewReport;
+    return { made, without, added, sent, answer, usages, report };
   };
 
   /** The body of an attempt. */
-  bodyOf({ made, without, beside }: Pick<Attempt, 'made' | 'without' | 'beside'>): WrittenBody {
+  bodyOf({ made, without, added }: Pick<Attempt, 'made' | 'without' | 'added'>): WrittenBody {
     const { call } = this.asking;
     const marks = without.has('marks') ? 0 : roomForMarks(call.request, made.view);
     const reasoning = !without.has('reasoning');
-    return writeBody(call, made, beside, { marks, reasoning }, without.has('thinking'));
+    return writeBody(call, made, added, { marks, reasoning }, without.has('thinking'));
   }
 
-  /** Sends a body of the same request. @param left see `askUpstream`. @throws ApiError */
-  readonly send = (body: Uint8Array, left?: AbortSignal): Promise<UpstreamAnswer> => this.go(body, { left });
+  /**
+   * Sends a body of the same request.
+   *
+   * @param usages takes the usage of its answer
+   * @throws ApiError
+   */
+  async ask(
+    body: Uint8Array | ReadableStream,
+    usages: UsageTail[],
+    options: Pick<AskOptions, 'left' | 'asItCame'> = {},
+  ): Promise<UpstreamAnswer> {
+    const { path, call, life } = this.asking;
+    const answer = await askUpstream(call.scope, path, body, { ...options, counts: life.readsUsage });
+    if (answer.usage) usages.push(answer.usage);
+    return answer;
+  }
 
-  /** A smaller view has moved the frontier, and with it what stands beside it. */
+  /** A smaller view has moved the frontier, and with it the messages that are added. */
   private async viewOf(made: MadeView): Promise<Viewed> {
     const known = this.viewed.get(made);
     if (known) return known;
-    const { call, frozen } = this.asking;
-    const beside = await besideView(call, made, frozen);
+    const { call, frozen, life } = this.asking;
+    const added = await addedMessages(call, made, frozen);
     let report: Promise<Report> | undefined;
     const viewed: Viewed = {
-      beside,
+      added,
       report: () => {
-        report ??= reportOf(call, made, beside);
+        report ??= life.reports(made).then((fields) => ({ ...added.addTo(made.report), ...fields }));
         return report;
       },
     };
     this.viewed.set(made, viewed);
     return viewed;
   }
-
-  private async go(
-    body: Uint8Array | ReadableStream,
-    options: { readonly left?: AbortSignal | undefined; readonly asItCame?: true },
-  ): Promise<UpstreamAnswer> {
-    const { path, call, run } = this.asking;
-    const answer = await askUpstream(call.scope, path, body, { ...options, counts: run !== undefined });
-    run?.hears(answer.usage);
-    return answer;
-  }
 }
 
-async function reportOf(call: Call, made: MadeView, beside: BesideView): Promise<Report> {
-  const [told, receipt] = await Promise.all([
-    sinceBefore(call, made),
-    call.chosen.report ? receiptLater(call, made) : undefined,
-  ]);
-  return withReceipt(beside.told(told), receipt);
-}
-
-function withoutThinkingTold(report: Report): Report {
+function withThinkingDropped(report: Report): Report {
   return { ...report, warnings: [...report.warnings, 'thinking_dropped'] };
 }
 
@@ -138,16 +136,16 @@ interface WrittenBody {
   readonly isCut: boolean;
 }
 
-/** The body of a view with all that goes up beside it. The upstream's count reads it too. */
+/** The body of a view with all that is added to it. The upstream's count reads it too. */
 export function writeBody(
   { request, chosen, scope }: Call,
   { view, tools }: Pick<MadeView, 'view' | 'tools'>,
-  beside: Pick<BesideView, 'messages'>,
-  more: Pick<Beside, 'marks' | 'reasoning' | 'shared'>,
+  added: Pick<AddedMessages, 'messages'>,
+  more: Pick<Additions, 'marks' | 'reasoning' | 'shared'>,
   cutsThinking: boolean,
 ): WrittenBody {
   const body = request.write(view, {
-    injected: beside.messages,
+    injected: added.messages,
     tools: tools?.definitions,
     shared: sharedAccount(scope),
     compaction: compactionOf(chosen.strategy, request, scope.services.config),

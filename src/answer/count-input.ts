@@ -6,14 +6,14 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
 import { sharedAccount } from '../request/shared-account.ts';
-import { besideView } from '../view/beside-view.ts';
+import { CallLife } from '../tell/life.ts';
+import { noteVerdict } from '../tell/verdict.ts';
+import { addedMessages } from '../view/added-messages.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { writeBody } from './attempt.ts';
-import { noteVerdict } from './note-verdict.ts';
 import { isThinkingBound } from './retries/bound-thinking.ts';
-import { tellReport } from './tell-report.ts';
 import { unread } from './unread-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
@@ -25,19 +25,14 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
     noteVerdict(asked.response, scope);
     return await unread(asked, scope);
   }
-  const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
+  const options = { force: false, dryRun: true, count: call.chosen.report, viewOnly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
-  const beside = await besideView(call, made, frozen);
-  const { body } = writeBody(
-    call,
-    made,
-    beside,
-    { shared },
-    made.rounds === 'absent' || isThinkingBound(call),
-  );
+  const added = await addedMessages(call, made, frozen);
+  const cutsThinking = made.rounds === 'absent' || isThinkingBound(call);
+  const { body } = writeBody(call, made, added, { shared }, cutsThinking);
   const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
-  tellReport(response, beside.told(made.report), answers, scope);
+  new CallLife(scope, answers.name).answered(response, added.addTo(made.report));
   return response;
 }

@@ -3,22 +3,20 @@
 import { Buffer } from 'node:buffer';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { modelIn } from '../protocol/model-name.ts';
 import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../request/body.ts';
 import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../request/choose-strategy.ts';
 import type { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
+import type { CallLife } from '../tell/life.ts';
+import { noteVerdict } from '../tell/verdict.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { holdsName, LONGEST_NAME, mayConcernUs } from './may-concern-us.ts';
-import { noteVerdict } from './note-verdict.ts';
+import type { ModelApi } from './model-api.ts';
 import { relay } from './relay.ts';
 
-interface Api {
-  readonly path: string;
-  readonly answers: AnswerFormat;
-}
+type Api = Pick<ModelApi, 'path' | 'answers'>;
 
 /**
  * Passes on a body as it came, without parsing it. Undefined if it must be parsed: the strategy
@@ -30,12 +28,13 @@ export function passRead(
   api: Api,
   { bytes, encoded }: ReadBody,
   scope: RequestScope,
+  life: CallLife,
 ): Promise<Response> | undefined {
   const chosen = chosenUnread(scope);
   if (typeof chosen !== 'object' || mayConcernUs(bytes)) return undefined;
   scope.trace?.asks({ model: modelIn(bytes) });
   return askUpstream(scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
-    relayed(answer, api, chosen, scope),
+    relayed(answer, api, chosen, scope, life),
   );
 }
 
@@ -44,7 +43,12 @@ export function passRead(
  *
  * @throws ApiError the body's fault, if it must be read
  */
-export async function passUnread(api: Api, unread: UnreadBody, scope: RequestScope): Promise<Response> {
+export async function passUnread(
+  api: Api,
+  unread: UnreadBody,
+  scope: RequestScope,
+  life: CallLife,
+): Promise<Response> {
   const { headers } = scope;
   const { fault, whole } = unread;
   const chosen = chosenUnread(scope);
@@ -62,7 +66,7 @@ export async function passUnread(api: Api, unread: UnreadBody, scope: RequestSco
     answer.abort();
     throw fault;
   }
-  return relayed(answer, api, chosen, scope);
+  return relayed(answer, api, chosen, scope, life);
 }
 
 /** Why a body is read although its strategy may edit nothing. */
@@ -96,18 +100,12 @@ function relayed(
   { answers }: Api,
   { mode, source, report: inBody }: ChosenByHeaders,
   scope: RequestScope,
+  life: CallLife,
 ): Promise<Response> {
   // Only a refused key is worth the tenant.
   if (answer.response.status === 401) noteVerdict(answer.response, scope);
-  const made = { view: undefined, report: idleReport(mode, source, []) };
-  const options = {
-    format: answers,
-    inBody,
-    streams: false,
-    retrieval: undefined,
-    archive: undefined,
-  };
-  return relay(answer, made, options, scope);
+  const options = { format: answers, inBody, streams: false, retrieval: undefined, life };
+  return relay(answer, idleReport(mode, source, []), options, scope);
 }
 
 const FIELD_FOUND = 'a field of ours stands in a body that is not read';

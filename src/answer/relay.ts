@@ -15,28 +15,15 @@ import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
-import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
-import type { WaitUntil } from '../storage/refs/writer.ts';
+import { faultOf, RoundsStage } from '../retrieval/stream.ts';
+import type { CallLife } from '../tell/life.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
-import { type EventFormat, relayEvents } from '../upstream/stream.ts';
-import type { MadeView } from '../view/made-view.ts';
-import type { OfferedTools } from '../view/offer-tools.ts';
-import type { ArchiveRequest } from './archive.ts';
-import type { JoinedReasoning } from './retries/encrypted-reasoning.ts';
-import type { Run } from './run.ts';
-import { tellReport } from './tell-report.ts';
+import { relayEvents } from '../upstream/stream.ts';
+import type { Retrieval } from './retrieval-of.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
-
-/** Joins the answers of several rounds into one. */
-interface Retrieval {
-  readonly tools: OfferedTools;
-  readonly rounds: Rounds;
-  /** Absent where the caller decides about reasoning itself. */
-  readonly reasoning?: JoinedReasoning;
-}
 
 /** How to relay an answer. */
 export interface RelayOptions {
@@ -47,18 +34,20 @@ export interface RelayOptions {
   readonly streams: boolean;
   /** Absent if the model was given no tools of ours. */
   readonly retrieval: Retrieval | undefined;
-  /** Absent if nothing is archived. */
-  readonly archive: ArchiveRequest | undefined;
-  /** Absent if the request has no event. */
-  readonly run?: Run | undefined;
+  readonly life: CallLife;
   /** Adds to the body's report what is known when the answer has come. */
   complete?(report: Report): Report;
 }
 
-/** The caller's answer. @throws ApiError if an answer that must be read completely breaks off */
+/**
+ * The caller's answer.
+ *
+ * @param report of the view, without the retrieval rounds
+ * @throws ApiError if an answer that must be read completely breaks off
+ */
 export async function relay(
   answer: UpstreamAnswer,
-  made: MadeView,
+  report: Report,
   options: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
@@ -68,63 +57,48 @@ export async function relay(
     const fields = { code: 'answer_unreadable' };
     scope.services.log('warn', 'an answer is passed on unread: its encoding is not known', fields);
   } else if (isOpen) {
-    if (isEventStream(response)) return relayStream(answer, made, options, scope);
+    if (isEventStream(response)) return relayStream(answer, report, options, scope);
     const isJson = response.headers.get('content-type')?.includes('json');
-    const isRead = isJson && (options.inBody || made.remember || options.archive);
+    const isRead = isJson && (options.inBody || options.life.readsAnswer);
     // Read it even if it isn't labelled as JSON: it may hold a call of our tools.
     const mayCall = options.retrieval && (isJson || !options.streams);
-    if (isRead || mayCall) return relayWhole(answer, made, options, scope);
+    if (isRead || mayCall) return relayWhole(answer, report, options, scope);
   }
-  if (response.ok && options.archive) scope.waitUntil(options.archive(undefined));
-  return relayUnread(answer, made, options, scope);
+  return relayUnread(answer, report, options, scope);
 }
 
 async function relayUnread(
   answer: UpstreamAnswer,
-  made: MadeView,
-  options: RelayOptions,
+  report: Report,
+  { life }: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
-  const { run } = options;
-  const body = await unreadBody(answer, scope.services, run && ((how) => run.ended(how)));
-  const head = headOf(answer, made, options, scope);
-  if (!(body instanceof ReadableStream)) run?.ended('complete');
+  const body = await unreadBody(answer, scope.services, (how) => life.ended(how));
+  const head = headOf(answer, report, life, scope);
+  if (!(body instanceof ReadableStream)) life.ended('complete');
   return new Response(body, head);
 }
 
 function relayStream(
   answer: UpstreamAnswer,
-  made: MadeView,
+  planned: Report,
   options: RelayOptions,
   scope: RequestScope,
 ): Response {
-  const { format: answers, inBody, retrieval, archive, run } = options;
+  const { format: answers, inBody, retrieval, life } = options;
   const { config } = scope.services;
-  const head = headOf(answer, made, options, scope);
+  const head = headOf(answer, planned, life, scope);
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
-  const gathered = answers.gather();
-  let answerText: string | undefined;
-  const listener: AnswerListener = {
-    skip: (block) => gathered.skip?.(block) === true,
-    push: (frame) => gathered.push(frame),
-    complete: () => {
-      answerText = gathered.text();
-      rememberAll(made, answerText, scope);
-    },
-  };
-  const gather = made.remember || archive ? guarded(listener, scope) : undefined;
+  const gather = life.readsAnswer ? gathering(answers, life, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
-  const report = (): Report => completed(reportWith(made.report, retrieval?.rounds, joined), options);
+  const report = (): Report => completed(reportWith(planned, retrieval?.rounds, joined), options);
   const reword = config.access && accountFault;
   const stream = answers.stream(inBody ? report : undefined, reword);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
-  const pipeline: EventFormat & Pick<AnswerPipeline, 'isWhole'> =
-    retrieval && joined
-      ? new RetrievalStream(joined, stream, retrieval.rounds, check, gather)
-      : new AnswerPipeline(stream, gather);
-  const archived = archive && archiveAtEnd(archive, () => answerText, scope.waitUntil);
+  const join = retrieval && joined && new RoundsStage(joined, retrieval.rounds, check);
+  const pipeline = new AnswerPipeline(stream, { join, gather });
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
     keepaliveMs: TIME_LIMITS.keepaliveMs,
@@ -133,11 +107,21 @@ function relayStream(
       if (joined) retrieval.reasoning?.learn(joined);
       // Nothing is kept of an answer that was not complete.
       void retrieval?.rounds.end({ isComplete: false, said: undefined });
-      archived?.();
-      run?.ended(how === 'complete' && !pipeline.isWhole ? 'error' : how);
+      life.ended(how === 'complete' && !pipeline.isWhole ? 'error' : how);
     },
   });
   return new Response(events, head);
+}
+
+/** Gathers the text of a stream for the call's listeners. */
+function gathering(answers: AnswerFormat, life: CallLife, scope: RequestScope): AnswerListener {
+  const gathered = answers.gather();
+  const listener: AnswerListener = {
+    skip: (block) => gathered.skip?.(block) === true,
+    push: (frame) => gathered.push(frame),
+    complete: () => life.completes({ text: gathered.text() }),
+  };
+  return guarded(listener, scope);
 }
 
 /** The next answer of a stream, or the error that ends it. */
@@ -177,46 +161,23 @@ function guarded({ skip, push, complete }: AnswerListener, { services }: Request
   };
 }
 
-/**
- * Archives when the stream ends, however it ends, so that messages and answer are one write.
- * `waitUntil` is called now, because after the caller leaves it would be too late.
- */
-function archiveAtEnd(
-  archive: ArchiveRequest,
-  answer: () => string | undefined,
-  waitUntil: WaitUntil,
-): () => void {
-  const end = Promise.withResolvers<void>();
-  waitUntil(end.promise.then(() => archive(answer())));
-  return end.resolve;
-}
-
 async function relayWhole(
   first: UpstreamAnswer,
-  made: MadeView,
+  planned: Report,
   options: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
-  const { format, inBody, retrieval, archive, run } = options;
-  let answerText: string | undefined;
-  try {
-    const { answer, body, answers } = await readRounds(first, options, scope);
-    if (!body) return await relayUnread(answer, made, options, scope);
-    const head = headOf(answer, made, options, scope);
-    if (body instanceof ReadableStream) return new Response(body, head);
-    run?.ended('complete');
-    answerText = format.text(body);
-    rememberAll(made, answerText, scope);
-    if (inBody || retrieval) head.headers.delete('content-length');
-    return new Response(
-      inBody
-        ? addReport(body, completed(reportWith(made.report, retrieval?.rounds, answers), options))
-        : body,
-      head,
-    );
-  } finally {
-    if (archive) scope.waitUntil(archive(answerText));
-  }
+  const { format, inBody, retrieval, life } = options;
+  const { answer, body, answers } = await readRounds(first, options, scope);
+  if (!body) return relayUnread(answer, planned, options, scope);
+  const head = headOf(answer, planned, life, scope);
+  if (body instanceof ReadableStream) return new Response(body, head);
+  if (life.readsAnswer) life.completes({ text: format.text(body) });
+  life.ended('complete');
+  if (inBody || retrieval) head.headers.delete('content-length');
+  if (!inBody) return new Response(body, head);
+  const report = completed(reportWith(planned, retrieval?.rounds, answers), options);
+  return new Response(addReport(body, report), head);
 }
 
 interface ReadAnswer {
@@ -233,11 +194,11 @@ interface ReadAnswer {
 /** An answer with all its rounds. @throws ApiError if one has no answer, or breaks off */
 async function readRounds(
   first: UpstreamAnswer,
-  { format, retrieval, run }: RelayOptions,
+  { format, retrieval, life }: RelayOptions,
   scope: RequestScope,
 ): Promise<ReadAnswer> {
   let answer = first;
-  if (!retrieval) return { answer, body: await readAnswer(answer, scope, run), answers: undefined };
+  if (!retrieval) return { answer, body: await readAnswer(answer, scope, life), answers: undefined };
   let body = await readWhole(answer, scope);
   const answers = joining(retrieval, format.joinBodies);
   for (;;) {
@@ -259,17 +220,16 @@ function joining<Joined>({ tools, rounds, reasoning }: Retrieval, join: Joining<
   return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored });
 }
 
-/** Status and headers of the answer, with those of the report. */
+/** Status and headers of the answer. The caller's answer begins. */
 function headOf(
   { response }: UpstreamAnswer,
-  { report, newItems }: MadeView,
-  { format, run }: RelayOptions,
+  report: Report,
+  life: CallLife,
   scope: RequestScope,
 ): { status: number; statusText: string; headers: Headers } {
   const headers = responseHeaders(response.headers, scope.caller.account);
   const head = { status: response.status, statusText: response.statusText, headers };
-  tellReport(head, report, format, scope, newItems);
-  run?.began(head);
+  life.begins(head, report);
   return head;
 }
 
@@ -296,11 +256,6 @@ function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedA
   };
 }
 
-/** Hands the closing text to rolling memory, in the background. */
-function rememberAll({ remember }: MadeView, text: string | undefined, { waitUntil }: RequestScope): void {
-  if (remember && text !== undefined) waitUntil(remember(text));
-}
-
 /**
  * Reads an answer completely; a stream if it is too long for that.
  *
@@ -309,9 +264,9 @@ function rememberAll({ remember }: MadeView, text: string | undefined, { waitUnt
 async function readAnswer(
   answer: UpstreamAnswer,
   { services }: RequestScope,
-  run?: Run,
+  life?: CallLife,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
-  const body = await readBody(answer, bodyRelay(services, run && ((how) => run.ended(how))));
+  const body = await readBody(answer, bodyRelay(services, life && ((how) => life.ended(how))));
   if (typeof body === 'string') throw upstreamError(body);
   if (body instanceof ReadableStream)
     services.log('warn', 'an answer is passed on unread: it is too long', { code: 'answer_too_large' });

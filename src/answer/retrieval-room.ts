@@ -18,7 +18,7 @@ export interface SentRequest {
   readonly body: Uint8Array;
   readonly report: Report;
   /** Tokens sent outside of the view. */
-  readonly beside: number;
+  readonly addedTokens: number;
   /** Counts the view, if its byte count was small enough not to need it before. */
   count(): Promise<Report>;
 }
@@ -41,8 +41,8 @@ export async function retrievalRoom(
 }
 
 /** A token count is at most the number of bytes, so a short body is not counted. */
-async function tokensOf({ body, report, beside, count }: SentRequest, most: number): Promise<number> {
+async function tokensOf({ body, report, addedTokens, count }: SentRequest, most: number): Promise<number> {
   if (!report.tokens && body.length <= most / 2) return body.length;
   const { tokens } = report.tokens ? report : await count();
-  return tokens ? tokens.after + beside : body.length;
+  return tokens ? tokens.after + addedTokens : body.length;
 }

@@ -20,10 +20,10 @@ import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched, type SearchScope } from '../retrieval/search-memory.ts';
 import { STORAGE_FAILED } from '../retrieval/shelf.ts';
 import { BlockWriter, type Written } from '../retrieval/write-blocks.ts';
+import { archiveWithArray } from '../tell/archive.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
-import { archiveWithArray } from './archive.ts';
 import { heldResults } from './held-results.ts';
 import { answerList } from './listed-refs.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
@@ -88,7 +88,7 @@ export async function startRounds(
       get isSettled() {
         return retriever.isSettled && !hasFailed;
       },
-      hear: (turn) => retriever.hear(turn),
+      announce: (turn) => retriever.announce(turn),
       answer: async ({ name, arguments: args }: ToolCall) => {
         if (name === tools.blocks?.append) return given(await writer.append(args));
         if (name === tools.blocks?.replace) return given(await writer.replace(args));

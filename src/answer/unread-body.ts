@@ -1,10 +1,11 @@
 /** Upstream bodies that are passed on unread. */
 
 import { errorFields } from '../log.ts';
+import type { AnswerEnd } from '../memory/run/event.ts';
 import { upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
-import { type AnswerEnd, type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
+import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 

@@ -34,8 +34,8 @@ export interface SharedAccount {
   cacheKey(key: string | undefined): string | undefined;
 }
 
-/** What to add to a body beside the view. */
-export interface Beside {
+/** What to add to a body with a view. */
+export interface Additions {
   /** After the preamble, in this order. */
   readonly injected?: readonly InjectedMessage[];
   /** The most of the view's marks to write, the latest ones. */
@@ -107,7 +107,7 @@ export interface ModelRequest {
   /**
    * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
    */
-  write(view: View | undefined, beside?: Beside): Uint8Array;
+  write(view: View | undefined, additions?: Additions): Uint8Array;
 }
 
 /** Messages of ours as JSON, to be put into a list. */

@@ -1,17 +1,17 @@
 /** The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html). */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { MODE_NAMES, MODES } from '../memory/modes/meanings.ts';
 import type { Mode } from '../memory/modes/table.ts';
 import { warningSchema } from '../memory/plan/report-schema.ts';
 import { WARNINGS } from '../memory/plan/warnings.ts';
-import type { ErrorCode } from '../request/errors.ts';
+import { ERRORS, type ErrorCode } from '../request/error-codes.ts';
 import { OPENAI_DOCUMENT, own } from './bodies.ts';
 import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './fields.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
 import { samplesOf } from './samples.ts';
-import { ERRORS, error } from './schemas/errors.ts';
+import { error, errorCode } from './schemas/errors.ts';
 import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';
 import { OPERATIONS } from './table.ts';
@@ -28,8 +28,6 @@ export interface ApiParts {
   readonly memorySummary: z.ZodType;
   /** The body of `PUT /v1/conversations/{id}/memory`. */
   readonly sentMemory: z.ZodType;
-  /** Status and type of each error. */
-  readonly errors: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>;
 }
 
 export interface DocumentedOperation {
@@ -98,9 +96,9 @@ export function apiDocument(parts: ApiParts): ApiDocument {
   addStrategies(components, parts);
   addFields(components, parts);
   for (const schema of [error, warningSchema, refFacts]) components.of(schema);
-  const paths = pathsOf(components, parts);
+  const paths = pathsOf(components);
   components.describe('Warning', listOf(WARNINGS));
-  components.describe('ErrorCode', listOf(ERRORS));
+  components.describe('ErrorCode', listOf(meaningsOf(errorCode.options)));
   return {
     openapi: '3.1.1',
     info: {
@@ -144,17 +142,17 @@ function listOf(codes: Readonly<Record<string, string>>): string {
     .join('\n\n');
 }
 
-function pathsOf(components: Components, parts: ApiParts): ApiDocument['paths'] {
+function pathsOf(components: Components): ApiDocument['paths'] {
   const paths: Record<string, Partial<Record<Method, DocumentedOperation>>> = {};
   for (const operation of OPERATIONS)
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method]: documented(operation, components, parts),
+      [operation.method]: documented(operation, components),
     };
   return paths;
 }
 
-function documented(operation: Operation, components: Components, parts: ApiParts): DocumentedOperation {
+function documented(operation: Operation, components: Components): DocumentedOperation {
   const { id, group, summary, description, access, body, page, parameters = [], headers = [] } = operation;
   return {
     operationId: id,
@@ -178,7 +176,7 @@ function documented(operation: Operation, components: Components, parts: ApiPart
     }),
     responses: {
       ...mapValues(operation.answers, (answer) => documentedAnswer(answer, components)),
-      ...errorsOf(operation, parts),
+      ...errorsOf(operation),
     },
     'x-codeSamples': samplesOf(operation),
   };
@@ -198,20 +196,25 @@ function documentedAnswer(
 }
 
 /** Of each status, the codes with it. */
-function errorsOf({ access, errors = [] }: Operation, parts: ApiParts): Record<string, DocumentedAnswer> {
+function errorsOf({ access, errors = [] }: Operation): Record<string, DocumentedAnswer> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set([...COMMON[access], ...errors])) {
-    const [status] = parts.errors[code];
+    const { status } = ERRORS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   const answers = [...byStatus].map(([status, codes]) => [status, errorAnswer(codes)] as const);
   return Object.fromEntries(answers);
 }
 
+/** When each of the codes is answered. */
+function meaningsOf(codes: readonly ErrorCode[]): Record<string, string> {
+  return Object.fromEntries(codes.map((code) => [code, ERRORS[code].when]));
+}
+
 function errorAnswer(codes: readonly ErrorCode[]): DocumentedAnswer {
   const ofCodes = { properties: { error: { properties: { code: { enum: codes } } } } };
   return {
-    description: listOf(Object.fromEntries(codes.map((code) => [code, ERRORS[code]]))),
+    description: listOf(meaningsOf(codes)),
     content: { 'application/json': { schema: { allOf: [own('Error'), ofCodes] } } },
   };
 }
@@ -241,7 +244,8 @@ function addFields(components: Components, parts: ApiParts): void {
   components.add('MemoryBlocks', describedMembers(input(memoryBlocks), BLOCKS_FIELDS));
   components.add('MemorySummary', input(memorySummary));
   components.describe('MemorySummary', 'The `summary` of an earlier report (`ReportedSummary`).');
-  components.add('SentMemory', input(sentMemory));
+  // The members are described where `GET` answers them.
+  components.add('SentMemory', components.convert(sentMemory, 'input', z.registry()));
   components.describe('SentMemory', 'What `GET` of the same route has answered (`ConversationMemory`).');
   const fields: Readonly<Record<keyof typeof OWN_FIELDS, JsonSchema>> = {
     memory_strategy: own('MemoryStrategy'),

@@ -34,9 +34,12 @@ export class Components {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** @param io `input`: what a caller may write, without the defaults */
-  convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    const tree = z.toJSONSchema(schema, { io }) as Tree;
+  /**
+   * @param io `input`: what a caller may write, without the defaults
+   * @param metadata the names and the sentences of schemas
+   */
+  convert(schema: z.ZodType, io: 'input' | 'output', metadata = z.globalRegistry): JsonSchema {
+    const tree = z.toJSONSchema(schema, { io, metadata }) as Tree;
     for (const [name, part] of Object.entries((tree.$defs as Tree | undefined) ?? {}))
       if (!this.found.has(name)) this.add(name, plain(part as Tree));
     return plain(tree);

@@ -5,68 +5,9 @@
 import type { AnswerFault } from '../protocol/answers/answer-format.ts';
 import { LONGEST_ANSWER } from '../upstream/body.ts';
 import type { UpstreamFault } from '../upstream/fetch.ts';
+import { ERRORS, type ErrorCode } from './error-codes.ts';
 
-export type ErrorCode =
-  | 'invalid_json'
-  | 'invalid_memory_strategy'
-  | 'invalid_messages'
-  | 'body_too_large'
-  | 'unsupported_media_type'
-  | 'invalid_ref'
-  | 'ref_not_found'
-  | 'unknown_agent'
-  | 'invalid_api_key'
-  | 'forbidden_origin'
-  | 'memory_budget_exceeded'
-  | 'invalid_encrypted_content'
-  | 'conversation_not_found'
-  | 'request_not_found'
-  | 'block_not_found'
-  | 'block_changed'
-  | 'too_many_blocks'
-  | 'not_forwarded'
-  | 'upstream_refused'
-  | 'rate_limit_exceeded'
-  | 'upstream_unreachable'
-  | 'upstream_timeout'
-  | 'answer_too_large'
-  | 'store_failed'
-  | 'misconfigured'
-  | 'internal_error';
-
-/**
- * HTTP status and OpenAI error type of each code
- * (https://platform.openai.com/docs/guides/error-codes).
- */
-export const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
-  invalid_json: [400, 'invalid_request_error'],
-  invalid_memory_strategy: [400, 'invalid_request_error'],
-  invalid_messages: [400, 'invalid_request_error'],
-  body_too_large: [413, 'invalid_request_error'],
-  unsupported_media_type: [415, 'invalid_request_error'],
-  invalid_ref: [400, 'invalid_request_error'],
-  ref_not_found: [404, 'invalid_request_error'],
-  unknown_agent: [404, 'invalid_request_error'],
-  invalid_api_key: [401, 'authentication_error'],
-  forbidden_origin: [403, 'permission_error'],
-  memory_budget_exceeded: [400, 'invalid_request_error'],
-  invalid_encrypted_content: [400, 'invalid_request_error'],
-  conversation_not_found: [404, 'invalid_request_error'],
-  request_not_found: [404, 'invalid_request_error'],
-  block_not_found: [404, 'invalid_request_error'],
-  // Not 409, which clients try again by themselves.
-  block_changed: [412, 'invalid_request_error'],
-  too_many_blocks: [400, 'invalid_request_error'],
-  not_forwarded: [404, 'invalid_request_error'],
-  upstream_refused: [403, 'permission_error'],
-  rate_limit_exceeded: [429, 'rate_limit_error'],
-  upstream_unreachable: [502, 'server_error'],
-  upstream_timeout: [504, 'server_error'],
-  answer_too_large: [502, 'server_error'],
-  store_failed: [503, 'server_error'],
-  misconfigured: [500, 'server_error'],
-  internal_error: [500, 'server_error'],
-};
+export type { ErrorCode } from './error-codes.ts';
 
 /** An error that answers a request. Callers see the message, so it never holds a secret. */
 export class ApiError extends Error {
@@ -86,11 +27,11 @@ export class ApiError extends Error {
   /** As in a response's body, or in an event of a stream. */
   toBody(): { readonly error: AnswerFault } {
     const { message, param, code } = this;
-    return { error: { message, type: WIRE[code][1], param, code } };
+    return { error: { message, type: ERRORS[code].type, param, code } };
   }
 
   toResponse(headers: Record<string, string> = {}): Response {
-    return Response.json(this.toBody(), { status: this.status ?? WIRE[this.code][0], headers });
+    return Response.json(this.toBody(), { status: this.status ?? ERRORS[this.code].status, headers });
   }
 }
 

@@ -6,7 +6,7 @@
 import type { Config } from '../config.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
-import type { Beside, ModelRequest } from '../protocol/model-request.ts';
+import type { Additions, ModelRequest } from '../protocol/model-request.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 
 type Upstream = Pick<Config, 'nativeCompaction'>;
@@ -40,7 +40,7 @@ export function compactionOf(
   strategy: MemoryStrategy,
   request: ModelRequest,
   upstream: Upstream,
-): Beside['compaction'] {
+): Additions['compaction'] {
   if (passesThrough(strategy)) return undefined;
   if (!upstreamCompacts(request, upstream)) return request.compaction && 'cut';
   return request.compaction ? undefined : upstreamCompaction(strategy);

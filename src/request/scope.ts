@@ -7,7 +7,7 @@ import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './caller.ts';
-import type { Learned } from './learned.ts';
+import type { ContentCaches } from './content-caches.ts';
 import type { NamedOwner } from './owner.ts';
 import type { Agent, Services } from './services.ts';
 
@@ -20,7 +20,7 @@ export interface RequestScope {
   readonly agent: Agent | undefined;
   readonly caller: Caller;
   /** Caches for the caller's contents. */
-  readonly learned: Learned;
+  readonly learned: ContentCaches;
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
@@ -47,7 +47,7 @@ export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin
   const { headers } = incoming;
   const caller = callerOf(headers, services);
   let verdict: Promise<Verdict> | undefined;
-  let learned: Learned | undefined;
+  let learned: ContentCaches | undefined;
   return {
     services,
     incoming,

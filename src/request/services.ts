@@ -34,7 +34,6 @@ import { TrustedLru } from '../storage/trusted.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
-import type { RequestTrace } from '../telemetry/request-trace.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { BoundThinking } from '../upstream/bound-thinking.ts';
@@ -43,7 +42,7 @@ import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
 import { ModelFacts } from '../upstream/model-facts.ts';
 import { type Webhooks, webhooksOf } from '../webhooks.ts';
-import { type Learned, TenantsLearned } from './learned.ts';
+import { type ContentCaches, TenantCaches } from './content-caches.ts';
 
 /** A validated agent. */
 export interface Agent {
@@ -101,7 +100,7 @@ export interface Services {
   /** All that can know something of a tenant. */
   readonly caches: readonly Forgetful[];
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
-  learned(tenant: Tenant | undefined): Learned;
+  learned(tenant: Tenant | undefined): ContentCaches;
 }
 
 /** A cache of what an isolate knows of tenants and conversations. */
@@ -127,8 +126,6 @@ export interface AppEnv {
     services: Services;
     /** The agent in the base URL. */
     agent: Agent | undefined;
-    /** The trace of a request to a model, if the deployment has them. */
-    trace: RequestTrace | undefined;
   };
 }
 
@@ -148,7 +145,7 @@ const SETTINGS = { bytes: 1024 * 1024, sizeOf: (settings: Settings) => textBytes
 
 function createServices(env: Env): Services {
   const config = readConfig(env);
-  const learned = new TenantsLearned();
+  const learned = new TenantCaches();
   const log = createLog(config.logLevel);
   const metrics = metricsOf(env, log);
   const caches = {
@@ -184,7 +181,7 @@ function createServices(env: Env): Services {
     tenant: (id) => tenantMemory(env, id, log),
     embedder: () => embeddingsOf(env),
     metricsObject: (call) => metricsObject(env, log)(call),
-    learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
+    learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantCaches.ofRequest()),
   };
 }
 

@@ -62,7 +62,7 @@ export class Retriever {
   }
 
   /** Accounts for a turn of the model, which is sent back with the results. */
-  hear({ messages, calls }: ToolTurn): void {
+  announce({ messages, calls }: ToolTurn): void {
     for (const message of messages) this.room -= this.counter.text(JSON.stringify(message));
     this.room -= calls.length * AROUND_RESULT;
   }

@@ -31,7 +31,7 @@ export interface Answerer {
    */
   readonly isSettled?: boolean;
   /** Announces a turn that is about to be answered. */
-  hear(turn: ToolTurn): void;
+  announce(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
   answer(call: ToolCall): Promise<string>;
 }
@@ -95,7 +95,7 @@ export class Rounds {
   async next(turn: ToolTurn): Promise<UpstreamAnswer> {
     this.count++;
     const { body, answerer } = this.started ?? (await this.start());
-    answerer.hear(turn);
+    answerer.announce(turn);
     const results = await fewAtOnce(AT_ONCE, turn.calls, async (call, index) =>
       index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
     );

@@ -1,10 +1,11 @@
 /** `POST /v1/chat/completions`. */
 import type { Context } from 'hono';
-import { answerCall, type ModelApi } from '../answer/model-call.ts';
+import { answerCall } from '../answer/answer-call.ts';
+import type { ModelApi } from '../answer/model-api.ts';
 import { chatFormat } from '../protocol/chat/format.ts';
 import { type ChatRequest, readChatRequest } from '../protocol/chat/request.ts';
 import type { AppEnv } from '../request/services.ts';
-import { scopeOf } from './scope-of.ts';
+import { tracedScope } from './scope-of.ts';
 
 export const CHAT: ModelApi<ChatRequest> = {
   path: '/chat/completions',
@@ -14,5 +15,5 @@ export const CHAT: ModelApi<ChatRequest> = {
 };
 
 export function chatCompletions(c: Context<AppEnv>): Promise<Response> {
-  return answerCall(scopeOf(c), CHAT);
+  return answerCall(tracedScope(c), CHAT);
 }

@@ -1,14 +1,12 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
 
 import type { Context } from 'hono';
-import { archivedTimes } from '../answer/archive.ts';
-import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
-import { type Run, recorded, startRun } from '../answer/run.ts';
-import { tellReport } from '../answer/tell-report.ts';
+import type { ModelApi } from '../answer/model-api.ts';
+import { readRequest, readWholeCall } from '../answer/read-call.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
-import type { KeptBecause } from '../memory/plan/explain.ts';
+import type { KeptBecause } from '../memory/plan/explanation-schema.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { edits, verbatimTurns } from '../memory/strategy/strategy.ts';
@@ -24,6 +22,8 @@ import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import type { AppEnv } from '../request/services.ts';
+import { archivedTimes } from '../tell/archive.ts';
+import { CallLife } from '../tell/life.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
@@ -73,23 +73,23 @@ async function compactWith<Read extends ModelRequest>(
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
   const call = await readWholeCall(request, scope);
-  const { name: protocol } = form.answers;
-  const run = dryRun ? undefined : startRun(call, { protocol, kind: 'compaction' }, c.req.raw.signal);
-  return recorded(run, () => compacted(call, form, { force, dryRun, format, run }));
+  const life = new CallLife(scope, form.answers.name);
+  if (!dryRun) life.reads(call, 'compaction');
+  return life.through(() => compacted(call, form, { force, dryRun, format }, life));
 }
 
 interface Compacting extends Pick<MakeViewOptions, 'force' | 'dryRun'> {
   readonly format: Format;
-  readonly run: Run | undefined;
 }
 
 async function compacted<Read extends ModelRequest>(
   call: Call<Read>,
   form: CompactForm<Read>,
-  { force, dryRun, format, run }: Compacting,
+  { force, dryRun, format }: Compacting,
+  life: CallLife,
 ): Promise<Response> {
   const { request, scope } = call;
-  const options = { force, dryRun, count: true, expressly: true, bare: true, explain: force };
+  const options = { force, dryRun, count: true, viewOnly: true, bare: true, explain: force };
   const made = await makeCurrentView(call, options);
   checkPlanned(made.report, scope);
 
@@ -103,9 +103,8 @@ async function compacted<Read extends ModelRequest>(
   ]);
   if (!dryRun) scope.waitUntil(noteNamed(array, call));
   const response = new Response(body, { headers: { 'content-type': 'application/json' } });
-  tellReport(response, report, form.answers, scope);
-  run?.planned({ report, view: made.view, refused: made.refused ?? [] });
-  run?.answered(response);
+  life.settled({ plan: { report, view: made.view, refused: made.refused ?? [] } });
+  life.answered(response, report);
   return response;
 }
 

@@ -4,6 +4,7 @@ import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
 import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
+import { retiringModels } from '../request/retiring-models.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
@@ -41,11 +42,13 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
 
 export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
   await verifiedTenant(c, 'read');
-  const facts: DeploymentFacts = factsOf(c.env, c.get('services'));
+  const services = c.get('services');
+  const retiring = await retiringModels(services.config, Date.now());
+  const facts: DeploymentFacts = { ...factsOf(c.env, services), retiring: [...retiring] };
   return c.json(facts, 200, { 'cache-control': 'private, no-store' });
 }
 
-function factsOf(env: Env, { config, agents }: Services): DeploymentFacts {
+function factsOf(env: Env, { config, agents }: Services): Omit<DeploymentFacts, 'retiring'> {
   return {
     object: 'memory.deployment',
     version: VERSION,

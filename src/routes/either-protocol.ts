@@ -1,6 +1,6 @@
 /** Bodies of our own routes, which hold a conversation of either protocol. */
 import type { Context } from 'hono';
-import { readRequest } from '../answer/model-call.ts';
+import { readRequest } from '../answer/read-call.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { JsonSpan } from '../protocol/json/outline.ts';
 import { elementsOf, fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';

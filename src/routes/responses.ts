@@ -1,10 +1,11 @@
 /** `POST /v1/responses`, and its compaction and count of input tokens. */
 import type { Context } from 'hono';
+import { answerCall } from '../answer/answer-call.ts';
 import { askUpstream } from '../answer/ask-upstream.ts';
+import { compacted } from '../answer/compacted.ts';
 import { countInput } from '../answer/count-input.ts';
-import { answerCall, checkState, type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
-import { type Run, recorded, startRun } from '../answer/run.ts';
-import { tellReport } from '../answer/tell-report.ts';
+import type { ModelApi } from '../answer/model-api.ts';
+import { checkState, readRequest, readWholeCall } from '../answer/read-call.ts';
 import { unread } from '../answer/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
 import { secondsOf } from '../lib/seconds.ts';
@@ -20,8 +21,9 @@ import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
-import { type Compaction, compactConversation } from '../view/compaction.ts';
-import { scopeOf } from './scope-of.ts';
+import { CallLife } from '../tell/life.ts';
+import type { Compaction } from '../view/compaction.ts';
+import { scopeOf, tracedScope } from './scope-of.ts';
 
 export const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
@@ -38,7 +40,7 @@ export const RESPONSES: ModelApi<ResponsesRequest> = {
 };
 
 export function responses(c: Context<AppEnv>): Promise<Response> {
-  return answerCall(scopeOf(c), RESPONSES);
+  return answerCall(tracedScope(c), RESPONSES);
 }
 
 /** `POST /v1/responses/compact`. Forwarded if the upstream stores the conversation. */
@@ -48,21 +50,16 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   checkState(request, scope);
   if (request.upstreamState !== undefined) return forwarded(request, scope);
   const call = await readWholeCall(request, scope);
-  const run = startRun(call, { protocol: 'responses', kind: 'compaction' }, c.req.raw.signal);
-  return recorded(run, () => compactedItems(call, run));
+  const life = new CallLife(scope, RESPONSES.answers.name);
+  return compacted(call, life, (compaction) => compactedItems(call, compaction));
 }
 
-async function compactedItems(call: Call<ResponsesRequest>, run: Run | undefined): Promise<Response> {
-  const { request, scope } = call;
-  const compaction = await compactConversation(call);
+/** The answer with a compaction, and the messages that stay next to it. */
+function compactedItems({ request, chosen }: Call<ResponsesRequest>, compaction: Compaction): Response {
   const stays = new Set([...request.standing, ...compaction.users]);
-  const beside = request.messages.filter((message) => stays.has(message));
-  const texts = beside.map(({ json }) => new TextDecoder().decode(json));
-  const response = Response.json(compactionBody(texts, answerOf(compaction, call.chosen.report)));
-  tellReport(response, compaction.report, RESPONSES.answers, scope);
-  run?.planned(compaction);
-  run?.answered(response);
-  return response;
+  const staying = request.messages.filter((message) => stays.has(message));
+  const texts = staying.map(({ json }) => new TextDecoder().decode(json));
+  return Response.json(compactionBody(texts, answerOf(compaction, chosen.report)));
 }
 
 /** `POST /v1/responses/input_tokens`: of the view that would go up. */

@@ -1,14 +1,20 @@
 import type { Context } from 'hono';
 import { type RequestScope, scopeFor } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
+import { startTrace } from '../tell/trace.ts';
 
 /** The context of a handler's request. @throws ApiError `invalid_api_key` */
-export function scopeOf(c: Context<AppEnv>): RequestScope {
+export function scopeOf(c: Context<AppEnv>, trace?: RequestScope['trace']): RequestScope {
   return scopeFor({
     services: c.get('services'),
     incoming: c.req.raw,
     agent: c.get('agent'),
-    trace: c.get('trace'),
+    trace,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
   });
+}
+
+/** The context of a request to a model, which is traced if the deployment has a collector. */
+export function tracedScope(c: Context<AppEnv>): RequestScope {
+  return scopeOf(c, startTrace(c.req.raw, c.req.path, c.get('services')));
 }

@@ -12,10 +12,10 @@ import { injectionSchema } from '../memory/strategy/injection.ts';
 import { blocksSchema } from '../memory/strategy/memory-blocks.ts';
 import type { ApiDocument } from '../reference/document.ts';
 import type { Page } from '../reference/pages.ts';
-import { internalError, WIRE } from '../request/errors.ts';
+import { internalError } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
 import type { AppEnv } from '../request/services.ts';
-import { overviewSchema } from './conversations/sent-overview.ts';
+import { sentOverviewSchema } from './conversations/sent-overview.ts';
 
 /** A text with its hash, as it is sent. */
 interface Made {
@@ -79,8 +79,7 @@ async function documentOf(): Promise<ApiDocument> {
     memoryInjection: injectionSchema,
     memoryBlocks: blocksSchema,
     memorySummary: heldSummarySchema,
-    sentMemory: overviewSchema,
-    errors: WIRE,
+    sentMemory: sentOverviewSchema(),
   });
 }
 

@@ -27,7 +27,6 @@ import { compactResponses, countResponsesInput, responses } from './responses.ts
 import { createRouter, type RoutePath } from './routing.ts';
 import { getLlmsText, getOpenApi, getPage, getReference } from './site.ts';
 import { deleteTenantData } from './tenant-data.ts';
-import { traced } from './traced.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './users.ts';
 import { verify } from './verify.ts';
 
@@ -57,11 +56,11 @@ export const ROUTES: readonly Route[] = [
   // No other API has paths that end like this.
   {
     path: '/v1/chat/completions',
-    handlers: { POST: traced(chatCompletions) },
+    handlers: { POST: chatCompletions },
     shared: true,
     isUnmistakable: true,
   },
-  { path: '/v1/responses', handlers: { POST: traced(responses) }, shared: true },
+  { path: '/v1/responses', handlers: { POST: responses }, shared: true },
   { path: '/v1/responses/compact', handlers: { POST: compactResponses } },
   { path: '/v1/responses/input_tokens', handlers: { POST: countResponsesInput } },
   { path: '/v1/embeddings', handlers: {}, shared: true },

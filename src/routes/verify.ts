@@ -3,7 +3,7 @@
  * and asks no model.
  */
 import type { Context } from 'hono';
-import { readWholeCall } from '../answer/model-call.ts';
+import { readWholeCall } from '../answer/read-call.ts';
 import { VERSION } from '../lib/version.ts';
 import { type Receipt, type ReceiptHashes, receiptSchema } from '../memory/plan/receipt-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
@@ -86,7 +86,7 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
   const { limit } = receipt;
   const strategy = parsed.value;
   const known = limit ? { tokens: limit.tokens, withAnswer: limit.with_answer } : ('none' as const);
-  const options = { force: false, dryRun: true, count: true, expressly: true, limit: known };
+  const options = { force: false, dryRun: true, count: true, viewOnly: true, limit: known };
   const same = { ...call, chosen: { ...chosen, strategy } };
   const made = receipt.observed
     ? { view: undefined, report: idleReport(strategy.mode, chosen.source) }

@@ -67,6 +67,23 @@ export function ask<Result>(
 }
 
 /**
+ * Waits while another request, or the object, writes a text.
+ *
+ * @param text see `ConversationApi.settled`
+ * @param late the end of the wait, in milliseconds since the epoch
+ * @returns the cost of the object's own work
+ * @throws if the object does not answer
+ */
+export function settled(
+  conversation: StoredConversation,
+  text: number | string,
+  late: number,
+): Promise<TokenUsage | null> {
+  const left = Math.max(0, late - Date.now());
+  return ask(conversation, (stub) => stub.settled(text, left), left + TIME_LIMITS.objectCallMs);
+}
+
+/**
  * Has the object make a summary in the background, unless it exists or is being made. The object
  * answers at once.
  *

@@ -5,7 +5,7 @@
  */
 
 import { InvariantError } from '../lib/invariant-error.ts';
-import { soon, within } from '../lib/time-limit.ts';
+import { soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -16,8 +16,7 @@ import {
   type Memory,
 } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
-import { ask, claimRequest, roll, rollMaterial, type SummaryOrder, writeClaimed } from './claim.ts';
+import { ask, claimRequest, roll, rollMaterial, type SummaryOrder, settled, writeClaimed } from './claim.ts';
 import {
   publish,
   type ServedSummary,
@@ -48,17 +47,17 @@ export async function serveSummary(need: PrefixNeed, ports: SummaryPorts): Promi
     const ref = await ownRef(held.ref, ports);
     return shown({ text: held.text, ref, status: 'completed', usage: NO_USAGE });
   }
-  const serving = new Serving(need, ports, (await ports.counting()).counter);
-  if (how === 'once') return serving.once();
+  const awaited = new AwaitedSummary(need, ports, (await ports.counting()).counter);
+  if (how === 'once') return awaited.once();
   const status = how === 'find' ? 'pending' : 'degraded';
   const { conversation } = ports;
-  if (!conversation) return serving.degraded(undefined, status);
+  if (!conversation) return awaited.degraded(undefined, status);
   try {
-    return await (how === 'find' ? serving.find(conversation) : serving.make(conversation));
+    return await (how === 'find' ? awaited.find(conversation) : awaited.make(conversation));
   } catch (error) {
     logCaught(ports.log, 'warn', 'a summary could not be asked for', error);
     // Without the chain a summary could not be stored, and each request would pay for it again.
-    return withWarning(await serving.degraded(undefined, 'degraded'), 'store_failed');
+    return withWarning(await awaited.degraded(undefined, 'degraded'), 'store_failed');
   }
 }
 
@@ -103,7 +102,7 @@ function withWarning({ summary, warnings }: Served, warning: Warning): Served {
 }
 
 /** A summary that a request waits for. */
-class Serving {
+class AwaitedSummary {
   private readonly need: PrefixNeed;
   private readonly ports: SummaryPorts;
   private readonly counter: TokenCounter;
@@ -122,8 +121,8 @@ class Serving {
 
   /** Looks the summary up, and makes nothing. */
   async find(conversation: StoredConversation): Promise<Served> {
-    const known = this.known(conversation);
-    if (known) return this.ready(known);
+    const remembered = this.remembered(conversation);
+    if (remembered) return this.ready(remembered);
     const { terms, range } = this.order;
     const request = { strategyHash: terms.strategyHash, boundaries: [range.boundary] };
     const { memory } = await ask(conversation, (stub) => stub.find(request));
@@ -148,8 +147,8 @@ class Serving {
   }
 
   async make(conversation: StoredConversation): Promise<Served> {
-    const known = this.known(conversation);
-    if (known) return this.ready(known);
+    const remembered = this.remembered(conversation);
+    if (remembered) return this.ready(remembered);
     const { late } = this.need;
     const request = claimRequest(this.order, conversation, this.ports.target);
     let mine: number | undefined;
@@ -174,10 +173,8 @@ class Serving {
       // Only material that begins after a base can lose it, and this begins with the first message.
       if (claim.state === 'gone') throw new InvariantError('a base was asked for that is not needed');
       // Another request writes, or the object does.
-      const left = late - Date.now();
-      if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');
-      const settled = conversation.memory((stub) => stub.settled(claim.memoryId, left));
-      const spent = await within(left + TIME_LIMITS.objectCallMs, settled);
+      if (Date.now() >= late) return this.digestInstead(conversation, request, claim.base, 'pending');
+      const spent = await settled(conversation, claim.memoryId, late);
       // Another request reports the cost of its own summary.
       if (spent && claim.memoryId === mine) usage = spent;
     }
@@ -195,8 +192,8 @@ class Serving {
     return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
   }
 
-  /** The version that this isolate knows of. Nobody has to be asked: it can't change. */
-  private known(conversation: StoredConversation): Memory | undefined {
+  /** The version that this isolate remembers. Nobody has to be asked: it can't change. */
+  private remembered(conversation: StoredConversation): Memory | undefined {
     const { versions } = conversation.remembered;
     const { boundary } = this.order.range;
     const { strategyHash } = this.order.terms;

@@ -5,7 +5,6 @@
 
 import type { Result } from '../lib/result.ts';
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
-import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { DIGEST_TOKENS } from '../memory/edits/output-digest.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
@@ -14,7 +13,7 @@ import type { DigestClaim, DigestVerdict } from '../storage/conversation/output-
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
 import { askUntilValid, sumOf } from './attempts.ts';
-import { ask } from './claim.ts';
+import { ask, settled } from './claim.ts';
 import type { StoredConversation, SummaryPorts } from './conversation.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { type DigestFault, validateDigest } from './text/output-digest.ts';
@@ -73,13 +72,13 @@ export async function serveDigests(
   ports: SummaryPorts,
   counter: TokenCounter,
 ): Promise<ServedDigests> {
-  const serving = new Serving(order, conversation, ports, counter);
-  await serving.serve();
-  return serving;
+  const digests = new AwaitedDigests(order, conversation, ports, counter);
+  await digests.serve();
+  return digests;
 }
 
-/** The texts of digests that this isolate knows of, by key. Nobody is asked. */
-export function knownDigests(
+/** The texts of digests that this isolate remembers, by key. Asks nobody. */
+export function rememberedDigests(
   keys: readonly string[],
   { remembered }: StoredConversation,
 ): ReadonlyMap<string, string> {
@@ -88,8 +87,7 @@ export function knownDigests(
 }
 
 /**
- * Tells the object what views have shown that it could not be told before. Call it behind an
- * answer.
+ * Stores verdicts that were shown but not stored yet. Call after the answer.
  *
  * @throws if the object does not answer
  */
@@ -121,7 +119,8 @@ function withoutRepeats(needs: readonly DigestNeed[]): DigestNeed[] {
   return [...byKey.values()];
 }
 
-class Serving implements ServedDigests {
+/** The digests of outputs that a request waits for. */
+class AwaitedDigests implements ServedDigests {
   readonly texts = new Map<string, string>();
   readonly warnings: Warning[] = [];
   usage: TokenUsage | undefined;
@@ -146,7 +145,7 @@ class Serving implements ServedDigests {
 
   async serve(): Promise<void> {
     const needs = withoutRepeats(this.order.needs);
-    const unknown = needs.filter((need) => !this.recall(need));
+    const unknown = needs.filter((need) => !this.remembers(need));
     this.rely(needs);
     if (unknown.length === 0) return;
     const mayMake = await this.order.mayMake();
@@ -159,19 +158,19 @@ class Serving implements ServedDigests {
     }
   }
 
-  /** Whether this isolate knows the verdict. */
-  private recall({ key }: DigestNeed): boolean {
+  /** Whether this isolate remembers the verdict. */
+  private remembers({ key }: DigestNeed): boolean {
     const seen = this.conversation.remembered.digests.get(key);
     if (seen?.value.text) this.texts.set(key, seen.value.text);
     return seen !== undefined;
   }
 
-  /** Has the verdicts confirmed behind the answer. Only a deletion takes them away. */
+  /** Has the verdicts confirmed after the answer. Only a deletion takes them away. */
   private rely(needs: readonly DigestNeed[]): void {
     const { digests } = this.conversation.remembered;
     const seen = needs.flatMap(({ key }) => {
-      const known = digests.get(key);
-      return known?.value.isStored ? [{ key, at: known.at }] : [];
+      const one = digests.get(key);
+      return one?.value.isStored ? [{ key, at: one.at }] : [];
     });
     if (seen.length === 0) return;
     const oldest = seen.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
@@ -204,7 +203,7 @@ class Serving implements ServedDigests {
     const open: [DigestNeed, DigestClaim['state']][] = [];
     for (const [index, need] of needs.entries()) {
       const claim = claims[index];
-      if (claim?.state === 'settled') this.settle(need.key, claim.text);
+      if (claim?.state === 'ready') this.settle(need.key, claim.text);
       else if (claim?.state === 'resting') this.rest(need);
       else if (claim) open.push([need, claim.state]);
     }
@@ -225,16 +224,7 @@ class Serving implements ServedDigests {
     const text = written.ok ? written.value : null;
     if (!written.ok) this.fail(written.reason);
     const restMs = !written.ok && OUTAGES.has(written.reason.error) ? TIME_LIMITS.summaryRestMs : 0;
-    try {
-      const [verdict] = await ask(this.conversation, (stub) =>
-        stub.settleDigests([{ key, text, ...spent }], restMs),
-      );
-      this.settle(key, verdict?.text ?? null);
-    } catch (error) {
-      this.storeFailed(error);
-      // If only the answer was lost, the object has this text.
-      this.settle(key, text, false);
-    }
+    await this.decide({ key, text, ...spent }, restMs);
   }
 
   private async written(
@@ -260,15 +250,32 @@ class Serving implements ServedDigests {
 
   /** Waits for a digest that another request writes. Late, its preview stands for both. */
   private async waitFor({ key }: DigestNeed): Promise<void> {
-    const left = Math.max(0, this.start + this.order.waitMs - Date.now());
     try {
-      const settled = this.conversation.memory((stub) => stub.digestSettled(key, left));
-      const { text } = await within(left + TIME_LIMITS.objectCallMs, settled);
-      if (text === null) this.warnings.push('summary_degraded');
-      this.settle(key, text);
+      await settled(this.conversation, key, this.start + this.order.waitMs);
     } catch (error) {
       this.storeFailed(error);
-      this.settle(key, null, false);
+      return this.settle(key, null, false);
+    }
+    if ((await this.decide({ key, text: null }, 0)) === null) this.warnings.push('summary_degraded');
+  }
+
+  /**
+   * Stores a verdict, unless there is one.
+   *
+   * @returns the text that stands; undefined if the object does not answer
+   */
+  private async decide(verdict: DigestVerdict, restMs: number): Promise<string | null | undefined> {
+    const { key } = verdict;
+    try {
+      const [first] = await ask(this.conversation, (stub) => stub.settleDigests([verdict], restMs));
+      const text = first?.text ?? null;
+      this.settle(key, text);
+      return text;
+    } catch (error) {
+      this.storeFailed(error);
+      // If only the answer was lost, the object has this one.
+      this.settle(key, verdict.text, false);
+      return undefined;
     }
   }
 

@@ -55,7 +55,7 @@ export interface MemoryNeed {
   /** Nothing is stored. Refs are named as if they were written. */
   readonly dryRun: boolean;
   /** Whether the caller wants the view alone, and no round sees it. */
-  readonly expressly: boolean;
+  readonly viewOnly: boolean;
 }
 
 interface HeldMemory extends KnownSummary {
@@ -90,18 +90,18 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
   const found = ports.conversation ? await find(need, ports.conversation, ports) : NOTHING;
   const conversation = found && ports.conversation;
   const warnings: Warning[] = found ? [] : ['store_failed'];
-  const recall = new Recall(need, { ...ports, conversation }, found ?? NOTHING, warnings);
+  const recall = new MemoryChoice(need, { ...ports, conversation }, found ?? NOTHING, warnings);
   return { memory: await recall.memory(), found, warnings };
 }
 
 /** The stored memory for this round. Undefined if the object does not answer in time. */
 async function find(
-  { strategy, history, boundaries, dryRun, expressly }: MemoryNeed,
+  { strategy, history, boundaries, dryRun, viewOnly }: MemoryNeed,
   conversation: StoredConversation,
   { target, upkeep, log }: SummaryPorts,
 ): Promise<Found | undefined> {
   // Between two rounds the newest memory is shown, and no round is pinned to it.
-  const isFree = dryRun || (expressly && isBetweenRounds(boundaries));
+  const isFree = dryRun || (viewOnly && isBetweenRounds(boundaries));
   const round = isFree ? undefined : roundOf(history, boundaries);
   const request = {
     strategyHash: strategyHash(strategy, target.model),
@@ -152,7 +152,7 @@ function foundIn(boundaries: readonly Boundary[], found: Found): Found | undefin
 }
 
 /** Chooses a memory. */
-class Recall {
+class MemoryChoice {
   private readonly need: MemoryNeed;
   private readonly ports: SummaryPorts;
   private readonly found: Found;

@@ -51,7 +51,7 @@ export interface SessionMemory {
  */
 export async function rememberSession(need: SessionNeed, ports: SummaryPorts): Promise<void> {
   const { conversation } = ports;
-  if (conversation) await new Session(need, ports, conversation).order();
+  if (conversation) await new SessionVersion(need, ports, conversation).order();
 }
 
 /**
@@ -66,7 +66,7 @@ export async function finalMemory(
   conversation: StoredConversation,
   limitMs: number,
 ): Promise<SessionMemory> {
-  const session = new Session(need, ports, conversation);
+  const session = new SessionVersion(need, ports, conversation);
   const before = await session.order();
   if (before.state === 'resting') return { status: 'degraded', usage: NO_USAGE };
   const memory = before.memory ?? (await session.wait(limitMs));
@@ -90,7 +90,7 @@ interface Ordered {
   readonly memory?: Memory;
 }
 
-class Session {
+class SessionVersion {
   private readonly need: SessionNeed;
   private readonly ports: SummaryPorts;
   private readonly conversation: StoredConversation;

@@ -4,7 +4,7 @@
  */
 import { copyOf } from '../lib/copy.ts';
 import type { Report } from '../memory/plan/report.ts';
-import type { RunUsage } from '../memory/run/event.ts';
+import type { AnswerEnd, RunUsage } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
 import { type Attributes, CLIENT, INTERNAL, SERVER, type Span } from './otlp.ts';
 import { providerOf } from './provider.ts';
@@ -17,8 +17,8 @@ import {
   writeTraceparent,
 } from './trace-context.ts';
 
-/** How an answer ended. */
-export type Ending = 'complete' | 'caller_left' | 'error';
+/** How an answer ended, as a span says it. */
+type Ending = Exclude<AnswerEnd, 'upstream_broke'>;
 
 /** What a request asks for, as far as its body was read. */
 export interface Asked {
@@ -28,8 +28,8 @@ export interface Asked {
   readonly stream?: boolean;
 }
 
-/** An answer as its head tells it. */
-interface Told {
+/** What is known of an answer when it begins. */
+interface Reported {
   readonly report: Report;
   readonly protocol: string;
   /** Time from the request until its body went up, in milliseconds. */
@@ -77,8 +77,6 @@ export interface TraceOptions {
 }
 
 export class RequestTrace {
-  /** Resolves when the answer has ended. */
-  readonly done: Promise<void>;
   private readonly options: Required<TraceOptions>;
   private readonly parent: TraceContext | undefined;
   private readonly own: TraceContext;
@@ -86,9 +84,8 @@ export class RequestTrace {
   private readonly start: number;
   private readonly parts: Part[] = [];
   private readonly calls: ModelCall[] = [];
-  private readonly ended = Promise.withResolvers<void>();
   private asked: Asked | undefined;
-  private told: Told | undefined;
+  private reported: Reported | undefined;
   private hasEnded = false;
 
   /** @param headers the caller's */
@@ -99,7 +96,6 @@ export class RequestTrace {
     const traceId = this.parent?.traceId ?? newId(16);
     this.isRecorded = this.parent ? isSampled(this.parent) : isWithin(options.share, traceId);
     this.own = { traceId, spanId: newId(8), flags: this.parent?.flags ?? FLAG_SAMPLED };
-    this.done = this.ended.promise;
   }
 
   /** Whether the trace begins here. A `tracestate` belongs to no trace then (section 4.3). */
@@ -113,8 +109,8 @@ export class RequestTrace {
   }
 
   /** Notes the report of the answer. */
-  tells(told: Told): void {
-    this.told = told;
+  reports(reported: Reported): void {
+    this.reported = reported;
   }
 
   /** Notes a part that has ended. Model calls have spans of their own. */
@@ -129,25 +125,21 @@ export class RequestTrace {
     return call;
   }
 
-  /** Ends the trace when all model calls have ended; now if all have. */
-  endWithCalls(status: number): void {
-    const over = this.calls.map((call) => call.over);
-    void Promise.all(over).then(() => this.end(status, 'complete'));
-  }
-
-  /** Ends the trace, once. */
-  end(status: number, ending: Ending, error?: string): void {
+  /** Ends the trace, once. @param error the code of an error of ours */
+  end(status: number, how: AnswerEnd, error?: string): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
     const { exporter } = this.options;
-    // A stream whose upstream breaks off has an end like any other.
-    const broken = ending === 'complete' && status < 400 ? this.calls.at(-1)?.error : undefined;
-    const how = broken === undefined ? ending : 'error';
+    // The status of an error says it already.
+    const isError = status >= 400;
+    const fault = isError ? undefined : this.calls.at(-1)?.error;
+    const isWhole = isError || (how === 'complete' && fault === undefined);
+    const ending = how === 'caller_left' ? how : isWhole ? 'complete' : 'error';
     // What is open now was not read to its end.
-    for (const call of this.calls) call.end(ending === 'complete' ? undefined : BROKEN_OFF);
-    if (this.isRecorded) exporter.add(this.spans(status, how, error ?? broken));
-    this.count(status, how);
-    this.ended.resolve();
+    for (const call of this.calls) call.end(isError || how === 'complete' ? undefined : BROKEN_OFF);
+    const cause = error ?? (ending === 'error' ? fault : undefined);
+    if (this.isRecorded) exporter.add(this.spans(status, ending, cause));
+    this.count(status, ending);
   }
 
   private spans(status: number, ending: Ending, error: string | undefined): Span[] {
@@ -204,7 +196,7 @@ export class RequestTrace {
           exporter.record(`gen_ai.client.inference.usage.${name as UsageName}`, named, tokens);
       }
     }
-    const { report, protocol, overhead } = this.told ?? {};
+    const { report, protocol, overhead } = this.reported ?? {};
     const mode = report?.mode;
     const named = { protocol, mode, status: `${Math.floor(status / 100)}xx`, ended: ending };
     exporter.record('precis.requests', named, 1);
@@ -230,7 +222,7 @@ export class RequestTrace {
 
   private ofConversation(): Attributes {
     const { conversation, stream } = this.asked ?? {};
-    const { report } = this.told ?? {};
+    const { report } = this.reported ?? {};
     // The conventions have it only where it is true.
     const isCompacted = (report?.applied_edits.length ?? 0) > 0;
     return {
@@ -241,8 +233,8 @@ export class RequestTrace {
   }
 
   private ofReport(): Attributes {
-    if (!this.told) return {};
-    const { report, protocol } = this.told;
+    if (!this.reported) return {};
+    const { report, protocol } = this.reported;
     const { mode, source, trigger, frontier, tokens, applied_edits, warnings, potential } = report;
     return {
       'precis.protocol': protocol,
@@ -269,12 +261,9 @@ export class ModelCall {
   private counted: RunUsage | undefined;
   private model: string | undefined;
   private fault: string | undefined;
-  /** Resolves when the call is over. */
-  readonly over: Promise<void>;
   private readonly context: TraceContext;
   private readonly now: () => number;
   private readonly start: number;
-  private readonly ended = Promise.withResolvers<void>();
   private until: number | undefined;
 
   constructor(context: TraceContext, url: string, isRecorded: boolean, now: () => number) {
@@ -283,7 +272,6 @@ export class ModelCall {
     this.traceparent = isRecorded ? writeTraceparent(context) : undefined;
     this.now = now;
     this.start = now();
-    this.over = this.ended.promise;
   }
 
   get seconds(): number {
@@ -311,7 +299,6 @@ export class ModelCall {
     if (this.until !== undefined) return;
     this.until = this.now();
     this.fault = error;
-    this.ended.resolve();
   }
 
   span(below: Pick<Span, 'traceId' | 'parentSpanId'>, attributes: Attributes): Span {

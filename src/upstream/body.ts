@@ -3,6 +3,7 @@
  * come. Either way a silent upstream is given up, and the caller can tell a broken body from a
  * complete one.
  */
+import type { AnswerEnd } from '../memory/run/event.ts';
 import { type UpstreamAnswer, UpstreamError, type UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
@@ -11,9 +12,6 @@ import { Source } from './source.ts';
  * requests.
  */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
-
-/** How an answer ended: the caller has left, the upstream broke it off, or Precis did. */
-export type AnswerEnd = 'complete' | 'caller_left' | 'upstream_broke' | 'error';
 
 /** How to relay a body. */
 export interface BodyRelay {
@@ -80,7 +78,7 @@ export async function relayBody(
   }
   if (first.done) return null;
   if (first.value.length !== length) return goOn(answer, source, [first.value], relay);
-  source.stop();
+  source.finish();
   return first.value;
 }
 

@@ -5,6 +5,8 @@ export type Read = { readonly done: false; readonly value: Uint8Array } | { read
 export interface Chunks {
   next(): Promise<Read>;
   cancel(reason: unknown): Promise<void>;
+  /** All of the body has come, so its end is not read. */
+  finish?(): void;
 }
 
 /**

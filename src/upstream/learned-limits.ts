@@ -36,7 +36,7 @@ export interface Refused {
   /** Tokens of its view, by Precis's count. */
   readonly tokens: number;
   /** Tokens sent outside of the view. */
-  readonly beside: number;
+  readonly addedTokens: number;
   /** The caller's limit of the answer in tokens; 0 without one. */
   readonly answerTokens: number;
 }
@@ -88,15 +88,18 @@ interface StatedLimit {
   readonly comparable: boolean;
 }
 
-function readLimit(refusal: TooLong, { tokens, beside, answerTokens }: Refused): StatedLimit | undefined {
+function readLimit(
+  refusal: TooLong,
+  { tokens, addedTokens, answerTokens }: Refused,
+): StatedLimit | undefined {
   const { limit, prompt, answer = 0 } = refusal;
   if (limit === undefined) return undefined;
   // Servers reserve tokens for an answer that the caller has not limited.
   const aside = refusal.withAnswer ? Math.max(answer, answerTokens) : 0;
   const withAnswer = refusal.withAnswer && aside < limit;
-  const counted = prompt === undefined ? 1 : (tokens + beside) / prompt;
+  const counted = prompt === undefined ? 1 : (tokens + addedTokens) / prompt;
   const ours = clamp(1 / MOST_APART, counted, MOST_APART);
-  const room = (limit - (withAnswer ? aside : 0)) * ours * TAKEN - beside;
+  const room = (limit - (withAnswer ? aside : 0)) * ours * TAKEN - addedTokens;
   return { room, withAnswer, comparable: ours === counted };
 }
 

@@ -48,6 +48,12 @@ export class Source {
     await this.chunks.cancel(reason).catch(() => undefined);
   }
 
+  /** All of the body has come, so its end is not read. */
+  finish(): void {
+    this.stop();
+    this.chunks.finish?.();
+  }
+
   /** Call it when nothing more is read. */
   stop(): void {
     this.patience.clear();

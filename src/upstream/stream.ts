@@ -8,7 +8,8 @@
  */
 import { concat } from '../lib/bytes.ts';
 import { soon } from '../lib/time-limit.ts';
-import type { AnswerEnd, BodyRelay } from './body.ts';
+import type { AnswerEnd } from '../memory/run/event.ts';
+import type { BodyRelay } from './body.ts';
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 

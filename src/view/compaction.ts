@@ -16,6 +16,7 @@ import { sealingTenant } from '../request/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
+import { NO_USAGE } from '../summary/summarizer.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeView } from './make-view.ts';
 
@@ -38,9 +39,6 @@ export interface Compaction {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The cost where no summary was made. */
-const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-
 /**
  * Compacts everything but the preamble. The item contains unchanged what a summary can't cover:
  * unanswered calls, items compacted by the upstream, or all messages if no summary would be
@@ -56,7 +54,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   if (spoken.length === 0)
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
   const strategy = wholeSummary(chosen.strategy);
-  const options = { force: true, dryRun: false, count: true, expressly: true, bare: true, whole: true };
+  const options = { force: true, dryRun: false, count: true, viewOnly: true, bare: true, whole: true };
   const made = await makeView({ ...call, chosen: { ...chosen, strategy } }, options);
   checkPlanned(made.report, scope);
   const isKept = standsFor(made.report);

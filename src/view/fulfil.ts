@@ -1,7 +1,7 @@
 /**
  * The I/O for the plan of a view: the memory that it may need, the contents and summaries that
- * rendering needs, and the preparation of the next requests. The messages beside a view are read in
- * `inject.ts` and `memory-blocks.ts`.
+ * rendering needs, and the preparation of the next requests. The messages that are added to a view
+ * are read in `inject.ts` and `memory-blocks.ts`.
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
@@ -37,8 +37,8 @@ interface Recalled {
 export async function recall(strategy: RecallingStrategy, call: ViewCall): Promise<Recalled> {
   const { scope, options, history } = call;
   const { boundaries, held, ports } = summariesOf(strategy, call);
-  const { dryRun, expressly } = options;
-  const need = { strategy, history, boundaries, held, dryRun, expressly };
+  const { dryRun, viewOnly } = options;
+  const need = { strategy, history, boundaries, held, dryRun, viewOnly };
   const recalled = await scope.timings.measure('summary', () => recallMemory(need, ports));
   const { memory, found, warnings } = recalled;
   return {

@@ -1,7 +1,7 @@
 /** The input and the result of making a view. */
 
 import type { History } from '../memory/conversation/history.ts';
-import type { Explanation } from '../memory/plan/explain.ts';
+import type { Explanation } from '../memory/plan/explanation-schema.ts';
 import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
@@ -57,7 +57,7 @@ export interface MakeViewOptions {
   /** Tokens are counted even if nothing is edited. */
   readonly count: boolean;
   /** Whether the caller wants the view alone. Then a summary is made even if it can't be stored. */
-  readonly expressly: boolean;
+  readonly viewOnly: boolean;
   /** Whether rounds of ours are left out, since the view goes back to the caller. */
   readonly bare?: boolean;
   /** Whether the plan is explained. */

@@ -8,7 +8,7 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { sumOf } from '../summary/attempts.ts';
 import type { StoredConversation, SummaryPorts } from '../summary/conversation.ts';
 import { digestNeed } from '../summary/digest-need.ts';
-import { type DigestNeed, knownDigests, serveDigests, storeShown } from '../summary/output-digests.ts';
+import { type DigestNeed, rememberedDigests, serveDigests, storeShown } from '../summary/output-digests.ts';
 import { NO_USAGE } from '../summary/summarizer.ts';
 import type { ViewCall } from './made-view.ts';
 
@@ -60,13 +60,13 @@ export class OutputDigests {
 
   /**
    * Gets the digests of the outputs that stay in the view by plan. Of the others, which the
-   * summarizer may read, it gets those that the isolate knows.
+   * summarizer may read, it gets those that the isolate remembers.
    */
   async serve(): Promise<void> {
     const { dropped, trimmed } = this.work.plan;
     const left = new Set((trimmed ?? { dropped }).dropped);
     const keys = [...this.needs.values()].map(({ key }) => key);
-    for (const [key, text] of knownDigests(keys, this.conversation)) this.texts.set(key, text);
+    for (const [key, text] of rememberedDigests(keys, this.conversation)) this.texts.set(key, text);
     await this.get(left);
   }
 

@@ -60,7 +60,7 @@ export class PrefixSummary {
       // that.
       const accepted = tenant !== undefined && !options.dryRun && (await scope.mayStore(tenant)) === true;
       // A deployment's own summarizer works for its callers, not for a request without a key.
-      const once = options.expressly && !options.dryRun && !tenant && !scope.services.config.summarizer;
+      const once = options.viewOnly && !options.dryRun && !tenant && !scope.services.config.summarizer;
       const how = once ? 'once' : accepted || !tenant ? 'make' : 'find';
       const need = this.need(prefix, late, how);
       const { summary, warnings } = await serveSummary(need, this.summaries.ports);

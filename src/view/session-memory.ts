@@ -1,5 +1,5 @@
 /**
- * The memory of a request's whole session, for the user's other conversations: made behind each
+ * The memory of a request's whole session, for the user's other conversations: made after each
  * answered round, or when the caller ends the conversation.
  */
 import { pause } from '../lib/time-limit.ts';
@@ -15,7 +15,7 @@ import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from './made-view.ts';
 import { type RequestSummaries, summariesOf } from './summaries.ts';
 
-/** The view, which also remembers its session behind the answer if the caller wants that. */
+/** The view, which also remembers its session after the answer if the caller wants that. */
 export async function withSession(made: MadeView, call: Call): Promise<MadeView> {
   const { injection } = await call.chosen.injection;
   if (injection?.publish !== 'each_round' || obstacleTo(call)) return made;
@@ -95,7 +95,7 @@ function sessionOf(call: Call): { need: SessionNeed; ports: RequestSummaries['po
   const { request, chosen, scope } = call;
   const strategy: SummarizeStrategy = wholeSummary(chosen.strategy);
   const { history } = outlineOf(strategy, request, scope.caller.tenant?.refs, { whole: true });
-  const options = { force: true, dryRun: false, count: false, expressly: true, whole: true };
+  const options = { force: true, dryRun: false, count: false, viewOnly: true, whole: true };
   const { boundaries, ports } = summariesOf(strategy, { ...call, history, options });
   const at = Date.now();
   const place = ports.conversation?.publishTo;

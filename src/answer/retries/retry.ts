@@ -5,7 +5,7 @@
 import type { Report } from '../../memory/plan/report.ts';
 import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
-import type { BesideView } from '../../view/beside-view.ts';
+import type { AddedMessages } from '../../view/added-messages.ts';
 import type { MadeView } from '../../view/made-view.ts';
 
 /** A part that an upstream may refuse, so that a body goes up without it. */
@@ -17,15 +17,15 @@ export interface NextAttempt {
   readonly without: ReadonlySet<BodyPart>;
 }
 
-/** A view, the messages beside it, the body that went up with both, and the answer. */
+/** A view, the messages that are added to it, the body that went up with both, and the answer. */
 export interface Attempt extends NextAttempt {
-  readonly beside: BesideView;
+  readonly added: AddedMessages;
   /** The body that went up. */
   readonly sent: Uint8Array;
   readonly answer: UpstreamAnswer;
-  /** The usage of its answers. */
-  readonly tails: UsageTail[] | undefined;
-  /** The report of the view, with the messages beside it and its receipt. */
+  /** The usage of its answers, as they come. Empty if nobody reads it. */
+  readonly usages: UsageTail[];
+  /** The report of the view, with the added messages and its receipt. */
   readonly report: Promise<Report>;
 }
 

@@ -2,8 +2,7 @@
  * Asks again with a smaller view, made by the same phases, when the upstream says that the context
  * is too long (docs/design.md#10-upstream-and-access).
  */
-import type { ModelRequest } from '../../protocol/model-request.ts';
-import type { RequestScope } from '../../request/scope.ts';
+import type { Call } from '../../request/call.ts';
 import {
   type LearnedLimit,
   limitBetween,
@@ -13,37 +12,32 @@ import {
 } from '../../upstream/learned-limits.ts';
 import { mayBeTooLong, readTooLong, readTooLongEvent } from '../../upstream/too-long.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
+import { makeView } from '../../view/make-view.ts';
 import type { Attempt, Retry } from './retry.ts';
 
-/** How the views of a request are made. */
-interface Making {
-  readonly request: ModelRequest;
-  readonly options: MakeViewOptions;
-  make(options: MakeViewOptions): Promise<MadeView>;
-}
-
-export function withinLimit(making: Making, scope: RequestScope): Retry {
+/** @param options of the views of the request */
+export function withinLimit(call: Call, options: MakeViewOptions): Retry {
   // A token count from the upstream proves that it accepted the key, so nothing else waits for
   // that.
-  const judged = { ...making, options: { ...making.options, isAnswered: true } };
+  const judged = { ...options, isAnswered: true };
   let proven: LearnedLimit | undefined;
   return {
     mayHelp: (_, status) => status === undefined || mayBeTooLong(status),
     next: async (attempt, { status, json }) => {
       const refusal = status === undefined ? readTooLongEvent(json) : readTooLong(status, json);
-      const refused = refusal && (await countRefused(attempt, judged));
+      const refused = refusal && (await countRefused(attempt, call, judged));
       if (!refusal || !refused) return undefined;
-      remember(limitTold(refusal, refused), refusal.limit, making, scope);
+      remember(limitTold(refusal, refused), refusal.limit, call);
       const limit = limitOfRetry(refusal, refused);
       const fields = { limit: limit.tokens };
-      scope.services.log('info', 'the upstream says that the context is too long', fields);
-      const smaller = await smallerView(refused, limit, judged);
+      call.scope.services.log('info', 'the upstream says that the context is too long', fields);
+      const smaller = await smallerView(refused, limit, call, judged);
       if (!smaller) return undefined;
       // Only an accepted retry proves that the length was the fault.
       if (refusal.limit === undefined) proven = limitBetween(smaller.tokens, refused);
       return { made: smaller.made, without: attempt.without };
     },
-    answered: () => remember(proven, undefined, making, scope),
+    answered: () => remember(proven, undefined, call),
   };
 }
 
@@ -52,13 +46,14 @@ export function withinLimit(making: Making, scope: RequestScope): Retry {
  * the array went up unchanged.
  */
 async function countRefused(
-  { made, beside }: Attempt,
-  { request, options, make }: Making,
+  { made, added }: Attempt,
+  call: Call,
+  options: MakeViewOptions,
 ): Promise<Refused | undefined> {
   const counted =
-    made.report.tokens?.after ?? (await make({ ...options, count: true })).report.tokens?.before;
+    made.report.tokens?.after ?? (await makeView(call, { ...options, count: true })).report.tokens?.before;
   if (counted === undefined) return undefined;
-  return { tokens: counted, beside: beside.tokens, answerTokens: request.answerTokens };
+  return { tokens: counted, addedTokens: added.tokens, answerTokens: call.request.answerTokens };
 }
 
 /**
@@ -69,9 +64,10 @@ async function countRefused(
 async function smallerView(
   refused: Refused,
   limit: LearnedLimit,
-  { options, make }: Making,
+  call: Call,
+  options: MakeViewOptions,
 ): Promise<{ readonly made: MadeView; readonly tokens: number } | undefined> {
-  const made = await make({ ...options, count: true, limit });
+  const made = await makeView(call, { ...options, count: true, limit });
   const { report } = made;
   if (!report.tokens || report.tokens.after >= refused.tokens) return undefined;
   // The view that was refused was planned without this limit.
@@ -86,8 +82,7 @@ async function smallerView(
 function remember(
   limit: LearnedLimit | undefined,
   stated: number | undefined,
-  { request }: Making,
-  { services, caller, waitUntil }: RequestScope,
+  { request, scope: { services, caller, waitUntil } }: Call,
 ): void {
   if (!limit || !caller.tenant) return;
   const { id: tenant } = caller.tenant;

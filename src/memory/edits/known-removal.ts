@@ -1,5 +1,6 @@
 /** What an isolate keeps of a removal, so that it is not computed again for each request. */
-import type { MarkerReason, RefNamer } from './placeholder.ts';
+import type { RemovalKind, RemovalReason } from './fates.ts';
+import type { RefNamer } from './placeholder.ts';
 
 /** The place for a digest of an output (see `output-digest.ts`). */
 export interface DigestPlace {
@@ -10,16 +11,9 @@ export interface DigestPlace {
   readonly room: number;
 }
 
-/** Why a content is removed: the reason in its marker, or that of what leaves without one. */
-export type RemovalReason = MarkerReason | 'old_reasoning';
-
 /** A removal without the removed content. */
 export interface RemovalFacts {
-  /**
-   * `part`: an image or file in a part of a message's content. `reasoning`: what the model thought
-   * before it answered.
-   */
-  readonly kind: 'output' | 'input' | 'part' | 'reasoning';
+  readonly kind: RemovalKind;
   readonly reason: RemovalReason;
   /** Index of the edited message. */
   readonly message: number;

@@ -8,6 +8,7 @@
  * Precis can make. Text that merely looks like a marker is ordinary content.
  */
 import { parseObject } from '../../lib/json.ts';
+import { isReason, type RemovalReason } from './fates.ts';
 
 /** The kinds of content that a marker replaces. An observation is the output of no call. */
 type MarkerKind = 'tool output' | 'tool input' | 'observation' | 'image' | 'file';
@@ -16,13 +17,8 @@ type MarkerKind = 'tool output' | 'tool input' | 'observation' | 'image' | 'file
 export const TEXT_OBSERVATION = 'text_observation';
 export const NO_CALL = 'none';
 
-/**
- * Why content was removed: it was old, large, identical to a later one, or replaced by a later
- * result of the same call; or the same value is shown in fewer tokens.
- */
-export type MarkerReason = (typeof REASONS)[number];
-
-const REASONS = ['context_compaction', 'offloaded', 'duplicate', 'superseded', 'condensed'] as const;
+/** Reasoning leaves without a marker. */
+export type MarkerReason = Exclude<RemovalReason, 'old_reasoning'>;
 
 export interface Marker {
   readonly kind: MarkerKind;
@@ -155,13 +151,12 @@ export function parseMarker(text: string): Marker | undefined {
   const match = MARKER_LINE.exec(end < 0 ? text : text.slice(0, end));
   if (!match) return undefined;
   const [, kind, tool = TEXT_OBSERVATION, call = NO_CALL, reason, ref, tokens] = match;
-  const known = REASONS.find((name) => name === reason);
-  if (known === undefined) return undefined;
+  if (reason === undefined || !isReason(reason) || reason === 'old_reasoning') return undefined;
   return {
     kind: CALL_KINDS.find((each) => each === kind) ?? 'observation',
     tool,
     call,
-    reason: known,
+    reason,
     ...(ref === undefined ? {} : { ref }),
     ...(tokens === undefined ? {} : { tokens: Number(tokens) }),
   };

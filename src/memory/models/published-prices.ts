@@ -133,7 +133,8 @@ const DEEPSEEK: Page = {
 };
 
 /**
- * DeepSeek's rows are those of the cheap hours. Where a vendor gives no discount for cached input, both prices are equal.
+ * DeepSeek's rows are those of the cheap hours. Where a vendor gives no discount for cached input,
+ * both prices are equal.
  */
 export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
   ...page(

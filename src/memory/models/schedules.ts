@@ -3,6 +3,7 @@ import type { UtcTime } from '../../lib/utc-time.ts';
 import { bareName, baseName, rowOf } from './families.ts';
 import { type Peak, PUBLISHED_PRICES, type PublishedPrices } from './published-prices.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
+import { VERSION } from './versions.ts';
 
 /** Of a deployer's price: the cache that most servers have. */
 const DEPLOYER_HITS = 'prefix-128';
@@ -65,9 +66,6 @@ function deployerSchedule({ output, written, hits, ...price }: DeployerPrice): S
   const lifetimeMs = DEPLOYER_LIFETIME_MS;
   return { ...price, output, written: written ?? price.fresh, hits: hits ?? DEPLOYER_HITS, lifetimeMs };
 }
-
-/** What may follow a model's name: dates of versions, and words for the newest one. */
-const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;
 
 /** The prices of a model's input, as a plan needs them. No price depends on the day. */
 export interface InputPrices {

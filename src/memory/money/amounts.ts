@@ -3,17 +3,14 @@
  * so every published price is a whole number of them, and sums are exact.
  */
 import type { Rates, Schedule } from '../models/schedule.ts';
+import type { PricedTokens } from './bill-schema.ts';
+import type { TokenUsage } from './usage-schema.ts';
 
 /** A billionth of a US dollar, as an integer: ten million of them are a cent. */
 export type Nanodollars = number;
 
 /** Tokens of one model call, by how they are billed. Each input token counts once. */
-export interface BilledTokens {
-  readonly fresh: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-}
+export type BilledTokens = Readonly<Omit<PricedTokens, 'amount'>>;
 
 export const NO_TOKENS: BilledTokens = { fresh: 0, cached: 0, written: 0, output: 0 };
 
@@ -70,28 +67,20 @@ function picoOf(rate: number): number {
  * The price of several calls together: undefined without a call, null if one of them has none that
  * is known.
  */
-export function costOf(
-  usages: readonly { readonly cost?: Nanodollars | null }[],
-): Nanodollars | null | undefined {
+export function costOf(usages: readonly Pick<TokenUsage, 'cost'>[]): Nanodollars | null | undefined {
   const costs = usages.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
   if (costs.length === 0) return undefined;
   return costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost));
-}
-
-/** The part of a summarizer's usage that is billed, in tokens. */
-interface SummarizerUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  /** Of the prompt. */
-  readonly cached_tokens?: number;
-  readonly cache_write_tokens?: number;
 }
 
 /**
  * The price of one call of the summarizer; null if its schedule is not known, or if it reports no
  * usage. Input of which it does not say that it was cached is priced as fresh.
  */
-export function summarizerAmount(usage: SummarizerUsage, schedule: Schedule | undefined): Nanodollars | null {
+export function summarizerAmount(
+  usage: Omit<TokenUsage, 'total_tokens' | 'cost'>,
+  schedule: Schedule | undefined,
+): Nanodollars | null {
   const { prompt_tokens: input, completion_tokens: output } = usage;
   if (!schedule || input === 0) return null;
   const cached = Math.min(usage.cached_tokens ?? 0, input);

@@ -7,6 +7,7 @@
  */
 
 import type { Schedule } from '../models/schedule.ts';
+import type { RunUsage } from '../run/event.ts';
 import {
   amountOf,
   type BilledTokens,
@@ -18,16 +19,6 @@ import {
 } from './amounts.ts';
 import type { Bill, PricedTokens, Saving } from './bill-schema.ts';
 import { hitsOf } from './cache-hits.ts';
-
-/** Tokens of one call as the upstream counted them; null where it does not say. */
-export interface CallUsage {
-  readonly input: number | null;
-  /** Of `input`. */
-  readonly cached: number | null;
-  /** Of `input`. */
-  readonly cache_writes: number | null;
-  readonly output: number | null;
-}
 
 /** Our counts of a request, in tokens. All of them have the tools, and those of ours in them. */
 export interface CountedView {
@@ -52,7 +43,7 @@ export interface BilledRequest {
   /** Null if the price of the model, or of the caller's tier, is not known. */
   readonly schedule: Schedule | null;
   /** The usage of each model call in order; null for one that reported none. */
-  readonly calls: readonly (CallUsage | null)[];
+  readonly calls: readonly (RunUsage | null)[];
   /** Whether anything of the array was left out or replaced. */
   readonly isEdited: boolean;
   /** Tokens that went up beside the view: our tools, and messages of ours. */
@@ -111,7 +102,7 @@ function billedCalls(calls: BilledRequest['calls'], schedule: Schedule): Calls |
  * itself. Counts that change no price need not be known.
  */
 export function billedTokens(
-  { input, cached, cache_writes, output }: CallUsage,
+  { input, cached, cache_writes, output }: RunUsage,
   rates: Pick<Schedule, 'fresh' | 'cached' | 'written'>,
 ): BilledTokens | null {
   const read = cached ?? (rates.cached === rates.fresh ? 0 : null);

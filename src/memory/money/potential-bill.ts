@@ -4,15 +4,16 @@
  */
 
 import type { Schedule } from '../models/schedule.ts';
+import type { RunUsage } from '../run/event.ts';
 import { amountOf, type BilledTokens, inputOf } from './amounts.ts';
-import { billedTokens, type CallUsage } from './bill.ts';
+import { billedTokens } from './bill.ts';
 import type { PotentialBill } from './bill-schema.ts';
 
 /** A request that was only observed. */
 export interface ObservedRequest {
   /** Null if the price of the model, or of the caller's tier, is not known. */
   readonly schedule: Schedule | null;
-  readonly usage: CallUsage | null;
+  readonly usage: RunUsage | null;
   /** Our counts of the array and of the view; null if nothing was counted. */
   readonly view: { readonly before: number; readonly after: number } | null;
   /** Whether the frontier would have moved. */

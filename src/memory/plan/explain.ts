@@ -5,98 +5,21 @@
 import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
-import type { RemovalReason } from '../edits/known-removal.ts';
+import { fateOf } from '../edits/fates.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Move } from '../replay/frontier.ts';
 import { frontierUnit } from '../replay/rule.ts';
-import type { Trigger } from '../replay/trigger.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import type {
+  ExplainedEdit,
+  ExplainedMessage,
+  ExplainedMove,
+  Explanation,
+  KeptBecause,
+  ShownEdit,
+} from './explanation-schema.ts';
 import type { Plan } from './plan.ts';
 import type { View } from './view.ts';
-
-/**
- * What becomes of a message in the view.
- *
- * - kept: it is sent as it came.
- * - condensed: its content is shown as the same value in fewer tokens.
- * - placeholder: a part of it is replaced by a placeholder.
- * - offloaded: head and tail of its content stay.
- * - cleared: its reasoning has left; all else stays.
- * - summarized: a summary stands for it.
- * - trimmed: it has left the view.
- */
-export type Fate = 'kept' | 'condensed' | 'placeholder' | 'offloaded' | 'cleared' | 'summarized' | 'trimmed';
-
-/**
- * Why a message is kept.
- *
- * - preamble: leading instructions are never edited.
- * - fresh: the model has not seen the result yet.
- * - tail: it stands behind the frontier.
- * - request: its turn continues behind the frontier.
- * - first_request: the first request of the conversation stays in every view.
- * - held: a call of its unit waits for its result, or a late result is still in the view.
- * - unedited: no edit of the strategy applies to it, or it would not become shorter.
- */
-export type KeptBecause = 'preamble' | 'fresh' | 'tail' | 'request' | 'first_request' | 'held' | 'unedited';
-
-/** A content that is removed, or would be. */
-export interface ExplainedEdit {
-  readonly message: number;
-  readonly kind: Removal['kind'];
-  readonly reason: RemovalReason;
-  readonly tool_name: string;
-  readonly tool_call_id: string;
-  /** Absent if nothing is stored. */
-  readonly ref?: string;
-  /** Tokens of the content, and tokens that its replacement saves. */
-  readonly tokens: number;
-  readonly freed: number;
-}
-
-/** An edit of the view. */
-interface ShownEdit extends Omit<ExplainedEdit, 'message'> {
-  /** What stands in its place. Absent for reasoning, which leaves without a word. */
-  readonly text?: string;
-}
-
-export interface ExplainedMessage {
-  readonly index: number;
-  readonly role: Message['role'];
-  /** Tokens as it came, and in the view. */
-  readonly before: number;
-  readonly after: number;
-  readonly fate: Fate;
-  /** For what is kept. */
-  readonly because?: KeptBecause;
-  /** For what is edited. */
-  readonly edits?: readonly ShownEdit[];
-  /** The rounds of ours before it. */
-  readonly kept_rounds?: { readonly rounds: number; readonly tokens: number };
-}
-
-interface ExplainedMove {
-  /** The request that moved the frontier had so many messages. */
-  readonly messages: number;
-  readonly trigger: Trigger;
-  /** The first message that is not edited. */
-  readonly frontier: number;
-  readonly before: number;
-  readonly after: number;
-}
-
-export interface Explanation {
-  readonly messages: readonly ExplainedMessage[];
-  /** Tokens of the summary in the view, with its tags. */
-  readonly summary?: { readonly covers: readonly [number, number]; readonly tokens: number };
-  readonly moves: readonly ExplainedMove[];
-  /** What the next move would do; absent if it is not near. */
-  readonly next?: {
-    readonly edits: readonly ExplainedEdit[];
-    /** The first and the last message that it would summarise. */
-    readonly summarizes?: readonly [number, number];
-  };
-}
 
 /** @param view as rendered from the plan */
 export function explain(plan: Plan, view: View, counter: TokenCounter): Explanation {
@@ -160,12 +83,6 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
     const edits = removals.map(shownEditOf);
     return { index, role, before, after: before - freedBy(removals), fate, edits, ...more };
   });
-}
-
-function fateOf(edits: readonly Removal[]): Fate {
-  if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
-  if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
-  return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }
 
 function shownEditOf(removal: Removal): ShownEdit {

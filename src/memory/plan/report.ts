@@ -2,7 +2,7 @@
  * The report to the caller about its request (docs/design.md#4-what-the-caller-gets). Its shape is
  * `report-schema.ts`.
  */
-import type { RemovalReason } from '../edits/known-removal.ts';
+import { REMOVAL_REASONS } from '../edits/fates.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
@@ -101,12 +101,13 @@ interface MadeWords {
 
 function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWords): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
+  const by = Map.groupBy(removals, ({ reason }) => REMOVAL_REASONS[reason].edit);
   const edits = [
-    ...condensed(removals.filter(({ reason }) => reason === 'condensed')),
-    ...offloads(removals, digestUsage),
-    ...dropIns('dedupe', removals, ['duplicate', 'superseded']),
-    ...clearedReasoning(removals.filter(({ kind }) => kind === 'reasoning')),
-    ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
+    ...condensed(by.get('condense') ?? []),
+    ...offloads(by.get('offload') ?? [], digestUsage),
+    ...dropIns('dedupe', by.get('dedupe') ?? []),
+    ...clearedReasoning(by.get('clear_reasoning') ?? []),
+    ...compaction(by.get('compact') ?? []),
   ];
   if (view.dropped.size === 0) return edits;
   const cleared_tokens = plan.replay.before + roundsTokens(plan) - view.tokens - freedBy(removals);
@@ -131,19 +132,17 @@ function condensed(removals: readonly Removal[]): AppliedEdit[] {
 function offloads(all: readonly Removal[], usage: TokenUsage | undefined): AppliedEdit[] {
   const digests = all.filter(({ isDigested }) => isDigested).length;
   const more = { ...(digests > 0 ? { digests } : {}), ...(usage ? { usage } : {}) };
-  return dropIns('offload', all, ['offloaded']).map((edit) => ({ ...edit, ...more }));
+  return dropIns('offload', all).map((edit) => ({ ...edit, ...more }));
 }
 
 function dropIns<Type extends 'offload' | 'dedupe'>(
   type: Type,
-  all: readonly Removal[],
-  reasons: readonly RemovalReason[],
+  removals: readonly Removal[],
 ): {
   readonly type: Type;
   readonly cleared_tool_results: number;
   readonly cleared_tokens: number;
 }[] {
-  const removals = all.filter(({ reason }) => reasons.includes(reason));
   if (removals.length === 0) return [];
   return [{ type, cleared_tool_results: removals.length, cleared_tokens: freedBy(removals) }];
 }

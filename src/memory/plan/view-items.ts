@@ -1,5 +1,5 @@
 /** The items that a view has left out or replaced, under names that hold for longer arrays. */
-import type { RemovalReason } from '../edits/known-removal.ts';
+import { REMOVAL_REASONS } from '../edits/fates.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { AppliedEdit } from './report.ts';
 import type { View } from './view.ts';
@@ -11,15 +11,6 @@ export interface ViewItem {
   readonly name: string;
 }
 
-const TYPES: Record<RemovalReason, AppliedEdit['type']> = {
-  condensed: 'condense',
-  offloaded: 'offload',
-  duplicate: 'dedupe',
-  superseded: 'dedupe',
-  old_reasoning: 'clear_reasoning',
-  context_compaction: 'compact',
-};
-
 /** As many of each type as the report's edits have: messages that left, and contents replaced. */
 export function viewItems({
   removals,
@@ -27,10 +18,10 @@ export function viewItems({
   summary,
 }: Pick<View, 'removals' | 'dropped' | 'summary'>): ViewItem[] {
   const last = summary?.covers[1] ?? -1;
-  const named = ({ reason, kind, message, call }: Removal, at: number): ViewItem => ({
-    type: TYPES[reason],
-    name: `${TYPES[reason]}:${message}:${kind}:${kind === 'part' ? at : call}`,
-  });
+  const named = ({ reason, kind, message, call }: Removal, at: number): ViewItem => {
+    const type = REMOVAL_REASONS[reason].edit;
+    return { type, name: `${type}:${message}:${kind}:${kind === 'part' ? at : call}` };
+  };
   return [
     ...[...removals.values()].flatMap((of) => of.map(named)),
     ...[...dropped].map((message): ViewItem => {

@@ -4,6 +4,7 @@
  * message's content.
  */
 import { z } from 'zod';
+import { REMOVAL_KINDS } from '../edits/fates.ts';
 import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
 import { count } from '../shapes.ts';
 
@@ -13,7 +14,7 @@ const index = count;
 export const runEditSchema = z.strictObject({
   /** Index in the caller's array. */
   message: index,
-  kind: z.enum(['output', 'input', 'part', 'reasoning']),
+  kind: z.enum(REMOVAL_KINDS),
   /** Index of the call for an input, or of the part for a part; otherwise -1. */
   call: z.int().min(-1),
   reason: z.string(),
@@ -49,9 +50,13 @@ export const refusalSchema = z.strictObject({
   least: count,
 });
 
-/** Tokens as the upstream counted them, all rounds together; null where it does not say. */
+/**
+ * Tokens as the upstream counted them, of one model call or of all rounds together; null where it
+ * does not say.
+ */
 export const runUsageSchema = z.strictObject({
   input: count.nullable(),
+  /** These two are parts of `input`. */
   cached: count.nullable(),
   cache_writes: count.nullable(),
   output: count.nullable(),
@@ -70,6 +75,10 @@ export const runTimesSchema = z.strictObject({
   total: count.nullable(),
 });
 
+/**
+ * How an answer ended: the caller has left, the upstream broke it off, or it is or ends with an
+ * error.
+ */
 const endSchema = z.enum(['complete', 'caller_left', 'upstream_broke', 'error']);
 
 export const runEventSchema = z.strictObject({
@@ -162,6 +171,6 @@ export type LeftOut = z.output<typeof leftOutSchema>;
 export type Refusal = z.output<typeof refusalSchema>;
 export type RunUsage = z.output<typeof runUsageSchema>;
 export type RunTimes = z.output<typeof runTimesSchema>;
-export type RunEnd = z.output<typeof endSchema>;
+export type AnswerEnd = z.output<typeof endSchema>;
 export type RunEvent = z.output<typeof runEventSchema>;
 export type ListedRun = z.output<typeof listedRunSchema>;

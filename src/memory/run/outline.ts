@@ -3,24 +3,14 @@
  * event alone.
  */
 import { z } from 'zod';
+import { FATES, fateOf } from '../edits/fates.ts';
 import { count } from '../shapes.ts';
 import { type RunEvent, runEditSchema } from './event.ts';
-
-/** See `Fate` in `memory/plan/explain.ts`. */
-const fateSchema = z.enum([
-  'kept',
-  'condensed',
-  'placeholder',
-  'offloaded',
-  'cleared',
-  'summarized',
-  'trimmed',
-]);
 
 export const outlinedMessageSchema = z.strictObject({
   /** Index in the caller's array. */
   index: count,
-  fate: fateSchema,
+  fate: z.enum(FATES),
   /** Where a message that has left the view can be fetched; null if nothing is stored of it. */
   ref: z.string().nullable(),
   /** The contents of the message that a placeholder replaces, and those that have left. */
@@ -48,10 +38,4 @@ export function outlineOfRun({
     edited.fate = fateOf(edited.edits);
   }
   return outline;
-}
-
-function fateOf(edits: OutlinedMessage['edits']): OutlinedMessage['fate'] {
-  if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
-  if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
-  return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }

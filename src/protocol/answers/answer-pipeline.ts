@@ -1,26 +1,69 @@
 /**
- * The way of a streamed answer to its caller, in stages:
+ * The way of a streamed answer to its caller:
  *
  *   bytes → frames → join → gather → report → bytes
  *
- * Frames are split here, once, and parsed where a stage needs them (`Frame`). Frames that come
- * together and matter to no stage pass as one block, which is only searched for words. `join`
- * makes one answer of several (`retrieval/stream.ts`), `gather` reads the text for memory and
- * archive, and `report` recognises the end and adds the report (`AnswerStream`).
+ * Frames are split here, once, and pass through a list of stages, which parse them where they need
+ * to (`Frame`). Frames that come together and matter to no stage pass as one block, which is only
+ * searched for words. `join` makes one answer of several (`retrieval/stream.ts`), `gather` reads
+ * the text for memory and archive, and `report` recognises the end and adds the report
+ * (`AnswerStream`).
  */
+import { concat } from '../../lib/bytes.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
-/** An `EventFormat` of `upstream/stream.ts`, without the first stage. */
-export class AnswerPipeline {
-  protected readonly report: AnswerStream;
-  protected splitter: FrameSplitter;
+/** A part of the way. */
+export interface Stage {
+  /** Whether whole frames stay as they are and don't matter here. */
+  skip(block: Block): boolean;
+  /** The frames that take the place of one frame. */
+  push(frame: Frame): Frame[];
+}
+
+/** The first stage of a stream that is made of several answers. */
+export interface JoiningStage<Next> extends Stage {
+  /** The longest frame that is read, in bytes. */
+  readonly longestFrame: number;
+  /** A frame was longer, and is left out. */
+  leaveOut(): void;
+  /** The upstream has closed its stream. Returns true if another answer follows. */
+  end(): boolean;
+  /** Frames that keep a silent stream alive; empty if only a comment can. */
+  keepalive(): Frame[];
+  /** The next answer, or the error that ends the stream; undefined if there is none, or not yet. */
+  next(): Promise<Next | { readonly fault: AnswerFault }> | undefined;
+  /** The caller's answer is complete. Returns what its last event waits for. Must not reject. */
+  hold(): Promise<void> | undefined;
+  /** Aborts the request for the next answer. */
+  abandon(): void;
+}
+
+/** The stages before the report, and how long a frame may be. */
+interface PipelineOptions<Next> {
+  readonly join?: JoiningStage<Next> | undefined;
+  readonly gather?: AnswerListener | undefined;
+  /** In bytes. A longer frame passes in pieces, or is left out by `join`. */
+  readonly longestFrame?: number;
+}
+
+/** An `EventFormat` of `upstream/stream.ts`. */
+export class AnswerPipeline<Next extends object = never> {
+  private readonly report: AnswerStream;
+  private readonly join: JoiningStage<Next> | undefined;
   private readonly gather: AnswerListener | undefined;
+  private readonly stages: readonly Stage[];
+  private readonly longestFrame: number;
+  private splitter: FrameSplitter;
   private isGathered = false;
 
-  constructor(report: AnswerStream, gather?: AnswerListener, longestFrame = report.longestFrame) {
+  constructor(report: AnswerStream, options: PipelineOptions<Next> = {}) {
+    const { join, gather, longestFrame = join?.longestFrame ?? report.longestFrame } = options;
     this.report = report;
+    this.join = join;
     this.gather = gather;
+    this.stages = [...(join ? [join] : []), ...(gather ? [gathering(gather)] : []), this.reporting()];
+    this.longestFrame = longestFrame;
     this.splitter = new FrameSplitter(longestFrame);
   }
 
@@ -35,13 +78,19 @@ export class AnswerPipeline {
 
   push(chunk: Uint8Array): Uint8Array[] {
     const blocks = this.splitter.blocks(chunk);
+    if (this.join && this.splitter.inside) {
+      // The last one is only a piece.
+      blocks.pop();
+      this.join.leaveOut();
+      this.splitter = new FrameSplitter(this.longestFrame);
+    }
     return blocks.flatMap((block) => (this.skips(block) ? [block.bytes] : this.passed(block)));
   }
 
   end(): { complete: boolean; frames: Uint8Array[] } {
     const last = this.splitter.last();
-    const before = bytesOf(last ? this.pass([last]) : []);
-    if (this.goesOn()) return { complete: true, frames: before };
+    const before = bytesOf(last ? this.pass(last) : []);
+    if (this.join?.end()) return { complete: true, frames: before };
     const { complete, frames } = this.report.end();
     this.complete();
     // An error follows otherwise, and half a frame before it is of no use.
@@ -54,51 +103,59 @@ export class AnswerPipeline {
 
   /** Undefined within a frame, and after the last event. */
   keepalive(): Uint8Array | undefined {
-    return this.splitter.inside || this.isOver ? undefined : KEEPALIVE;
+    if (this.splitter.inside || this.isOver) return undefined;
+    const events = (this.join?.keepalive() ?? []).flatMap((frame) => this.pass(frame, AFTER_JOIN));
+    return events.length > 0 ? concat(bytesOf(events)) : KEEPALIVE;
   }
 
-  /** The first stage: the frames that take the place of one frame of the upstream's. */
-  protected join(frame: Frame): Frame[] {
-    return [frame];
+  /** The next answer, or the bytes that end the stream. */
+  next(): Promise<Next | Uint8Array> | undefined {
+    const next = this.join?.next();
+    if (!next) return undefined;
+    this.splitter = new FrameSplitter(this.longestFrame);
+    return next.then((came) => ('fault' in came ? this.error(came.fault) : came));
   }
 
-  /** Passes frames of the upstream through all stages. */
-  protected pass(frames: readonly Frame[]): Frame[] {
-    const shown: Frame[] = [];
-    for (const frame of frames) shown.push(...this.show(this.join(frame)));
-    return shown;
+  /** What the frames of the last read wait for; undefined: nothing. */
+  hold(): Promise<void> | undefined {
+    return this.isWhole ? this.join?.hold() : undefined;
+  }
+
+  abandon(): void {
+    this.join?.abandon();
+  }
+
+  /** Passes a frame through the stages from one on. */
+  private pass(frame: Frame, at = 0): Frame[] {
+    const stage = this.stages[at];
+    if (!stage) return [frame];
+    const shown = stage.push(frame);
+    return at + 1 < this.stages.length ? shown.flatMap((each) => this.pass(each, at + 1)) : shown;
   }
 
   /** Passes a block through all stages. One that stays as it is comes out in one piece. */
-  protected passed(block: Block): Uint8Array[] {
+  private passed(block: Block): Uint8Array[] {
     const frames = block.frames();
-    const shown = this.pass(frames);
+    const shown = frames.flatMap((frame) => this.pass(frame));
     const isSame = shown.length === frames.length && shown.every((frame, index) => frame === frames[index]);
     return isSame ? [block.bytes] : bytesOf(shown);
-  }
-
-  /** Whether another answer follows this one, which has ended. */
-  protected goesOn(): boolean {
-    return false;
-  }
-
-  /** Passes frames through the stages after the first. */
-  protected show(frames: readonly Frame[]): Frame[] {
-    const shown: Frame[] = [];
-    for (const frame of frames) {
-      this.gather?.push(frame);
-      shown.push(...this.report.push(frame));
-      this.complete();
-    }
-    return shown;
   }
 
   /** Whether a block can be passed on without a look at each of its frames. */
   private skips(block: Block): boolean {
     // A piece of a frame has no event.
-    if (this.splitter.inside) return false;
-    const isGathered = this.gather !== undefined && this.gather.skip?.(block) !== true;
-    return !isGathered && this.report.skip(block);
+    return !this.splitter.inside && this.stages.every((stage) => stage.skip(block));
+  }
+
+  /** The last stage. */
+  private reporting(): Stage {
+    const { report } = this;
+    const push = (frame: Frame): Frame[] => {
+      const shown = report.push(frame);
+      this.complete();
+      return shown;
+    };
+    return { skip: (block) => report.skip(block), push };
   }
 
   private complete(): void {
@@ -106,6 +163,18 @@ export class AnswerPipeline {
     this.isGathered = true;
     this.gather?.complete();
   }
+}
+
+/** The stage after the first one, where several answers are joined. */
+const AFTER_JOIN = 1;
+
+/** The stage that lets a listener read the answer. */
+function gathering(listener: AnswerListener): Stage {
+  const push = (frame: Frame): Frame[] => {
+    listener.push(frame);
+    return [frame];
+  };
+  return { skip: (block) => listener.skip?.(block) === true, push };
 }
 
 function bytesOf(frames: readonly Frame[]): Uint8Array[] {

@@ -5,16 +5,8 @@
  */
 
 import { concat } from '../../lib/bytes.ts';
+import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/run/event.ts';
-
-/** Tokens of one model call. */
-export interface CountedTokens {
-  /** Input that the upstream had in its prompt cache. */
-  readonly cached: number;
-  /** Other input. */
-  readonly fresh: number;
-  readonly output: number;
-}
 
 /** In bytes. After `usage` a response repeats its request's metadata, of up to 9 kB. */
 const TAIL_BYTES = 32 * 1024;
@@ -34,8 +26,8 @@ export class UsageTail {
     this.size = TAIL_BYTES;
   }
 
-  /** Undefined if the end reports no usage. */
-  read(): CountedTokens | undefined {
+  /** Undefined if the end reports no usage. What it says of cache writes is not read. */
+  read(): Omit<BilledTokens, 'written'> | undefined {
     const usage = this.usage();
     if (!usage || usage.input === null) return undefined;
     const cached = Math.min(usage.cached ?? 0, usage.input);

@@ -23,7 +23,7 @@ import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within
 import { KeptContents } from '../kept-contents.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import { type Beside, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
+import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { isReasoning } from './reasoning.ts';
@@ -106,8 +106,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, beside: Beside = {}): Uint8Array {
-    return writeChatRequest(this, view, beside);
+  write(view: View | undefined, additions: Additions = {}): Uint8Array {
+    return writeChatRequest(this, view, additions);
   }
 }
 
@@ -134,7 +134,7 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
-  { injected = [], tools = [], shared, marks = 0 }: Beside = {},
+  { injected = [], tools = [], shared, marks = 0 }: Additions = {},
 ): Uint8Array {
   const added = addTools(request.root, tools);
   const members = [...added.members, ...request.cacheKey(shared)];

@@ -17,7 +17,7 @@ import { fieldOf, jsonOf, type Member, memberSplices, type Splice, splice, textO
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import { type Beside, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
+import { type Additions, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
@@ -170,7 +170,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    { injected = [], tools = [], shared, reasoning = false, compaction, marks = 0 }: Beside = {},
+    { injected = [], tools = [], shared, reasoning = false, compaction, marks = 0 }: Additions = {},
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);
@@ -209,7 +209,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return [{ key: MANAGEMENT, json: JSON.stringify(entries) }];
   }
 
-  /** The entries of `context_management` without that of a compaction. */
+  /** What `context_management` asks for other than a compaction. */
   private get otherEntries(): readonly unknown[] {
     return this.managementEntries.filter((entry) => asObject(entry).type !== 'compaction');
   }

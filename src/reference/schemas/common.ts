@@ -4,12 +4,10 @@
  */
 import { z } from 'zod';
 import { count, name, refName } from '../../memory/shapes.ts';
+import { milliseconds, seconds } from '../../storage/conversation/memory-schema.ts';
 
-export { count, name, refName };
+export { count, milliseconds, name, refName, seconds };
 export const tokens = count;
-export const milliseconds = count.describe('In milliseconds.');
-/** A time. The limit is in the year 5138, or in 1973 if it were in milliseconds. */
-export const seconds = count.max(99_999_999_999).describe('Seconds since 1970.');
 /** The id of a caller's conversation or user. */
 export const givenId = z.string().min(1).max(256);
 

@@ -2,14 +2,8 @@
 import { z } from 'zod';
 import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
-import { count, deletion, givenId, milliseconds, name, page, refName, seconds, tokens } from './common.ts';
-
-export const health = z
-  .enum(['healthy', 'retry', 'degraded', 'recovering'])
-  .describe('How summarising has gone lately.');
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
-const memoryId = z.int().min(1);
-const sequence = z.int().min(-1);
+import { healthSchema, overviewSchema, timesSchema } from '../../storage/conversation/memory-schema.ts';
+import { count, deletion, givenId, name, page, seconds, tokens } from './common.ts';
 
 export const listedConversation = z.strictObject({
   id: z.string().nullable().describe('Null for one that its caller has not named.'),
@@ -17,7 +11,7 @@ export const listedConversation = z.strictObject({
   user: z.string().nullable(),
   opening: z.string().nullable().describe('Of one without a name: the hash of its first messages.'),
   status: z.enum(['healthy', 'degraded', 'stuck']),
-  health,
+  health: healthSchema,
   last_used_at: seconds.nullable().describe('Seconds since 1970, exact to an hour.'),
   tokens: tokens.nullable().describe('Of the newest summary; null without one.'),
   versions: count.describe('Versions of the summary that are kept.'),
@@ -27,64 +21,12 @@ name(listedConversation, 'Conversation');
 
 export const conversationPage = page(listedConversation);
 
-export const memoryVersion = z.strictObject({
-  memory_id: memoryId,
-  base_memory_id: memoryId.nullable().describe('The version that it builds on.'),
-  prefix_hash: hash.describe('Of the messages that it covers.'),
-  strategy_hash: hash,
-  start_sequence: count,
-  end_sequence: sequence,
-  base_end_seq: sequence.nullable(),
-  window_size: count
-    .nullable()
-    .describe('Sequence numbers from its first to its last; null in modes without a window.'),
-  covers_end: count.describe('The number of messages before its end.'),
-  status: z.enum(['processing', 'completed', 'failed']),
-  memory_text: z.string().nullable(),
-  ref: refName.nullable().describe('Of the transcript of what it covers.'),
-  tokens: tokens.nullable(),
-  model: z.string().nullable().describe('`digest` if code has written it.'),
-  attempts: count,
-  error: z.string().nullable().describe('A code.'),
-  created_at: seconds,
-  completed_at: seconds.nullable(),
-  completed_at_ms: milliseconds
-    .nullable()
-    .describe('The same in milliseconds, by which versions are ordered.'),
-  generation_time_ms: milliseconds.nullable(),
-  transcript_from: z.union([z.literal(''), hash]),
-  transcript_earlier: refName.nullable(),
-});
-name(memoryVersion, 'MemoryVersion');
-
-export const memoryRound = z.strictObject({
-  round_hash: hash,
-  strategy_hash: hash,
-  memory_id: memoryId.nullable().describe('The version that the round uses.'),
-  digest_hash: z
-    .union([z.literal(''), hash])
-    .nullable()
-    .describe('Up to where a digest reaches; empty: no digest.'),
-});
-name(memoryRound, 'MemoryRound');
-
-const times = {
-  avg_ms: milliseconds.nullable(),
-  max_ms: milliseconds.nullable(),
-  total_summaries: count,
-};
-
 export const conversationMemory = z.strictObject({
   id: givenId,
   object: z.literal('memory.conversation'),
   memory_strategy: z.unknown().describe('As it was set; null if it is not.'),
   memory_injection: z.unknown().describe('As it was set; null if it is not.'),
-  health,
-  conversation_memory: z.string().nullable().describe('The newest summary.'),
-  memories: z.array(memoryVersion).describe('The newest versions of the summary, newest first.'),
-  rounds: z.array(memoryRound).describe('The newest rounds with a memory, newest first.'),
-  stats: z.strictObject(times),
-  stuck: z.boolean().describe('Whether the writer of a summary is lost.'),
+  ...overviewSchema.shape,
 });
 name(conversationMemory, 'ConversationMemory');
 
@@ -128,10 +70,10 @@ export const stats = z.strictObject({
   object: z.literal('memory.stats'),
   conversations: count.describe('How many were read: the newest 100.'),
   by_status: z.strictObject({ healthy: count, degraded: count, stuck: count }),
-  ...times,
+  ...timesSchema.shape,
   windows,
   progression: z
-    .array(z.strictObject({ date: z.iso.date(), ...times, windows }))
+    .array(z.strictObject({ date: z.iso.date(), ...timesSchema.shape, windows }))
     .describe('By the day (UTC) on which summaries were completed.'),
   bill: toldSumsSchema.describe('Of these conversations together.'),
 });

@@ -10,6 +10,16 @@ export const deployment = z.strictObject({
   access: z.enum(['callers_keys', 'access_keys', 'local_tenant']).describe('How callers are told apart.'),
   default_strategy: z.looseObject({ mode: z.string() }),
   metrics: z.boolean().describe("Whether `GET /metrics` answers, with the operator's token."),
+  retiring: z
+    .array(
+      z.strictObject({
+        setting: z.string().describe('The variable or agent that names the model.'),
+        model: z.string(),
+        on: z.string().describe('The first day without it (YYYY-MM-DD).'),
+        replacement: z.string().nullable().describe('The model that the vendor recommends; null if unknown.'),
+      }),
+    )
+    .describe('Models of the deployment that their vendors switch off within 60 days, or have.'),
   variables: z.array(
     z.strictObject({
       name: z.string(),

@@ -1,8 +1,8 @@
 /** What `POST /v1/compact` and `POST /v1/explain` answer, and the compaction of responses. */
 import { z } from 'zod';
+import { explanationSchema } from '../../memory/plan/explanation-schema.ts';
 import { receiptHashesSchema } from '../../memory/plan/receipt-schema.ts';
 import { reportSchema } from '../../memory/plan/report-schema.ts';
-import { TRIGGERS } from '../../memory/replay/trigger.ts';
 import { count, name, refName, seconds, tokens } from './common.ts';
 
 const message = z.record(z.string(), z.unknown());
@@ -40,75 +40,9 @@ export const conversationTurns = z.strictObject({
 
 export const compaction = z.union([compactedMessages, conversationTurns]);
 
-const editShape = {
-  kind: z.enum(['output', 'input', 'part', 'reasoning']),
-  reason: z.enum([
-    'context_compaction',
-    'offloaded',
-    'duplicate',
-    'superseded',
-    'condensed',
-    'old_reasoning',
-  ]),
-  tool_name: z.string(),
-  tool_call_id: z.string(),
-  ref: refName.exactOptional(),
-  tokens,
-  freed: z.int().describe('Tokens that the replacement saves.'),
-};
-
-export const explainedMessage = z.strictObject({
-  index: count,
-  role: z.enum(['preamble', 'user', 'assistant', 'tool']),
-  before: tokens.describe('Tokens as it came.'),
-  after: tokens.describe('Tokens in the view.'),
-  fate: z.enum(['kept', 'condensed', 'placeholder', 'offloaded', 'cleared', 'summarized', 'trimmed']),
-  because: z
-    .enum(['preamble', 'fresh', 'tail', 'request', 'first_request', 'held', 'unedited'])
-    .exactOptional()
-    .describe('Why it is kept.'),
-  edits: z
-    .array(
-      z.strictObject({
-        ...editShape,
-        text: z
-          .string()
-          .exactOptional()
-          .describe('What stands in its place; absent for reasoning, which leaves without a word.'),
-      }),
-    )
-    .exactOptional(),
-  kept_rounds: z
-    .strictObject({ rounds: count, tokens })
-    .exactOptional()
-    .describe('The rounds of an earlier answer that stand before it.'),
-});
-name(explainedMessage, 'ExplainedMessage');
-
-const range = z.tuple([count, count]);
-
 export const explanation = z.strictObject({
   object: z.literal('memory.explanation'),
-  messages: z.array(explainedMessage),
-  summary: z.strictObject({ covers: range, tokens }).exactOptional(),
-  moves: z
-    .array(
-      z.strictObject({
-        messages: count.describe('How many messages the request had that moved the frontier.'),
-        trigger: z.enum(TRIGGERS),
-        frontier: count.describe('The first message that was not edited.'),
-        before: tokens,
-        after: tokens,
-      }),
-    )
-    .describe('The history of the frontier.'),
-  next: z
-    .strictObject({
-      edits: z.array(z.strictObject({ message: count, ...editShape })),
-      summarizes: range.exactOptional(),
-    })
-    .exactOptional()
-    .describe('What the next move would do; absent if it is not near.'),
+  ...explanationSchema.shape,
   memory: reportSchema,
 });
 name(explanation, 'Explanation');

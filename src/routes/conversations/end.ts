@@ -3,7 +3,7 @@
  * the user's other conversations (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
-import { readWholeCall } from '../../answer/model-call.ts';
+import { readWholeCall } from '../../answer/read-call.ts';
 import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { RequestScope } from '../../request/scope.ts';

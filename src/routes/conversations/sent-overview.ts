@@ -5,10 +5,12 @@
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
+import { once } from '../../lib/once.ts';
 import type { Result } from '../../lib/result.ts';
 import { secondsOf } from '../../lib/seconds.ts';
-import { REF_PATTERN } from '../../memory/edits/placeholder.ts';
+import { count, hash, refName } from '../../memory/shapes.ts';
 import { LISTED, LONGEST_TEXT_BYTES } from '../../storage/conversation/memories.ts';
+import { overviewSchema, roundSchema, versionSchema } from '../../storage/conversation/memory-schema.ts';
 import { neutralize } from '../../summary/text/headings.ts';
 
 /** What is wrong with a body. */
@@ -33,128 +35,69 @@ const LONGEST_MODEL = 1_000;
 /** The most of an unknown member's name in an error, in characters. */
 const LONGEST_NAME = 64;
 
-const count = z.int().nonnegative();
-/** In seconds on the wire, in milliseconds inside. */
-const time = count.max(LAST_TIME).overwrite((at) => (at < IN_MILLISECONDS ? at * 1000 : at));
-const sequence = z.int().min(-1);
-const memoryId = z.int().min(1).max(LARGEST_ID);
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
-const ref = z.string().regex(REF_PATTERN);
-const nothing = z.literal('');
+const EXACTLY = 'completed_at in milliseconds, or left out';
 
-const memorySchema = z.strictObject({
-  memory_id: memoryId,
-  base_memory_id: memoryId.nullable(),
-  prefix_hash: hash,
-  strategy_hash: hash,
-  start_sequence: count,
-  end_sequence: sequence,
-  base_end_seq: sequence.nullable(),
-  window_size: count.nullable(),
-  covers_end: count,
-  status: z.enum(['processing', 'completed', 'failed']),
-  // As in a summary that a request brings: nothing in it may end its block in the view.
-  memory_text: z
-    .string()
-    .min(1)
-    .overwrite(neutralize)
-    .refine((text) => Buffer.byteLength(text) <= LONGEST_TEXT_BYTES)
-    .nullable(),
-  ref: ref.nullable(),
-  tokens: count.nullable(),
-  model: z.string().min(1).max(LONGEST_MODEL).nullable(),
-  attempts: count.min(1),
-  error: z
-    .string()
-    .regex(/^[a-z0-9_]{1,64}$/)
-    .nullable(),
-  created_at: time,
-  completed_at: time.nullable(),
-  completed_at_ms: count.max(LAST_TIME).nullable().optional(),
-  generation_time_ms: count.nullable(),
-  transcript_from: z.union([nothing, hash]),
-  transcript_earlier: ref.nullable(),
-});
-
-const roundSchema = z.strictObject({
-  round_hash: hash,
-  strategy_hash: hash,
-  memory_id: memoryId.nullable(),
-  digest_hash: z.union([nothing, hash]).nullable(),
-});
-
-const statsSchema = z.strictObject({
-  avg_ms: count.nullable(),
-  max_ms: count.nullable(),
-  total_summaries: count,
-});
+/** What a member must be, where its type does not say it. */
+const MEANINGS = z.registry<{ readonly expected: string }>();
 
 /** The members of a body, each by itself. */
-export const overviewSchema = z.strictObject({
-  memory_strategy: z.unknown(),
-  memory_injection: z.unknown(),
-  health: z.enum(['healthy', 'retry', 'degraded', 'recovering']),
-  memories: z.array(memorySchema),
-  rounds: z.array(roundSchema),
-  id: z.string().optional(),
-  object: z.literal('memory.conversation').optional(),
-  conversation_memory: z.string().nullable().optional(),
-  stats: statsSchema.optional(),
-  stuck: z.boolean().optional(),
-  up_to_date: z.boolean().optional(),
+export const sentOverviewSchema = once(() => {
+  MEANINGS.add(hash, { expected: 'a SHA-256 of 64 hexadecimal digits in lower case' });
+  MEANINGS.add(refName, { expected: 'ref_ and 26 characters of a to z and 2 to 7' });
+  const memoryId = z.int().min(1).max(LARGEST_ID);
+  /** In seconds on the wire, in milliseconds inside. */
+  const time = count
+    .max(LAST_TIME)
+    .overwrite((at) => (at < IN_MILLISECONDS ? at * 1000 : at))
+    .register(MEANINGS, { expected: 'a time in seconds since 1970, an integer from 0' });
+  const memory = versionSchema.extend({
+    memory_id: memoryId,
+    base_memory_id: memoryId.nullable(),
+    // As in a summary that a request brings: nothing in it may end its block in the view.
+    memory_text: z
+      .string()
+      .min(1)
+      .overwrite(neutralize)
+      .refine((text) => Buffer.byteLength(text) <= LONGEST_TEXT_BYTES)
+      .register(MEANINGS, { expected: `a text of 1 to ${LONGEST_TEXT_BYTES} bytes` })
+      .nullable(),
+    model: z
+      .string()
+      .min(1)
+      .max(LONGEST_MODEL)
+      .register(MEANINGS, { expected: `a text of 1 to ${LONGEST_MODEL} characters` })
+      .nullable(),
+    attempts: count.min(1),
+    error: z
+      .string()
+      .regex(/^[a-z0-9_]{1,64}$/)
+      .register(MEANINGS, { expected: 'a code of up to 64 lower-case letters, digits and underscores' })
+      .nullable(),
+    created_at: time,
+    completed_at: time.nullable(),
+    completed_at_ms: count.max(LAST_TIME).nullable().optional().register(MEANINGS, { expected: EXACTLY }),
+  });
+  const round = roundSchema.extend({ memory_id: memoryId.nullable() });
+  const { health, conversation_memory, stats, stuck } = overviewSchema.shape;
+  return z.strictObject({
+    memory_strategy: z.unknown(),
+    memory_injection: z.unknown(),
+    health,
+    memories: z.array(memory).register(MEANINGS, { expected: `a list of at most ${LISTED} versions` }),
+    rounds: z.array(round).register(MEANINGS, { expected: `a list of at most ${LISTED} rounds` }),
+    id: z.string().optional(),
+    object: z.literal('memory.conversation').optional(),
+    conversation_memory: conversation_memory.optional(),
+    stats: stats.optional(),
+    stuck: stuck.optional(),
+    up_to_date: z.boolean().optional(),
+  });
 });
 
+type ReadOverview = z.output<ReturnType<typeof sentOverviewSchema>>;
 /** A version, with its times in milliseconds. */
-export type SentMemory = Omit<z.output<typeof memorySchema>, 'completed_at_ms'>;
-type ReadOverview = z.output<typeof overviewSchema>;
+export type SentMemory = Omit<ReadOverview['memories'][number], 'completed_at_ms'>;
 type SentOverview = Omit<ReadOverview, 'memories'> & { readonly memories: readonly SentMemory[] };
-
-const HASH = 'a SHA-256 of 64 hexadecimal digits in lower case';
-const ID = `an integer from 1 to ${LARGEST_ID}`;
-const SEQUENCE = 'an integer from -1';
-const COUNT = 'an integer from 0';
-const TIME = 'a time in seconds since 1970, an integer from 0';
-const REF = 'ref_ and 26 characters of a to z and 2 to 7';
-
-/** What each member must be. */
-const EXPECTED: Readonly<Record<string, string>> = {
-  memory_id: ID,
-  base_memory_id: `${ID}, or null`,
-  prefix_hash: HASH,
-  strategy_hash: HASH,
-  round_hash: HASH,
-  digest_hash: `${HASH}, empty, or null`,
-  start_sequence: COUNT,
-  end_sequence: SEQUENCE,
-  base_end_seq: `${SEQUENCE}, or null`,
-  window_size: `${COUNT}, or null`,
-  covers_end: COUNT,
-  status: "'processing', 'completed' or 'failed'",
-  memory_text: `a text of 1 to ${LONGEST_TEXT_BYTES} bytes, or null`,
-  ref: `${REF}, or null`,
-  tokens: `${COUNT}, or null`,
-  model: `a text of 1 to ${LONGEST_MODEL} characters, or null`,
-  attempts: 'an integer from 1',
-  error: 'a code of up to 64 lower-case letters, digits and underscores, or null',
-  created_at: TIME,
-  completed_at: `${TIME}, or null`,
-  completed_at_ms: 'completed_at in milliseconds, or left out',
-  generation_time_ms: `${COUNT}, or null`,
-  transcript_from: `${HASH}, or empty`,
-  transcript_earlier: `${REF}, or null`,
-  health: "'healthy', 'retry', 'degraded' or 'recovering'",
-  memories: `a list of at most ${LISTED} versions`,
-  rounds: `a list of at most ${LISTED} rounds`,
-  id: 'a text',
-  object: "'memory.conversation'",
-  conversation_memory: 'a text, or null',
-  stats: 'an object of avg_ms, max_ms and total_summaries',
-  avg_ms: `${COUNT}, or null`,
-  max_ms: `${COUNT}, or null`,
-  total_summaries: COUNT,
-  stuck: 'true or false',
-  up_to_date: 'true or false',
-};
 
 /** Members of a version that it has exactly if it is completed. */
 const OF_COMPLETED = ['memory_text', 'tokens', 'model', 'completed_at', 'generation_time_ms'] as const;
@@ -170,9 +113,10 @@ export function readOverview(body: JsonObject, id: string): Result<SentOverview,
   // Before the elements are checked, since each of their faults takes memory.
   for (const list of ['memories', 'rounds'] as const) {
     const elements: unknown = body[list];
-    if (Array.isArray(elements) && elements.length > LISTED) return wrong(list, `must be ${EXPECTED[list]}`);
+    if (Array.isArray(elements) && elements.length > LISTED)
+      return wrong(list, `must be ${expectedAt([list])}`);
   }
-  const parsed = overviewSchema.safeParse(body);
+  const parsed = sentOverviewSchema().safeParse(body);
   if (!parsed.success) return { ok: false, reason: describe(parsed.error.issues[0]) };
   const overview = parsed.data;
   if (overview.id !== undefined && overview.id !== id)
@@ -229,12 +173,12 @@ function faultInMemory(
       return wrong(
         `${at}.${name}`,
         isCompleted
-          ? `must be ${EXPECTED[name]?.replace(', or null', '')} in a completed version`
+          ? `must be ${expectedAt(['memories', 0, name]).replace(', or null', '')} in a completed version`
           : MUST_BE_NULL,
       );
   const { completed_at: completed, completed_at_ms: exactly } = memory;
   if (exactly != null && (completed === null || secondsOf(exactly) !== secondsOf(completed)))
-    return wrong(`${at}.completed_at_ms`, `must be ${EXPECTED.completed_at_ms}`);
+    return wrong(`${at}.completed_at_ms`, `must be ${EXACTLY}`);
   if (isCompleted && error !== null) return wrong(`${at}.error`, 'must be null in a completed version');
   if (status === 'failed' && error === null)
     return wrong(`${at}.error`, 'must be a code in a failed version');
@@ -258,9 +202,8 @@ function describe(issue: z.core.$ZodIssue | undefined): OverviewFault {
     return wrong(param, `is not a member of ${path.length === 0 ? "GET's answer" : pathOf(path)}`).reason;
   }
   const param = pathOf(path);
-  const member = path.findLast((key) => typeof key === 'string') ?? '';
   const isElement = typeof path.at(-1) === 'number';
-  return wrong(param, `must be ${isElement ? `an object, as in GET's answer` : EXPECTED[member]}`).reason;
+  return wrong(param, `must be ${isElement ? `an object, as in GET's answer` : expectedAt(path)}`).reason;
 }
 
 function pathOf(path: readonly PropertyKey[]): string {
@@ -268,4 +211,42 @@ function pathOf(path: readonly PropertyKey[]): string {
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
     .join('')
     .slice(1);
+}
+
+/** What the member at a path of the body must be. */
+function expectedAt(path: readonly PropertyKey[]): string {
+  let schema: z.core.$ZodType | undefined = sentOverviewSchema();
+  for (const key of path) {
+    if (schema instanceof z.ZodOptional) schema = schema.unwrap();
+    if (schema instanceof z.ZodArray) schema = schema.element;
+    else if (schema instanceof z.ZodObject) schema = schema.shape[String(key)];
+  }
+  return listed(alternatives(schema), ', or ');
+}
+
+/** What a value of a schema may be, in words. */
+function alternatives(schema: z.core.$ZodType | undefined): string[] {
+  const known = schema && MEANINGS.get(schema)?.expected;
+  if (known !== undefined) return [known];
+  if (schema instanceof z.ZodOptional) return alternatives(schema.unwrap());
+  if (schema instanceof z.ZodNullable) return [...alternatives(schema.unwrap()), 'null'];
+  // An exception stands first in a schema, and last in a sentence.
+  if (schema instanceof z.ZodUnion) return schema.options.toReversed().flatMap(alternatives);
+  if (schema instanceof z.ZodLiteral) return [schema.value === '' ? 'empty' : `'${schema.value}'`];
+  if (schema instanceof z.ZodEnum)
+    return [
+      listed(
+        schema.options.map((code) => `'${code}'`),
+        ' or ',
+      ),
+    ];
+  if (schema instanceof z.ZodBoolean) return ['true or false'];
+  if (schema instanceof z.ZodObject) return [`an object of ${listed(Object.keys(schema.shape), ' and ')}`];
+  if (!(schema instanceof z.ZodNumber)) return ['a text'];
+  const { minValue, maxValue } = schema;
+  return [`an integer from ${minValue}${maxValue === Number.MAX_SAFE_INTEGER ? '' : ` to ${maxValue}`}`];
+}
+
+function listed(words: readonly string[], before: string): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')}${before}${words.at(-1)}`;
 }

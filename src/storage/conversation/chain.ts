@@ -10,6 +10,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { BillLedger } from './bills.ts';
+import { turnOf } from './claims.ts';
 import { Lineages } from './lineages.ts';
 import {
   afterFailure,
@@ -26,7 +27,6 @@ import {
   type HealthState,
   healthOf,
   isHeld,
-  isResting,
   type Memory,
   type Overview,
   type SavedMemory,
@@ -45,11 +45,6 @@ interface ChainPorts extends WriterPorts {
   readonly newLease: () => string;
   readonly healthChanged?: (before: HealthState, health: HealthState) => void;
 }
-
-/**
- * After so many attempts, including those of lost writers, another lost writer counts as a failure.
- */
-const MOST_TAKEOVERS = 5;
 
 /** Other parts of the conversation's object that the chain needs. */
 interface ChainStorage {
@@ -100,27 +95,19 @@ export class MemoryChain implements StoredPart {
     const base = this.rows.longest(strategyHash, bases, { buildable: true });
     if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
     const now = this.ports.now();
-    const inTheMaking = this.rows.inTheMaking(request, lineage);
-    const active = inTheMaking.find((row) => isHeld(row, now));
-    if (active) {
-      this.ports.log('debug', `Summarization already in progress for ${this.ports.logName()}`);
-      return { state: 'busy', memoryId: active.memory_id, base };
-    }
     const health = this.lineages.health(lineage);
-    if (isResting(health, now)) return { state: 'resting', base, retryAt: health.retryAt };
+    const turn = turnOf(this.rows.inTheMaking(request, lineage), health, now, request.retryIntervalMs);
+    if (turn.state === 'busy') {
+      this.ports.log('debug', `Summarization already in progress for ${this.ports.logName()}`);
+      return { state: 'busy', memoryId: turn.row.memory_id, base };
+    }
     this.tables.make();
     this.lineages.use(lineage, undefined, now);
-    if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
-    for (const { memory_id } of inTheMaking) this.writer.close(memory_id, LEASE_EXPIRED);
-    const attempts = 1 + Math.max(0, ...inTheMaking.map((row) => row.attempts));
-    if (inTheMaking.length > 0 && attempts > MOST_TAKEOVERS) {
-      // A writer that never ends, not even with a failure, would otherwise be replaced forever.
-      const rested = afterFailure(health, now, request.retryIntervalMs);
-      this.lineages.saveHealth(lineage, rested);
-      return { state: 'resting', base, retryAt: rested.retryAt };
-    }
+    if (turn.health !== health) this.lineages.saveHealth(lineage, turn.health);
+    for (const { memory_id } of turn.lost) this.writer.close(memory_id, LEASE_EXPIRED);
+    if (turn.state === 'resting') return { state: 'resting', base, retryAt: turn.health.retryAt };
     const lease = this.ports.newLease();
-    const memoryId = this.writer.open(request, lineage, base, lease, attempts);
+    const memoryId = this.writer.open(request, lineage, base, lease, turn.attempts);
     return { state: 'claimed', memoryId, lease, base };
   }
 
@@ -166,7 +153,7 @@ export class MemoryChain implements StoredPart {
     }
     const version = this.rows.row(this.writer.branch(memoryId, chunk.boundary, chunk));
     this.writer.rebase(memoryId, version);
-    this.writer.tellCompleted(version.memory_id);
+    this.writer.reportCompleted(version.memory_id);
     return version;
   }
 
@@ -215,7 +202,7 @@ export class MemoryChain implements StoredPart {
     // Last, since callers waiting for this row must find the digest.
     this.writer.close(memoryId, error, cause);
     if (digested === undefined) return before;
-    this.writer.tell(digested, 'completed');
+    this.writer.logStatus(digested, 'completed');
     return this.rows.row(digested);
   }
 

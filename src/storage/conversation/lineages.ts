@@ -16,7 +16,7 @@ import type { ConversationTables } from './tables.ts';
 const KEPT_LINEAGES = 1_000;
 
 /** How often the use of a lineage is noted, in milliseconds. */
-const TELLING_MS = 60 * 60_000;
+const NOTING_MS = 60 * 60_000;
 
 /** The only lineage of an object with a session named by a caller. */
 const NAMED = '';
@@ -69,7 +69,7 @@ export class Lineages {
       )
       .toArray();
     const isSameRound = hash === undefined || known?.round_hash === hash;
-    if (known && isSameRound && now - known.used_at < TELLING_MS) return;
+    if (known && isSameRound && now - known.used_at < NOTING_MS) return;
     this.tables.sql.exec(
       `INSERT INTO lineages (lineage, round_hash, used_at) VALUES (?1, ?2, ?3) ON CONFLICT (lineage)
        DO UPDATE SET round_hash = coalesce(excluded.round_hash, round_hash), used_at = excluded.used_at`,

@@ -3,72 +3,27 @@
  * has an active writer, and how healthy a conversation is.
  */
 import { Buffer } from 'node:buffer';
+import type { z } from 'zod';
+import type { Immutable } from '../../lib/immutable.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { healthSchema, overviewSchema, roundSchema, versionSchema } from './memory-schema.ts';
 
 /** The `model` of rows made by code. They are served, but never built on. */
 export const DIGEST_MODEL = 'digest';
 
-export type MemoryStatus = 'processing' | 'completed' | 'failed';
+/** A version as the overview lists it. Times are in milliseconds. */
+export type ListedMemory = Immutable<Omit<z.output<typeof versionSchema>, 'completed_at_ms'>>;
 
-/**
- * One version: a completed, processing or failed summary of the messages before a boundary. Times
- * are in milliseconds.
- */
-export interface Memory {
-  readonly memory_id: number;
-  /** The version that it builds on. */
-  readonly base_memory_id: number | null;
-  readonly prefix_hash: string;
-  readonly strategy_hash: string;
-  /** First and last sequence number. */
-  readonly start_sequence: number;
-  readonly end_sequence: number;
-  readonly base_end_seq: number | null;
-  /** The sequence numbers from its first to its last; null in modes without a window. */
-  readonly window_size: number | null;
-  /**
-   * The number of messages before the boundary; in answers to `claim` and `find`, in the asking
-   * array.
-   */
-  readonly covers_end: number;
-  readonly status: MemoryStatus;
-  readonly memory_text: string | null;
-  /** The ref of the transcript. */
-  readonly ref: string | null;
-  readonly tokens: number | null;
-  readonly model: string | null;
-  /** 1 for the first claim, plus one for each retry and each claim that takes over. */
-  readonly attempts: number;
-  /** A code, never content. */
-  readonly error: string | null;
-  readonly created_at: number;
-  readonly generation_time_ms: number | null;
-  /**
-   * Where the transcript starts: the hash of the messages before it (empty: none), and the ref that
-   * it names for those.
-   */
-  readonly transcript_from: string;
-  readonly transcript_earlier: string | null;
-}
+/** A version in the making, or one that is used. */
+export type Memory = Omit<ListedMemory, 'completed_at'>;
 
-/** A version as the overview lists it. */
-export interface ListedMemory extends Memory {
-  /** Null unless it is completed. Of several versions of a boundary the first completed counts. */
-  readonly completed_at: number | null;
-}
+export type MemoryStatus = Memory['status'];
 
-/** The memory that a round uses. All requests of the round see the same. */
-export interface RoundMemory {
-  readonly round_hash: string;
-  readonly strategy_hash: string;
-  /** Null if the round uses none. */
-  readonly memory_id: number | null;
-  /** The hash up to which its digest reaches. Empty: no digest; null: not decided. */
-  readonly digest_hash: string | null;
-}
+/** The memory that a round uses. */
+export type RoundMemory = Immutable<z.output<typeof roundSchema>>;
 
 /** A transcript's ref, and where it starts. */
 export type Transcript = Pick<Memory, 'ref' | 'transcript_from' | 'transcript_earlier'>;
@@ -204,24 +159,12 @@ export interface Settings {
   readonly memory_injection: unknown;
 }
 
-export interface Overview {
+export interface Overview extends Immutable<Omit<z.output<typeof overviewSchema>, 'memories'>> {
   /** Whether anything is stored. */
   readonly exists: boolean;
   readonly settings: Settings;
-  readonly health: HealthState;
-  /** The text of the newest summary. */
-  readonly conversation_memory: string | null;
   /** The newest versions, newest first. */
   readonly memories: readonly ListedMemory[];
-  /** The newest rounds that use a memory, newest first. */
-  readonly rounds: readonly RoundMemory[];
-  readonly stats: {
-    /** Whole milliseconds; null if nothing was measured. */
-    readonly avg_ms: number | null;
-    readonly max_ms: number | null;
-    readonly total_summaries: number;
-  };
-  readonly stuck: boolean;
 }
 
 /** The part of an overview from which a conversation can go on. */
@@ -276,7 +219,7 @@ export type SettledSummary = {
   readonly base_tokens: number | null;
 };
 
-export type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
+export type HealthState = z.output<typeof healthSchema>;
 
 /** How summarising has gone lately in one conversation. */
 export interface Health {

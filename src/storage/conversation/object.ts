@@ -61,7 +61,7 @@ import { type NewRun, RunEvents } from './run-events.ts';
 import { ConversationState } from './state.ts';
 import { ConversationTables, type StoredPart } from './tables.ts';
 import { UseReports } from './use-reports.ts';
-import { digestName, versionName, Waiters } from './waiters.ts';
+import { Waiters } from './waiters.ts';
 
 /** Costs are read within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
@@ -95,7 +95,7 @@ export abstract class ConversationMemoryObject<Material>
       logName: () => this.logName(),
       settled: (summary) => this.deployer.settled(summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
-      ended: (memoryId) => this.waiters.wake(versionName(memoryId)),
+      ended: (memoryId) => this.waiters.wake(`${memoryId}`),
     },
     openingIn(this.ctx.id.name ?? ''),
   );
@@ -253,17 +253,8 @@ export abstract class ConversationMemoryObject<Material>
 
   settleDigests(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
     const standing = this.digests.settle(verdicts, restMs);
-    for (const { key } of verdicts) this.waiters.wake(digestName(key));
+    for (const { key } of verdicts) this.waiters.wake(key);
     return standing;
-  }
-
-  async digestSettled(key: string, ms: number): Promise<DigestVerdict> {
-    const end = Date.now() + ms;
-    // A memory that is put in wakes all, and its digests are still being written.
-    for (let left = ms; left > 0 && this.digests.isPending(key); left = end - Date.now())
-      await this.waiters.wait(digestName(key), left);
-    const [verdict] = this.settleDigests([{ key, text: null }], 0);
-    return verdict ?? { key, text: null };
   }
 
   async roll(request: ClaimRequest, material: Material): Promise<OrderState> {
@@ -277,9 +268,12 @@ export abstract class ConversationMemoryObject<Material>
     this.background.takeOver(material, claim, request);
   }
 
-  async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
-    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(versionName(memoryId), ms);
-    return this.spent.get(`${memoryId}`) ?? null;
+  async settled(text: number | string, ms: number): Promise<TokenUsage | null> {
+    const end = Date.now() + ms;
+    // A memory that is put in wakes all, and the digests of outputs are still being written.
+    for (let left = ms; left > 0 && this.isPending(text); left = end - Date.now())
+      await this.waiters.wait(`${text}`, left);
+    return this.spent.get(`${text}`) ?? null;
   }
 
   async idle(ms: number): Promise<boolean> {
@@ -290,7 +284,7 @@ export abstract class ConversationMemoryObject<Material>
       const left = end - Date.now();
       if (left <= 0) return false;
       // A writer that has lost its lease is not waited for.
-      if (next) await this.waiters.wait(versionName(next.memoryId), Math.min(left, next.leaseMs));
+      if (next) await this.waiters.wait(`${next.memoryId}`, Math.min(left, next.leaseMs));
       else await soon(left, this.background.next());
     }
   }
@@ -306,7 +300,7 @@ export abstract class ConversationMemoryObject<Material>
   /** Resolves when no version has an active writer that a claim would meet. */
   private async free(request: ClaimRequest): Promise<void> {
     for (let next = this.chain.inTheMaking(request); next; next = this.chain.inTheMaking(request))
-      await this.waiters.wait(versionName(next.memoryId), next.leaseMs);
+      await this.waiters.wait(`${next.memoryId}`, next.leaseMs);
   }
 
   spend(memoryId: number, usage: TokenUsage): void {
@@ -426,6 +420,10 @@ export abstract class ConversationMemoryObject<Material>
       this.spent.clear();
       this.waiters.wakeAll();
     }
+  }
+
+  private isPending(text: number | string): boolean {
+    return typeof text === 'number' ? this.chain.isProcessing(text) : this.digests.isPending(text);
   }
 
   private logName(): string {

@@ -3,12 +3,14 @@
  * verdict on a digest stays, so that every isolate and every later request shows the same words, or
  * the same preview. See `storage-schema.md`.
  *
- * Every method is one synchronous decision, as in the chain.
+ * Every method is one synchronous decision, as in the chain, and who writes is decided in the same
+ * way (`claims.ts`).
  */
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { LazyTables } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
-import { assertFits } from './memories.ts';
+import { type Ticket, turnOf } from './claims.ts';
+import { afterFailure, assertFits, HEALTHY, type Health, isResting } from './memories.ts';
 import type { ConversationTables, StoredPart } from './tables.ts';
 
 const TABLE = 'output_digests';
@@ -48,7 +50,7 @@ export interface DigestsRequest {
 }
 
 export type DigestClaim =
-  | { readonly state: 'settled'; readonly text: string | null }
+  | { readonly state: 'ready'; readonly text: string | null }
   /** The caller is the writer, and must settle it. */
   | { readonly state: 'claimed' }
   /** Another caller is the writer. */
@@ -56,11 +58,10 @@ export type DigestClaim =
   /** The summarizer has failed recently, so the preview stands from now on. */
   | { readonly state: 'resting' };
 
-type Row = {
+type Row = Ticket & {
   settled: number;
   digest_text: string | null;
   lease: string | null;
-  lease_until: number;
 };
 
 export class OutputDigests implements StoredPart {
@@ -103,7 +104,7 @@ export class OutputDigests implements StoredPart {
    * Settles claimed digests that are not settled yet. One that is gone was deleted, and is not made
    * anew.
    *
-   * @param restMs how long no digest is written, since the summarizer failed; 0 if it did not
+   * @param restMs the first rest if the summarizer itself has failed (see `afterFailure`); else 0
    * @returns the verdicts that stand
    * @throws RangeError if a text is too long
    */
@@ -111,7 +112,7 @@ export class OutputDigests implements StoredPart {
     for (const { text } of verdicts) assertFits(text ?? '');
     if (!this.table.exists()) return verdicts.map(({ key }) => ({ key, text: null }));
     for (const { key, cost } of verdicts) this.bills.spend(key, cost);
-    if (restMs > 0) this.tables.set('digest_rest_until', String(this.now() + restMs));
+    this.note(verdicts, restMs);
     return verdicts.map(({ key, text }) => {
       const settling = `UPDATE ${TABLE} SET settled = 1, digest_text = ? WHERE digest_key = ? AND settled = 0`;
       this.tables.sql.exec(settling, text, key);
@@ -129,11 +130,12 @@ export class OutputDigests implements StoredPart {
 
   private claimOne(key: string, isNew: boolean, lease: string, until: number): DigestClaim {
     const row = this.rowOf(key);
-    if (row?.settled) return { state: 'settled', text: row.digest_text };
-    const now = this.now();
-    if (row && row.lease_until > now) return row.lease === lease ? { state: 'claimed' } : { state: 'busy' };
-    const rests = now < Number(this.tables.get('digest_rest_until') ?? 0);
-    const isWritten = isNew && !rests;
+    if (row?.settled) return { state: 'ready', text: row.digest_text };
+    const health = this.health();
+    const turn = turnOf(row ? [row] : [], health, this.now(), 0);
+    if (turn.state === 'busy') return turn.row.lease === lease ? { state: 'claimed' } : { state: 'busy' };
+    const isWritten = isNew && turn.state === 'free';
+    if (isWritten && turn.health !== health) this.saveHealth(turn.health);
     this.tables.sql.exec(
       `INSERT INTO ${TABLE} (digest_key, settled, lease, lease_until) VALUES (?, ?, ?, ?)
        ON CONFLICT (digest_key) DO UPDATE SET
@@ -144,13 +146,36 @@ export class OutputDigests implements StoredPart {
       isWritten ? until : 0,
     );
     if (isWritten) return { state: 'claimed' };
-    return isNew ? { state: 'resting' } : { state: 'settled', text: null };
+    return isNew ? { state: 'resting' } : { state: 'ready', text: null };
   }
 
+  /** Notes how writing has gone. Of several failures at once the first one counts. */
+  private note(verdicts: readonly DigestVerdict[], restMs: number): void {
+    const health = this.health();
+    const now = this.now();
+    if (restMs > 0 && !isResting(health, now)) this.saveHealth(afterFailure(health, now, restMs));
+    else if (health.state === 'recovering' && verdicts.some(({ text }) => text !== null))
+      this.saveHealth(HEALTHY);
+  }
+
+  private health(): Health {
+    const stored = this.tables.get('digest_health');
+    return stored === null ? HEALTHY : (JSON.parse(stored) as Health);
+  }
+
+  private saveHealth(health: Health): void {
+    this.tables.set('digest_health', JSON.stringify(health));
+  }
+
+  /** A lease is never renewed, so it is as old as it may be. */
   private rowOf(key: string): Row | undefined {
     if (!this.table.exists()) return undefined;
     return this.tables.sql
-      .exec<Row>(`SELECT settled, digest_text, lease, lease_until FROM ${TABLE} WHERE digest_key = ?`, key)
+      .exec<Row>(
+        `SELECT settled, digest_text, lease, lease_until, lease_until AS created_at, 0 AS attempts
+         FROM ${TABLE} WHERE digest_key = ?`,
+        key,
+      )
       .toArray()[0];
   }
 

@@ -1,5 +1,5 @@
 /**
- * What an isolate has learned from the objects of conversations, so that it does not ask again. A
+ * What an isolate remembers of the objects of conversations, so that it does not ask again. A
  * completed version, a frozen block and the verdict on a digest never change, and a round keeps the
  * memory that its first request was given. Only a deletion or a restored memory takes them away
  * (see `TrustedLru`).
@@ -36,7 +36,7 @@ const INJECTIONS: Bound<FrozenBlock> = {
 interface SeenDigest {
   /** Null: the preview stands. */
   readonly text: string | null;
-  /** Whether the object has it. Otherwise it still has to be told. */
+  /** Whether the object has it. Otherwise it still has to be stored there. */
   readonly isStored: boolean;
 }
 

@@ -108,11 +108,6 @@ export interface ConversationApi<Material> extends SummaryChain {
   claimDigests(request: DigestsRequest): Promise<DigestClaim[]>;
   findDigests(keys: readonly string[]): (DigestVerdict | null)[];
   settleDigests(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[];
-  /**
-   * Resolves when a digest is settled. After `ms` milliseconds it is settled with its preview, for
-   * its writer too.
-   */
-  digestSettled(key: string, ms: number): Promise<DigestVerdict>;
 
   /**
    * Claims, and on success makes the summary in the background; if another one is in the making,
@@ -127,11 +122,12 @@ export interface ConversationApi<Material> extends SummaryChain {
   /** Undoes a claim. Deletes everything if nothing else is stored. */
   abandon(memoryId: number, lease: string): Promise<void>;
   /**
-   * Resolves when a row is no longer processing, or after `ms` milliseconds. Never throws.
+   * Resolves when nobody writes a text any more, or after `ms` milliseconds. Never throws.
    *
+   * @param text the id of a version, or the key of a digest
    * @returns the cost of its background work, while the object remembers it
    */
-  settled(memoryId: number, ms: number): Promise<TokenUsage | null>;
+  settled(text: number | string, ms: number): Promise<TokenUsage | null>;
 
   /**
    * Resolves when no version is being made, or after `ms` milliseconds.

@@ -5,6 +5,7 @@
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { Ticket } from './claims.ts';
 import {
   type ClaimRequest,
   DIGEST_MODEL,
@@ -12,7 +13,6 @@ import {
   LISTED,
   type ListedMemory,
   type Memory,
-  type MemoryStatus,
   type Overview,
   type Standing,
 } from './memories.ts';
@@ -44,14 +44,7 @@ const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 type Row = Pick<Memory, keyof Memory>;
 type ListedRow = Pick<ListedMemory, keyof ListedMemory>;
 
-/** Columns that only the chain uses. */
-type Ticket = {
-  memory_id: number;
-  status: MemoryStatus;
-  attempts: number;
-  lease_until: number;
-  created_at: number;
-};
+type TicketRow = Ticket & { readonly memory_id: number };
 
 /** Which versions `longest` may choose. */
 interface LongestOptions {
@@ -146,11 +139,11 @@ export class MemoryRows {
   }
 
   /** The processing rows that block a claim while they have an active writer. */
-  inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest, lineage: string): Ticket[] {
+  inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest, lineage: string): TicketRow[] {
     if (!this.tables.exists()) return [];
     return this.tables.sql
-      .exec<Ticket>(
-        `SELECT memory_id, status, attempts, lease_until, created_at FROM memories
+      .exec<TicketRow>(
+        `SELECT memory_id, attempts, lease_until, created_at FROM memories
          WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
          ORDER BY memory_id`,
         strategyHash,
@@ -162,11 +155,11 @@ export class MemoryRows {
   }
 
   /** All rows without an end, of whatever strategy. */
-  processing(): Ticket[] {
+  processing(): TicketRow[] {
     if (!this.tables.exists()) return [];
     return this.tables.sql
-      .exec<Ticket>(
-        `SELECT memory_id, status, attempts, lease_until, created_at FROM memories
+      .exec<TicketRow>(
+        `SELECT memory_id, attempts, lease_until, created_at FROM memories
          WHERE status = 'processing' ORDER BY memory_id`,
       )
       .toArray();

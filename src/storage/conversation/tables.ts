@@ -90,7 +90,7 @@ type StateKey =
   | 'frozen_injection'
   | 'frozen_sources'
   | 'told_at'
-  | 'digest_rest_until'
+  | 'digest_health'
   | 'bill_sums'
   | 'bill_standing';
 

@@ -29,13 +29,3 @@ export class Waiters {
     for (const name of [...this.byName.keys()]) this.wake(name);
   }
 }
-
-/** The name of the end of a version's row. */
-export function versionName(memoryId: number): string {
-  return `version ${memoryId}`;
-}
-
-/** The name of the verdict on a digest. */
-export function digestName(key: string): string {
-  return `digest ${key}`;
-}

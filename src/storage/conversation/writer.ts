@@ -61,7 +61,7 @@ export class MemoryWriter {
       lease,
       lease_until: this.ports.now() + request.leaseMs,
     });
-    this.tell(memoryId, 'processing');
+    this.logStatus(memoryId, 'processing');
     return memoryId;
   }
 
@@ -108,7 +108,7 @@ export class MemoryWriter {
       ...Object.values(columns),
       memoryId,
     );
-    this.tellCompleted(memoryId);
+    this.reportCompleted(memoryId);
   }
 
   /** Ends a row without a summary. @param cause the name of the error that was caught */
@@ -122,9 +122,9 @@ export class MemoryWriter {
     };
     if (code !== 'superseded') {
       this.ports.log('warn', 'a summary could not be made', fields);
-      this.tellSettled(memoryId, 'failed', 0);
+      this.reportSettled(memoryId, 'failed', 0);
     }
-    this.tell(memoryId, 'failed', { error: code });
+    this.logStatus(memoryId, 'failed', { error: code });
   }
 
   /** Adds a completed row without a claim. @returns its id */
@@ -140,7 +140,7 @@ export class MemoryWriter {
       base_end_seq: this.endOf(baseMemoryId),
       ...this.columnsOfWritten({ ...digest, model: DIGEST_MODEL }),
     });
-    this.tell(memoryId, 'completed');
+    this.logStatus(memoryId, 'completed');
     return memoryId;
   }
 
@@ -182,7 +182,7 @@ export class MemoryWriter {
   }
 
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
-  tellCompleted(memoryId: number): void {
+  reportCompleted(memoryId: number): void {
     const { start, end, ms, before } = this.sql
       .exec<{ start: number; end: number; ms: number; before: number | null }>(
         `SELECT m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
@@ -195,11 +195,11 @@ export class MemoryWriter {
     this.ports.log('info', `Summarized messages ${start}-${end} for ${name} in ${ms}ms`);
     if (start > (before ?? 0))
       this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${name}`);
-    this.tellSettled(memoryId, 'completed', ms);
-    this.tell(memoryId, 'completed');
+    this.reportSettled(memoryId, 'completed', ms);
+    this.logStatus(memoryId, 'completed');
   }
 
-  private tellSettled(memoryId: number, status: SettledSummary['status'], ms: number): void {
+  private reportSettled(memoryId: number, status: SettledSummary['status'], ms: number): void {
     const { settled } = this.ports;
     if (!settled) return;
     const row = this.sql
@@ -213,7 +213,7 @@ export class MemoryWriter {
   }
 
   /** Logs a row's new status, and wakes its waiters. */
-  tell(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
+  logStatus(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
     this.ports.log('debug', `Memory ${memoryId} status updated to ${status}`, fields);
     if (status !== 'processing') this.ports.ended(memoryId);
   }

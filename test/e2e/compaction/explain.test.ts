@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
-import type { Explanation } from '../../../src/memory/plan/explain.ts';
+import type { Explanation } from '../../../src/memory/plan/explanation-schema.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';

@@ -4,9 +4,8 @@ import { modes } from '../../../src/memory/modes/table.ts';
 import { injectionSchema } from '../../../src/memory/strategy/injection.ts';
 import { blocksSchema } from '../../../src/memory/strategy/memory-blocks.ts';
 import { type ApiDocument, type ApiParts, apiDocument } from '../../../src/reference/document.ts';
-import { WIRE } from '../../../src/request/errors.ts';
 import { heldSummarySchema } from '../../../src/request/sent-summary.ts';
-import { overviewSchema } from '../../../src/routes/conversations/sent-overview.ts';
+import { sentOverviewSchema } from '../../../src/routes/conversations/sent-overview.ts';
 
 export const PARTS: ApiParts = {
   version,
@@ -14,8 +13,7 @@ export const PARTS: ApiParts = {
   memoryInjection: injectionSchema,
   memoryBlocks: blocksSchema,
   memorySummary: heldSummarySchema,
-  sentMemory: overviewSchema,
-  errors: WIRE,
+  sentMemory: sentOverviewSchema(),
 };
 
 /** The document as it is sent. */

@@ -1,43 +1,71 @@
 /** Starts the Worker that worker-build.ts has built, with temporary storage. */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import type { BuiltWorker } from '../../../tools/worker-build.ts';
+import type { BuiltWorker } from '../../../tools/worker-modules.ts';
 import type { WorkerServer } from '../../../tools/worker-server.ts';
-import { type BuiltWorkerOptions, runWorker } from './run-worker.ts';
+import type { BuiltWorkerOptions } from './run-worker.ts';
 
-/** The message to a process of worker-host.ts. */
-export interface HostedWorker {
-  readonly built: BuiltWorker;
-  readonly options: BuiltWorkerOptions;
+/** To worker-host.ts: start a Worker, or close the one with this number. */
+export interface HostOrder {
+  readonly id: number;
+  readonly start?: { readonly built: BuiltWorker; readonly options: BuiltWorkerOptions };
 }
 
-/** A message from such a process: the Worker's address, or a part of its output. */
-export interface HostMessage {
+/** From worker-host.ts, about the Worker with this number. */
+export interface HostReply {
+  readonly id: number;
+  /** Its address: it answers. */
   readonly url?: string;
+  /** A part of its output. */
   readonly printed?: string;
+  readonly closed?: boolean;
+  /** Why it could not be started or closed. */
+  readonly failed?: string;
 }
+
+/** The process with the Workers of this one. */
+class Host {
+  private readonly process: ChildProcess;
+  private readonly heard = new Map<number, (reply: HostReply) => void>();
+  private orders = 0;
+
+  constructor() {
+    this.process = fork(join(import.meta.dirname, 'worker-host.ts'), { execArgv: [] });
+    this.process.on('message', (reply: HostReply) => this.heard.get(reply.id)?.(reply));
+    this.process.once('exit', (code) => {
+      for (const [id, hear] of this.heard) hear({ id, failed: `its process has ended: ${code}` });
+    });
+  }
+
+  /** Resolves when the Worker answers. @throws if it does not start */
+  async start(options: BuiltWorkerOptions): Promise<WorkerServer> {
+    const id = this.orders++;
+    let printed = '';
+    let settle: PromiseWithResolvers<HostReply>;
+    const order = (message: HostOrder): Promise<HostReply> => {
+      settle = Promise.withResolvers();
+      this.process.send(message);
+      return settle.promise;
+    };
+    this.heard.set(id, (reply) => {
+      printed += reply.printed ?? '';
+      if (reply.failed !== undefined) settle.reject(new Error(`A Worker failed: ${reply.failed}`));
+      else if (reply.url !== undefined || reply.closed) settle.resolve(reply);
+    });
+    const { url = '' } = await order({ id, start: { built: inject('builtWorker'), options } });
+    const close = async () => {
+      await order({ id });
+      this.heard.delete(id);
+    };
+    return { url, output: () => printed, close };
+  }
+}
+
+let host: Host | undefined;
 
 /** Resolves when the Worker answers. @param options variables beside those of wrangler.toml */
-export async function startBuiltWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
-  let printed = '';
-  const worker = await runWorker(inject('builtWorker'), options, (line) => {
-    printed += line;
-  });
-  return { ...worker, output: () => printed };
-}
-
-/** The same in a separate process, which ends with this one, even when this one is killed. */
-export function startHostedWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
-  const host = fork(join(import.meta.dirname, 'worker-host.ts'), { execArgv: [] });
-  let printed = '';
-  const close = async () => host.disconnect();
-  return new Promise((resolve, reject) => {
-    host.once('exit', (code) => reject(new Error(`The Worker did not start: ${code}`)));
-    host.on('message', (told: HostMessage) => {
-      printed += told.printed ?? '';
-      if (told.url !== undefined) resolve({ url: told.url, output: () => printed, close });
-    });
-    host.send({ built: inject('builtWorker'), options } satisfies HostedWorker);
-  });
+export function startBuiltWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
+  host ??= new Host();
+  return host.start(options);
 }

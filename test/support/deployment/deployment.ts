@@ -6,7 +6,7 @@ import type { RecordedRequest } from '../../../tools/upstream/recorded-request.t
 import { startUpstream, type Upstream, type UpstreamOptions } from '../../../tools/upstream/upstream.ts';
 import type { WorkerServer } from '../../../tools/worker-server.ts';
 import type { TimeLimits } from '../time-limits.ts';
-import { startBuiltWorker, startHostedWorker } from './built-worker.ts';
+import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
@@ -104,13 +104,10 @@ export interface Deployment {
   ): Promise<Asked>;
 }
 
-async function start(
-  options: DeploymentOptions,
-  startWorker: typeof startHostedWorker = startBuiltWorker,
-): Promise<Running> {
+async function start(options: DeploymentOptions): Promise<Running> {
   const upstream = await startUpstream(options.upstream);
   const summarizer = options.summarizer ? await startSummarizer() : undefined;
-  const worker = await startWorker({
+  const worker = await startBuiltWorker({
     ...(options.state === undefined ? {} : { state: options.state }),
     vars: {
       PRECIS_SECRET: SECRET,
@@ -125,7 +122,7 @@ async function start(
 
 /** The shared deployment, set up for one file. */
 async function startShared({ summarizer = false, upstream = {} }: DeploymentOptions): Promise<Running> {
-  const starting = shared.get(summarizer) ?? start({ summarizer }, startHostedWorker);
+  const starting = shared.get(summarizer) ?? start({ summarizer });
   shared.set(summarizer, starting);
   const running = await starting;
   running.upstream.become(upstream);

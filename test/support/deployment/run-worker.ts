@@ -3,7 +3,7 @@
  * its command line, bundler and proxy take more than half of a start.
  */
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import type { BuiltWorker } from '../../../tools/worker-build.ts';
+import type { BuiltWorker } from '../../../tools/worker-modules.ts';
 import type { WorkerOptions } from '../../../tools/worker-server.ts';
 import { watchedModules } from './watched-worker.ts';
 

@@ -4,7 +4,7 @@
  * exception is one more fault: an error in a body that breaks off the connection to the caller.
  */
 import { basename } from 'node:path';
-import { type BuiltWorker, modulesOf } from '../../../tools/worker-build.ts';
+import { type BuiltWorker, modulesOf } from '../../../tools/worker-modules.ts';
 
 /** What a fault begins with, here and in the runtime's own words. */
 const UNCAUGHT = 'Uncaught ';

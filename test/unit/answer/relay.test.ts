@@ -8,9 +8,11 @@ import { ApiError } from '../../../src/request/errors.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Rounds } from '../../../src/retrieval/rounds.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
+import { CallLife } from '../../../src/tell/life.ts';
+import type { CallListener } from '../../../src/tell/listener.ts';
 import { LONGEST_ANSWER } from '../../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';
-import type { MadeView } from '../../../src/view/made-view.ts';
+import type { OfferedTools } from '../../../src/view/offer-tools.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../../../tools/upstream/completion.ts';
 
 const STREAM = 'text/event-stream';
@@ -35,28 +37,31 @@ function answerOf(answer: Answer, type: string, status = 200): UpstreamAnswer {
 /** Relays an answer that calls our tool, and the answer after it. */
 async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer>, streams: boolean) {
   const log = vi.fn();
-  const archive = vi.fn(async () => undefined);
+  const archive = vi.fn<(text: string | undefined) => void>();
   const body = new TextEncoder().encode('{"messages":[]}');
-  const answerer = { given: [], hear: () => undefined, answer: async () => 'A result.' };
+  const answerer = { given: [], announce: () => undefined, answer: async () => 'A result.' };
   const report = idleReport('compact', 'request');
-  const how = {
+  const how: Omit<RelayOptions, 'life'> = {
     format: chatFormat,
     inBody: false,
     streams,
     retrieval: {
-      tools: { names: new Set(['retrieve_ref']) },
+      tools: { names: new Set(['retrieve_ref']) } as unknown as OfferedTools,
       rounds: new Rounds(3, goOnChat, async () => ({ body, answerer }), next),
     },
-    archive,
-  } as unknown as RelayOptions;
+  };
   const scope = {
     services: { config: { idleTimeoutMs: 1_000, logLevel: 'warn' }, log, metrics: new Metrics() },
     caller: { tenant: undefined, account: {} },
     timings: new Timings(),
     waitUntil: () => undefined,
+    incoming: new Request('https://precis.example'),
   } as unknown as RequestScope;
-  const made: MadeView = { view: undefined, report };
-  const text = relay(first, made, how, scope).then((response) => response.text());
+  const ended: CallListener['ended'] = ({ text }) => void archive(text);
+  const listener = () => ({ readsAnswer: true, ended });
+  const life = new CallLife(scope, 'chat', { everyCall: [listener], answers: [], conversations: [] });
+  const answer = life.through(() => relay(first, report, { ...how, life }, scope));
+  const text = answer.then((response) => response.text());
   return { text, log, archive };
 }
 

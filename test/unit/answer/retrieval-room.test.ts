@@ -23,7 +23,7 @@ describe('the room for what a model fetches', () => {
     report?: Report;
     bytes?: number;
     answerTokens?: number;
-    beside?: number;
+    addedTokens?: number;
     limit?: { tokens: number; withAnswer: boolean };
     count?: () => Promise<Report>;
   }) => {
@@ -31,15 +31,19 @@ describe('the room for what a model fetches', () => {
       report = idleReport('compact', 'request'),
       bytes = 1_000,
       answerTokens = 1_000,
-      beside = 0,
+      addedTokens = 0,
     } = sent;
     const { count = () => Promise.reject(new Error('counted')) } = sent;
     const request = { answerTokens };
-    return retrievalRoom({ request, body: new Uint8Array(bytes), report, beside, count }, 10_000, sent.limit);
+    return retrievalRoom(
+      { request, body: new Uint8Array(bytes), report, addedTokens, count },
+      10_000,
+      sent.limit,
+    );
   };
 
   it('is what the window leaves behind view and answer, with something to spare', async () => {
-    expect(await room({ report: counted(4_000), beside: 500 })).toBe((10_000 - 1_000 - 4_500) * 0.9);
+    expect(await room({ report: counted(4_000), addedTokens: 500 })).toBe((10_000 - 1_000 - 4_500) * 0.9);
   });
 
   it('takes the bytes for the tokens where they are few, and counts where they are not', async () => {
@@ -80,7 +84,7 @@ describe('the tools that a request is offered', () => {
   const names = (tools: OfferedTools | 'off' | undefined): unknown =>
     typeof tools === 'object' ? [...tools.names] : tools;
 
-  it('are as many as may stand beside the caller’s, or none', () => {
+  it('are as many as may stand addedTokens the caller’s, or none', () => {
     expect(names(offered(127))).toEqual(['retrieve_ref']);
     expect(names(offered(128))).toBe('off');
     expect(names(offered(126, { archive: true }))).toEqual(['retrieve_ref', 'search_memory']);

@@ -46,7 +46,7 @@ async function silentAnswerer(log: Log) {
   const made = { view } as unknown as MadeView;
   const chosen = { strategy: strategy.value };
   const call = { request: read.value, chosen, owner, scope } as unknown as Call;
-  return (await startRounds({ body, report, beside: 0, count }, tools, made, call, API)).answerer;
+  return (await startRounds({ body, report, addedTokens: 0, count }, tools, made, call, API)).answerer;
 }
 
 afterEach(() => void vi.useRealTimers());

@@ -4,7 +4,7 @@ import { isOwnField } from '../../../src/protocol/body.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { memberSplices, scanJson, splice } from '../../../src/protocol/json/spans.ts';
-import type { Beside } from '../../../src/protocol/model-request.ts';
+import type { Additions } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 
 const encoder = new TextEncoder();
@@ -34,7 +34,7 @@ const OWN: [string, string][] = [
   ['agent_type', 'null'],
 ];
 
-const beside: fc.Arbitrary<Beside> = fc.record({
+const beside: fc.Arbitrary<Additions> = fc.record({
   tools: fc.constantFrom([], ['{"type":"function","name":"a"}'], ['{"name":"a"}', '{"name":"b"}']),
   shared: fc.constantFrom(undefined, { stores: true, cacheKey: (key = 'of its own') => `tenant ${key}` }),
   injected: fc.constantFrom([], [{ role: 'user' as const, content: 'Remember' }]),
@@ -48,7 +48,7 @@ function written(bytes: Uint8Array): Map<string, unknown> {
 }
 
 /** The cache key `k` of a caller or none, as it goes up. */
-function cacheKeyOf(isGiven: boolean, { shared }: Beside): string | undefined {
+function cacheKeyOf(isGiven: boolean, { shared }: Additions): string | undefined {
   if (!shared) return isGiven ? 'k' : undefined;
   return isGiven ? 'tenant k' : 'tenant of its own';
 }

@@ -10,7 +10,7 @@ import { OPENAI_DOCUMENT } from '../../../src/reference/bodies.ts';
 import type { DocumentedOperation } from '../../../src/reference/document.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
-import { WIRE } from '../../../src/request/errors.ts';
+import { ERRORS } from '../../../src/request/error-codes.ts';
 import { sentDocument } from '../../support/deployment/api-parts.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -113,7 +113,9 @@ describe('the OpenAPI document', () => {
   it('has no status that is an answer and an error', () => {
     const both = OPERATIONS.flatMap(({ id, answers, errors = [], access }) => {
       const codes = access === 'none' ? errors : [...errors, 'invalid_api_key' as const];
-      return codes.filter((code) => Object.hasOwn(answers, WIRE[code][0])).map((code) => `${id} ${code}`);
+      return codes
+        .filter((code) => Object.hasOwn(answers, ERRORS[code].status))
+        .map((code) => `${id} ${code}`);
     });
 
     expect(both).toEqual([]);
@@ -204,14 +206,14 @@ describe('the names of the code', () => {
 
   it('has each error code, at each route with its status', () => {
     const { enum: codes } = schemas.ErrorCode as { enum: string[] };
-    expect(codes.toSorted()).toEqual(Object.keys(WIRE).toSorted());
+    expect(codes.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
 
     const answered = [...operations.values()].flatMap(({ responses }) =>
       Object.entries(responses).flatMap(([status, { description }]) =>
         [...description.matchAll(/^`([a-z_]+)`: /gm)].map(([, code = '']) => `${code} ${status}`),
       ),
     );
-    const wire = Object.entries(WIRE).map(([code, [status]]) => `${code} ${status}`);
+    const wire = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
     expect([...new Set(answered)].toSorted()).toEqual(wire.toSorted());
   });
 
@@ -219,7 +221,7 @@ describe('the names of the code', () => {
     const { enum: warnings } = schemas.Warning as { enum: string[] };
     for (const [name, codes] of [
       ['Warning', warnings],
-      ['ErrorCode', Object.keys(WIRE)],
+      ['ErrorCode', Object.keys(ERRORS)],
     ] as const) {
       const { description } = schemas[name] as { description: string };
       const told = [...description.matchAll(/^`(\w+)`: [`A-Z].*\.$/gm)].map(([, code]) => code);

@@ -19,19 +19,23 @@ const PACKAGES = ['zod', 'hono/html'];
 const LATE_LEAVES: readonly string[] = [
   'memory/modes/meanings.ts',
   'memory/money/usage-schema.ts',
+  'memory/plan/explanation-schema.ts',
   'memory/plan/report-schema.ts',
   'memory/plan/warnings.ts',
 ];
 
-/** Schemas and lists that no model request runs. They import only each other. */
+/** Schemas and lists that the reference shares with requests. They import only each other. */
 const LEAVES: readonly string[] = [
   ...LATE_LEAVES,
+  'memory/edits/fates.ts',
   'memory/money/bill-schema.ts',
   'memory/plan/receipt-schema.ts',
   'memory/replay/trigger.ts',
   'memory/run/event.ts',
   'memory/run/outline.ts',
   'memory/shapes.ts',
+  'request/error-codes.ts',
+  'storage/conversation/memory-schema.ts',
 ];
 
 const isLate = (file: string): boolean => file.startsWith('reference/');

@@ -166,7 +166,7 @@ describe('the room for all results', () => {
 
   it('is taken by what the model says between them', async () => {
     const retriever = roomy(500);
-    retriever.hear({ messages: [{ role: 'assistant', content: lines(100) }], calls: [] });
+    retriever.announce({ messages: [{ role: 'assistant', content: lines(100) }], calls: [] });
     expect(await ask(retriever, refOf('small'))).toContain('There is no room');
   });
 

@@ -13,7 +13,7 @@ async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[
   const rounds = new Rounds(
     most,
     goOnChat,
-    async () => ({ body, answerer: { given: [], hear: () => undefined, answer } }),
+    async () => ({ body, answerer: { given: [], announce: () => undefined, answer } }),
     async (longer) => {
       sent = new Uint8Array(longer);
       return { response: new Response(), abort: () => undefined };

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AnswerPipeline } from '../../../src/protocol/answers/answer-pipeline.ts';
 import { goOnChat } from '../../../src/protocol/chat/calls.ts';
 import { JoinedChatStreams } from '../../../src/protocol/chat/joined-streams.ts';
 import { ChatStream } from '../../../src/protocol/chat/stream.ts';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { type Answerer, Rounds } from '../../../src/retrieval/rounds.ts';
-import { faultOf, RetrievalStream } from '../../../src/retrieval/stream.ts';
+import { faultOf, RoundsStage } from '../../../src/retrieval/stream.ts';
 import { relayEvents } from '../../../src/upstream/stream.ts';
 import { type Answer, chunks, DONE, usageOf } from '../../../tools/upstream/completion.ts';
 
@@ -16,17 +17,16 @@ const decoder = new TextDecoder();
 const shelf = { owns: () => true, get: async () => undefined, unknown: () => undefined, failed: () => {} };
 const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
 
-const streamOf = (rounds: Rounds): RetrievalStream =>
-  new RetrievalStream(
-    new JoinedChatStreams(OURS, () => rounds.isOpen),
-    new ChatStream(undefined),
-    rounds,
-    (coming) => coming,
-  );
+const joinedOf = (rounds: Rounds) => new JoinedChatStreams(OURS, () => rounds.isOpen);
+
+const streamOf = (rounds: Rounds, joined = joinedOf(rounds)) =>
+  new AnswerPipeline(new ChatStream(undefined), {
+    join: new RoundsStage(joined, rounds, (coming) => coming),
+  });
 
 const answererOf = (retriever: Retriever): Answerer => ({
   given: [],
-  hear: (turn) => retriever.hear(turn),
+  announce: (turn) => retriever.announce(turn),
   answer: (call) => retriever.answer(call.arguments),
 });
 
@@ -268,7 +268,7 @@ describe('a frame that is very long', () => {
     ];
     return encoder.encode(`data: ${JSON.stringify({ id: 'x', choices })}\n\n${DONE}`);
   };
-  const inPieces = (stream: RetrievalStream, bytes: Uint8Array): string => {
+  const inPieces = (stream: ReturnType<typeof streamOf>, bytes: Uint8Array): string => {
     let text = '';
     for (let at = 0; at < bytes.length && !stream.next(); at += 65_536)
       for (const frame of stream.push(bytes.subarray(at, at + 65_536))) text += decoder.decode(frame);
@@ -276,11 +276,12 @@ describe('a frame that is very long', () => {
   };
 
   it('is read, so that no call of ours comes through', () => {
-    const stream = streamOf(rounds());
+    const joined = joinedOf(rounds());
+    const stream = streamOf(rounds(), joined);
     const seen = told(inPieces(stream, long(3 * 1024 * 1024).subarray(0, -DONE.length)));
     expect(seen.content).toHaveLength(3 * 1024 * 1024);
     expect([seen.calls, seen.finish]).toEqual([[], []]);
-    expect(stream.joined.turn?.calls).toEqual([{ id: 'a', name: 'retrieve_ref', arguments: '{}' }]);
+    expect(joined.turn?.calls).toEqual([{ id: 'a', name: 'retrieve_ref', arguments: '{}' }]);
   });
 
   it('ends the stream with an error where it is too long to be read', async () => {

@@ -136,6 +136,33 @@ describe('the body of PUT', () => {
     });
   });
 
+  it.each([
+    [withMemory({ memory_id: 0 }), 'an integer from 1 to 2147483647'],
+    [withMemory({ base_end_seq: -2 }), 'an integer from -1, or null'],
+    [withMemory({ prefix_hash: '' }), 'a SHA-256 of 64 hexadecimal digits in lower case'],
+    [withMemory({ transcript_from: 'a' }), 'a SHA-256 of 64 hexadecimal digits in lower case, or empty'],
+    [
+      { ...overview, rounds: [{ ...round, digest_hash: 'a' }] },
+      'a SHA-256 of 64 hexadecimal digits in lower case, empty, or null',
+    ],
+    [{ ...overview, rounds: [{ ...round, memory_id: 0 }] }, 'an integer from 1 to 2147483647, or null'],
+    [{ ...overview, rounds: {} }, 'a list of at most 100 rounds'],
+    [withMemory({ status: 'done' }), "'processing', 'completed' or 'failed'"],
+    [withMemory({ ref: 'ref_' }), 'ref_ and 26 characters of a to z and 2 to 7, or null'],
+    [withMemory({ created_at: -1 }), 'a time in seconds since 1970, an integer from 0'],
+    [withMemory({ completed_at_ms: -1 }), 'completed_at in milliseconds, or left out'],
+    [withMemory({ tokens: null }), 'an integer from 0 in a completed version'],
+    [withUnfinished({ model: '' }), 'a text of 1 to 1000 characters, or null'],
+    [{ ...overview, object: 'x' }, "'memory.conversation'"],
+    [{ ...overview, stuck: 'no' }, 'true or false'],
+    [{ ...overview, stats: 7 }, 'an object of avg_ms, max_ms and total_summaries'],
+    [{ ...overview, conversation_memory: 7 }, 'a text, or null'],
+    [{ ...overview, memories: [7] }, "an object, as in GET's answer"],
+  ])('is answered with what would be right (fault %#)', (body, right) => {
+    const read = readIt(body);
+    expect(read.ok || read.reason.message.split(' must be ')[1]).toBe(`${right}.`);
+  });
+
   const MEMBERS: Record<string, unknown[]> = {
     memory_id: [0, -1, 1.5, '3', null, 2 ** 31, undefined],
     base_memory_id: [0, 3, 2, 4, '1', undefined],

@@ -13,7 +13,7 @@ import { viewOf } from '../../support/laws/view-of.ts';
 import { ofPrompt, window } from './refusals.ts';
 
 describe('the limit that a refusal tells of', () => {
-  const refused = { tokens: 10_000, beside: 0, answerTokens: 0 };
+  const refused = { tokens: 10_000, addedTokens: 0, answerTokens: 0 };
   const roomAfter = (refusal: TooLong, of = refused): number =>
     roomIn(limitOfRetry(refusal, of), of.answerTokens);
 
@@ -63,12 +63,12 @@ describe('the limit that a refusal tells of', () => {
   });
 
   it('leaves room for the rest of the request', () => {
-    expect(roomAfter(window(8_000, 10_500), { ...refused, beside: 500 })).toBe(7_100);
+    expect(roomAfter(window(8_000, 10_500), { ...refused, addedTokens: 500 })).toBe(7_100);
   });
 });
 
 describe('what a refusal states about all requests', () => {
-  const refused = { tokens: 10_000, beside: 0, answerTokens: 0 };
+  const refused = { tokens: 10_000, addedTokens: 0, answerTokens: 0 };
   const limit = (tokens: number, withAnswer = true): LearnedLimit => ({ tokens, withAnswer });
 
   it('is the limit, counted as we count', () => {
@@ -93,14 +93,14 @@ describe('what a refusal states about all requests', () => {
   });
 
   it('leaves room for the answer and for the rest of the request', () => {
-    const asked = { tokens: 10_000, beside: 500, answerTokens: 3_000 };
+    const asked = { tokens: 10_000, addedTokens: 500, answerTokens: 3_000 };
 
     expect(limitTold(window(12_000, 10_500, 3_000), asked)).toEqual(limit(11_050));
   });
 });
 
 describe('a limit that nobody has told', () => {
-  const refused = { tokens: 10_000, beside: 0, answerTokens: 0 };
+  const refused = { tokens: 10_000, addedTokens: 0, answerTokens: 0 };
 
   it('is less than what was refused, and not less than what was accepted', () => {
     expect(limitBetween(5_000, refused)).toEqual({ tokens: 9_000, withAnswer: false });

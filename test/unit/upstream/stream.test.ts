@@ -3,6 +3,7 @@ import { AnswerPipeline } from '../../../src/protocol/answers/answer-pipeline.ts
 import { ChatStream } from '../../../src/protocol/chat/stream.ts';
 import { LONGEST_ANSWER, readBody, relayBody, relayEarly } from '../../../src/upstream/body.ts';
 import { type EventFormat, relayEvents } from '../../../src/upstream/stream.ts';
+import { tap } from '../../../src/upstream/tap.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LONG = 60_000;
@@ -216,6 +217,14 @@ describe('a relayed body', () => {
     const up = upstream();
     up.send('{"a":1}');
     expect(await relayBody(up.answer, limits(LONG), 7)).toEqual(encode('{"a":1}'));
+  });
+
+  it('has ended for those who listen, if it came whole with its first chunk', async () => {
+    const up = upstream();
+    const listener = { push: vi.fn(), end: vi.fn() };
+    up.send('{"a":1}');
+    await relayBody(tap(up.answer, listener), limits(LONG), 7);
+    expect([listener.push, listener.end].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 /** What mode auto does when storage fails: real requests over a real bucket and real objects. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import {
   assistant,
@@ -11,6 +11,7 @@ import {
   system,
   user,
 } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
 import { hang, type Operation, refsIn, start, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {
@@ -258,6 +259,7 @@ describe('an object that fails', () => {
     const { objects, ask, rounds } = start(TALK);
     await rounds(1, 4);
     for (const method of ['claim', 'find', 'roll']) objects.hanging.add(method);
+    onTestFinished(shorten({ objectCallMs: 500 }));
 
     const { response, view, warning } = await ask(5, {}, false);
 

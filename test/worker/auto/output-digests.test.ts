@@ -115,7 +115,7 @@ describe('a digest of a large output', () => {
     const writing = writer.ask(messages);
     await vi.waitUntil(() => other.digestCalls() === 1 || writer.digestCalls() === 1, { timeout: 60_000 });
     const waiting = other.ask(messages);
-    await vi.waitUntil(() => other.objects.calls.includes('digestSettled'), { timeout: 60_000 });
+    await vi.waitUntil(() => other.objects.calls.includes('settled'), { timeout: 60_000 });
     wait();
     const [one, two] = await Promise.all([writing, waiting]);
 
@@ -169,7 +169,7 @@ describe('an object that fails', () => {
     });
     const writer = isolate(gated('settleDigests', settles));
     const other = isolate();
-    other.objects.failing.add('digestSettled');
+    other.objects.failing.add('settled');
     const writing = writer.ask(messages);
     await vi.waitUntil(() => other.digestCalls() + writer.digestCalls() === 1, { timeout: 60_000 });
     const waited = await other.ask(messages);

@@ -1,11 +1,12 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { BlockChange, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { shorten } from '../../support/time-limits.ts';
 import { start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(() => {
@@ -214,6 +215,7 @@ describe('storage that fails', () => {
   it('by never answering does not hold up the request', async () => {
     const { objects, ask } = start(undefined, {}, newKey());
     objects.hanging.add('frozenBlocks');
+    onTestFinished(shorten({ memoryReadMs: 500 }));
 
     expect((await ask(1, BLOCKS, false)).warning).toBe('store_failed');
   });

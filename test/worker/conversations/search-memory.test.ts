@@ -1,7 +1,8 @@
 /** The model's search of the archive, within its answer. */
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { assistant, system, user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 const ANSWER = assistant('This is the answer.');
@@ -84,8 +85,10 @@ describe('a search within an answer', () => {
     const { ask, told, watched, objects } = searching();
     await ask([user('One whale')]);
     hang(watched, 'put');
+    onTestFinished(shorten({ archivedArrayMs: 500 }));
     const response = await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
     objects.hanging.add('archiveHits');
+    shorten({ toolSearchMs: 500 });
     await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
 
     expect(response.status).toBe(200);

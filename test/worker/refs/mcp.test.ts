@@ -1,10 +1,11 @@
 /** The tools of `/mcp` when their storage fails. */
 import { env } from 'cloudflare:workers';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
 import { KEY, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 afterEach(() => {
@@ -70,6 +71,7 @@ describe('a tool of the MCP server', () => {
   it('says that the object does not answer in time', async () => {
     const { call, hanging } = tools();
     hanging.add('archiveHits');
+    onTestFinished(shorten({ toolSearchMs: 500 }));
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
       failure('The storage could not be read or written; try again.'),

@@ -1,7 +1,7 @@
 /** Events of requests: what is kept of them, for how long, and what happens when that fails. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
@@ -10,6 +10,7 @@ import { type NewRun, RunEvents } from '../../../src/storage/conversation/run-ev
 import { Tables } from '../../../src/storage/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
 import {
   question,
   SUMMARIZE,
@@ -584,6 +585,7 @@ describe('an event that cannot be kept', () => {
   const TEXT = /^precis_events_lost_total (\d+)$/m;
 
   it.each(['failing', 'hanging'] as const)('is counted and logged where its object is %s', async (fault) => {
+    onTestFinished(shorten({ keepEventMs: 500, metricsBatchMs: 0 }));
     const { app, objects } = caller(METRICS);
     const lost = async (): Promise<number> => {
       const headers = { authorization: `Bearer ${METRICS.METRICS_TOKEN}` };

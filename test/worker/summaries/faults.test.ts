@@ -1,6 +1,7 @@
 /** What summaries do when storage fails: real requests over real objects and a real bucket. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { shorten } from '../../support/time-limits.ts';
 import {
   MODES,
   question,
@@ -246,6 +247,7 @@ describe('an object that never answers', () => {
   it('leaves cross-session memory out', async () => {
     const { objects, ask } = start(undefined);
     objects.hanging.add('injection');
+    onTestFinished(shorten({ memoryReadMs: 500 }));
 
     expect(await soon(ask(1, { memory_injection: true, user: 'ann' }, false))).toBe('store_failed');
   });

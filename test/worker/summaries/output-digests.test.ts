@@ -49,8 +49,8 @@ describe.each([
     expect(await settle(null, 0, 'two')).toEqual([text('two', null)]);
     expect(await settle('late', 0, 'two')).toEqual([text('two', null)]);
     expect(await claim('b', true, 'one', 'two')).toEqual([
-      { state: 'settled', text: 'first' },
-      { state: 'settled', text: null },
+      { state: 'ready', text: 'first' },
+      { state: 'ready', text: null },
     ]);
     expect(await find('one', 'two', 'three')).toEqual([text('one', 'first'), text('two', null), null]);
   });
@@ -72,12 +72,12 @@ describe.each([
     await claim('a', true, 'two');
 
     expect(await claim('b', false, 'one', 'two')).toEqual([
-      { state: 'settled', text: null },
+      { state: 'ready', text: null },
       { state: 'busy' },
     ]);
-    expect(await claim('b', true, 'one')).toEqual([{ state: 'settled', text: null }]);
+    expect(await claim('b', true, 'one')).toEqual([{ state: 'ready', text: null }]);
     clock.now += MINUTE;
-    expect(await claim('b', false, 'two')).toEqual([{ state: 'settled', text: null }]);
+    expect(await claim('b', false, 'two')).toEqual([{ state: 'ready', text: null }]);
   });
 
   it('lets previews stand for a while after an outage, and keeps those', async () => {
@@ -90,9 +90,30 @@ describe.each([
 
     expect(rested).toEqual([{ state: 'resting' }]);
     expect(await claim('a', true, 'two', 'three')).toEqual([
-      { state: 'settled', text: null },
+      { state: 'ready', text: null },
       { state: 'claimed' },
     ]);
+  });
+
+  it('rests twice as long after another outage in a row, however many digests failed in one', async () => {
+    const { claim, settle, clock } = digests(evicted);
+    const isFree = async (key: string) => (await claim('a', true, key))[0]?.state === 'claimed';
+    const outage = async (...keys: string[]) => {
+      await claim('a', true, ...keys);
+      for (const key of keys) await settle(null, MINUTE, key);
+    };
+    await outage('one', 'two', 'three');
+    clock.now += MINUTE;
+    await outage('four');
+    clock.now += 2 * MINUTE - 1;
+    const rested = await isFree('five');
+    clock.now += 1;
+
+    expect([rested, await isFree('six')]).toEqual([false, true]);
+    await settle('words', 0, 'six');
+    await outage('seven');
+    clock.now += MINUTE;
+    expect(await isFree('eight')).toBe(true);
   });
 
   it('makes nothing anew after a deletion', async () => {
@@ -101,7 +122,7 @@ describe.each([
     await call((memory) => memory.leave());
 
     expect(await settle('late')).toEqual([text('one', null)]);
-    expect(await call((memory) => memory.digestSettled('one', 0))).toEqual(text('one', null));
+    await call((memory) => memory.settled('one', 0));
     expect(await find('one')).toEqual([null]);
     expect(await tables()).toEqual([]);
   });
@@ -128,18 +149,20 @@ describe('a caller that waits for a digest', () => {
   it('gets it once it is settled', async () => {
     const { claim, call, settle } = digests(false);
     await claim('a');
-    const waiting = call((memory) => memory.digestSettled('one', MINUTE));
+    const waiting = call((memory) => memory.settled('one', MINUTE));
     await settle('words');
+    await waiting;
+    await call((memory) => memory.settled('one', MINUTE));
 
-    expect(await waiting).toEqual(text('one', 'words'));
-    expect(await call((memory) => memory.digestSettled('one', MINUTE))).toEqual(text('one', 'words'));
+    expect(await settle(null)).toEqual([text('one', 'words')]);
   });
 
   it('lets the preview stand when its time is over, for the writer too', async () => {
     const { claim, call, settle } = digests(false);
     await claim('a');
 
-    expect(await call((memory) => memory.digestSettled('one', 1))).toEqual(text('one', null));
+    await call((memory) => memory.settled('one', 1));
+    expect(await settle(null)).toEqual([text('one', null)]);
     expect(await settle('late')).toEqual([text('one', null)]);
   });
 });
@@ -160,9 +183,12 @@ describe('an object that was stripped to its settings', () => {
 
 describe('a digest that is waited for', () => {
   it('is written on while a memory is put in', async () => {
-    const { claim, settle, call } = digests(false);
+    const { claim, settle, find, call } = digests(false);
     await claim('a');
-    const waiting = call((memory) => memory.digestSettled('one', 30_000));
+    let ended = false;
+    const waiting = call((memory) => memory.settled('one', 30_000)).then(() => {
+      ended = true;
+    });
     await call((memory) =>
       memory.restore({
         conversation: 'c',
@@ -172,8 +198,11 @@ describe('a digest that is waited for', () => {
         rounds: [],
       }),
     );
+    await find('one');
+    expect(ended).toBe(false);
     await settle('words');
+    await waiting;
 
-    expect(await waiting).toEqual(text('one', 'words'));
+    expect(await find('one')).toEqual([text('one', 'words')]);
   });
 });

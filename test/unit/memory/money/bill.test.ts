@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
-import { type BilledRequest, billOf, type CallUsage } from '../../../../src/memory/money/bill.ts';
+import { type BilledRequest, billOf } from '../../../../src/memory/money/bill.ts';
 import { type Bill, billSchema, billSumsSchema } from '../../../../src/memory/money/bill-schema.ts';
 import {
   billSumsJson,
@@ -12,6 +12,7 @@ import {
   summarizerSums,
   sumsOf,
 } from '../../../../src/memory/money/bill-sums.ts';
+import type { RunUsage } from '../../../../src/memory/run/event.ts';
 
 const DAY = '2026-10-10';
 const MINUTE_MS = 60_000;
@@ -171,7 +172,7 @@ describe('the bill of a request', () => {
 
   const nothing = { input: null, cached: null, cache_writes: null, output: null };
   const known = { input: 9_000, cached: 0, cache_writes: 0, output: 9 };
-  it.each<[string, (CallUsage | null)[]]>([
+  it.each<[string, (RunUsage | null)[]]>([
     ['no usage is reported', [null]],
     ['usage says nothing', [nothing]],
     ['one of two calls reports none', [known, null]],
@@ -315,7 +316,7 @@ describe('all bills', () => {
   });
 
   it('know nothing of what depends on a usage that is not known', () => {
-    const member = fc.constantFrom<keyof CallUsage>('input', 'output');
+    const member = fc.constantFrom<keyof RunUsage>('input', 'output');
     fc.assert(
       fc.property(arbitraryRequest, fc.nat(3), member, (request, at, kind) => {
         const calls = request.calls.map((call, index) =>

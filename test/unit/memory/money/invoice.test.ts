@@ -3,10 +3,10 @@ import { recording } from '../../../../fixtures/recording.ts';
 import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import type { CallUsage } from '../../../../src/memory/money/bill.ts';
 import type { Bill } from '../../../../src/memory/money/bill-schema.ts';
 import { billSumsJson, joinSums, NO_SUMS, sumsOf } from '../../../../src/memory/money/bill-sums.ts';
 import { type BillOrder, type BillStanding, nextBill } from '../../../../src/memory/money/running-bill.ts';
+import type { RunUsage } from '../../../../src/memory/run/event.ts';
 import type { Usage } from '../../../../tools/upstream/completion.ts';
 import { Vendor } from '../../../../tools/upstream/invoice.ts';
 import { viewOf } from '../../../support/laws/view-of.ts';
@@ -22,7 +22,7 @@ const arrays = messages.flatMap((message, index) =>
   message.role === 'assistant' ? [messages.slice(0, index)] : [],
 );
 
-function usageOf({ prompt_tokens, completion_tokens, prompt_tokens_details }: Usage): CallUsage {
+function usageOf({ prompt_tokens, completion_tokens, prompt_tokens_details }: Usage): RunUsage {
   const cached = prompt_tokens_details.cached_tokens;
   return { input: prompt_tokens, cached, cache_writes: null, output: completion_tokens };
 }
@@ -47,7 +47,7 @@ function bill(strategy: MemoryStrategyRequest, rounds: (request: number) => numb
     const { bytes, plan, report } = viewOf(body, strategy);
     without.call(body, answer);
     const sent = JSON.parse(new TextDecoder().decode(bytes));
-    const calls: CallUsage[] = [];
+    const calls: RunUsage[] = [];
     for (let round = rounds(index); round > 0; round--) {
       const call = { role: 'assistant', content: null, tool_calls: [{ id: `fetch_${index}_${round}` }] };
       calls.push(usageOf(vendor.call(sent, call)));

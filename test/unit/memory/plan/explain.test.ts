@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Explanation, explain, explainUnedited } from '../../../../src/memory/plan/explain.ts';
+import { explain, explainUnedited } from '../../../../src/memory/plan/explain.ts';
+import type { Explanation } from '../../../../src/memory/plan/explanation-schema.ts';
 import {
   autoOptions,
   autoStrategy,

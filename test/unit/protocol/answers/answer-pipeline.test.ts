@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
-import { RetrievalStream } from '../../../../src/retrieval/stream.ts';
+import { RoundsStage } from '../../../../src/retrieval/stream.ts';
 import { chunks, DONE, usageOf } from '../../../../tools/upstream/completion.ts';
 import { eventsOf } from '../../../../tools/upstream/response.ts';
 
@@ -18,7 +18,10 @@ const DATA = new Set([...CHAT, ...RESPONSES].map(dataOf));
 afterEach(() => vi.restoreAllMocks());
 
 /** What comes out of a pipeline, and the events that were parsed for it, in order. */
-function passed(pipeline: AnswerPipeline, frames: readonly string[]): { text: string; parsed: unknown[] } {
+function passed(
+  pipeline: Pick<AnswerPipeline, 'push' | 'end'>,
+  frames: readonly string[],
+): { text: string; parsed: unknown[] } {
   const parse = vi.spyOn(JSON, 'parse');
   const bytes = frames.flatMap((frame) => pipeline.push(encoder.encode(frame)));
   bytes.push(...pipeline.end().frames);
@@ -51,7 +54,8 @@ describe.each([
     const listener = { push: gathered.push.bind(gathered), complete };
     const joined = format.joinStreams(new Set(['retrieve_ref']), () => true);
     const stream = format.stream(() => ({ mode: 'none' }) as never);
-    const pipeline = new RetrievalStream(joined, stream, {} as never, (coming) => coming, listener);
+    const join = new RoundsStage(joined, {} as never, (coming) => coming);
+    const pipeline = new AnswerPipeline(stream, { join, gather: listener });
     const { text, parsed } = passed(pipeline, frames);
     expect(parsed).toEqual(frames.map(dataOf).filter((data) => !data.includes('"delta":{"content":')));
     expect(text).toContain('"memory":{"mode":"none"}');

@@ -195,7 +195,10 @@ describe.each([
           push: (frame: Frame) => quick.push(frame),
           complete: () => undefined,
         };
-        const pipeline = new AnswerPipeline(stream(), how.isGathered ? listener : undefined, longest);
+        const pipeline = new AnswerPipeline(stream(), {
+          gather: how.isGathered ? listener : undefined,
+          longestFrame: longest,
+        });
         const expected = new ThoroughPipeline(stream(), how.isGathered ? thorough : undefined, longest);
         expect(run(pipeline, bytes, ends)).toEqual(run(expected, bytes, ends));
         expect(quick.text()).toBe(thorough.text());

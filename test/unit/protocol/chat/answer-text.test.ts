@@ -141,8 +141,7 @@ describe('the text of an answer', () => {
           const answer = new StreamedAnswer();
           let complete = 0;
           const stream = new AnswerPipeline(new ChatStream(undefined), {
-            push: (frame) => answer.push(frame),
-            complete: () => complete++,
+            gather: { push: (frame) => answer.push(frame), complete: () => complete++ },
           });
           for (let at = 0, turn = 0; at < bytes.length; turn++) {
             const size = sizes[turn % sizes.length] ?? 1;

@@ -18,31 +18,43 @@ import { Archive, type ArchiveEntry } from '../storage/archive/archive.ts';
 import { searchable } from '../storage/archive/text.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import type { CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
 
-/**
- * Archives a request's messages, and its answer's text if that is complete and calls no tool. Never
- * throws.
- */
-export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
+export const archive: CallFeature = (call) => (isArchived(call) ? new ArchivedCall(call) : undefined);
 
-/** Undefined if the request is not archived. */
-export function archiverOf(call: Call): ArchiveRequest | undefined {
-  const { request, owner, scope } = call;
-  const { strategy, archives } = call.chosen;
-  const isWanted = asksForArchive(strategy) || (archives && owner.conversation !== undefined);
-  if (!isWanted || owner.off.length > 0) return undefined;
-  if (!scope.caller.tenant || request.tooManyMessages || request.upstreamState !== undefined)
-    return undefined;
-  return async (answer) => {
+/** Archives when the answer has ended, however it ended: messages and answer are one write. */
+class ArchivedCall implements CallListener {
+  readonly readsAnswer = true;
+  private readonly call: Call;
+  private isAccepted = false;
+
+  constructor(call: Call) {
+    this.call = call;
+  }
+
+  settled({ asked }: SettledCall): void {
+    this.isAccepted = asked?.answer.ok === true;
+  }
+
+  /** Never throws. */
+  async ended({ text }: CallEnd): Promise<void> {
+    if (!this.isAccepted) return;
     // Yield, so that the answer's last bytes go out first.
     await pause(0);
     try {
-      const archived = archiveOf(call, answer);
+      const archived = archiveOf(this.call, text);
       await archived?.archive.add(archived.entries);
     } catch (error) {
-      logCaught(scope.services.log, 'warn', 'messages could not be archived', error);
+      logCaught(this.call.scope.services.log, 'warn', 'messages could not be archived', error);
     }
-  };
+  }
+}
+
+function isArchived({ request, owner, chosen, scope }: Call): boolean {
+  const { strategy, archives } = chosen;
+  const isWanted = asksForArchive(strategy) || (archives && owner.conversation !== undefined);
+  if (!isWanted || owner.off.length > 0 || !scope.caller.tenant) return false;
+  return !request.tooManyMessages && request.upstreamState === undefined;
 }
 
 /** A request's messages as archive entries, and the archive that they belong to. */
@@ -81,7 +93,7 @@ function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArc
  */
 export async function archivedTimes(call: Call): Promise<(message: number) => number | undefined> {
   const unknown = () => undefined;
-  if (!archiverOf(call)) return unknown;
+  if (!isArchived(call)) return unknown;
   const archived = archiveOf(call);
   if (!archived) return unknown;
   try {

@@ -25,18 +25,18 @@ interface Counting {
 }
 
 /** The caches of one tenant, or of one request. */
-export interface Learned {
+export interface ContentCaches {
   /** The counter of a measure. Its tables are loaded on first use. */
   counting(measure: TokenMeasure): Promise<Counting>;
   /** Extractive digests. Making one takes reading everything it covers. */
   readonly digests: Cache<string>;
   readonly arrays: TenantArrays;
   /** @param name see `conversationName` */
-  conversation(name: string): LearnedOfConversation;
+  conversation(name: string): ConversationCaches;
 }
 
 /** The caches of one conversation. */
-export interface LearnedOfConversation {
+export interface ConversationCaches {
   /** See `SummaryPorts`. */
   readonly prepared: Cache<number>;
   /** How many messages its newest request had, under an empty key. */
@@ -62,7 +62,7 @@ const LACKING: Bound<true> = { bytes: 1024 * 1024 };
 const ITEMS: Bound<ReadonlySet<string>> = { bytes: 8 * 1024 * 1024, sizeOf: ({ size }) => 80 * size };
 
 /** The caches of all tenants. One per isolate. */
-export class TenantsLearned {
+export class TenantCaches {
   private readonly messages = new TenantLru(MESSAGE_COUNTS);
   private readonly texts = new TenantLru(TEXT_COUNTS);
   private readonly facts = new TenantLru(CONTENT_FACTS);
@@ -75,7 +75,7 @@ export class TenantsLearned {
   private readonly items = new TenantLru(ITEMS);
 
   /** @param tenant its id */
-  of(tenant: string): Learned {
+  of(tenant: string): ContentCaches {
     const counting = async (measure: TokenMeasure): Promise<Counting> => {
       const part = `${tenant}:${measure}`;
       const remembered = { messages: this.messages.of(part), texts: this.texts.of(part) };
@@ -106,7 +106,7 @@ export class TenantsLearned {
   }
 
   /** The caches of a request without a tenant. They end with it. */
-  static ofRequest(): Learned {
-    return new TenantsLearned().of('');
+  static ofRequest(): ContentCaches {
+    return new TenantCaches().of('');
   }
 }

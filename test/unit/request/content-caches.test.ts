@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/memory/conversation/message.ts';
 import type { TokenMeasure } from '../../../src/memory/models/facts.ts';
-import { type Learned, TenantsLearned } from '../../../src/request/learned.ts';
+import { type ContentCaches, TenantCaches } from '../../../src/request/content-caches.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { read, user } from '../../support/conversations/chat.ts';
 
@@ -14,7 +14,7 @@ function watched(): { message: Message; readings: () => number } {
 }
 
 async function count(
-  { counting }: Learned,
+  { counting }: ContentCaches,
   message: Message,
   measure: TokenMeasure = 'o200k_base',
 ): Promise<number> {
@@ -26,7 +26,7 @@ afterEach(() => vi.restoreAllMocks());
 
 describe('what an isolate has learned', () => {
   it('F7: counts a text of one tenant again for another', async () => {
-    const isolate = new TenantsLearned();
+    const isolate = new TenantCaches();
     const { message, readings } = watched();
     await count(isolate.of('a'), message);
     expect(readings()).toBe(1);
@@ -42,17 +42,17 @@ describe('what an isolate has learned', () => {
 
   it('F7: shares nothing between requests without a tenant', async () => {
     const { message, readings } = watched();
-    const request = TenantsLearned.ofRequest();
+    const request = TenantCaches.ofRequest();
     await count(request, message);
     await count(request, message);
     expect(readings()).toBe(1);
-    await count(TenantsLearned.ofRequest(), message);
+    await count(TenantCaches.ofRequest(), message);
     expect(readings()).toBe(2);
   });
 
   it('F7: keeps markers, facts, previews and digests apart', async () => {
-    const isolate = new TenantsLearned();
-    const fill = async ({ counting, digests }: Learned, value: string): Promise<string[]> => {
+    const isolate = new TenantCaches();
+    const fill = async ({ counting, digests }: ContentCaches, value: string): Promise<string[]> => {
       const { facts, previews } = await counting('o200k_base');
       const fact = { name: value } as ReturnType<typeof facts.remember>;
       return [
@@ -64,7 +64,7 @@ describe('what an isolate has learned', () => {
     await fill(isolate.of('a'), 'of a');
     expect(await fill(isolate.of('b'), 'of b')).toEqual(['of b', 'of b', 'of b']);
     expect(await fill(isolate.of('a'), 'later')).toEqual(['of a', 'of a', 'of a']);
-    expect(await fill(TenantsLearned.ofRequest(), 'nobody')).toEqual(['nobody', 'nobody', 'nobody']);
+    expect(await fill(TenantCaches.ofRequest(), 'nobody')).toEqual(['nobody', 'nobody', 'nobody']);
   });
 
   it('F7: names contents for each tenant by itself', () => {

@@ -12,29 +12,43 @@ import { storedConversation } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
+import type { CallFeature } from './listener.ts';
 
 /** The newest events among which one of an answer is looked for. */
 const LOOKED_AT = 5;
 
+/** Of requests that name their conversation, and have an event. */
+export const movedSince: CallFeature = (call) => {
+  const conversation = namedConversation(call);
+  if (!conversation) return undefined;
+  return {
+    reports: (made) => frontierSince(conversation, made, call),
+    settled: ({ asked }) => {
+      if (asked?.answer.ok)
+        call.scope.learned.conversation(conversation.name).sent.set('', call.request.messages.length);
+    },
+  };
+};
+
 /**
- * The report of a view, with a frontier that has moved since the request before. Without a name, or
- * without an earlier event, the plan's own word stands.
+ * The report of a view that does not go up, with a frontier that has moved since the request
+ * before.
  */
 export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
-  const { report, movedAt } = made;
-  if (report.frontier.moved || report.frontier.unit === 0 || movedAt === undefined) return report;
   const conversation = namedConversation(call);
-  if (!conversation) return report;
-  const before = await messagesBefore(conversation, movedAt, call);
-  if (before === undefined || movedAt <= before) return report;
-  return { ...report, frontier: { ...report.frontier, moved: true } };
+  return conversation ? { ...made.report, ...(await frontierSince(conversation, made, call)) } : made.report;
 }
 
-/** Notes that the upstream has accepted a request. */
-export function noteSent(call: Call): void {
-  const conversation = namedConversation(call);
-  if (conversation)
-    call.scope.learned.conversation(conversation.name).sent.set('', call.request.messages.length);
+/** Nothing where the plan's own word stands. */
+async function frontierSince(
+  conversation: StoredConversation,
+  { report, movedAt }: MadeView,
+  call: Call,
+): Promise<Partial<Pick<Report, 'frontier'>>> {
+  const { frontier } = report;
+  if (frontier.moved || frontier.unit === 0 || movedAt === undefined) return {};
+  const before = await messagesBefore(conversation, movedAt, call);
+  return before === undefined || movedAt <= before ? {} : { frontier: { ...frontier, moved: true } };
 }
 
 /**

@@ -1,12 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
-import { tellReport } from '../../../src/answer/tell-report.ts';
 import { LOG_LEVELS, type LogLevel } from '../../../src/config.ts';
 import { Timings } from '../../../src/lib/server-timing.ts';
 import { createLog } from '../../../src/log.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
-import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
+import { CallLife } from '../../../src/tell/life.ts';
 
 describe('the line about a request', () => {
   it.each(LOG_LEVELS)('is logged at info, and not put together without need: LOG_LEVEL %s', (logLevel) => {
@@ -15,9 +14,10 @@ describe('the line about a request', () => {
     const fields = vi.spyOn(timings, 'fields');
     const head = new Response();
     const services = { config: { logLevel }, log: createLog(logLevel), metrics: new Metrics() };
-    const scope = { services, timings } as unknown as RequestScope;
+    const incoming = new Request('https://precis.example');
+    const scope = { services, timings, incoming } as unknown as RequestScope;
 
-    tellReport(head, idleReport('none', 'default'), chatFormat, scope);
+    new CallLife(scope, 'chat').answered(head, idleReport('none', 'default'));
 
     const times = (['debug', 'info'] as LogLevel[]).includes(logLevel) ? 1 : 0;
     expect(print).toHaveBeenCalledTimes(times);

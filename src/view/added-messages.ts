@@ -1,4 +1,4 @@
-/** The messages of ours beside a view: memory blocks, then cross-session memory. */
+/** The messages that are added to a view: memory blocks, then cross-session memory. */
 import type { Report } from '../memory/plan/report.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -6,20 +6,20 @@ import { type Injected, injectedWith, withInjection } from './inject.ts';
 import type { MadeView } from './made-view.ts';
 import { blocksFor, withBlocks } from './memory-blocks.ts';
 
-export interface BesideView {
+export interface AddedMessages {
   /** After the preamble, in this order. */
   readonly messages: readonly InjectedMessage[];
   readonly tokens: number;
   /** Adds the messages to a report. */
-  told(report: Report): Report;
+  addTo(report: Report): Report;
 }
 
 /** @param frozen the block of cross-session memory before a move of the frontier */
-export async function besideView(call: Call, made: MadeView, frozen: Injected): Promise<BesideView> {
+export async function addedMessages(call: Call, made: MadeView, frozen: Injected): Promise<AddedMessages> {
   const [blocks, injected] = await Promise.all([blocksFor(call, made), injectedWith(made.report, frozen)]);
   return {
     messages: [blocks.message, injected.message].filter((message) => message !== undefined),
     tokens: (blocks.tokens ?? 0) + (injected.tokens ?? 0),
-    told: (report) => withBlocks(withInjection(report, injected), blocks),
+    addTo: (report) => withBlocks(withInjection(report, injected), blocks),
   };
 }

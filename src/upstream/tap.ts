@@ -11,7 +11,7 @@ interface Listener {
 }
 
 /** The same answer, whose chunks the listener gets too. */
-export function heard(answer: UpstreamAnswer, { push, end, cut }: Listener): UpstreamAnswer {
+export function tap(answer: UpstreamAnswer, { push, end, cut }: Listener): UpstreamAnswer {
   const { body } = answer.response;
   if (!body) return answer;
   const chunks = answer.rest ?? chunksOf(body);
@@ -36,6 +36,7 @@ export function heard(answer: UpstreamAnswer, { push, end, cut }: Listener): Ups
       over(cut);
       return chunks.cancel(reason);
     },
+    finish: () => over(end),
   };
   return { ...answer, rest };
 }

@@ -1,0 +1,37 @@
+/** A request to a model, in either protocol. Chooses the way on which it is answered. */
+import { tryBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
+import { upstreamCompacts } from '../request/native-compaction.ts';
+import { isObserved } from '../request/observation.ts';
+import type { RequestScope } from '../request/scope.ts';
+import { CallLife } from '../tell/life.ts';
+import { answerRead } from './answered.ts';
+import { answerCompaction } from './compacted.ts';
+import type { ModelApi } from './model-api.ts';
+import { answerObserved } from './observed.ts';
+import { passRead, passUnread } from './pass-unread.ts';
+import { readModelCall } from './read-call.ts';
+
+/** @throws ApiError */
+export function answerCall(scope: RequestScope, api: ModelApi): Promise<Response> {
+  const life = new CallLife(scope, api.answers.name);
+  return life.through(() => answered(scope, api, life));
+}
+
+async function answered(scope: RequestScope, api: ModelApi, life: CallLife): Promise<Response> {
+  const came = await tryBody(scope.incoming, api.field);
+  if ('fault' in came) return passUnread(api, came, scope, life);
+  const passed = passRead(api, came, scope, life);
+  if (passed) return passed;
+  const call = await readModelCall(came, api, scope);
+  if (api.compaction && isCompactedHere(call))
+    return answerCompaction(api.compaction, api.answers, call, life);
+  life.reads(call, 'answer');
+  return isObserved(call) ? answerObserved(api, call, came, life) : answerRead(api, call, came, life);
+}
+
+/** Whether Precis makes a compaction: the upstream can't, and does not store the conversation. */
+function isCompactedHere({ request, scope }: Call): boolean {
+  if (!request.isCompaction || request.upstreamState !== undefined) return false;
+  return !upstreamCompacts(request, scope.services.config);
+}

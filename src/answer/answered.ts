@@ -1,0 +1,39 @@
+/** Sends the view of a request, and relays the answer. */
+import type { ReadBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
+import type { CallLife } from '../tell/life.ts';
+import { injectionFor } from '../view/inject.ts';
+import { makeView } from '../view/make-view.ts';
+import { withSession } from '../view/session-memory.ts';
+import { askAgain } from './ask-again.ts';
+import { Attempts } from './attempt.ts';
+import type { ModelApi } from './model-api.ts';
+import { relay } from './relay.ts';
+import { retriesOf } from './retries/reasons.ts';
+import { retrievalOf } from './retrieval-of.ts';
+
+/** @throws ApiError */
+export async function answerRead(
+  api: ModelApi,
+  call: Call,
+  came: ReadBody,
+  life: CallLife,
+): Promise<Response> {
+  const { path, answers } = api;
+  const { request, chosen, scope } = call;
+  const options = { force: false, dryRun: false, count: chosen.report, viewOnly: false };
+  const [first, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
+  const attempts = new Attempts({ path, call, came, life, frozen });
+  const asking = { request, answers, services: scope.services, make: attempts.make };
+  const attempt = await askAgain(attempts.first(first), retriesOf(call, first, options), asking);
+  const { answer, sent: body, usages } = attempt;
+  const report = await attempt.report;
+  const made = { ...(await withSession(attempt.made, call)), report };
+  const retrieval = retrievalOf(attempt, attempts, { call, api, options });
+  const rounds = retrieval?.rounds;
+  const plan = { report, view: made.view, refused: made.refused ?? [] };
+  life.settled({ plan, asked: { made, body, usages, answer: answer.response, rounds } });
+  const streams = request.field('stream') === true;
+  const relayed = { format: answers, inBody: chosen.report, streams, retrieval, life };
+  return relay(answer, report, relayed, scope);
+}

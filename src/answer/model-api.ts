@@ -1,0 +1,22 @@
+/** A protocol: how to read its requests, where to send them, and how to relay its answers. */
+import type { Result } from '../lib/result.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import type { BodyFault } from '../protocol/body.ts';
+import type { SharedArray } from '../protocol/known-array.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Compaction } from '../view/compaction.ts';
+
+export interface ModelApi<Read extends ModelRequest = ModelRequest> {
+  /** Below the upstream's base URL. */
+  readonly path: string;
+  /** The field that holds the conversation. */
+  readonly field: ModelRequest['conversationField'];
+  readonly answers: AnswerFormat;
+  read(bytes: Uint8Array, shared?: SharedArray): Result<Read, BodyFault>;
+  /**
+   * The response to a request for a compaction, where the protocol has them.
+   *
+   * @param inBody whether the body includes the report
+   */
+  compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
+}

@@ -1,0 +1,79 @@
+/** Forwards a request as it came, and plans what its strategy would have done. */
+import { pause } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
+import type { RunPlan } from '../memory/run/build-event.ts';
+import type { ReadBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
+import { ApiError } from '../request/errors.ts';
+import { sharedAccount } from '../request/shared-account.ts';
+import { potentialBillOf } from '../tell/bill-order.ts';
+import type { CallLife } from '../tell/life.ts';
+import { sinceBefore } from '../tell/moved-since.ts';
+import { makeView } from '../view/make-view.ts';
+import { askUpstream } from './ask-upstream.ts';
+import type { ModelApi } from './model-api.ts';
+import { relay } from './relay.ts';
+
+/** The upstream is asked before the plan is made, so planning adds no latency. @throws ApiError */
+export async function answerObserved(
+  { path, answers }: ModelApi,
+  call: Call,
+  came: ReadBody,
+  life: CallLife,
+): Promise<Response> {
+  const { request, chosen, scope } = call;
+  const { access } = scope.services.config;
+  const body = request.write(undefined, { shared: sharedAccount(scope) });
+  const isSame = body.buffer === came.bytes.buffer && body.length === came.bytes.length;
+  // With the deployer's key, bodies go up unencoded.
+  const encoded = isSame && !access ? came.encoded : undefined;
+  const counts = life.readsUsage || chosen.report;
+  const asked = askUpstream(scope, path, encoded ?? body, { asItCame: encoded !== undefined, counts });
+  const [answer, { potential, plan }] = await Promise.all([asked, potentialOf(call)]);
+  const { usage } = answer;
+  const { strategy, source, warnings } = chosen;
+  const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };
+  const report = { ...unchanged, ...(await life.reports({ view: undefined, report: unchanged })) };
+  const made = { view: undefined, report };
+  life.settled({
+    plan: plan ?? { ...made, refused: [] },
+    asked: {
+      made,
+      body,
+      usages: usage ? [usage] : [],
+      answer: answer.response,
+      observed: { error: potential.error },
+    },
+  });
+  const complete = (relayed: Report): Report => ({
+    ...relayed,
+    ...(usage ? { potential: { ...potential, bill: potentialBillOf(potential, usage, call) } } : {}),
+  });
+  const streams = request.field('stream') === true;
+  const how = { format: answers, inBody: chosen.report, streams, retrieval: undefined, life, complete };
+  return relay(answer, report, how, scope);
+}
+
+/** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */
+async function potentialOf(call: Call): Promise<{ potential: Potential; plan?: RunPlan }> {
+  // The runtime sends what is to go up when this work pauses.
+  await pause(0);
+  const options = { force: false, dryRun: true, count: true, viewOnly: false };
+  try {
+    const made = await makeView(call, options);
+    const { view, refused = [] } = made;
+    const report = await sinceBefore(call, made);
+    const { trigger, tokens, frontier, applied_edits, refs, warnings } = report;
+    const counted = tokens ? { tokens } : {};
+    return {
+      potential: { trigger, ...counted, frontier, applied_edits, refs: refs.length, warnings },
+      plan: { report, view, refused },
+    };
+  } catch (error) {
+    logCaught(call.scope.services.log, 'warn', 'what a strategy would have done is not known', error);
+    const code = error instanceof ApiError ? error.code : 'internal_error';
+    const nothing = { frontier: { unit: 0, moved: false }, applied_edits: [], refs: 0, warnings: [] };
+    return { potential: { trigger: 'none', ...nothing, error: code } };
+  }
+}

@@ -1,0 +1,128 @@
+/** Reads a request: its body, its owner, and the strategy that it is answered by. */
+import type { SharedArray } from '../protocol/known-array.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { ReadBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
+import { agentOf, chooseStrategy } from '../request/choose-strategy.ts';
+import { settingsOf } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
+import { withCompaction } from '../request/native-compaction.ts';
+import { openSealed } from '../request/open-sealed.ts';
+import { type Owner, ownerOf, withNames } from '../request/owner.ts';
+import type { RequestScope } from '../request/scope.ts';
+import type { Agent } from '../request/services.ts';
+import { withCaptureWarning } from '../tell/capture.ts';
+import { hasEvent } from '../tell/run-event.ts';
+import type { ModelApi } from './model-api.ts';
+
+/**
+ * Reads a request to a model, but for what is known of its array from an earlier one.
+ *
+ * @throws ApiError
+ */
+export async function readModelCall(came: ReadBody, api: ModelApi, scope: RequestScope): Promise<Call> {
+  const { caller, learned } = scope;
+  const shared = caller.tenant && learned.arrays.find(came.bytes, api.field);
+  const request = await readRequest(came.bytes, api, scope, shared);
+  checkState(request, scope);
+  const call = await readCall(request, scope);
+  const { array } = request;
+  // A body with items of ours was opened, and is not kept.
+  const kept = array && request.bytes === came.bytes ? { array, shared } : undefined;
+  return withCaptureWarning({ ...call, kept }, hasEvent(call));
+}
+
+/**
+ * The request with its owner and all of its settings, for a view whose report is not joined with
+ * that of an injection. @throws ApiError
+ */
+export async function readWholeCall<Request extends ModelRequest>(
+  ...read: Parameters<typeof readCall<Request>>
+): Promise<Call<Request>> {
+  return withSettings(await readCall(...read));
+}
+
+/** The call with the warnings of its settings, which it waits for. */
+export async function withSettings<Request extends ModelRequest>(
+  call: Call<Request>,
+): Promise<Call<Request>> {
+  const { warnings } = await call.chosen.injection;
+  return { ...call, chosen: { ...call.chosen, warnings } };
+}
+
+/** The request with its owner and strategy. @throws ApiError */
+async function readCall<Request extends ModelRequest>(
+  request: Request,
+  scope: RequestScope,
+): Promise<Call<Request>> {
+  const { headers, services } = scope;
+  const { agent, owner } = whose(request, scope);
+  scope.trace?.asks({
+    model: request.model,
+    conversation: owner.conversation,
+    stream: request.field('stream') === true,
+  });
+  const settings = () => settingsOf(owner, scope);
+  const chosen = await chooseStrategy(request, headers, agent, settings, services);
+  return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
+}
+
+/** The agent that a request chooses, and the request's owner. @throws ApiError */
+function whose(
+  request: ModelRequest,
+  { headers, caller, services, named, agent: agentInPath }: RequestScope,
+): { agent: Agent | undefined; owner: Owner } {
+  const agent = agentOf(request, headers, agentInPath, caller, services);
+  const owner = ownerOf(request, headers, agent?.isolation ?? services.config.isolation);
+  return { agent, owner: named ? withNames(owner, named) : owner };
+}
+
+/**
+ * Reads a request's body and opens its compaction items.
+ *
+ * @param shared the part of its array that an earlier request has read
+ * @throws ApiError
+ */
+export async function readRequest<Read extends ModelRequest>(
+  body: Uint8Array,
+  { read: reader }: Pick<ModelApi<Read>, 'read'>,
+  scope: RequestScope,
+  shared?: SharedArray,
+): Promise<Read> {
+  const sealed = reader(body, shared);
+  // Arrays with items of ours are not kept, so there are none in the shared part.
+  const bytes = sealed.ok ? await opened(sealed.value, scope, shared?.end) : undefined;
+  const read = bytes ? reader(bytes) : sealed;
+  if (read.ok) return read.value;
+  const { code, message, param } = read.reason;
+  throw new ApiError(code, message, param);
+}
+
+function opened(
+  request: ModelRequest,
+  scope: RequestScope,
+  from: number | undefined,
+): Promise<Uint8Array | undefined> {
+  const owner = () => whose(request, scope).owner;
+  return openSealed(request, scope.caller.tenant, owner, from);
+}
+
+/**
+ * Callers with access keys share an account, and must not name what another one stored there.
+ *
+ * @throws ApiError `not_forwarded`
+ */
+export function checkState(request: ModelRequest, { services }: RequestScope): void {
+  const { access } = services.config;
+  if (!access) return;
+  const { upstreamState } = request;
+  const field = upstreamState === request.conversationField ? undefined : upstreamState;
+  const found = field === undefined ? request.storedName(access.opened) : undefined;
+  if (found) throw new ApiError('not_forwarded', found.message, found.param, 400);
+  if (upstreamState === undefined) return;
+  throw new ApiError(
+    'not_forwarded',
+    `${upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20 000 at the most.`,
+    upstreamState,
+  );
+}

@@ -1,0 +1,20 @@
+/** The reasons to ask again, in the order in which they are tried. */
+import { passesThrough } from '../../memory/strategy/strategy.ts';
+import type { Call } from '../../request/call.ts';
+import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
+import { withoutThinking } from './bound-thinking.ts';
+import { withoutMarks } from './cache-marks.ts';
+import { withoutReasoning } from './encrypted-reasoning.ts';
+import type { Retry } from './retry.ts';
+import { withinLimit } from './too-long.ts';
+
+/** @param first the view that goes up first @param options of the request's views */
+export function retriesOf(call: Call, { report }: MadeView, options: MakeViewOptions): readonly Retry[] {
+  const { request, scope } = call;
+  return [
+    withoutReasoning(request, scope),
+    // What goes up as it came is not shortened.
+    ...(passesThrough(report) ? [] : [withoutThinking(call), withinLimit(call, options)]),
+    withoutMarks(request, scope),
+  ];
+}

@@ -1,0 +1,70 @@
+/**
+ * The kinds of edits, in one place for all code that tells them apart: plan, report, explanation,
+ * event, reference and inspector. It imports nothing, since these run in different programs.
+ */
+
+/**
+ * What becomes of a message in the view.
+ *
+ * - kept: it is sent as it came.
+ * - condensed: its content is shown as the same value in fewer tokens.
+ * - placeholder: a part of it is replaced by a placeholder.
+ * - offloaded: head and tail of its content stay.
+ * - cleared: its reasoning has left; all else stays.
+ * - summarized: a summary stands for it.
+ * - trimmed: it has left the view.
+ */
+export const FATES = [
+  'kept',
+  'condensed',
+  'placeholder',
+  'offloaded',
+  'cleared',
+  'summarized',
+  'trimmed',
+] as const;
+
+export type Fate = (typeof FATES)[number];
+
+/**
+ * What is removed. `part`: an image or file in a part of a message's content. `reasoning`: what the
+ * model thought before it answered.
+ */
+export const REMOVAL_KINDS = ['output', 'input', 'part', 'reasoning'] as const;
+
+/**
+ * Why a content is removed: it was old, large, identical to a later one, or replaced by a later
+ * result of the same call; the same value is shown in fewer tokens; or it is the reasoning of an
+ * old turn. With the edit that a report counts it in, and the fate of a message of which nothing
+ * else is removed.
+ */
+export const REMOVAL_REASONS = {
+  context_compaction: { edit: 'compact', fate: 'placeholder' },
+  offloaded: { edit: 'offload', fate: 'offloaded' },
+  duplicate: { edit: 'dedupe', fate: 'placeholder' },
+  superseded: { edit: 'dedupe', fate: 'placeholder' },
+  condensed: { edit: 'condense', fate: 'condensed' },
+  old_reasoning: { edit: 'clear_reasoning', fate: 'cleared' },
+} as const satisfies Readonly<Record<string, { readonly edit: string; readonly fate: Fate }>>;
+
+export type RemovalKind = (typeof REMOVAL_KINDS)[number];
+export type RemovalReason = keyof typeof REMOVAL_REASONS;
+
+/**
+ * The fate of a message with removals.
+ *
+ * @param removals at least one. A reason that is not known is that of a placeholder
+ */
+export function fateOf(removals: readonly { readonly reason: string }[]): Fate {
+  const fates = new Set(
+    removals.map(({ reason }) => (isReason(reason) ? REMOVAL_REASONS[reason].fate : 'placeholder')),
+  );
+  if (fates.has('offloaded')) return 'offloaded';
+  const [fate = 'placeholder', ...others] = fates;
+  return others.length === 0 ? fate : 'placeholder';
+}
+
+/** Whether a text is a reason, as one of this version. */
+export function isReason(text: string): text is RemovalReason {
+  return Object.hasOwn(REMOVAL_REASONS, text);
+}

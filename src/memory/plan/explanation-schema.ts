@@ -1,0 +1,90 @@
+/** The shape of an explanation: what becomes of each message of an array, and why. */
+import { z } from 'zod';
+import type { Immutable } from '../../lib/immutable.ts';
+import { FATES, REMOVAL_KINDS, REMOVAL_REASONS, type RemovalReason } from '../edits/fates.ts';
+import { TRIGGERS } from '../replay/trigger.ts';
+import { count, name, refName } from '../shapes.ts';
+
+const tokens = count;
+/** The first and the last message. */
+const range = z.tuple([count, count]);
+
+/** A content that is removed, or would be. */
+const editSchema = z.strictObject({
+  message: count,
+  kind: z.enum(REMOVAL_KINDS),
+  reason: z.enum(Object.keys(REMOVAL_REASONS) as RemovalReason[]),
+  tool_name: z.string(),
+  tool_call_id: z.string(),
+  /** Absent if nothing is stored. */
+  ref: refName.exactOptional(),
+  tokens,
+  freed: z.int().describe('Tokens that the replacement saves.'),
+});
+
+/** An edit of the view. */
+const shownEditSchema = editSchema.omit({ message: true }).extend({
+  text: z
+    .string()
+    .exactOptional()
+    .describe('What stands in its place; absent for reasoning, which leaves without a word.'),
+});
+
+/**
+ * Why a message is kept.
+ *
+ * - preamble: leading instructions are never edited.
+ * - fresh: the model has not seen the result yet.
+ * - tail: it stands after the frontier.
+ * - request: its turn continues after the frontier.
+ * - first_request: the first request of the conversation stays in every view.
+ * - held: a call of its unit waits for its result, or a late result is still in the view.
+ * - unedited: no edit of the strategy applies to it, or it would not become shorter.
+ */
+const becauseSchema = z.enum(['preamble', 'fresh', 'tail', 'request', 'first_request', 'held', 'unedited']);
+
+const messageSchema = z.strictObject({
+  index: count,
+  role: z.enum(['preamble', 'user', 'assistant', 'tool']),
+  before: tokens.describe('Tokens as it came.'),
+  after: tokens.describe('Tokens in the view.'),
+  fate: z.enum(FATES),
+  because: becauseSchema.exactOptional().describe('Why it is kept.'),
+  /** Absent if it is not edited. */
+  edits: z.array(shownEditSchema).exactOptional(),
+  kept_rounds: z
+    .strictObject({ rounds: count, tokens })
+    .exactOptional()
+    .describe('The rounds of an earlier answer that stand before it.'),
+});
+name(messageSchema, 'ExplainedMessage');
+
+const moveSchema = z.strictObject({
+  messages: count.describe('How many messages the request had that moved the frontier.'),
+  trigger: z.enum(TRIGGERS),
+  frontier: count.describe('The first message that was not edited.'),
+  before: tokens,
+  after: tokens,
+});
+
+export const explanationSchema = z.strictObject({
+  messages: z.array(messageSchema),
+  /** The summary in the view, with its tags. */
+  summary: z.strictObject({ covers: range, tokens }).exactOptional(),
+  moves: z.array(moveSchema).describe('The history of the frontier.'),
+  next: z
+    .strictObject({
+      edits: z.array(editSchema),
+      /** The messages that it would summarise. */
+      summarizes: range.exactOptional(),
+    })
+    .exactOptional()
+    .describe('What the next move would do; absent if it is not near.'),
+});
+
+export type KeptBecause = z.output<typeof becauseSchema>;
+export type ExplainedEdit = Immutable<z.output<typeof editSchema>>;
+export type ShownEdit = Immutable<z.output<typeof shownEditSchema>>;
+export type ExplainedMessage = Immutable<z.output<typeof messageSchema>>;
+export type ExplainedMove = Immutable<z.output<typeof moveSchema>>;
+export type Explanation = Immutable<z.output<typeof explanationSchema>>;

@@ -1,0 +1,133 @@
+/**
+ * The codes of Precis's own errors. The file imports nothing, since the reference shares it with
+ * requests.
+ */
+
+interface ErrorFacts {
+  /** Of HTTP. */
+  readonly status: number;
+  /** OpenAI's (https://platform.openai.com/docs/guides/error-codes). */
+  readonly type: string;
+  /** When it is answered. */
+  readonly when: string;
+}
+
+export const ERRORS = {
+  invalid_json: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'The body is not a JSON object, or a field, parameter or header of Precis has the wrong form.',
+  },
+  invalid_memory_strategy: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'A strategy, `memory_injection`, `memory_blocks`, `memory_summary` or `memory_report` is not valid.',
+  },
+  invalid_messages: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: '`messages` or `input` is missing or empty.',
+  },
+  body_too_large: { status: 413, type: 'invalid_request_error', when: 'The body is over its limit.' },
+  unsupported_media_type: {
+    status: 415,
+    type: 'invalid_request_error',
+    when: "The body's charset is not UTF-8, or its encoding is not supported.",
+  },
+  invalid_ref: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'An invalid ref, `lines`, `grep`, `path`, `limit` or `cursor`.',
+  },
+  ref_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    when: 'Nothing is stored under this ref and this key.',
+  },
+  unknown_agent: { status: 404, type: 'invalid_request_error', when: 'There is no agent of this name.' },
+  invalid_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    when: 'No key, or one that is not accepted or too short for the request.',
+  },
+  forbidden_origin: {
+    status: 403,
+    type: 'permission_error',
+    when: 'With `LOCAL_TENANT`: a request to a host that is not local, or of a page of another origin.',
+  },
+  memory_budget_exceeded: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget.',
+  },
+  invalid_encrypted_content: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: "A compaction item is damaged, another caller's, or was made by the other API.",
+  },
+  conversation_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    when: "Nothing is stored of this conversation, or in this user's memory.",
+  },
+  request_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    when: 'The event of this request is not kept.',
+  },
+  block_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    when: 'There is no memory block of this label, or not in this version.',
+  },
+  // Not 409, which clients try again by themselves.
+  block_changed: {
+    status: 412,
+    type: 'invalid_request_error',
+    when: 'The memory block has another version than the change expects.',
+  },
+  too_many_blocks: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'There are 100 memory blocks under this key.',
+  },
+  not_forwarded: {
+    status: 404,
+    type: 'invalid_request_error',
+    when: 'No such route, a wrong method, or a route that is closed in this deployment.',
+  },
+  upstream_refused: {
+    status: 403,
+    type: 'permission_error',
+    when: "With access keys: the upstream refuses the deployment's account.",
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    when: "With access keys: the account's rate limit is reached.",
+  },
+  upstream_unreachable: {
+    status: 502,
+    type: 'server_error',
+    when: "The upstream can't be reached, or the connection broke.",
+  },
+  upstream_timeout: { status: 504, type: 'server_error', when: 'The upstream did not answer in time.' },
+  answer_too_large: {
+    status: 502,
+    type: 'server_error',
+    when: "An answer that must be read, since it may call Precis' tools, is over 16 MiB.",
+  },
+  store_failed: {
+    status: 503,
+    type: 'server_error',
+    when: 'Storage did not answer in time. The request can be sent again.',
+  },
+  misconfigured: {
+    status: 500,
+    type: 'server_error',
+    when: 'A variable of the deployment is missing or invalid.',
+  },
+  internal_error: { status: 500, type: 'server_error', when: 'A bug in Precis.' },
+} as const satisfies Readonly<Record<string, ErrorFacts>>;
+
+export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,39 @@
+/** The report of a call in the headers of its answer (docs/design.md#4-what-the-caller-gets). */
+import type { Report } from '../memory/plan/report.ts';
+import type { ScopeFeature } from './listener.ts';
+
+export const headers: ScopeFeature = ({ timings }) => ({
+  begins: (head, report) => {
+    setReportHeaders(head.headers, report);
+    const timing = timings.toString();
+    if (timing !== '') head.headers.append('server-timing', timing);
+  },
+});
+
+function setReportHeaders(to: Headers, report: Report): void {
+  to.set('x-memory-mode', report.mode);
+  to.set('x-memory-source', report.source);
+  to.set('x-memory-applied', editsOf(report));
+  to.set('x-memory-trigger', report.trigger);
+  if (report.tokens) {
+    to.set('x-memory-tokens-before', String(report.tokens.before));
+    to.set('x-memory-tokens-after', String(report.tokens.after));
+  }
+  if (report.potential?.tokens) {
+    to.set('x-memory-potential-before', String(report.potential.tokens.before));
+    to.set('x-memory-potential-after', String(report.potential.tokens.after));
+  }
+  to.set('x-memory-refs', String(report.refs.length + (report.summary?.ref === undefined ? 0 : 1)));
+  to.set('x-memory-frontier', frontierState(report));
+  if (report.warnings.length > 0) to.set('x-memory-warning', report.warnings.join(','));
+}
+
+/** The types of a report's edits; `none` without any. */
+export function editsOf({ applied_edits }: Report): string {
+  return applied_edits.map(({ type }) => type).join(',') || 'none';
+}
+
+export function frontierState({ frontier }: Report): 'kept' | 'moved' | 'none' {
+  if (frontier.moved) return 'moved';
+  return frontier.unit > 0 ? 'kept' : 'none';
+}

@@ -1,0 +1,29 @@
+/** Remembers the round that an answer has closed, for rolling and for session memory. */
+import type { Call } from '../request/call.ts';
+import type { MadeView } from '../view/made-view.ts';
+import type { CallFeature, CallListener, CompleteAnswer, SettledCall } from './listener.ts';
+import { trackWork } from './pending-work.ts';
+
+export const memory: CallFeature = (call) => new Memory(call);
+
+class Memory implements CallListener {
+  private readonly call: Call;
+  private remember: MadeView['remember'];
+
+  constructor(call: Call) {
+    this.call = call;
+  }
+
+  get readsAnswer(): boolean {
+    return this.remember !== undefined;
+  }
+
+  settled({ asked }: SettledCall): void {
+    this.remember = asked?.made.remember;
+  }
+
+  completes({ text }: CompleteAnswer): void {
+    if (this.remember && text !== undefined)
+      this.call.scope.waitUntil(trackWork(this.remember(text), this.call));
+  }
+}

@@ -1,0 +1,108 @@
+/** Metrics of requests and of their views (docs/deploying.md#metrics). */
+import { pause } from '../lib/time-limit.ts';
+import type { AppliedEdit, Report } from '../memory/plan/report.ts';
+import { changedBytes } from '../protocol/changed-bytes.ts';
+import type { Call } from '../request/call.ts';
+import type { RequestScope } from '../request/scope.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import type {
+  AskedModel,
+  CallFeature,
+  CallForm,
+  CallListener,
+  Head,
+  ScopeFeature,
+  SettledCall,
+} from './listener.ts';
+import { newItems } from './new-items.ts';
+
+/** What the report of each answer says. */
+export const metrics: ScopeFeature = (scope, protocol) => {
+  if (!scope.services.metrics.isOn) return undefined;
+  return {
+    begins: (head, report) => {
+      countEdits(report, protocol, scope);
+      countReport(head, report, protocol, scope);
+    },
+  };
+};
+
+/** What only the view of a request that was read says. */
+export const viewMetrics: CallFeature = (call, { protocol }) =>
+  call.scope.services.metrics.isOn ? new ViewMetrics(call, protocol) : undefined;
+
+class ViewMetrics implements CallListener {
+  private readonly call: Call;
+  private readonly protocol: CallForm['protocol'];
+  private items: ReturnType<typeof newItems>;
+
+  constructor(call: Call, protocol: CallForm['protocol']) {
+    this.call = call;
+    this.protocol = protocol;
+  }
+
+  settled({ asked }: SettledCall): void {
+    if (!asked) return;
+    this.items = newItems(asked.made, this.call);
+    if (asked.answer.ok) countChanges(asked, this.call);
+  }
+
+  begins(_: Head, { mode }: Report): void {
+    const { protocol } = this;
+    for (const [reason, items] of this.items ?? [])
+      this.call.scope.services.metrics.count(
+        'memory_compaction_items_total',
+        { mode, reason, protocol },
+        items,
+      );
+  }
+}
+
+/** Counts what a body has lost or gained in mode none, or observed: it must be nothing. */
+function countChanges({ made, body }: AskedModel, { request, scope }: Call): void {
+  const { mode, injection, memory_blocks, potential } = made.report;
+  if ((mode !== 'none' && !potential) || injection || memory_blocks || made.tools) return;
+  const count = () =>
+    scope.services.metrics.count('precis_none_changed_bytes_total', {}, changedBytes(request, body));
+  scope.waitUntil(pause(TIME_LIMITS.afterAnswerMs).then(count));
+}
+
+function countEdits(
+  { mode, applied_edits }: Report,
+  protocol: CallForm['protocol'],
+  { services }: RequestScope,
+): void {
+  for (const edit of applied_edits) {
+    const labels = { mode, reason: edit.type, protocol };
+    services.metrics.count('memory_compaction_items_in_views_total', labels, itemsOf(edit));
+  }
+}
+
+function countReport(
+  { status }: Head,
+  report: Report,
+  protocol: CallForm['protocol'],
+  { services: { metrics: counted }, timings, waitUntil }: RequestScope,
+): void {
+  const { mode, tokens, warnings } = report;
+  counted.count('precis_requests_total', { protocol, mode, status: `${Math.floor(status / 100)}xx` });
+  for (const code of warnings) counted.count('precis_warnings_total', { code });
+  if (tokens) {
+    counted.observe('memory_tokens_before_after', { stage: 'before' }, tokens.before);
+    counted.observe('memory_tokens_before_after', { stage: 'after' }, tokens.after);
+  }
+  const overhead = timings.until('upstream');
+  if (overhead !== undefined) {
+    counted.observe('precis_overhead_seconds', {}, overhead / 1000);
+    counted.observe('precis_first_byte_seconds', {}, timings.elapsed / 1000);
+  }
+  counted.sendLater(waitUntil);
+}
+
+/** Messages that an edit leaves out or clears, or contents that it replaces. */
+function itemsOf(edit: AppliedEdit): number {
+  if ('messages' in edit) return edit.messages;
+  if (edit.type === 'condense') return edit.condensed_tool_results;
+  const others = edit.type === 'compact' ? edit.cleared_tool_inputs + (edit.cleared_parts ?? 0) : 0;
+  return edit.cleared_tool_results + others;
+}

@@ -1,0 +1,46 @@
+/**
+ * What the conversation's next request will need, once the upstream has accepted this one: contents
+ * that the next move removes, the array, refs that the body names, and the confirmation of an
+ * earlier fact.
+ */
+import { pause } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
+import type { Call } from '../request/call.ts';
+import { noteNamed } from '../request/named-refs.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import type { AskedModel, CallFeature } from './listener.ts';
+import { trackWork } from './pending-work.ts';
+
+export const upkeep: CallFeature = (call) => {
+  if (!call.scope.caller.tenant) return undefined;
+  return {
+    settled: ({ asked }) => {
+      if (asked?.answer.ok) prepare(asked, call);
+    },
+  };
+};
+
+function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void {
+  const { services, waitUntil, upkeep: facts } = call.scope;
+  if (prepareNext) {
+    const begin = () => {
+      const work = prepareNext();
+      keepArray(call);
+      return work;
+    };
+    const failed = (error: unknown) =>
+      logCaught(services.log, 'error', 'the next move could not be prepared', error);
+    // Computing what the next move needs would delay the answer by milliseconds.
+    waitUntil(trackWork(pause(TIME_LIMITS.afterAnswerMs).then(begin).catch(failed), call));
+  } else keepArray(call);
+  waitUntil(noteNamed(body, call).then(() => facts.confirm()));
+}
+
+/**
+ * Keeps the array, so that the next request is read from where it differs, with all facts about it
+ * that are known by now.
+ */
+function keepArray({ kept, chosen, scope }: Call): void {
+  if (kept && !passesThrough(chosen.strategy)) scope.learned.arrays.keep(kept.array, kept.shared);
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { retirementOf } from '../../../../src/memory/models/retirements.ts';
+
+describe('the retirement of a model', () => {
+  it.each([
+    ['gpt-4.1-mini', { on: '2027-01-14', replacement: 'gpt-6-luna' }],
+    ['openai/gpt-4o-2024-08-06', { on: '2027-01-14', replacement: 'gpt-6-luna' }],
+    ['ft:gpt-4o-mini-2024-07-18:acme::id', { on: '2027-01-14', replacement: 'gpt-6-luna' }],
+    ['gpt-4o-2024-05-13', { on: '2026-10-23' }],
+    ['gpt-5-2025-08-07', { on: '2026-12-11', replacement: 'gpt-6.1-sol' }],
+    ['gpt-5-pro', { on: '2026-12-11' }],
+  ])('of %s is that of its page', (model, expected) => {
+    expect(retirementOf(model)).toEqual(expected);
+  });
+
+  it.each(['gpt-6-luna', 'gpt-5.6', 'gpt-5-codex', 'gpt-4o-audio-preview', 'my-model', ''])(
+    'is not known of %s',
+    (model) => {
+      expect(retirementOf(model)).toBeUndefined();
+    },
+  );
+});
