@@ -1,8 +1,8 @@
 /**
  * Keeps the rounds of an answer, so that later views show them (docs/design.md#kept-rounds). Their
  * messages are written while the upstream works on the next call. Their row follows when the answer
- * is complete, before its last event. A row that is late is given up for good: a view then never has
- * these rounds.
+ * is complete, before its last event. A row that is late is given up for good: a view then never
+ * has these rounds.
  */
 import { pause, soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';

@@ -116,7 +116,11 @@ function insertInto(archive: UserArchive, tenant: Tenant, { scope }: Call) {
   };
 }
 
-/** Writes the memory blocks that a request's tools may write. @param hasFailed called if it can't */
+/**
+ * Writes the memory blocks that a request's tools may write.
+ *
+ * @param hasFailed called if it can't
+ */
 function blockWriter(
   { blocks }: OfferedTools,
   tenant: Tenant,

@@ -23,8 +23,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',
   observe: 'The request goes up as it came, and the report says what would have been done.',
-  keep_rounds:
-    'Rounds in which the model has called tools of Precis stand in later views, before the answer that they led to.',
+  keep_rounds: 'What the model has fetched for an answer stands before it in later views.',
   archive: 'Each message of the conversation is stored as it came. Edits nothing.',
   max_turns: 'Act from this number of turns.',
   max_messages: 'Act from this number of messages.',

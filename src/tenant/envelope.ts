@@ -8,7 +8,8 @@
  *
  * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
  * content. That of an archive pack is the pack, that of a capture the view, that of a round its
- * messages. Tenant, name and purpose are additional data, so an object copied to another key does not open there.
+ * messages. Tenant, name and purpose are additional data, so an object copied to another key does
+ * not open there.
  */
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * The rounds of ours that are kept of the answers in an array (docs/design.md#kept-rounds). What the
- * isolate has seen of them it does not ask for again.
+ * The rounds of ours that are kept of the answers in an array (docs/design.md#kept-rounds). What
+ * the isolate has seen of them it does not ask for again.
  */
 import { elementAt } from '../lib/elements.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
@@ -162,7 +162,11 @@ export class FoundRounds {
     });
   }
 
-  /** Has what the isolate has remembered confirmed behind the answer. @param times when it was seen */
+  /**
+   * Has what the isolate has remembered confirmed behind the answer.
+   *
+   * @param times when it was seen
+   */
   private rely(keys: readonly string[], times: readonly number[]): void {
     if (times.length === 0) return;
     const oldest = times.reduce((one, other) => Math.min(one, other));

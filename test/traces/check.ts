@@ -4,8 +4,10 @@
  */
 
 import { readTraces, requestsOf, tracesDir } from '../support/conversations/traces.ts';
+import { brokenContinuation, brokenRounds, withoutRounds } from '../support/laws/kept-rounds.ts';
 import { brokenLaws, brokenPrefix } from '../support/laws/laws.ts';
-import { type Viewed, viewOf } from '../support/laws/view-of.ts';
+import { type RoundsOfTest, type Viewed, viewOf } from '../support/laws/view-of.ts';
+import { fetchedFor, invalidWith } from './fetching-model.ts';
 import { optionsOf, STRATEGIES } from './strategies.ts';
 
 const traces = readTraces();
@@ -41,6 +43,45 @@ for (const [name, strategy] of Object.entries(STRATEGIES)) {
   }
   const seconds = ((performance.now() - start) / 1000).toFixed(0);
   const columns = [tally.requests, tally.edited, tally.moved, tally.failures, seconds];
+  console.log(name.padEnd(42) + columns.map((value) => String(value).padStart(9)).join(''));
+  failures += tally.failures;
+  requests += tally.requests;
+}
+
+// With the rounds of a model that fetches what it misses, kept from request to request.
+console.log(`${'with kept rounds'.padEnd(42)} requests     with    moved  failures   seconds   rounds`);
+for (const [name, strategy] of Object.entries(STRATEGIES)) {
+  const options = optionsOf(name);
+  if (!options.retrieval) continue;
+  const tally = { requests: 0, shown: 0, moved: 0, failures: 0, rounds: 0 };
+  const start = performance.now();
+  for (const trace of traces) {
+    const rounds: RoundsOfTest[] = [];
+    let earlier: Viewed | undefined;
+    for (const body of requestsOf(trace)) {
+      const viewed = viewOf(body, strategy, { ...options, rounds });
+      const before = earlier?.request.messages.length;
+      const added = rounds.find(({ message }) => message === before);
+      const broken = [
+        ...brokenLaws(withoutRounds(viewed)),
+        ...brokenRounds(viewed),
+        ...invalidWith(viewed),
+        ...(earlier ? brokenContinuation(earlier, added, viewed) : []),
+      ];
+      for (const sentence of broken)
+        console.error(`${trace.id}, ${viewed.request.messages.length} messages, ${name}: ${sentence}`);
+      tally.requests++;
+      tally.failures += broken.length;
+      if (viewed.view.rounds) tally.shown++;
+      if (viewed.report.frontier.moved) tally.moved++;
+      const fetched = fetchedFor(viewed, trace.messages[viewed.request.messages.length]);
+      if (fetched) rounds.push(fetched);
+      earlier = viewed;
+    }
+    tally.rounds += rounds.length;
+  }
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  const columns = [tally.requests, tally.shown, tally.moved, tally.failures, seconds, tally.rounds];
   console.log(name.padEnd(42) + columns.map((value) => String(value).padStart(9)).join(''));
   failures += tally.failures;
   requests += tally.requests;

@@ -1,7 +1,7 @@
 /**
- * Keys of the answers in an array: a hash of all messages that were asked, and of the answer itself.
- * What belongs to one answer is found by it, and by no array that was edited before the answer, or
- * that has another one.
+ * Keys of the answers in an array: a hash of all messages that were asked, and of the answer
+ * itself. What belongs to one answer is found by it, and by no array that was edited before the
+ * answer, or that has another one.
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { Digest } from '../edits/placeholder.ts';

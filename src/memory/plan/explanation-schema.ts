@@ -55,7 +55,7 @@ const messageSchema = z.strictObject({
   kept_rounds: z
     .strictObject({ rounds: count, tokens })
     .exactOptional()
-    .describe('The rounds of an earlier answer that stand before it.'),
+    .describe('They stand before it.'),
 });
 name(messageSchema, 'ExplainedMessage');
 

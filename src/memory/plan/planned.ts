@@ -36,8 +36,8 @@ export interface PlanRequest {
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
   /**
-   * Rounds of ours that are kept of its answers, in the array's order. `absent`: it is not known, or
-   * they can't be read.
+   * Rounds of ours that are kept of its answers, in the array's order. `absent`: it is not known,
+   * or they can't be read.
    */
   readonly rounds?: readonly KeptRounds[] | 'absent' | undefined;
 }

@@ -198,7 +198,7 @@ export const reportSchema = z.strictObject({
   kept_rounds: z
     .strictObject({ rounds: count, tokens })
     .exactOptional()
-    .describe('The rounds of earlier answers that stand in the view.'),
+    .describe('Of earlier answers, in the view.'),
   /** The memory blocks in the view. */
   memory_blocks: blocksSchema.exactOptional(),
   potential: potentialSchema

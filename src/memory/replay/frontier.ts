@@ -87,8 +87,8 @@ export interface Mover {
    */
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
   /**
-   * Lets rounds of ours leave that exceed their bounds, the oldest first, or as many as free so many
-   * tokens. Returns whether any have left.
+   * Lets rounds of ours leave that exceed their bounds, the oldest first, or as many as free so
+   * many tokens. Returns whether any have left.
    */
   shed(over: number): boolean;
   /** Ends a request point, after its moves. */

@@ -1,10 +1,10 @@
 /**
  * Rounds of ours in a view, before the answers that they led to (docs/design.md#kept-rounds). They
- * are an overlay: no message of the caller's array, so no hash, edit or summary knows of them. Their
- * tokens make the view larger than the array without them.
+ * are an overlay: no message of the caller's array, so no hash, edit or summary knows of them.
+ * Their tokens make the view larger than the array without them.
  *
- * Rounds come with their answer, leave when the frontier passes it, and never come back. All of that
- * follows from the array and from the list of rounds, so each isolate finds the same ones.
+ * Rounds come with their answer, leave when the frontier passes it, and never come back. All of
+ * that follows from the array and from the list of rounds, so each isolate finds the same ones.
  */
 import type { History } from '../conversation/history.ts';
 import type { Cursor, Position } from './frontier.ts';
@@ -33,7 +33,9 @@ export const MOST_BYTES = 8 * 1024 * 1024;
 /** The largest share of the budget. */
 const MOST_SHARE = 0.25;
 
-/** What stays of each bound where one is exceeded: with more, each further answer would be a move. */
+/**
+ * What stays of each bound where one is exceeded: with more, each further answer would be a move.
+ */
 const KEPT_SHARE = 0.5;
 
 const NO_SIZE: Size = { rounds: 0, tokens: 0, bytes: 0 };

@@ -59,8 +59,8 @@ function isSaid({ status, details }: Ending): boolean {
 }
 
 /**
- * The items of a caller's answer as they come back; undefined if the answer is not complete. An item
- * that is marked is cut out of the request that brings it back.
+ * The items of a caller's answer as they come back; undefined if the answer is not complete. An
+ * item that is marked is cut out of the request that brings it back.
  */
 export function saidItems(items: readonly unknown[], ending: Ending): SaidAnswer | undefined {
   if (!isSaid(ending)) return undefined;

@@ -1,7 +1,7 @@
 /**
  * The messages of kept rounds, encrypted in R2, under `{tenant}/rounds_{conversation}_{id}`. The
- * conversation is in the name as a hash, so that a deletion finds all that were ever written for it,
- * also those that no row names.
+ * conversation is in the name as a hash, so that a deletion finds all that were ever written for
+ * it, also those that no row names.
  */
 import { isFault, type Log } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';
