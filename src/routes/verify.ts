@@ -133,8 +133,10 @@ function madeChecks(
             ? ofMemory
             : 'The summary is not stored here any more, and a model would write another one.',
         );
-  if (!isSame || isRecalled) {
-    const reason = isSame ? ofMemory : 'It follows from what differs.';
+  const hasRounds = told.rounds === hashes.rounds;
+  if (!isSame || isRecalled || !hasRounds) {
+    const ofStored = hasRounds ? ofMemory : 'It follows from kept rounds, which are others here by now.';
+    const reason = isSame ? ofStored : 'It follows from what differs.';
     return [unknown('plan', reason), unknown('view', reason), words];
   }
   const follows = (name: 'plan' | 'view'): Check =>

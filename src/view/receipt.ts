@@ -72,6 +72,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     // Who has the array alone can't know what the upstream has refused before.
     report: { ...report, ...(planned && { trigger: planned.trigger, frontier: planned.frontier }) },
     view,
+    rounds: made.rounds,
   };
   return receiptHashes(facts, sha256Hex);
 }

@@ -52,10 +52,7 @@ const messageSchema = z.strictObject({
   because: becauseSchema.exactOptional().describe('Why it is kept.'),
   /** Absent if it is not edited. */
   edits: z.array(shownEditSchema).exactOptional(),
-  kept_rounds: z
-    .strictObject({ rounds: count, tokens })
-    .exactOptional()
-    .describe('They stand before it.'),
+  kept_rounds: z.strictObject({ rounds: count, tokens }).exactOptional().describe('They stand before it.'),
 });
 name(messageSchema, 'ExplainedMessage');
 

@@ -21,6 +21,8 @@ export const receiptHashesSchema = z.strictObject({
   view: hash,
   /** The summary in the view; null without one. */
   words: hash.nullable(),
+  /** The kept rounds that the view was planned with. Absent: none. */
+  rounds: hash.exactOptional(),
 });
 
 export const receiptSchema = z.strictObject({

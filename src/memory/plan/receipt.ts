@@ -5,6 +5,7 @@
 import type { Digest } from '../edits/placeholder.ts';
 import type { TokenMeasure } from '../models/facts.ts';
 import type { ModelTerms } from '../models/terms.ts';
+import type { PlanRequest } from './planned.ts';
 import type { Receipt, ReceiptHashes } from './receipt-schema.ts';
 import type { View } from './view.ts';
 
@@ -33,11 +34,13 @@ export interface ReceiptFacts {
   readonly limit: Receipt['limit'];
   readonly report: ReportedPlan;
   readonly view: View | undefined;
+  /** See `PlanRequest`. */
+  readonly rounds: PlanRequest['rounds'];
 }
 
 export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashes {
   const of = (value: unknown): string => digest(JSON.stringify(value) ?? '');
-  const { model = null, tools = null, answerTokens, terms, measure, limit, report } = facts;
+  const { model = null, tools = null, answerTokens, terms, measure, limit, report, rounds = [] } = facts;
   return {
     array: of(facts.array),
     text: of([facts.text.array ?? null, facts.text.tools ?? null]),
@@ -47,6 +50,7 @@ export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashe
     plan: of(planFacts(facts)),
     view: of(facts.sent),
     words: report.summary ? of(report.summary.text) : null,
+    ...(rounds.length > 0 ? { rounds: of(rounds) } : {}),
   };
 }
 

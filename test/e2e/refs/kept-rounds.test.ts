@@ -6,6 +6,7 @@ import { refsIn } from '../../support/clients/agent-caller.ts';
 import { lines } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
@@ -141,5 +142,69 @@ describe.each(FORMS)('over $over, in $form, in $whose', ({ protocol, stream, isN
     expect(asked.map(({ memory }) => memory?.kept_rounds?.rounds ?? 0)).toEqual([0, 1, 1, 1, 1]);
     expect(asked.map(({ memory }) => memory?.frontier.moved)).toEqual([false, false, false, false, false]);
     expect(asked.flatMap(({ memory }) => memory?.warnings ?? [])).toEqual([]);
+  });
+});
+
+describe('kept rounds in a view', () => {
+  const json = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+    const init = body && { method: 'POST', body: JSON.stringify(body) };
+    const response = await deployment.fetch(path, init);
+    expect(response.status).toBe(200);
+    return (await response.json()) as Record<string, unknown>;
+  };
+
+  it('are told by the explanation, the event, and a receipt that holds', async () => {
+    deployment.upstream.next(editor, editor, editor);
+    const conversation_id = 'told';
+    const messages = opening('told');
+    await edits(messages, 1, false, { conversation_id });
+    const asked = { model: 'gpt-4.1', tools: TOOLS, conversation_id, memory_strategy: STRATEGY, messages };
+
+    const explained = (await json('/v1/explain', asked)) as {
+      messages: { index: number; kept_rounds?: object }[];
+      memory: { kept_rounds: { tokens: number } };
+    };
+    const shown = explained.messages.filter(({ kept_rounds }) => kept_rounds);
+    const { tokens } = explained.memory.kept_rounds;
+    expect(shown).toEqual([expect.objectContaining({ index: 3, kept_rounds: { rounds: 1, tokens } })]);
+
+    const before = [...messages];
+    const [told] = await edits(messages, 1, false, { conversation_id });
+    const receipt = told?.memory?.receipt;
+    expect(receipt).toHaveProperty('hashes.rounds');
+    const verdict = await json('/v1/verify', { ...asked, messages: before, receipt });
+    expect(verdict).toMatchObject({ valid: true });
+
+    let data: unknown[] = [];
+    await until('both requests have their events', async () => {
+      data = (await json(`/v1/conversations/${conversation_id}/requests`)).data as unknown[];
+      return data.length === 2;
+    });
+    expect(data[0]).toMatchObject({ kept_rounds: [{ message: 3, rounds: 1, tokens }] });
+    expect(data[1]).toMatchObject({ kept_rounds: [] });
+  });
+
+  it('answer a call that is repeated, without storage', async () => {
+    const again: Behaviour = (request, response, recorded) => {
+      const [ref] = refsIn(deployment.protocol.seen(recorded).body.messages);
+      const toolCalls = [call('retrieve_ref', { ref, lines: '295-305' })];
+      void behave({ type: 'answer', toolCalls }, request, response, recorded);
+    };
+    deployment.upstream.next(editor, editor, again, editor);
+    const messages = opening('again');
+    await edits(messages, 2, false, { conversation_id: 'again' });
+    const results = sent().map((all) => all.filter(({ role }) => role === 'tool'));
+    const fetched = results[1]?.at(-1)?.content;
+    expect(fetched).toContain(WANTED);
+    expect(results[3]?.at(-1)?.content).toBe(fetched);
+  });
+
+  it('are none of the view that a caller takes', async () => {
+    deployment.upstream.next(editor, editor);
+    const messages = opening('taken');
+    await edits(messages, 1, false, { conversation_id: 'taken' });
+    const body = { model: 'gpt-4.1', tools: TOOLS, messages, conversation_id: 'taken' };
+    const compacted = await json('/v1/compact', { ...body, memory_strategy: STRATEGY });
+    expect(JSON.stringify(compacted.messages)).not.toContain('retrieve_ref');
   });
 });

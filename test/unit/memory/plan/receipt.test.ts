@@ -15,6 +15,7 @@ const FACTS: ReceiptFacts = {
   terms: UNKNOWN_TERMS,
   measure: 'o200k_base',
   limit: null,
+  rounds: undefined,
   report: {
     trigger: 'token_budget',
     frontier: { unit: 3, moved: true },
