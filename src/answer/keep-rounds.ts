@@ -18,7 +18,7 @@ import { conversationOfCall, hashSession, storedConversation } from '../request/
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import type { EndedAnswer, RoundsKeeper } from '../retrieval/rounds-keeper.ts';
 import type { NewRounds } from '../storage/conversation/kept-rounds.ts';
-import { RoundMessages } from '../storage/conversation/round-messages.ts';
+import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -80,18 +80,17 @@ export class KeptAnswer implements RoundsKeeper {
   private written(json: string): WrittenRound {
     const { conversation } = this;
     if (!conversation) return { json, name: undefined, writing: Promise.resolve() };
-    const messages = this.messagesOf(conversation);
-    const name = messages.newName();
-    const writing = this.write(messages, name, json);
+    const name = crypto.randomUUID();
+    const writing = this.write(this.objectsOf(conversation), name, json);
     // It is awaited later, and may fail before.
     writing.catch(() => undefined);
     return { json, name, writing };
   }
 
-  private async write(messages: RoundMessages, name: string, json: string): Promise<void> {
+  private async write(objects: SealedObjects, name: string, json: string): Promise<void> {
     const { scope } = this.call;
     if (!(await scope.mayStore(this.tenant))) throw new Error('the key is not known to be accepted');
-    await messages.put(name, json, scope.services.log);
+    await objects.put(name, new Uint8Array(new TextEncoder().encode(json)), scope.services.log);
   }
 
   /** Never rejects. */
@@ -188,13 +187,13 @@ export class KeptAnswer implements RoundsKeeper {
 
   private async delete(names: readonly string[], conversation: StoredConversation): Promise<void> {
     try {
-      await within(TIME_LIMITS.dropRoundsMs, this.messagesOf(conversation).delete(names));
+      await within(TIME_LIMITS.dropRoundsMs, this.objectsOf(conversation).delete(names));
     } catch (error) {
       logCaught(this.call.scope.services.log, 'warn', 'rounds could not be deleted', error);
     }
   }
 
-  private messagesOf({ tenant, name }: StoredConversation): RoundMessages {
-    return new RoundMessages(this.call.scope.services.bucket, tenant, name);
+  private objectsOf({ tenant, name }: StoredConversation): SealedObjects {
+    return new SealedObjects('rounds', this.call.scope.services.bucket, tenant, name);
   }
 }

@@ -8,7 +8,7 @@ import type { Warning } from '../memory/plan/report.ts';
 import { capturedView } from '../protocol/captured-view.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
-import { Captures } from '../storage/conversation/captures.ts';
+import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 
@@ -24,7 +24,7 @@ export function withCaptureWarning<Asked extends Call>(call: Asked, hasEvent: bo
 /** The capture of one request. */
 export class Capture {
   private readonly key: string;
-  private readonly captures: Captures;
+  private readonly captures: SealedObjects;
   private readonly scope: RequestScope;
   private body: Uint8Array | undefined;
   private writing: Promise<boolean> | undefined;
@@ -32,7 +32,7 @@ export class Capture {
   /** @param key of the request's event */
   constructor(key: string, { tenant, name }: StoredConversation, scope: RequestScope) {
     this.key = key;
-    this.captures = new Captures(scope.services.bucket, tenant, name);
+    this.captures = new SealedObjects('capture', scope.services.bucket, tenant, name);
     this.scope = scope;
   }
 

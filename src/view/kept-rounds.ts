@@ -17,7 +17,7 @@ import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { SeenRounds } from '../storage/conversation/remembered.ts';
-import { RoundMessages } from '../storage/conversation/round-messages.ts';
+import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -51,7 +51,7 @@ export async function findRounds(
   const conversation = isShown ? conversationOfCall(call) : undefined;
   if (!conversation) return undefined;
   const found = new FoundRounds(conversation, call);
-  await call.scope.timings.measure('store', () => found.find(history));
+  await found.find(history);
   return found;
 }
 
@@ -79,7 +79,8 @@ export class FoundRounds {
       // What this isolate has answered without a round has none, whatever a client makes of it.
       const known = answers.map(({ key, asked }) => keptRounds.get(key) ?? keptRounds.get(askedKey(asked)));
       const unknown = keys.filter((_, index) => !known[index]);
-      const asked = unknown.length > 0 ? await this.look(unknown) : [];
+      const look = () => this.scope.timings.measure('store', () => this.look(unknown));
+      const asked = unknown.length > 0 ? await look() : [];
       for (const [index, key] of keys.entries()) {
         const seen = known[index]?.value ?? asked[unknown.indexOf(key)];
         if (seen) this.seen.set(key, seen);
@@ -108,6 +109,7 @@ export class FoundRounds {
    * and the view has to be planned anew.
    */
   async read(shown: readonly KeptRounds[]): Promise<ReadonlyMap<string, string> | undefined> {
+    if (shown.length === 0) return new Map();
     const gone = new Set(shown.filter(({ key }) => this.seen.get(key)?.stored.names.length === 0));
     if (gone.size > 0 && this.kept !== 'absent') {
       // The conversation has kept newer ones, as of a fork of this array.
@@ -131,15 +133,15 @@ export class FoundRounds {
     if (json !== undefined) return json;
     if (!stored) throw new InvariantError('rounds of a plan were not found');
     const at = Date.now();
-    const messages = new RoundMessages(this.scope.services.bucket, tenant, name);
-    const parts = await Promise.all(stored.names.map((part) => messages.get(part)));
-    const texts = parts.filter((part) => typeof part === 'string');
+    const objects = new SealedObjects('rounds', this.scope.services.bucket, tenant, name);
+    const parts = await Promise.all(stored.names.map((part) => objects.get(part)));
+    const texts = parts.filter((part) => part instanceof Uint8Array);
     if (texts.length < parts.length) {
       // What is lost never comes back.
       remembered.keptRounds.keep(key, { stored: { ...stored, names: [] }, json: undefined }, at);
       throw new StoreError(parts.find((part) => part instanceof Error) ?? new Error('kept rounds are lost'));
     }
-    const read = texts.join(',');
+    const read = texts.map((text) => new TextDecoder().decode(text)).join(',');
     this.seen.set(key, { stored, json: read });
     remembered.keptRounds.keep(key, { stored, json: read }, at);
     return read;

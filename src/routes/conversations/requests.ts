@@ -11,8 +11,8 @@ import { outlineOfRun } from '../../memory/run/outline.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
-import { Captures } from '../../storage/conversation/captures.ts';
 import type { Session } from '../../storage/conversation/names.ts';
+import { SealedObjects } from '../../storage/conversation/sealed-objects.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { fromEither, type Tenant } from '../../tenant/identity.ts';
@@ -78,7 +78,9 @@ export async function getRequestView(c: Context<AppEnv>): Promise<Response> {
       const event = await stub.findRun(n);
       const { key } = event ?? {};
       const isCaptured = event?.run?.captured === true && typeof key === 'string';
-      const view = isCaptured ? await new Captures(services.bucket, tenant, name).get(key) : undefined;
+      const view = isCaptured
+        ? await new SealedObjects('capture', services.bucket, tenant, name).get(key)
+        : undefined;
       return event && { view };
     },
     (one) => !one?.view,

@@ -3,10 +3,9 @@
  */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import { capturesOf } from '../conversation/captures.ts';
 import { sessionIn, userNameIn } from '../conversation/names.ts';
 import type { Left } from '../conversation/remote.ts';
-import { roundsOf } from '../conversation/round-messages.ts';
+import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
@@ -66,8 +65,7 @@ export async function clearConversation(
   const left = await call((stub) => stub.leave(unusedSince));
   if (left.of === 'all') return left;
   // Not only where the object knows of some: an event may be lost, and its capture not.
-  await bucket.deleteAll(capturesOf(name));
-  await bucket.deleteAll(roundsOf(name));
+  for (const kind of OBJECT_KINDS) await bucket.deleteAll(objectsOf(kind, name));
   if (left.packs.length === 0) return left;
   await bucket.delete(left.packs);
   await call((stub) => stub.forgetPacks(left.packs));

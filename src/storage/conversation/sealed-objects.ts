@@ -1,35 +1,45 @@
 /**
- * Views that were captured, encrypted in R2, under `{tenant}/capture_{conversation}_{request}`. The
+ * Objects of a conversation in R2, encrypted, under `{tenant}/{kind}_{conversation}_{key}`. The
  * conversation is in the name as a hash, so that a deletion finds all that were ever written for
- * it, also those whose event is lost.
+ * it, also those that nothing names any more.
  */
 import { isFault, type Log } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
-/** How the names of a conversation's captures begin. @param conversation see `conversationName` */
-export function capturesOf(conversation: string): string {
-  return `capture_${sha256Hex(conversation)}_`;
+/** Views that were captured, by the key of their event; messages of kept rounds, each by an id. */
+export const OBJECT_KINDS = ['capture', 'rounds'] as const;
+
+type ObjectKind = (typeof OBJECT_KINDS)[number];
+
+/**
+ * How the names of a conversation's objects begin.
+ *
+ * @param conversation see `conversationName`
+ */
+export function objectsOf(kind: ObjectKind, conversation: string): string {
+  return `${kind}_${sha256Hex(conversation)}_`;
 }
 
-/** One conversation's captures. All methods throw StoreError if R2 fails. */
-export class Captures {
+/** One conversation's objects of one kind. All methods throw StoreError if R2 fails. */
+export class SealedObjects {
+  private readonly kind: ObjectKind;
   private readonly bucket: TenantBucket;
   private readonly tenant: Tenant;
   private readonly beginning: string;
 
   /** @param conversation see `conversationName` */
-  constructor(bucket: R2Bucket, tenant: Tenant, conversation: string) {
+  constructor(kind: ObjectKind, bucket: R2Bucket, tenant: Tenant, conversation: string) {
+    this.kind = kind;
     this.bucket = new TenantBucket(bucket, tenant);
     this.tenant = tenant;
-    this.beginning = capturesOf(conversation);
+    this.beginning = objectsOf(kind, conversation);
   }
 
-  /** @param key of the request's event */
-  async put(key: string, view: Uint8Array<ArrayBuffer>, log: Log): Promise<void> {
+  async put(key: string, plain: Uint8Array<ArrayBuffer>, log: Log): Promise<void> {
     const name = this.beginning + key;
-    await this.bucket.create(name, await sealBytes(this.tenant, 'capture', name, view), log);
+    await this.bucket.create(name, await sealBytes(this.tenant, this.kind, name, plain), log);
   }
 
   /** Undefined if it does not exist, and an error if it does not decrypt. */
@@ -38,7 +48,7 @@ export class Captures {
     const object = await this.bucket.get(name);
     if (!object) return undefined;
     try {
-      return new Uint8Array(await openBytes(this.tenant, 'capture', name, object.bytes));
+      return new Uint8Array(await openBytes(this.tenant, this.kind, name, object.bytes));
     } catch (error) {
       if (!(error instanceof Error) || isFault(error)) throw error;
       return error;
