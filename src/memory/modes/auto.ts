@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { once } from '../../lib/once.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
-import type { History, Output, Unit } from '../conversation/history.ts';
+import { answeredBefore, type History, type Output, type Unit } from '../conversation/history.ts';
 import type { ToolCall } from '../conversation/message.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
 import { condensedOutputs, freedOver, mayCondense } from '../edits/condense/condense.ts';
@@ -21,6 +21,7 @@ import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repe
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
+import type { ShortenedOutput } from '../replay/fresh-outputs.ts';
 import { replay } from '../replay/frontier.ts';
 import type { Recalling } from '../replay/misses.ts';
 import { PhaseMover } from '../replay/phases.ts';
@@ -176,6 +177,9 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     first,
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
+    fresh: retrieval
+      ? { budget: Math.min(rule.hard ?? rule.window, rule.window), window: rule.window }
+      : undefined,
   };
   const mover = new PhaseMover(history, sent, settings, new Floor(terms.prices, sums.before(0)), edits);
   const result = replay(history, rule, sent, mover);
@@ -201,7 +205,13 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     replay: { ...result, before: sums.total },
     segments: [...removed, ...(atSight.length > 0 ? [atSight] : [])],
     ...(strategy.offload_digest === 'model'
-      ? { newlyOffloaded: newlyOffloaded(history, edits.atSight, result.moved ? (removed.at(-1) ?? []) : []) }
+      ? {
+          newlyOffloaded: newlyOffloaded(
+            edits.atSight,
+            answeredBefore(history),
+            mover.removedAt(history.messages.length),
+          ),
+        }
       : {}),
     ahead: once(ahead),
     dropped: prefix ? coveredMessages(history, prefix) : [],
@@ -212,15 +222,14 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
 }
 
 /**
- * The offloaded outputs that no earlier request can have offloaded: those after the last answer,
- * and those of the move.
+ * The offloaded outputs that no earlier request can have offloaded: those that no answer has
+ * followed, and those that were removed for this request.
  */
 function newlyOffloaded(
-  { requestPoints }: History,
   atSight: readonly Removal[],
+  answered: number,
   moved: readonly Removal[],
 ): ReadonlySet<number> {
-  const answered = requestPoints.at(-2)?.messages ?? 0;
   const fresh = atSight.filter(({ message }) => message >= answered);
   return new Set([...fresh, ...moved].flatMap(({ message, digest }) => (digest ? [message] : [])));
 }
@@ -319,6 +328,15 @@ class AutoEdits implements Recalling {
     return unit && unit.first !== this.first
       ? removeMedia(this.history, unit, this.strategy, this.context)
       : [];
+  };
+
+  readonly shortened = (output: Output): ShortenedOutput | undefined => {
+    const { history, strategy, context, offloaded } = this;
+    if (this.offloadedAtSight.has(output.message)) return undefined;
+    const known = offloaded.get(output.message);
+    const removal = known ?? offloadOutput(history, output, strategy, context, SMALLEST_OFFLOAD);
+    const over = removal && this.over(removal);
+    return over && { removal: over, unsure: known ? 0 : longestUnused(over, context.counter) };
   };
 
   /** Per unit, the tokens counted for digests of offloaded outputs that may not come. */

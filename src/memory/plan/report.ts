@@ -1,5 +1,6 @@
 /** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
 
+import { answeredBefore } from '../conversation/history.ts';
 import type { RemovalReason } from '../edits/known-removal.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
@@ -53,6 +54,8 @@ export type AppliedEdit =
       readonly type: 'offload';
       readonly cleared_tool_results: number;
       readonly cleared_tokens: number;
+      /** How many of them no answer has followed yet. Absent if there are none. */
+      readonly fresh?: number;
       /** How many of them have a digest by a model. Absent if none has. */
       readonly digests?: number;
       /** The summarizer's usage for digests in this request. Absent if it was not called. */
@@ -287,7 +290,7 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
   const removals = [...view.removals.values()].flat();
   const edits = [
     ...condensed(removals.filter(({ reason }) => reason === 'condensed')),
-    ...offloads(removals, digestUsage),
+    ...offloads(removals, answeredBefore(plan.history), digestUsage),
     ...dropIns('dedupe', removals, ['duplicate', 'superseded']),
     ...clearedReasoning(removals.filter(({ kind }) => kind === 'reasoning')),
     ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
@@ -312,9 +315,14 @@ function condensed(removals: readonly Removal[]): AppliedEdit[] {
   ];
 }
 
-function offloads(all: readonly Removal[], usage: TokenUsage | undefined): AppliedEdit[] {
+function offloads(all: readonly Removal[], answered: number, usage: TokenUsage | undefined): AppliedEdit[] {
+  const fresh = all.filter(({ reason, message }) => reason === 'offloaded' && message >= answered).length;
   const digests = all.filter(({ isDigested }) => isDigested).length;
-  const more = { ...(digests > 0 ? { digests } : {}), ...(usage ? { usage } : {}) };
+  const more = {
+    ...(fresh > 0 ? { fresh } : {}),
+    ...(digests > 0 ? { digests } : {}),
+    ...(usage ? { usage } : {}),
+  };
   return dropIns('offload', all, ['offloaded']).map((edit) => ({ ...edit, ...more }));
 }
 

@@ -77,6 +77,13 @@ export interface Mover {
    */
   arrive(messages: number): boolean;
   /**
+   * Shortens outputs that the model has not seen, where the view would not fit its budget with them
+   * whatever else left it. That is no move, since nothing of them was sent. Absent: all stay whole.
+   *
+   * @param since the first message that no answer has followed
+   */
+  see?(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void;
+  /**
    * Moves as far as necessary. Does nothing if that frees too little.
    *
    * @param tail the limit of each cut
@@ -153,6 +160,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
+    mover.see?.(tail, before, point, history.requestPoints[index - 1]?.messages ?? 0);
     const { freed } = mover.position;
     const due = dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);

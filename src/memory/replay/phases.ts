@@ -7,7 +7,7 @@
  * Each phase passes every unit once, so a replay is linear in the array.
  */
 
-import type { PrefixSums } from '../../lib/prefix-sums.ts';
+import { ChangingSums, type PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
@@ -23,6 +23,7 @@ import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Refusal } from '../run/event.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { Floor } from './floor.ts';
+import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
@@ -57,6 +58,8 @@ export class PhaseMover implements Mover {
   /** Tokens of the units, without removals. */
   private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
+  /** Per unit, the tokens counted for digests that `PhaseSettings.unsure` lacks. */
+  private readonly unsure: ChangingSums;
   private standing = NOWHERE;
   private settled = NOWHERE;
   /** A trimmed position of the last move that would not have been enough. */
@@ -72,6 +75,7 @@ export class PhaseMover implements Mover {
     this.requests = new KeptRequests(history, settings.first);
     const units = unitSums(history, sums);
     this.units = units;
+    this.unsure = new ChangingSums(history.units.length);
     this.held = new HeldTokens(history, (unit) => units.at(unit));
     this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
     this.edits = new Misses(history, edits, this.journal);
@@ -98,16 +102,21 @@ export class PhaseMover implements Mover {
   }
 
   set position(standing: PhaseStanding) {
-    this.journal.truncate(standing.moves.at(-1) ?? 0);
+    this.journal.truncate(standing.ends.at(-1) ?? 0);
     this.standing = standing;
   }
 
-  /** The removals of each move, oldest first. */
+  /** The removals of each change, oldest first. */
   removed(): readonly (readonly Removal[])[] {
-    const { moves } = this.standing;
-    return moves.map((length, index) =>
-      this.journal.entries(moves[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
+    const { ends } = this.standing;
+    return ends.map((length, index) =>
+      this.journal.entries(ends[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
     );
+  }
+
+  /** Those at the request point whose array ends before a message. */
+  removedAt(messages: number): readonly Removal[] {
+    return this.journal.madeAt(messages).flatMap(({ removals }) => removals);
   }
 
   /** The prefix that the next move would summarise; fixed since the last move. */
@@ -153,6 +162,24 @@ export class PhaseMover implements Mover {
     return true;
   }
 
+  see(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void {
+    const { standing, edits, settings, journal } = this;
+    const { shortened } = edits;
+    const { fresh } = settings;
+    if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
+    const least = this.leastView(this.tailUnit(tail), arrayTokens, point);
+    journal.at = point.messages;
+    const before = journal.length;
+    const outputs = outputsSince(this.history, since, point);
+    for (const { unit, removal, unsure } of shortenedOutputs(outputs, least, fresh, this.sums, shortened)) {
+      journal.add(unit, [removal]);
+      this.unsure.add(unit, unsure);
+    }
+    if (journal.length === before) return;
+    const freed = journal.freed + standing.leftOut;
+    this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
+  }
+
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
@@ -169,14 +196,14 @@ export class PhaseMover implements Mover {
     for (const [index, limit] of limits.entries()) {
       pass.run('light', limit, (unit) => {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
-        return this.lightOf[unit];
+        return this.stillShown(this.lightOf[unit]);
       });
       const old = clears ? this.edits.old : undefined;
       if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
       const asking = this.history.turns[point.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
-      pass.run('heavy', limit, (unit) => this.edits.heavy(unit, this.lightOf[unit] ?? []));
+      pass.run('heavy', limit, (unit) => this.stillShown(this.edits.heavy(unit, this.lightOf[unit] ?? [])));
     }
     const reversible: PhaseStanding = {
       ...this.standingOf(start, pass.passed, start),
@@ -192,7 +219,7 @@ export class PhaseMover implements Mover {
     const isLossy = viewOf(reversible) > due.lossyOver;
     const tried = { start, found, made, isLossy, futile: this.futile, needed: stakes.view - due.trimOver };
     this.refused = refusalsOf(tried, (standing) => this.worth.least(standing, due, stakes));
-    if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
+    if (!made && this.journal.length === (start.ends.at(-1) ?? 0)) {
       // Nothing could be removed in these units, so don't pass them again.
       this.standing = { ...start, passed: reversible.passed };
       return;
@@ -342,7 +369,7 @@ export class PhaseMover implements Mover {
     passed: Passed,
     { prefix, trims, leftOut }: Pick<PhaseStanding, 'prefix' | 'trims' | 'leftOut'>,
   ): Omit<PhaseStanding, 'kept' | 'spent'> {
-    const edited = this.journal.entries(start.moves.at(-1) ?? 0, this.journal.length);
+    const edited = this.journal.entries(start.ends.at(-1) ?? 0, this.journal.length);
     const ends = edited.map(({ unit }) => unit + 1);
     const frontier = Math.max(frontierUnit(start.cuts), passed.heavy, ...ends);
     return {
@@ -354,7 +381,8 @@ export class PhaseMover implements Mover {
       prefix,
       trims,
       leftOut,
-      moves: [...start.moves, this.journal.length],
+      moves: start.moves + 1,
+      ends: [...start.ends, this.journal.length],
     };
   }
 
@@ -373,7 +401,7 @@ export class PhaseMover implements Mover {
     const { boundaries } = this.settings;
     const { moves, frontier } = this.settled;
     if (!boundaries) return kept;
-    const isMarked = boundaries === 'marked' && moves.length > 0;
+    const isMarked = boundaries === 'marked' && moves > 0;
     return Math.min(kept, this.viewBefore(isMarked ? frontier : 0));
   }
 
@@ -386,7 +414,30 @@ export class PhaseMover implements Mover {
 
   /** Tokens counted for digests before a unit that may not come. */
   private unsureBefore(unit: number): number {
-    return this.settings.unsure?.before(unit) ?? 0;
+    return (this.settings.unsure?.before(unit) ?? 0) + this.unsure.before(unit);
+  }
+
+  /** The first unit of the recent part, which no move edits. */
+  private tailUnit({ turn, step }: Cuts): number {
+    return this.settings.shrinks ? Math.max(turn, step) : turn;
+  }
+
+  /** Tokens of the view if everything left it that may, before the tail. */
+  private leastView(tail: number, arrayTokens: number, { units }: RequestPoint): number {
+    const { journal, requests, history } = this;
+    const first = requests.firstBefore(tail);
+    const asked = requests.at(tail);
+    const isOther = asked !== undefined && history.units[asked]?.first !== first?.message;
+    const stays = (first?.tokens ?? 0) + (isOther ? this.viewOf(asked) : 0) + this.held.before(tail);
+    const freed = journal.freedBefore(units) - journal.freedBefore(tail);
+    return arrayTokens - this.units.before(tail) - freed + stays;
+  }
+
+  /** Removals without those of outputs that have been removed. */
+  private stillShown(removals: readonly Removal[]): readonly Removal[] {
+    const isGone = ({ kind, message }: Removal): boolean =>
+      kind === 'output' && this.journal.removalOf(message) !== undefined;
+    return removals.some(isGone) ? removals.filter((removal) => !isGone(removal)) : removals;
   }
 
   /** Tokens of the units before one, as they are in the view without a summary. */

@@ -74,6 +74,9 @@ export const appliedEdit = z.discriminatedUnion('type', [
     type: z.literal('offload'),
     cleared_tool_results,
     cleared_tokens,
+    fresh: count
+      .exactOptional()
+      .describe('Outputs that no answer has followed yet. Absent if there are none.'),
     digests: count.exactOptional().describe('Outputs with a digest by a model. Absent if none has.'),
     usage: tokenUsage.exactOptional().describe("The summarizer's usage for digests in this request."),
   }),
