@@ -7,26 +7,17 @@
  * Each phase passes every unit once, so a replay is linear in the array.
  */
 
-import { ChangingSums, type PrefixSums } from '../../lib/prefix-sums.ts';
-import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
-import {
-  refillOf,
-  rehydratedWith,
-  reservedFor,
-  type SummarizedPrefix,
-  summarizedPrefix,
-} from '../edits/summarize.ts';
-import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import { refillOf, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Refusal } from '../run/event.ts';
-import { type TokenSums, unitSums } from '../tokens/sums.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 import type { Floor } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { Mover } from './frontier.ts';
-import { Journal } from './journal.ts';
-import { KeptRequests } from './kept-requests.ts';
+import type { Journal } from './journal.ts';
 import { Misses, type Recalling } from './misses.ts';
 import { Pass, type Passed, passedBefore } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
@@ -41,25 +32,20 @@ import {
 import { PhaseWorth } from './phase-worth.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
+import { ViewWeights } from './view-weights.ts';
 
 export class PhaseMover implements Mover {
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
   private readonly sums: TokenSums;
+  private readonly weights: ViewWeights;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly worth: PhaseWorth;
   readonly edits: Misses;
   private readonly journal: Journal;
-  /** Tokens of held units. */
-  private readonly held: HeldTokens;
-  private readonly requests: KeptRequests;
-  /** Tokens of the units, without removals. */
-  private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
-  /** Per unit, the tokens counted for digests that `PhaseSettings.unsure` lacks. */
-  private readonly unsure: ChangingSums;
   private standing = NOWHERE;
   private settled = NOWHERE;
   /** A trimmed position of the last move that would not have been enough. */
@@ -72,12 +58,8 @@ export class PhaseMover implements Mover {
     this.settings = settings;
     this.floor = floor;
     this.worth = new PhaseWorth(floor, settings.minReclaim);
-    this.requests = new KeptRequests(history, settings.first);
-    const units = unitSums(history, sums);
-    this.units = units;
-    this.unsure = new ChangingSums(history.units.length);
-    this.held = new HeldTokens(history, (unit) => units.at(unit));
-    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+    this.weights = new ViewWeights(history, sums, settings);
+    this.journal = this.weights.journal;
     this.edits = new Misses(history, edits, this.journal);
   }
 
@@ -122,24 +104,25 @@ export class PhaseMover implements Mover {
   /** The prefix that the next move would summarise; fixed since the last move. */
   next(): SummarizedPrefix | undefined {
     const { frontier, prefix, leftOut } = this.standing;
-    const next = frontier > 0 ? this.prefixBefore(frontier, prefix) : undefined;
+    const next = frontier > 0 ? this.weights.prefixBefore(frontier, prefix) : undefined;
     return next && next.freed > leftOut ? next : undefined;
   }
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    return trimmedSpanOf(this.history, this.standing, this.requests, this.settings.unsure);
+    return trimmedSpanOf(this.history, this.standing, this.weights.requests, this.settings.unsure);
   }
 
   arrive(messages: number): boolean {
-    if (this.held.isEmpty) return false;
+    const { held } = this.weights;
+    if (held.isEmpty) return false;
     const { prefix, trims, freed, leftOut } = this.standing;
     const covered = prefix?.unit ?? 0;
     const gone = trims.at(-1) ?? covered;
-    const heldBefore = { gone: this.held.before(gone), covered: this.held.before(covered) };
-    this.held.arrive(messages);
-    const back = this.held.before(gone) - heldBefore.gone;
-    const ofPrefix = this.held.before(covered) - heldBefore.covered;
+    const heldBefore = { gone: held.before(gone), covered: held.before(covered) };
+    held.arrive(messages);
+    const back = held.before(gone) - heldBefore.gone;
+    const ofPrefix = held.before(covered) - heldBefore.covered;
     if (back <= 0) return false;
     const { rehydrator } = this.settings.refills ?? {};
     const shown = prefix?.rehydrated;
@@ -153,9 +136,10 @@ export class PhaseMover implements Mover {
         rehydrated,
       );
     // If the summary or all replacements are longer than what they still replace, restore it.
-    const { journal } = this;
+    const { journal, weights } = this;
     const isShorter =
-      rest.leftOut > this.unsureBefore(gone) && (!changed || changed.freed > this.unsureBefore(covered));
+      rest.leftOut > weights.unsureBefore(gone) &&
+      (!changed || changed.freed > weights.unsureBefore(covered));
     this.standing = isShorter
       ? { ...this.standing, ...rest, prefix: changed }
       : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
@@ -163,17 +147,17 @@ export class PhaseMover implements Mover {
   }
 
   see(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void {
-    const { standing, edits, settings, journal } = this;
+    const { standing, edits, settings, journal, weights } = this;
     const { shortened } = edits;
     const { fresh } = settings;
     if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
-    const least = this.leastView(this.tailUnit(tail), arrayTokens, point);
+    const least = weights.least(this.tailUnit(tail), arrayTokens, point);
     journal.at = point.messages;
     const before = journal.length;
     const outputs = outputsSince(this.history, since, point);
     for (const { unit, removal, unsure } of shortenedOutputs(outputs, least, fresh, this.sums, shortened)) {
       journal.add(unit, [removal]);
-      this.unsure.add(unit, unsure);
+      weights.addUnsure(unit, unsure);
     }
     if (journal.length === before) return;
     const freed = journal.freed + standing.leftOut;
@@ -283,7 +267,10 @@ export class PhaseMover implements Mover {
     const { prefix } = standing;
     if (!refills || !prefix) return undefined;
     const room = filledUpTo(due, refills.watermark) - view;
-    const space = Math.min(refillOf(prefix.freed, room), prefix.freed - this.unsureBefore(prefix.unit) - 1);
+    const space = Math.min(
+      refillOf(prefix.freed, room),
+      prefix.freed - this.weights.unsureBefore(prefix.unit) - 1,
+    );
     const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
     return rehydrated && withRehydrated(standing, rehydrated);
   }
@@ -298,10 +285,10 @@ export class PhaseMover implements Mover {
     unit: number,
     { messages: since }: RequestPoint,
   ): PhaseStanding | undefined {
-    const covering = this.prefixBefore(unit, start.prefix);
+    const covering = this.weights.prefixBefore(unit, start.prefix);
     if (!covering) return undefined;
     const prefix = { ...covering, since };
-    const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
+    const before = start.prefix ? this.weights.covered(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
     const spent = summarizerCost(read, prefix.limit);
     const left = { prefix, trims: [], leftOut: prefix.freed };
@@ -324,44 +311,19 @@ export class PhaseMover implements Mover {
     let unit = trims.at(-1) ?? from;
     let leftOut = standing.leftOut;
     while (unit < passed.heavy && this.journal.freed + leftOut < enough)
-      leftOut = this.leftOutBy(++unit, prefix);
+      leftOut = this.weights.leftOut(++unit, prefix);
     const freed = this.journal.freed + leftOut;
-    const place = this.requests.linePlace(unit);
+    const place = this.weights.requests.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
     if (
       freed <= standing.freed ||
-      leftOut <= this.unsureBefore(unit) ||
+      leftOut <= this.weights.unsureBefore(unit) ||
       !place ||
       ('opens' in place && place.opens >= later)
     )
       return undefined;
     const trim = { leftOut, freed, trims: [...trims, unit], passed: passedBefore(unit, passed) };
     return { ...standing, ...trim, kept: this.untouched(unit) };
-  }
-
-  /** Tokens saved without the units before one. */
-  private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
-    const request = this.requests.at(unit);
-    const first = this.requests.firstBefore(unit);
-    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
-    const stays = (isOther ? this.viewOf(request) : 0) + (first?.tokens ?? 0);
-    const summary = prefix ? reservedFor(prefix) : 0;
-    return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
-  }
-
-  /**
-   * The prefix before a unit; undefined if the earlier one already reaches that far, or if a
-   * summary as long as allowed may be no shorter than what it replaces.
-   */
-  private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
-    if (unit <= (earlier?.unit ?? 0)) return undefined;
-    const { summaryTokens, echo, first } = this.settings;
-    const asked = this.requests.askedBefore(unit);
-    const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
-    const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
-    const prefix = summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
-    const unsure = this.unsureBefore(unit);
-    return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
   }
 
   private standingOf(
@@ -388,7 +350,7 @@ export class PhaseMover implements Mover {
 
   /** Tokens of the view that stay untouched when the messages before a unit leave. */
   private untouched(unit: number): number {
-    const first = this.requests.firstBefore(unit)?.message;
+    const first = this.weights.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return this.reread(begins ? this.sums.before(first + 1) : this.viewBefore(0));
   }
@@ -407,14 +369,7 @@ export class PhaseMover implements Mover {
 
   /** Tokens of the view before a unit after the summary; for the first unit, of the preamble. */
   private viewBefore(unit: number): number {
-    const first = this.history.units[unit]?.first ?? this.history.messages.length;
-    const before = this.sums.before(first);
-    return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
-  }
-
-  /** Tokens counted for digests before a unit that may not come. */
-  private unsureBefore(unit: number): number {
-    return (this.settings.unsure?.before(unit) ?? 0) + this.unsure.before(unit);
+    return this.weights.before(unit, this.standing.leftOut);
   }
 
   /** The first unit of the recent part, which no move edits. */
@@ -422,31 +377,10 @@ export class PhaseMover implements Mover {
     return this.settings.shrinks ? Math.max(turn, step) : turn;
   }
 
-  /** Tokens of the view if everything left it that may, before the tail. */
-  private leastView(tail: number, arrayTokens: number, { units }: RequestPoint): number {
-    const { journal, requests, history } = this;
-    const first = requests.firstBefore(tail);
-    const asked = requests.at(tail);
-    const isOther = asked !== undefined && history.units[asked]?.first !== first?.message;
-    const stays = (first?.tokens ?? 0) + (isOther ? this.viewOf(asked) : 0) + this.held.before(tail);
-    const freed = journal.freedBefore(units) - journal.freedBefore(tail);
-    return arrayTokens - this.units.before(tail) - freed + stays;
-  }
-
   /** Removals without those of outputs that have been removed. */
   private stillShown(removals: readonly Removal[]): readonly Removal[] {
     const isGone = ({ kind, message }: Removal): boolean =>
       kind === 'output' && this.journal.removalOf(message) !== undefined;
     return removals.some(isGone) ? removals.filter((removal) => !isGone(removal)) : removals;
-  }
-
-  /** Tokens of the units before one, as they are in the view without a summary. */
-  private coveredView(unit: number): number {
-    return this.units.before(unit) - this.journal.freedBefore(unit);
-  }
-
-  /** Tokens of a unit as it is in the view. */
-  private viewOf(unit: number): number {
-    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
   }
 }
