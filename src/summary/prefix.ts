@@ -3,7 +3,7 @@ import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
-import type { AutoStrategy } from '../memory/modes/auto.ts';
+import type { AutoStrategy } from '../memory/modes/auto-settings.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import type { SummaryOrder } from './claim.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
