@@ -24,7 +24,8 @@ const LOOKED_AT = 5;
  */
 export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
   const { report, movedAt } = made;
-  if (report.frontier.moved || report.frontier.unit === 0 || movedAt === undefined) return report;
+  const isUnedited = report.frontier.unit === 0 && report.applied_edits.length === 0;
+  if (report.frontier.moved || isUnedited || movedAt === undefined) return report;
   const conversation = namedConversation(call);
   if (!conversation) return report;
   const before = await messagesBefore(conversation, movedAt, call);

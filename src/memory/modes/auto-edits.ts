@@ -13,6 +13,7 @@ import type { Removal } from '../edits/removal.ts';
 import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repeats.ts';
 import type { ShortenedOutput } from '../replay/fresh-outputs.ts';
 import type { Recalling } from '../replay/misses.ts';
+import type { LargeOutput } from '../replay/seen-outputs.ts';
 import { type AutoStrategy, SMALLEST_OFFLOAD } from './auto-settings.ts';
 import { range } from './compact.ts';
 
@@ -113,6 +114,17 @@ export class AutoEdits implements Recalling {
       ? removeMedia(this.history, unit, this.strategy, this.context)
       : [];
   };
+
+  /** Those over `offload_min_tokens` that the model first sees whole. */
+  largeOutputs(): readonly LargeOutput[] {
+    return this.history.units.flatMap(({ outputs }, unit) =>
+      outputs.flatMap(({ message }) => {
+        const large = this.offloadedAtSight.has(message) ? undefined : this.offloaded.get(message);
+        const removal = large && this.over(large);
+        return removal ? [{ unit, removal }] : [];
+      }),
+    );
+  }
 
   readonly shortened = (output: Output): ShortenedOutput | undefined => {
     const { history, strategy, context, offloaded } = this;

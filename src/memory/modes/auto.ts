@@ -2,7 +2,7 @@
 
 import { once } from '../../lib/once.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
-import { answeredBefore } from '../conversation/history.ts';
+import { answeredBefore, type History } from '../conversation/history.ts';
 import { mayCondense } from '../edits/condense/condense.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
@@ -13,6 +13,7 @@ import { Floor } from '../replay/floor.ts';
 import { type Replay, replay } from '../replay/frontier.ts';
 import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
+import type { EarlyLeaving } from '../replay/seen-outputs.ts';
 import { canRetrieve } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { AutoEdits } from './auto-edits.ts';
@@ -21,6 +22,9 @@ import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { refillsOf } from './refills.ts';
 import { compactionDue, stepsDue, unitTail } from './tails.ts';
+
+/** Answers after which an output over `offload_min_tokens` may leave (docs/benchmark.md). */
+const ANSWERS_TO_LEAVE = 4;
 
 /** How many requests ahead the next summary is prepared. */
 const REQUESTS_AHEAD = 2;
@@ -41,14 +45,26 @@ export const auto = {
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
     tail: (strategy: AutoStrategy) => unitTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
-    mayActEarly: (strategy: AutoStrategy, { history, retrieval }: PlanRequest, window: number) => {
-      const most = mostAtSight(strategy, window);
-      const isLarge = retrieval === true && history.messages.some(({ bytes }) => bytes > most);
-      return isLarge || (strategy.condense && mayCondense(history));
-    },
+    mayActEarly: (strategy: AutoStrategy, { history, retrieval }: PlanRequest, window: number) =>
+      (retrieval === true && mayOffload(strategy, history, window)) ||
+      (strategy.condense && mayCondense(history)),
     plan: planAuto,
   },
 } as const satisfies MemoryMode<AutoStrategy>;
+
+/** Whether an output may be offloaded whatever the budget. False is certain, true is not. */
+function mayOffload(strategy: AutoStrategy, { messages, requestPoints }: History, window: number): boolean {
+  const atSight = mostAtSight(strategy, window);
+  const seen = requestPoints.at(-1 - ANSWERS_TO_LEAVE)?.messages ?? 0;
+  const most = Math.min(strategy.offload_min_tokens, atSight);
+  return messages.some(({ bytes }, index) => bytes > (index < seen ? most : atSight));
+}
+
+/** When large outputs leave early. */
+function earlyLeaving(strategy: AutoStrategy, edits: AutoEdits): EarlyLeaving {
+  const keepsTail = strategy.compact_keep_steps !== undefined || keptTurns(strategy) !== undefined;
+  return { outputs: edits.largeOutputs(), answers: ANSWERS_TO_LEAVE, keepsTail };
+}
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   const { history, rule, sums, retrieval = false, terms } = request;
@@ -74,6 +90,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     first,
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
+    early: retrieval ? earlyLeaving(strategy, edits) : undefined,
     fresh: retrieval
       ? { budget: Math.min(rule.hard ?? rule.window, rule.window), window: rule.window }
       : undefined,
@@ -116,9 +133,12 @@ function aheadOf(
   const near = result.next !== result.cuts;
   const { heavy, reasoning } = mover.position.passed;
   const until = frontierUnit(result.next);
-  const upcoming = near
+  const ofMove = near
     ? [...mover.edits.without(edits.between(heavy, until)), ...edits.reasoningBetween(reasoning, until)]
     : [];
+  const outputs = new Set(ofMove.flatMap(({ kind, message }) => (kind === 'output' ? [message] : [])));
+  const leaving = mover.leavingNext(history.requestPoints.length - 1);
+  const upcoming = [...ofMove, ...leaving.filter(({ message }) => !outputs.has(message))];
   // Prepare a summary if placeholders alone won't bring the next views under the budget.
   const growth = (REQUESTS_AHEAD * (result.before - fixed)) / history.requestPoints.length;
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);

@@ -9,6 +9,7 @@ import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/su
 import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
 import type { Standing } from './frontier.ts';
 import type { Passed } from './phase-pass.ts';
+import type { EarlyLeaving } from './seen-outputs.ts';
 
 /** The settings of all phases. */
 export interface PhaseSettings {
@@ -23,6 +24,8 @@ export interface PhaseSettings {
   readonly first: FirstRequest | undefined;
   /** The budgets for outputs that the model has not seen. Absent if all of them stay whole. */
   readonly fresh?: FreshBudgets | undefined;
+  /** Absent if large outputs only leave when a trigger is met. */
+  readonly early?: EarlyLeaving | undefined;
   /** Absent if no outputs stand behind a summary. */
   readonly refills?: Refills | undefined;
   /**

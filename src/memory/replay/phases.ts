@@ -31,6 +31,7 @@ import {
 } from './phase-standing.ts';
 import { PhaseWorth } from './phase-worth.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
+import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
 import { ViewWeights } from './view-weights.ts';
 
@@ -45,6 +46,10 @@ export class PhaseMover implements Mover {
   private readonly worth: PhaseWorth;
   readonly edits: Misses;
   private readonly journal: Journal;
+  /** Absent if large outputs leave only when a trigger is met. */
+  private readonly seen: SeenOutputs | undefined;
+  /** Of the view of this request point, before the first output that has left early. */
+  private keptByLeaving = Number.POSITIVE_INFINITY;
   private readonly lightOf: (readonly Removal[])[] = [];
   private standing = NOWHERE;
   private settled = NOWHERE;
@@ -60,6 +65,7 @@ export class PhaseMover implements Mover {
     this.worth = new PhaseWorth(floor, settings.minReclaim);
     this.weights = new ViewWeights(history, sums, settings);
     this.journal = this.weights.journal;
+    this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
     this.edits = new Misses(history, edits, this.journal);
   }
 
@@ -164,6 +170,33 @@ export class PhaseMover implements Mover {
     this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
   }
 
+  leave(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void {
+    const { settings, standing, seen, journal } = this;
+    if (!seen) return;
+    const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
+    const outputs = seen.at(index, limit, (output) => this.isShown(output));
+    const before = { array: arrayTokens, view: arrayTokens - standing.freed };
+    const made = this.worth.leaving(outputs, before, (unit) => this.reread(this.viewBefore(unit)));
+    if (!made) return;
+    journal.at = point.messages;
+    for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
+    this.keptByLeaving = made.kept;
+    this.standing = {
+      ...standing,
+      freed: journal.freed + standing.leftOut,
+      moves: standing.moves + 1,
+      ends: [...standing.ends, journal.length],
+      kept: made.kept,
+      spent: 0,
+    };
+  }
+
+  /** What may leave early at the request after that of an index. */
+  leavingNext(index: number): readonly Removal[] {
+    const outputs = this.seen?.dueAt(index + 1) ?? [];
+    return outputs.filter((output) => this.isShown(output)).map(({ removal }) => removal);
+  }
+
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
@@ -217,7 +250,9 @@ export class PhaseMover implements Mover {
   settle(arrayTokens: number): void {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.settled.moves;
-    this.floor.settle(arrayTokens, arrayTokens - freed, moved ? kept : undefined, moved ? spent : 0);
+    const unchanged = moved ? Math.min(kept, this.keptByLeaving) : undefined;
+    this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0);
+    this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.settled = this.standing;
   }
 
@@ -375,6 +410,12 @@ export class PhaseMover implements Mover {
   /** The first unit of the recent part, which no move edits. */
   private tailUnit({ turn, step }: Cuts): number {
     return this.settings.shrinks ? Math.max(turn, step) : turn;
+  }
+
+  /** Whether a large output is in the view, and may leave it. */
+  private isShown({ unit, removal }: LargeOutput): boolean {
+    const isLeft = unit < this.leftCuts.turn || this.journal.removalOf(removal.message) !== undefined;
+    return !isLeft && this.edits.without([removal]).length > 0;
   }
 
   /** Removals without those of outputs that have been removed. */

@@ -8,6 +8,7 @@ export type Trigger =
   | 'token_budget'
   | 'token_soft_budget'
   | 'upstream_limit'
+  | 'large_output'
   | 'force'
   | 'none';
 
