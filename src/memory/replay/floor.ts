@@ -67,8 +67,8 @@ export class Floor {
   }
 
   /**
-   * What a move saves within the requests by which the regret is measured, in tokens of fresh input.
-   * Negative if it costs more until then.
+   * What a move saves within the requests by which the regret is measured, in tokens of fresh
+   * input. Negative if it costs more until then.
    */
   gain({ array, view, kept, spent }: Stakes, freed: number): number {
     const growth = this.growth(array);

@@ -7,6 +7,7 @@
  * Each phase passes every unit once, so a replay is linear in the array.
  */
 
+import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
@@ -34,6 +35,12 @@ import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
 import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
 import { ViewWeights } from './view-weights.ts';
+
+/**
+ * Ends of messages before the newest at which a cache with boundaries is read
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+const LOOKED_BACK = 20;
 
 export class PhaseMover implements Mover {
   turnsCut = 0;
@@ -176,7 +183,7 @@ export class PhaseMover implements Mover {
     const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
     const outputs = seen.at(index, limit, (output) => this.isShown(output));
     const before = { array: arrayTokens, view: arrayTokens - standing.freed };
-    const made = this.worth.leaving(outputs, before, (unit) => this.reread(this.viewBefore(unit)));
+    const made = this.worth.leaving(outputs, before, (unit) => this.keptBefore(unit, point));
     if (!made) return;
     journal.at = point.messages;
     for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
@@ -388,6 +395,16 @@ export class PhaseMover implements Mover {
     const first = this.weights.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return this.reread(begins ? this.sums.before(first + 1) : this.viewBefore(0));
+  }
+
+  /**
+   * The part of a view before a unit that is read from the cache if the unit changes. A request has
+   * ended there, and a cache with boundaries still looks for that end among the newest messages.
+   */
+  private keptBefore(unit: number, { messages }: RequestPoint): number {
+    const kept = this.viewBefore(unit);
+    const { first, kind } = elementAt(this.history.units, unit);
+    return kind === 'assistant' && messages - first <= LOOKED_BACK ? kept : this.reread(kept);
   }
 
   /**
