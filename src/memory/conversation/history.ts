@@ -236,6 +236,11 @@ export function messagesOf(history: History, unit: Unit): number[] {
   return indices;
 }
 
+/** The messages before this index were in a request that has been answered. */
+export function answeredBefore({ requestPoints }: Pick<History, 'requestPoints'>): number {
+  return requestPoints.at(-2)?.messages ?? 0;
+}
+
 /** Whether a unit is trimmed as a step of a turn that stays. */
 export function goesWithSteps({ step, kind }: Unit): boolean {
   return step || kind === 'late';

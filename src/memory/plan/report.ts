@@ -2,6 +2,7 @@
  * The report to the caller about its request (docs/design.md#4-what-the-caller-gets). Its shape is
  * `report-schema.ts`.
  */
+import { answeredBefore } from '../conversation/history.ts';
 import { REMOVAL_REASONS } from '../edits/fates.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
@@ -101,7 +102,7 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
   const by = Map.groupBy(removals, ({ reason }) => REMOVAL_REASONS[reason].edit);
   const edits = [
     ...condensed(by.get('condense') ?? []),
-    ...offloads(by.get('offload') ?? [], digestUsage),
+    ...offloads(by.get('offload') ?? [], answeredBefore(plan.history), digestUsage),
     ...dropIns('dedupe', by.get('dedupe') ?? []),
     ...clearedReasoning(by.get('clear_reasoning') ?? []),
     ...compaction(by.get('compact') ?? []),
@@ -126,9 +127,14 @@ function condensed(removals: readonly Removal[]): AppliedEdit[] {
   ];
 }
 
-function offloads(all: readonly Removal[], usage: TokenUsage | undefined): AppliedEdit[] {
+function offloads(all: readonly Removal[], answered: number, usage: TokenUsage | undefined): AppliedEdit[] {
+  const fresh = all.filter(({ message }) => message >= answered).length;
   const digests = all.filter(({ isDigested }) => isDigested).length;
-  const more = { ...(digests > 0 ? { digests } : {}), ...(usage ? { usage } : {}) };
+  const more = {
+    ...(fresh > 0 ? { fresh } : {}),
+    ...(digests > 0 ? { digests } : {}),
+    ...(usage ? { usage } : {}),
+  };
   return dropIns('offload', all).map((edit) => ({ ...edit, ...more }));
 }
 

@@ -78,6 +78,19 @@ export interface Mover {
    */
   arrive(messages: number): boolean;
   /**
+   * Shortens outputs that the model has not seen, where the view would not fit its budget with them
+   * whatever else left it. That is no move, since nothing of them was sent. Absent: all stay whole.
+   *
+   * @param since the first message that no answer has followed
+   */
+  see?(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void;
+  /**
+   * Removes large outputs that the model has answered often enough, where that pays off.
+   *
+   * @param index of the request point
+   */
+  leave?(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void;
+  /**
    * Moves as far as necessary. Does nothing if that frees too little.
    *
    * @param tail the limit of each cut
@@ -154,7 +167,10 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
+    mover.see?.(tail, before, point, history.requestPoints[index - 1]?.messages ?? 0);
     const { freed } = mover.position;
+    mover.leave?.(tail, before, point, index);
+    const early = mover.position.freed;
     const due = dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
     const counted = counts.move(tail, mover, before, point);
@@ -167,8 +183,9 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     moved = isMove || cameBack;
     mover.settle(before);
     if (!isMove) continue;
-    trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? trigger;
     const { cuts, freed: gone } = mover.position;
+    const met = gone > early ? (due ?? counted ?? dueForAnswer)?.trigger : undefined;
+    trigger = met ?? 'large_output';
     const { settledUnit: settled } = mover;
     moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone, settled });
   }

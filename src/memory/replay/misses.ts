@@ -37,6 +37,7 @@ export class Misses implements PhaseEdits {
   readonly light: PhaseEdits['light'];
   readonly media: PhaseEdits['media'];
   readonly old: PhaseEdits['old'];
+  readonly shortened: PhaseEdits['shortened'];
   private readonly history: History;
   private readonly edits: Recalling;
   private readonly journal: Journal;
@@ -48,6 +49,7 @@ export class Misses implements PhaseEdits {
     this.light = edits.light;
     this.media = edits.media;
     this.old = edits.old;
+    this.shortened = edits.shortened;
   }
 
   /** The same as without misses, but for the outputs that stay. */

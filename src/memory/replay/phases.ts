@@ -7,25 +7,18 @@
  * Each phase passes every unit once, so a replay is linear in the array.
  */
 
-import type { PrefixSums } from '../../lib/prefix-sums.ts';
-import { HeldTokens } from '../conversation/bonds.ts';
+import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
-import {
-  refillOf,
-  rehydratedWith,
-  reservedFor,
-  type SummarizedPrefix,
-  summarizedPrefix,
-} from '../edits/summarize.ts';
-import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import { refillOf, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Refusal } from '../run/event.ts';
-import { type TokenSums, unitSums } from '../tokens/sums.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 import type { Floor } from './floor.ts';
+import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { Mover } from './frontier.ts';
-import { Journal } from './journal.ts';
-import { KeptRequests } from './kept-requests.ts';
+import type { Journal } from './journal.ts';
 import { Misses, type Recalling } from './misses.ts';
 import { Pass, type Passed, passedBefore } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
@@ -39,23 +32,31 @@ import {
 } from './phase-standing.ts';
 import { PhaseWorth } from './phase-worth.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
+import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
+import { ViewWeights } from './view-weights.ts';
+
+/**
+ * Ends of messages before the newest at which a cache with boundaries is read
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+const LOOKED_BACK = 20;
 
 export class PhaseMover implements Mover {
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
   private readonly sums: TokenSums;
+  private readonly weights: ViewWeights;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly worth: PhaseWorth;
   readonly edits: Misses;
   private readonly journal: Journal;
-  /** Tokens of held units. */
-  private readonly held: HeldTokens;
-  private readonly requests: KeptRequests;
-  /** Tokens of the units, without removals. */
-  private readonly units: PrefixSums;
+  /** Absent if large outputs leave only when a trigger is met. */
+  private readonly seen: SeenOutputs | undefined;
+  /** Of the view of this request point, before the first output that has left early. */
+  private keptByLeaving = Number.POSITIVE_INFINITY;
   private readonly lightOf: (readonly Removal[])[] = [];
   private standing = NOWHERE;
   private settled = NOWHERE;
@@ -69,11 +70,9 @@ export class PhaseMover implements Mover {
     this.settings = settings;
     this.floor = floor;
     this.worth = new PhaseWorth(floor, settings.minReclaim);
-    this.requests = new KeptRequests(history, settings.first);
-    const units = unitSums(history, sums);
-    this.units = units;
-    this.held = new HeldTokens(history, (unit) => units.at(unit));
-    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+    this.weights = new ViewWeights(history, sums, settings);
+    this.journal = this.weights.journal;
+    this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
     this.edits = new Misses(history, edits, this.journal);
   }
 
@@ -98,39 +97,45 @@ export class PhaseMover implements Mover {
   }
 
   set position(standing: PhaseStanding) {
-    this.journal.truncate(standing.moves.at(-1) ?? 0);
+    this.journal.truncate(standing.ends.at(-1) ?? 0);
     this.standing = standing;
   }
 
-  /** The removals of each move, oldest first. */
+  /** The removals of each change, oldest first. */
   removed(): readonly (readonly Removal[])[] {
-    const { moves } = this.standing;
-    return moves.map((length, index) =>
-      this.journal.entries(moves[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
+    const { ends } = this.standing;
+    return ends.map((length, index) =>
+      this.journal.entries(ends[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
     );
+  }
+
+  /** Those at the request point whose array ends before a message. */
+  removedAt(messages: number): readonly Removal[] {
+    return this.journal.madeAt(messages).flatMap(({ removals }) => removals);
   }
 
   /** The prefix that the next move would summarise; fixed since the last move. */
   next(): SummarizedPrefix | undefined {
     const { frontier, prefix, leftOut } = this.standing;
-    const next = frontier > 0 ? this.prefixBefore(frontier, prefix) : undefined;
+    const next = frontier > 0 ? this.weights.prefixBefore(frontier, prefix) : undefined;
     return next && next.freed > leftOut ? next : undefined;
   }
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    return trimmedSpanOf(this.history, this.standing, this.requests, this.settings.unsure);
+    return trimmedSpanOf(this.history, this.standing, this.weights.requests, this.settings.unsure);
   }
 
   arrive(messages: number): boolean {
-    if (this.held.isEmpty) return false;
+    const { held } = this.weights;
+    if (held.isEmpty) return false;
     const { prefix, trims, freed, leftOut } = this.standing;
     const covered = prefix?.unit ?? 0;
     const gone = trims.at(-1) ?? covered;
-    const heldBefore = { gone: this.held.before(gone), covered: this.held.before(covered) };
-    this.held.arrive(messages);
-    const back = this.held.before(gone) - heldBefore.gone;
-    const ofPrefix = this.held.before(covered) - heldBefore.covered;
+    const heldBefore = { gone: held.before(gone), covered: held.before(covered) };
+    held.arrive(messages);
+    const back = held.before(gone) - heldBefore.gone;
+    const ofPrefix = held.before(covered) - heldBefore.covered;
     if (back <= 0) return false;
     const { rehydrator } = this.settings.refills ?? {};
     const shown = prefix?.rehydrated;
@@ -144,13 +149,59 @@ export class PhaseMover implements Mover {
         rehydrated,
       );
     // If the summary or all replacements are longer than what they still replace, restore it.
-    const { journal } = this;
+    const { journal, weights } = this;
     const isShorter =
-      rest.leftOut > this.unsureBefore(gone) && (!changed || changed.freed > this.unsureBefore(covered));
+      rest.leftOut > weights.unsureBefore(gone) &&
+      (!changed || changed.freed > weights.unsureBefore(covered));
     this.standing = isShorter
       ? { ...this.standing, ...rest, prefix: changed }
       : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
     return true;
+  }
+
+  see(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void {
+    const { standing, edits, settings, journal, weights } = this;
+    const { shortened } = edits;
+    const { fresh } = settings;
+    if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
+    const least = weights.least(this.tailUnit(tail), arrayTokens, point);
+    journal.at = point.messages;
+    const before = journal.length;
+    const outputs = outputsSince(this.history, since, point);
+    for (const { unit, removal, unsure } of shortenedOutputs(outputs, least, fresh, this.sums, shortened)) {
+      journal.add(unit, [removal]);
+      weights.addUnsure(unit, unsure);
+    }
+    if (journal.length === before) return;
+    const freed = journal.freed + standing.leftOut;
+    this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
+  }
+
+  leave(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void {
+    const { settings, standing, seen, journal } = this;
+    if (!seen) return;
+    const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
+    const outputs = seen.at(index, limit, (output) => this.isShown(output));
+    const before = { array: arrayTokens, view: arrayTokens - standing.freed };
+    const made = this.worth.leaving(outputs, before, (unit) => this.keptBefore(unit, point));
+    if (!made) return;
+    journal.at = point.messages;
+    for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
+    this.keptByLeaving = made.kept;
+    this.standing = {
+      ...standing,
+      freed: journal.freed + standing.leftOut,
+      moves: standing.moves + 1,
+      ends: [...standing.ends, journal.length],
+      kept: made.kept,
+      spent: 0,
+    };
+  }
+
+  /** What may leave early at the request after that of an index. */
+  leavingNext(index: number): readonly Removal[] {
+    const outputs = this.seen?.dueAt(index + 1) ?? [];
+    return outputs.filter((output) => this.isShown(output)).map(({ removal }) => removal);
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
@@ -169,14 +220,14 @@ export class PhaseMover implements Mover {
     for (const [index, limit] of limits.entries()) {
       pass.run('light', limit, (unit) => {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
-        return this.lightOf[unit];
+        return this.stillShown(this.lightOf[unit]);
       });
       const old = clears ? this.edits.old : undefined;
       if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
       const asking = this.history.turns[point.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
-      pass.run('heavy', limit, (unit) => this.edits.heavy(unit, this.lightOf[unit] ?? []));
+      pass.run('heavy', limit, (unit) => this.stillShown(this.edits.heavy(unit, this.lightOf[unit] ?? [])));
     }
     const reversible: PhaseStanding = {
       ...this.standingOf(start, pass.passed, start),
@@ -192,7 +243,7 @@ export class PhaseMover implements Mover {
     const isLossy = viewOf(reversible) > due.lossyOver;
     const tried = { start, found, made, isLossy, futile: this.futile, needed: stakes.view - due.trimOver };
     this.refused = refusalsOf(tried, (standing) => this.worth.least(standing, due, stakes));
-    if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
+    if (!made && this.journal.length === (start.ends.at(-1) ?? 0)) {
       // Nothing could be removed in these units, so don't pass them again.
       this.standing = { ...start, passed: reversible.passed };
       return;
@@ -206,7 +257,9 @@ export class PhaseMover implements Mover {
   settle(arrayTokens: number): void {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.settled.moves;
-    this.floor.settle(arrayTokens, arrayTokens - freed, moved ? kept : undefined, moved ? spent : 0);
+    const unchanged = moved ? Math.min(kept, this.keptByLeaving) : undefined;
+    this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0);
+    this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.settled = this.standing;
   }
 
@@ -256,7 +309,10 @@ export class PhaseMover implements Mover {
     const { prefix } = standing;
     if (!refills || !prefix) return undefined;
     const room = filledUpTo(due, refills.watermark) - view;
-    const space = Math.min(refillOf(prefix.freed, room), prefix.freed - this.unsureBefore(prefix.unit) - 1);
+    const space = Math.min(
+      refillOf(prefix.freed, room),
+      prefix.freed - this.weights.unsureBefore(prefix.unit) - 1,
+    );
     const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
     return rehydrated && withRehydrated(standing, rehydrated);
   }
@@ -271,10 +327,10 @@ export class PhaseMover implements Mover {
     unit: number,
     { messages: since }: RequestPoint,
   ): PhaseStanding | undefined {
-    const covering = this.prefixBefore(unit, start.prefix);
+    const covering = this.weights.prefixBefore(unit, start.prefix);
     if (!covering) return undefined;
     const prefix = { ...covering, since };
-    const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
+    const before = start.prefix ? this.weights.covered(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
     const spent = summarizerCost(read, prefix.limit);
     const left = { prefix, trims: [], leftOut: prefix.freed };
@@ -297,13 +353,13 @@ export class PhaseMover implements Mover {
     let unit = trims.at(-1) ?? from;
     let leftOut = standing.leftOut;
     while (unit < passed.heavy && this.journal.freed + leftOut < enough)
-      leftOut = this.leftOutBy(++unit, prefix);
+      leftOut = this.weights.leftOut(++unit, prefix);
     const freed = this.journal.freed + leftOut;
-    const place = this.requests.linePlace(unit);
+    const place = this.weights.requests.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
     if (
       freed <= standing.freed ||
-      leftOut <= this.unsureBefore(unit) ||
+      leftOut <= this.weights.unsureBefore(unit) ||
       !place ||
       ('opens' in place && place.opens >= later)
     )
@@ -312,37 +368,12 @@ export class PhaseMover implements Mover {
     return { ...standing, ...trim, kept: this.untouched(unit) };
   }
 
-  /** Tokens saved without the units before one. */
-  private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
-    const request = this.requests.at(unit);
-    const first = this.requests.firstBefore(unit);
-    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
-    const stays = (isOther ? this.viewOf(request) : 0) + (first?.tokens ?? 0);
-    const summary = prefix ? reservedFor(prefix) : 0;
-    return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
-  }
-
-  /**
-   * The prefix before a unit; undefined if the earlier one already reaches that far, or if a
-   * summary as long as allowed may be no shorter than what it replaces.
-   */
-  private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
-    if (unit <= (earlier?.unit ?? 0)) return undefined;
-    const { summaryTokens, echo, first } = this.settings;
-    const asked = this.requests.askedBefore(unit);
-    const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
-    const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
-    const prefix = summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
-    const unsure = this.unsureBefore(unit);
-    return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
-  }
-
   private standingOf(
     start: PhaseStanding,
     passed: Passed,
     { prefix, trims, leftOut }: Pick<PhaseStanding, 'prefix' | 'trims' | 'leftOut'>,
   ): Omit<PhaseStanding, 'kept' | 'spent'> {
-    const edited = this.journal.entries(start.moves.at(-1) ?? 0, this.journal.length);
+    const edited = this.journal.entries(start.ends.at(-1) ?? 0, this.journal.length);
     const ends = edited.map(({ unit }) => unit + 1);
     const frontier = Math.max(frontierUnit(start.cuts), passed.heavy, ...ends);
     return {
@@ -354,15 +385,26 @@ export class PhaseMover implements Mover {
       prefix,
       trims,
       leftOut,
-      moves: [...start.moves, this.journal.length],
+      moves: start.moves + 1,
+      ends: [...start.ends, this.journal.length],
     };
   }
 
   /** Tokens of the view that stay untouched when the messages before a unit leave. */
   private untouched(unit: number): number {
-    const first = this.requests.firstBefore(unit)?.message;
+    const first = this.weights.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return this.reread(begins ? this.sums.before(first + 1) : this.viewBefore(0));
+  }
+
+  /**
+   * The part of a view before a unit that is read from the cache if the unit changes. A request has
+   * ended there, and a cache with boundaries still looks for that end among the newest messages.
+   */
+  private keptBefore(unit: number, { messages }: RequestPoint): number {
+    const kept = this.viewBefore(unit);
+    const { first, kind } = elementAt(this.history.units, unit);
+    return kind === 'assistant' && messages - first <= LOOKED_BACK ? kept : this.reread(kept);
   }
 
   /**
@@ -373,29 +415,30 @@ export class PhaseMover implements Mover {
     const { boundaries } = this.settings;
     const { moves, frontier } = this.settled;
     if (!boundaries) return kept;
-    const isMarked = boundaries === 'marked' && moves.length > 0;
+    const isMarked = boundaries === 'marked' && moves > 0;
     return Math.min(kept, this.viewBefore(isMarked ? frontier : 0));
   }
 
   /** Tokens of the view before a unit after the summary; for the first unit, of the preamble. */
   private viewBefore(unit: number): number {
-    const first = this.history.units[unit]?.first ?? this.history.messages.length;
-    const before = this.sums.before(first);
-    return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
+    return this.weights.before(unit, this.standing.leftOut);
   }
 
-  /** Tokens counted for digests before a unit that may not come. */
-  private unsureBefore(unit: number): number {
-    return this.settings.unsure?.before(unit) ?? 0;
+  /** The first unit of the recent part, which no move edits. */
+  private tailUnit({ turn, step }: Cuts): number {
+    return this.settings.shrinks ? Math.max(turn, step) : turn;
   }
 
-  /** Tokens of the units before one, as they are in the view without a summary. */
-  private coveredView(unit: number): number {
-    return this.units.before(unit) - this.journal.freedBefore(unit);
+  /** Whether a large output is in the view, and may leave it. */
+  private isShown({ unit, removal }: LargeOutput): boolean {
+    const isLeft = unit < this.leftCuts.turn || this.journal.removalOf(removal.message) !== undefined;
+    return !isLeft && this.edits.without([removal]).length > 0;
   }
 
-  /** Tokens of a unit as it is in the view. */
-  private viewOf(unit: number): number {
-    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  /** Removals without those of outputs that have been removed. */
+  private stillShown(removals: readonly Removal[]): readonly Removal[] {
+    const isGone = ({ kind, message }: Removal): boolean =>
+      kind === 'output' && this.journal.removalOf(message) !== undefined;
+    return removals.some(isGone) ? removals.filter((removal) => !isGone(removal)) : removals;
   }
 }
