@@ -29,6 +29,16 @@ const SETTINGS: readonly Setting[] = [
     retrieval: true,
   })),
   {
+    name: 'auto, 32k, whole at sight',
+    strategy: { mode: 'auto', token_budget: 32_000, offload_fresh_tokens: 1_000_000 },
+    retrieval: true,
+  },
+  {
+    name: 'auto, 32k, 8k at sight',
+    strategy: { mode: 'auto', token_budget: 32_000, offload_fresh_tokens: 8_000 },
+    retrieval: true,
+  },
+  {
     name: 'auto, 32k, rehydrated',
     strategy: { mode: 'auto', token_budget: 32_000, rehydrate: true },
     retrieval: true,
