@@ -5,6 +5,7 @@
  */
 
 import { isLogged, type LogFields } from '../log.ts';
+import { isNotice } from '../memory/plan/notices.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -65,7 +66,8 @@ function countReport(
 ): void {
   const { mode, tokens, warnings } = report;
   metrics.count('precis_requests_total', { protocol, mode, status: `${Math.floor(status / 100)}xx` });
-  for (const code of warnings) metrics.count('precis_warnings_total', { code });
+  for (const code of warnings)
+    metrics.count(isNotice(code) ? 'precis_notices_total' : 'precis_warnings_total', { code });
   if (tokens) {
     metrics.observe('memory_tokens_before_after', { stage: 'before' }, tokens.before);
     metrics.observe('memory_tokens_before_after', { stage: 'after' }, tokens.after);

@@ -18,6 +18,8 @@ export type StrategySource = 'request' | 'conversation' | 'agent' | 'default';
 /** Codes of `x-memory-warning`. */
 export type Warning =
   | 'over_budget'
+  | 'waiting'
+  | 'idle'
   | 'soft_budget_idle'
   | 'store_failed'
   | 'no_tenant'
@@ -250,6 +252,7 @@ export function reportOf(
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
+  const waits = replay.refused.some(({ because }) => because === 'floor' || because === 'regret');
   const edits = appliedEdits(plan, view, made);
   // Where nothing could be stored, nothing is edited, whatever was planned. But a late result may
   // bring back all that earlier requests have removed, and that changes the view too.
@@ -268,7 +271,7 @@ export function reportOf(
     warnings: [
       ...new Set([
         ...warnings,
-        ...(over ? ['over_budget' as const] : []),
+        ...(waits ? ['waiting' as const] : over ? ['over_budget' as const] : []),
         ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),
       ]),

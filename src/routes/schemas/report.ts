@@ -29,6 +29,8 @@ export const TRIGGERS = [
 
 export const WARNINGS = [
   'over_budget',
+  'waiting',
+  'idle',
   'soft_budget_idle',
   'store_failed',
   'no_tenant',

@@ -26,3 +26,22 @@ describe('the line about a request', () => {
     print.mockRestore();
   });
 });
+
+describe('the count of warnings', () => {
+  it('has those that tell of no fault apart, and the header has all', () => {
+    const metrics = { isOn: true, count: vi.fn(), observe: vi.fn(), sendLater: vi.fn() };
+    const services = { config: { logLevel: 'error' as const }, log: createLog('error'), metrics };
+    const scope = { services, timings: new Timings() } as unknown as RequestScope;
+    const head = new Response();
+
+    tellReport(head, idleReport('auto', 'request', ['waiting', 'store_failed', 'idle']), chatFormat, scope);
+
+    const counted = metrics.count.mock.calls.filter(([, labels]) => 'code' in labels);
+    expect(counted).toEqual([
+      ['precis_notices_total', { code: 'waiting' }],
+      ['precis_warnings_total', { code: 'store_failed' }],
+      ['precis_notices_total', { code: 'idle' }],
+    ]);
+    expect(head.headers.get('x-memory-warning')).toBe('waiting,store_failed,idle');
+  });
+});
