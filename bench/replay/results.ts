@@ -36,6 +36,8 @@ export interface PolicyFigures extends Bill {
   readonly savedUnique: number;
   /** Cached tokens as a share of those sent. */
   readonly hitRate: number;
+  /** Conversations of which something was removed. */
+  readonly changed: number;
   /** Conversations that cost more than `DEARER` times their cost without a policy. */
   readonly dearer: number;
   /** The cost of each conversation relative to its cost without a policy, and the highest one. */
@@ -129,6 +131,7 @@ function policyFigures(policy: PolicyOutcomes, none: PolicyOutcomes): PolicyFigu
     savedUnique: saved(({ unique }) => unique),
     hitRate: bill.cached / bill.tokens,
     ratios,
+    changed: policy.outcomes.filter(({ savings }) => savings.unique > 0).length,
     dearer: ratios.filter((ratio) => ratio > DEARER).length,
     worst: ratios.reduce((most, ratio) => Math.max(most, ratio), 0),
     visible: values.filter(({ visible }) => visible).length,

@@ -3,6 +3,7 @@
  * each part that took time (docs/deploying.md#traces).
  */
 import { copyOf } from '../lib/copy.ts';
+import { isNotice } from '../memory/plan/notices.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { AnswerEnd, RunUsage } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
@@ -201,7 +202,8 @@ export class RequestTrace {
     const named = { protocol, mode, status: `${Math.floor(status / 100)}xx`, ended: ending };
     exporter.record('precis.requests', named, 1);
     if (overhead !== undefined) exporter.record('precis.overhead.duration', { mode }, overhead / 1000);
-    for (const code of report?.warnings ?? []) exporter.record('precis.warnings', { code }, 1);
+    for (const code of report?.warnings ?? [])
+      exporter.record(isNotice(code) ? 'precis.notices' : 'precis.warnings', { code }, 1);
     if (!report?.tokens) return;
     exporter.record('precis.tokens.before', { mode }, report.tokens.before);
     exporter.record('precis.tokens.after', { mode }, report.tokens.after);

@@ -64,6 +64,7 @@ export function reportOf(
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
+  const waits = replay.refused.some(({ because }) => because === 'floor' || because === 'regret');
   const edits = appliedEdits(plan, view, made);
   // Where nothing could be stored, nothing is edited, whatever was planned. But a late result may
   // bring back all that earlier requests have removed, and that changes the view too.
@@ -82,7 +83,7 @@ export function reportOf(
     warnings: [
       ...new Set([
         ...warnings,
-        ...(over ? ['over_budget' as const] : []),
+        ...(waits ? ['waiting' as const] : over ? ['over_budget' as const] : []),
         ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),
       ]),
