@@ -1,6 +1,6 @@
 /** A conversation: its requests as a plot and as a list, and its summaries. */
 import { useMemo, useState } from 'preact/hooks';
-import { isNotice } from '../../memory/plan/notices.ts';
+import { isNotice } from '../../src/memory/plan/notices.ts';
 import type { ConversationMemory, ListedRun, RequestPage } from '../api/answers.ts';
 import { type Client, Failure, type Named } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
