@@ -61,6 +61,9 @@ those in the folder that TRACES_DIR names, or else generated ones.`,
     transcripts: { type: 'string', multiple: true, default: [] },
   },
 );
+/** Settings of `auto` beside the first, which differ little under other prices. */
+const VARIANT = /^auto, (?!32k$)/;
+
 const schedule = await orRefuse(() => readSchedule(options.schedule));
 const isolate = createIsolate(await loadTokenize('o200k_base'));
 const { prices } = termsOfSchedule(schedule);
@@ -108,10 +111,15 @@ async function showFigures(): Promise<void> {
 }
 
 async function showSensitivity(): Promise<void> {
-  const rows = await sensitivityOf(all, prices, (priced) => policies(termsWith(priced)), isolate.counter);
+  const rows = await sensitivityOf(all, prices, withoutVariants, isolate.counter);
   if (options.json) console.log(JSON.stringify({ source, schedule, policies: rows }, null, 2));
   else printSensitivity(rows);
   if (options.results !== undefined) writeSensitivity(options.results, run, rows);
+
+  function withoutVariants(priced: ReplayPrices): Policies {
+    const { others, ...rest } = policies(termsWith(priced));
+    return { ...rest, others: others.filter(({ name }) => !VARIANT.test(name)) };
+  }
 }
 
 async function showBudgets(): Promise<void> {

@@ -33,10 +33,10 @@ export interface ResultsFile extends Omit<Run, 'traces'> {
   readonly all: SetRow;
 }
 
-type SetRow = Omit<DataSetFigures, 'policies'> & { readonly policies: readonly PolicyRow[] };
-type PolicyRow = Omit<
+export type SetRow = Omit<DataSetFigures, 'policies'> & { readonly policies: readonly PolicyRow[] };
+export type PolicyRow = Omit<
   PolicyFigures,
-  Exclude<keyof Bill, 'peak' | 'broken' | 'fetchRounds'> | 'maker' | 'ratios'
+  Exclude<keyof Bill, 'peak' | 'broken' | 'fetchRounds'> | 'ratios'
 > &
   Partial<Pick<PolicyFigures, 'ratios'>>;
 
@@ -93,7 +93,7 @@ function withoutRatios({ policies, ...set }: SetRow): SetRow {
 
 /** Without sums that follow from the others. */
 function policyRow(figures: PolicyFigures): PolicyRow {
-  const { maker, requests, tokens, cached, paid, summaries, fetches, ...row } = figures;
+  const { requests, tokens, cached, paid, summaries, fetches, ...row } = figures;
   return row;
 }
 
