@@ -6,6 +6,15 @@
  * the same one or a later one, and between two moves nothing that was sent changes.
  *
  * It takes one pass over the request points, and one pass of each cut over the units.
+ *
+ * A request point is before each assistant message that answers, and at the end of the array. There
+ * are two cuts: all units before the turn cut are edited; between it and the step cut, only steps
+ * are, after the tail had to shrink. `jump` measures the view: tokens over the budget, or turns
+ * since the last move due to turns. `slide` measures the caller's array. The answer's room is
+ * checked at the last request point, after everything else.
+ *
+ * A move that can't free `min_reclaim_tokens` is not tried. In `auto`, a failed move is tried again
+ * after a number of units that depends on how many the try has visited.
  */
 
 import type { History, RequestPoint } from '../conversation/history.ts';

@@ -1,4 +1,9 @@
-/** Whether moves of the phases are worth their cost, and when to try again after one is not. */
+/**
+ * Whether moves of the phases are worth their cost, and when to try again after one is not.
+ *
+ * Both rules of `floor.ts` are waived if the view would not fit the window, or if the move brings
+ * it under the step of the model's price.
+ */
 import type { Floor, Stakes } from './floor.ts';
 import type { Least } from './phase-refusals.ts';
 import type { Due } from './rule.ts';

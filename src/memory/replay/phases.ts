@@ -5,6 +5,11 @@
  * summary costs more than the tokens between budget and watermark.
  *
  * Each phase passes every unit once, so a replay is linear in the array.
+ *
+ * Each phase has its own pointer and records its removals in a journal; a move that does not pay
+ * off (`floor.ts`) is undone. The reversible phases run up to the tail, and stop when the view is
+ * at the watermark and four times the floor is freed. The summary's boundary is the frontier of the
+ * previous move. Trimmed messages are between that and the new frontier.
  */
 
 import { elementAt } from '../../lib/elements.ts';
