@@ -46,8 +46,9 @@ export default defineConfig({
     include: ['test/e2e/**/*.test.ts', 'test/browser/**/*.test.ts'],
     reporters: ['default', skippedTests],
     globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts', 'tools/worker-build.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // All other tests may run at the same time.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     expect: { poll: { timeout: 15_000 } },
     // Many files wait more than they work.
     maxWorkers: 4,

@@ -12,6 +12,7 @@ import { writeFileSync } from 'node:fs';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
 import { orRefuse, readCommandLine } from './command-line.ts';
 import { createIsolate } from './pipeline.ts';
+import { BUDGETS, budgetFigures, printBudgets } from './replay/budgets.ts';
 import { compare } from './replay/compare.ts';
 import type { ChatJson } from './replay/conversation.ts';
 import { findReuse } from './replay/find-reuse.ts';
@@ -22,8 +23,9 @@ import { PEER_PACKAGES, publishedPeers } from './replay/peers/published/packages
 import { drawPicture } from './replay/picture.ts';
 import { type Policies, policiesOf } from './replay/policies.ts';
 import type { Policy } from './replay/policy.ts';
+import type { ReplayPrices } from './replay/prices.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
-import { type Run, writeResults, writeSensitivity } from './replay/results-file.ts';
+import { type Run, writeBudgets, writeResults, writeSensitivity } from './replay/results-file.ts';
 import { type ReplayTerms, readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
 import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
@@ -39,6 +41,7 @@ const { values: options } = readCommandLine(
   --peers             adds the published code of other tools, which npm installs on demand
   --schedule NAME     how the cache is billed: ${SCHEDULES.join(', ')} (the first)
   --sensitivity       varies the prices of the schedule
+  --budgets           varies the budget of auto, and the price of cached input
   --json              prints JSON
   --svg FILE          draws a picture
   --results FOLDER    writes the figures into files
@@ -51,12 +54,16 @@ those in the folder that TRACES_DIR names, or else generated ones.`,
     results: { type: 'string' },
     schedule: { type: 'string', default: 'prefix-128' },
     sensitivity: { type: 'boolean', default: false },
+    budgets: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
     policy: { type: 'string', multiple: true, default: [] },
     strategy: { type: 'string', multiple: true, default: [] },
     transcripts: { type: 'string', multiple: true, default: [] },
   },
 );
+/** Settings of `auto` beside the first, which differ little under other prices. */
+const VARIANT = /^auto, (?!32k$)/;
+
 const schedule = await orRefuse(() => readSchedule(options.schedule));
 const isolate = createIsolate(await loadTokenize('o200k_base'));
 const { prices } = termsOfSchedule(schedule);
@@ -82,7 +89,7 @@ const run: Run = {
 const { skipped } = await orRefuse(() => policies());
 for (const sentence of skipped) console.error(sentence);
 if (!options.json) console.log(`The conversations are ${source}, and billed by ${schedule}.\n`);
-await (options.sensitivity ? showSensitivity() : showFigures());
+await (options.budgets ? showBudgets() : options.sensitivity ? showSensitivity() : showFigures());
 
 async function showFigures(): Promise<void> {
   const sets: DataSet[] = [];
@@ -104,10 +111,30 @@ async function showFigures(): Promise<void> {
 }
 
 async function showSensitivity(): Promise<void> {
-  const rows = await sensitivityOf(all, prices, (priced) => policies(termsWith(priced)), isolate.counter);
+  const rows = await sensitivityOf(all, prices, withoutVariants, isolate.counter);
   if (options.json) console.log(JSON.stringify({ source, schedule, policies: rows }, null, 2));
   else printSensitivity(rows);
   if (options.results !== undefined) writeSensitivity(options.results, run, rows);
+
+  function withoutVariants(priced: ReplayPrices): Policies {
+    const { others, ...rest } = policies(termsWith(priced));
+    return { ...rest, others: others.filter(({ name }) => !VARIANT.test(name)) };
+  }
+}
+
+async function showBudgets(): Promise<void> {
+  const strategies = BUDGETS.map((token_budget) =>
+    JSON.stringify({ mode: 'auto', token_budget, compact_retrieval: 'tool' }),
+  );
+  const found = await budgetFigures(run.traces, prices, budgeted, isolate.counter);
+  if (options.json) console.log(JSON.stringify({ source, schedule, ...found }, null, 2));
+  else printBudgets(found);
+  if (options.results !== undefined) writeBudgets(options.results, run, found);
+
+  function budgeted(priced: ReplayPrices): Policies {
+    const { others, ...rest } = policiesOf(isolate, termsWith(priced), strategies);
+    return { ...rest, others: others.filter(({ maker }) => maker === 'precis') };
+  }
 }
 
 function policies(terms: ReplayTerms = termsOfSchedule(schedule)): Policies {

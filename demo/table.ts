@@ -45,10 +45,8 @@ export function printTotals(
   const moves = replies.filter((reply) => reply.frontier === 'moved').length;
   console.log('─'.repeat(WIDTH));
   console.log(`${replies.length} requests, the frontier moved ${moves} times.`);
-  if (replies.some(({ warning }) => warning?.includes('over_budget')))
-    console.log(
-      'over_budget: the view waits until a move frees enough to pay for the prefix that it breaks.',
-    );
+  if (replies.some(({ warning }) => warning?.includes('waiting')))
+    console.log('waiting: a move is due, and waits until it pays for the prefix that it breaks.');
   if (!upstream) {
     const after = replies.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0);
     printBill('without Precis', unedited, model);

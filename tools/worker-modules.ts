@@ -1,6 +1,6 @@
 /**
- * A built Worker as Miniflare takes it. Apart from worker-build.ts, since wrangler takes a second to
- * load and only building needs it.
+ * A built Worker as Miniflare takes it. Not in worker-build.ts, since only a build needs wrangler,
+ * which takes a second to load.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

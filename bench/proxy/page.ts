@@ -3,13 +3,11 @@
  * `<!-- bench:proxy NAME -->` and `<!-- /bench:proxy -->`.
  */
 import { quantile } from '../figures.ts';
+import { type Table, withTable } from '../page-tables.ts';
 import { LONG_STREAM } from './loads.ts';
 import type { Cell, Figures } from './measure.ts';
 
-interface Table {
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
+const MARK = 'bench:proxy';
 
 const KILOBYTE = 1_000;
 const MEGABYTE = 1_000_000;
@@ -26,7 +24,8 @@ const WHOLE_FROM = 99.95;
  * @throws Error if a table's comments are not in the page
  */
 export function withTables(page: string, cells: readonly Cell[]): string {
-  return withTable(withTable(page, 'answers', answersOf(cells)), 'streams', streamsOf(cells));
+  const answers = withTable(page, MARK, 'answers', answersOf(cells));
+  return withTable(answers, MARK, 'streams', streamsOf(cells));
 }
 
 /** JSON answers in all situations but `unseen`: times, ratios and CPU time of each proxy. */
@@ -81,24 +80,4 @@ function milliseconds(value: number | undefined): string {
 
 function ratio(value: number | undefined): string {
   return value === undefined ? '–' : value.toFixed(2);
-}
-
-function withTable(page: string, name: string, table: Table): string {
-  const [before, after] = [`<!-- bench:proxy ${name} -->\n`, '<!-- /bench:proxy -->'];
-  const start = page.indexOf(before) + before.length;
-  const end = page.indexOf(after, start);
-  if (start < before.length || end < 0) throw new Error(`the page has no place for the table of ${name}`);
-  if (table.rows.length === 0) return page;
-  return `${page.slice(0, start)}\n${markdownOf(table)}\n\n${page.slice(end)}`;
-}
-
-/** The columns have the width of their longest cell. */
-function markdownOf({ head, rows }: Table): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const rule = widths.map((width) => '-'.repeat(width));
-  return [head, rule, ...rows]
-    .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`)
-    .join('\n');
 }

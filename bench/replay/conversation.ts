@@ -4,6 +4,7 @@ import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
 import { type ReuseTrace, requestOf, textsOf } from '../reuse.ts';
 import type { PricedMessage } from './bill.ts';
+import { type NearUse, nearUseIn } from './near-use.ts';
 
 /** A message as a caller writes it. */
 export type ChatJson = Readonly<Record<string, unknown>>;
@@ -54,6 +55,7 @@ export class Conversation {
   private readonly counter: TokenCounter;
   private readonly byBytes = new Map<string, SentMessage>();
   private readonly byValue = new WeakMap<ChatJson, SentMessage>();
+  private foundNearUse: readonly NearUse[] | undefined;
 
   constructor(trace: ReuseTrace, counter: TokenCounter) {
     this.trace = trace;
@@ -62,6 +64,15 @@ export class Conversation {
     this.messages = trace.messages.map((message) => this.sent(message));
     this.points = requestPoints(trace.messages);
     this.overhead = toolTokens(this.request.tools, counter) + ANSWER_OVERHEAD;
+  }
+
+  /** What its answers take from outputs that they have just read. */
+  get nearUse(): readonly NearUse[] {
+    this.foundNearUse ??= nearUseIn(
+      this.trace.messages,
+      this.messages.map(({ text }) => text),
+    );
+    return this.foundNearUse;
   }
 
   /** A message that a policy sends. The caller's own objects are looked up by identity. */

@@ -1,5 +1,5 @@
 /** Replays conversations under policies, request by request. */
-import { holds } from '../reuse.ts';
+import { holds, type Reuse } from '../reuse.ts';
 import { type Bill, billOf, type PricedRequest } from './bill.ts';
 import { constraintsIn, type Survival, survivalIn } from './constraints.ts';
 import type { Conversation } from './conversation.ts';
@@ -12,6 +12,7 @@ import { type Savings, savingsOf } from './savings.ts';
 export interface Replayed {
   readonly requests: readonly PricedRequest[];
   readonly values: readonly ValueOutcome[];
+  readonly near: readonly NearOutcome[];
   readonly savings: Savings;
   readonly constraints: readonly Survival[];
 }
@@ -29,6 +30,11 @@ export interface ValueOutcome {
   readonly reachable: boolean;
 }
 
+/** Where a word was that an answer took from an output it had just read (see `near-use.ts`). */
+export interface NearOutcome extends ValueOutcome {
+  readonly large: boolean;
+}
+
 /** A ref that leads to a value. */
 interface Way {
   readonly ref: string;
@@ -42,10 +48,15 @@ export async function replay(policy: Policy, conversation: Conversation): Promis
   const views: View[] = [];
   for (const count of points) views.push(await replay.view(count));
   const depths = views.map(() => new Map<string, number>());
-  const values = trace.reuse.flatMap(({ value, used }) => {
+  const find = ({ value, used }: Reuse): ValueOutcome | undefined => {
     const at = points.findLastIndex((count) => count <= used);
     const [view, fetched] = [views[at], depths[at]];
-    return view && fetched ? [lookFor(value, view, replay, fetched)] : [];
+    return view && fetched && lookFor(value, view, replay, fetched);
+  };
+  const values = trace.reuse.flatMap((reuse) => find(reuse) ?? []);
+  const near = conversation.nearUse.flatMap((use) => {
+    const found = find(use);
+    return found ? [{ ...found, large: use.large }] : [];
   });
   const requests = views.map((view, at) => ({
     ...view,
@@ -58,7 +69,7 @@ export async function replay(policy: Policy, conversation: Conversation): Promis
     count: points[at] ?? 0,
   }));
   const constraints = survivalIn(constraintsIn(trace.messages), checked);
-  return { requests, values, savings: savingsOf(conversation, requests), constraints };
+  return { requests, values, near, savings: savingsOf(conversation, requests), constraints };
 }
 
 export function outcomeOf({ requests, ...rest }: Replayed, prices: ReplayPrices): Outcome {
@@ -72,7 +83,8 @@ function lookFor(
   replay: Replay,
   fetched: Map<string, number>,
 ): ValueOutcome {
-  if (messages.some(({ text }) => holds(text, value))) return { visible: true, reachable: true };
+  // Words that are used soon stand at the end.
+  if (messages.findLast(({ text }) => holds(text, value))) return { visible: true, reachable: true };
   // A ref that is fetched anyway comes first.
   const refs = new Set([...fetched.keys(), ...messages.flatMap(({ refs }) => refs)]);
   const way = wayTo(value, refs, replay);

@@ -1,11 +1,11 @@
 /**
  * The picture for all conversations together. To the right: a policy's cost. Up: how many of the
- * values that the agent needs again are in the view. An SVG with its own background, so that it
- * looks the same on light and dark pages.
+ * values that the agent needs are in the view. An SVG with its own background, so that it looks the
+ * same on light and dark pages.
  */
 import { placeLabels, widthOf } from './labels.ts';
 import type { Maker } from './policy.ts';
-import type { DataSetFigures } from './results.ts';
+import type { DataSetFigures, PolicyFigures } from './results.ts';
 
 const WIDTH = 860;
 const HEIGHT = 520;
@@ -33,13 +33,62 @@ interface Axis {
   at(value: number): number;
 }
 
-export function drawPicture({ conversations, requests, values, policies }: DataSetFigures): string {
-  const points = policies.map(({ name, maker, paidToNone, visible }) => ({
-    name,
-    maker,
-    bill: paidToNone,
-    visible: values === 0 ? 0 : (100 * visible) / values,
-  }));
+/** Settings of Precis near those shown, and published code that our writing of it equals. */
+const LEFT_OUT = /, (?:rehydrated|digests|condensed|retrieval off)$|^(?:ai|langchain)@/;
+
+/** What a panel shows: how many of which values are in view, in per cent. */
+interface Panel {
+  readonly title: string;
+  readonly about: string;
+  readonly axis: string;
+  share(policy: PicturedSet['policies'][number]): number;
+}
+
+/** The part of the figures that is drawn. */
+type PicturedSet = Pick<DataSetFigures, 'conversations' | 'requests' | 'values' | 'nearValues'> & {
+  readonly policies: readonly Pick<PolicyFigures, 'name' | 'maker' | 'paidToNone' | 'visible' | 'near'>[];
+};
+
+/** Two panels, one below the other: near use, and values from long before. */
+export function drawPicture({ conversations, requests, values, nearValues, policies }: PicturedSet): string {
+  const of = `${conversations} conversations, ${requests.toLocaleString('en-US')} requests`;
+  const panels: readonly Panel[] = [
+    {
+      title: 'What it costs, and near use in view',
+      about: `${of}, ${nearValues} words that an answer took from an output of the last eleven messages`,
+      axis: 'words of near use in view: more is better',
+      share: ({ near }) => (nearValues === 0 ? 0 : (100 * near) / nearValues),
+    },
+    {
+      title: 'What it costs, and older values in view',
+      about: `${of}, ${values} values that an agent needed again after twelve messages and more`,
+      axis: 'older values in view: more is better',
+      share: ({ visible }) => (values === 0 ? 0 : (100 * visible) / values),
+    },
+  ];
+  const shown = policies.filter(({ name }) => !LEFT_OUT.test(name));
+  const height = panels.length * HEIGHT;
+  const described = shown.map(
+    (policy) =>
+      `${policy.name}: bill ${policy.paidToNone.toFixed(2)}, ${panels.map(({ share }) => `${share(policy).toFixed(0)} %`).join(' and ')}`,
+  );
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" font-family="${FONT}" font-size="${FONT_SIZE}">`,
+    '<title>What policies cost, and what they leave in the view</title>',
+    `<desc>Near use and older values in view. ${escaped(described.join('; '))}</desc>`,
+    `<rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8" fill="${PAPER}" stroke="${LINES}"/>`,
+    ...panels.flatMap((panel, at) => [
+      `<g transform="translate(0 ${at * HEIGHT})">`,
+      ...panelOf(panel, shown),
+      '</g>',
+    ]),
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+function panelOf({ title, about, axis, share }: Panel, policies: PicturedSet['policies']): string[] {
+  const points = policies.map((policy) => ({ ...policy, bill: policy.paidToNone, visible: share(policy) }));
   const across = axisOf(
     points.map(({ bill }) => bill),
     FRAME.left,
@@ -57,18 +106,8 @@ export function drawPicture({ conversations, requests, values, policies }: DataS
     top: FRAME.top - 24,
     height: HEIGHT - FRAME.bottom,
   });
-  const about = `${conversations} conversations, ${requests.toLocaleString('en-US')} requests, ${values} values that an agent needed again`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" font-family="${FONT}" font-size="${FONT_SIZE}">`,
-    '<title>What policies cost, and what they leave in the view</title>',
-    `<desc>${escaped(points.map(({ name, bill, visible }) => `${name}: bill ${bill.toFixed(2)}, visible ${visible.toFixed(0)} %`).join('; '))}</desc>`,
-    `<rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="8" fill="${PAPER}" stroke="${LINES}"/>`,
-    text(
-      FRAME.left,
-      30,
-      'What it costs, and what the model still sees',
-      `font-size="16" font-weight="600" fill="${INK}"`,
-    ),
+    text(FRAME.left, 30, title, `font-size="16" font-weight="600" fill="${INK}"`),
     text(FRAME.left, 50, about, `fill="${PALE_INK}"`),
     ...legend(),
     ...across.ticks.map((tick) => gridLine(across.at(tick), 'down')),
@@ -93,7 +132,7 @@ export function drawPicture({ conversations, requests, values, policies }: DataS
     text(
       0,
       0,
-      'needed values in view: more is better',
+      axis,
       `text-anchor="middle" fill="${INK}" transform="translate(20 ${(FRAME.top + HEIGHT - FRAME.bottom) / 2}) rotate(-90)"`,
     ),
     ...labels.flatMap(({ leader }) =>
@@ -106,9 +145,7 @@ export function drawPicture({ conversations, requests, values, policies }: DataS
     // None comes first, and covers points that equal it.
     ...dots.toReversed().map(({ x, y, maker }) => dot(x, y, maker)),
     ...labels.map(({ x, y, name, maker }) => text(x, y, name, `fill="${COLOURS[maker]}" ${HALO}`)),
-    '</svg>',
-    '',
-  ].join('\n');
+  ];
 }
 
 /** The makers in a row, right-aligned. */

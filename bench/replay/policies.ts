@@ -18,16 +18,26 @@ interface Setting {
 }
 
 const SETTINGS: readonly Setting[] = [
-  {
-    name: 'compact, slide, 32k',
-    strategy: { mode: 'compact', token_budget: 32_000, frontier: 'slide' },
-    retrieval: false,
-  },
   ...[32, 48, 64, 100].map((thousands) => ({
     name: `auto, ${thousands}k`,
     strategy: { mode: 'auto', token_budget: thousands * 1_000 },
     retrieval: true,
   })),
+  {
+    name: 'auto, 32k, whole at sight',
+    strategy: { mode: 'auto', token_budget: 32_000, offload_fresh_tokens: 1_000_000 },
+    retrieval: true,
+  },
+  {
+    name: 'auto, 32k, 8k at sight',
+    strategy: { mode: 'auto', token_budget: 32_000, offload_fresh_tokens: 8_000 },
+    retrieval: true,
+  },
+  {
+    name: 'auto, 32k, condensed',
+    strategy: { mode: 'auto', token_budget: 32_000, condense: true },
+    retrieval: true,
+  },
   {
     name: 'auto, 32k, rehydrated',
     strategy: { mode: 'auto', token_budget: 32_000, rehydrate: true },
@@ -41,6 +51,11 @@ const SETTINGS: readonly Setting[] = [
   {
     name: 'auto, 32k, retrieval off',
     strategy: { mode: 'auto', token_budget: 32_000 },
+    retrieval: false,
+  },
+  {
+    name: 'compact, slide, 32k',
+    strategy: { mode: 'compact', token_budget: 32_000, frontier: 'slide' },
     retrieval: false,
   },
 ];

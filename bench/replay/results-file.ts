@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReuseTrace } from '../reuse.ts';
 import type { Bill } from './bill.ts';
+import type { BudgetFigures, Spread } from './budgets.ts';
 import type { ReplayPrices } from './prices.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 import type { ScheduleName } from './schedules.ts';
@@ -32,10 +33,10 @@ export interface ResultsFile extends Omit<Run, 'traces'> {
   readonly all: SetRow;
 }
 
-type SetRow = Omit<DataSetFigures, 'policies'> & { readonly policies: readonly PolicyRow[] };
-type PolicyRow = Omit<
+export type SetRow = Omit<DataSetFigures, 'policies'> & { readonly policies: readonly PolicyRow[] };
+export type PolicyRow = Omit<
   PolicyFigures,
-  Exclude<keyof Bill, 'peak' | 'broken' | 'fetchRounds'> | 'maker' | 'ratios'
+  Exclude<keyof Bill, 'peak' | 'broken' | 'fetchRounds'> | 'ratios'
 > &
   Partial<Pick<PolicyFigures, 'ratios'>>;
 
@@ -64,6 +65,15 @@ export function writeSensitivity(folder: string, run: Run, policies: readonly Se
   write(folder, `${run.source}-${run.schedule}-sensitivity`, { ...aboutOf(run), policies });
 }
 
+/** Writes `SOURCE-SCHEDULE-budgets.json`. */
+export function writeBudgets(
+  folder: string,
+  run: Run,
+  figures: { readonly budgets: readonly BudgetFigures[]; readonly spreads: readonly Spread[] },
+): void {
+  write(folder, `${run.source}-${run.schedule}-budgets`, { ...aboutOf(run), ...figures });
+}
+
 type About = Omit<ResultsFile, 'sets' | 'lengths' | 'all'>;
 
 function aboutOf({ traces, ...run }: Run): About {
@@ -83,7 +93,7 @@ function withoutRatios({ policies, ...set }: SetRow): SetRow {
 
 /** Without sums that follow from the others. */
 function policyRow(figures: PolicyFigures): PolicyRow {
-  const { maker, requests, tokens, cached, paid, summaries, fetches, ...row } = figures;
+  const { requests, tokens, cached, paid, summaries, fetches, ...row } = figures;
   return row;
 }
 
@@ -97,6 +107,9 @@ function write(folder: string, name: string, file: object): void {
   mkdirSync(folder, { recursive: true });
   const rounded = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toFixed(DIGITS)) : value;
-  const lines = JSON.stringify(file, rounded).replaceAll(/(?=\{"name":)|(?=\],"lengths"|\],"all")/g, '\n');
+  const lines = JSON.stringify(file, rounded).replaceAll(
+    /(?=\{"(?:name|set)":)|(?=\],"lengths"|\],"all")/g,
+    '\n',
+  );
   writeFileSync(join(folder, `${name}.json`), `${lines}\n`);
 }

@@ -36,6 +36,8 @@ export interface PolicyFigures extends Bill {
   readonly savedUnique: number;
   /** Cached tokens as a share of those sent. */
   readonly hitRate: number;
+  /** Conversations of which something was removed. */
+  readonly changed: number;
   /** Conversations that cost more than `DEARER` times their cost without a policy. */
   readonly dearer: number;
   /** The cost of each conversation relative to its cost without a policy, and the highest one. */
@@ -46,6 +48,13 @@ export interface PolicyFigures extends Bill {
   readonly reachable: number;
   /** Of the share of visible values, over the conversations. */
   readonly visibleInterval: Interval | undefined;
+  /** Of the words that answers took from outputs they had just read: those in the view. */
+  readonly near: number;
+  readonly nearInterval: Interval | undefined;
+  /** Likewise from large outputs. */
+  readonly nearLarge: number;
+  /** Those in the view or available by a ref in it. */
+  readonly nearReachable: number;
   /** By the number of roll-ups. Empty without constraints. */
   readonly constraints: readonly ConstraintFigures[];
 }
@@ -63,6 +72,9 @@ export interface DataSetFigures {
   readonly conversations: number;
   readonly requests: number;
   readonly values: number;
+  /** Words that answers took from outputs they had just read, and those from large outputs. */
+  readonly nearValues: number;
+  readonly nearLargeValues: number;
   /** None comes first. */
   readonly policies: readonly PolicyFigures[];
 }
@@ -74,6 +86,8 @@ export function figuresOf({ name, none, others }: DataSet): DataSetFigures {
     conversations: none.outcomes.length,
     requests: policies[0]?.requests ?? 0,
     values: valuesOf(none).length,
+    nearValues: nearOf(none).length,
+    nearLargeValues: nearOf(none).filter(({ large }) => large).length,
     policies,
   };
 }
@@ -97,6 +111,7 @@ function policyFigures(policy: PolicyOutcomes, none: PolicyOutcomes): PolicyFigu
   const bill = sumOfBills(policy.outcomes.map(({ bill }) => bill));
   const base = sumOfBills(none.outcomes.map(({ bill }) => bill));
   const values = valuesOf(policy);
+  const near = nearOf(policy);
   const costs = policy.outcomes.map((outcome, index) => ({
     part: outcome.bill.paid,
     whole: none.outcomes[index]?.bill.paid ?? Number.NaN,
@@ -116,10 +131,15 @@ function policyFigures(policy: PolicyOutcomes, none: PolicyOutcomes): PolicyFigu
     savedUnique: saved(({ unique }) => unique),
     hitRate: bill.cached / bill.tokens,
     ratios,
+    changed: policy.outcomes.filter(({ savings }) => savings.unique > 0).length,
     dearer: ratios.filter((ratio) => ratio > DEARER).length,
     worst: ratios.reduce((most, ratio) => Math.max(most, ratio), 0),
     visible: values.filter(({ visible }) => visible).length,
     visibleInterval: intervalOf(policy.outcomes.map(({ values }) => visibleOf(values))),
+    near: near.filter(({ visible }) => visible).length,
+    nearInterval: intervalOf(policy.outcomes.map(({ near }) => visibleOf(near))),
+    nearLarge: near.filter(({ visible, large }) => visible && large).length,
+    nearReachable: near.filter(({ reachable }) => reachable).length,
     constraints: constraintFigures(policy.outcomes),
     reachable: values.filter(({ reachable }) => reachable).length,
   };
@@ -144,4 +164,8 @@ function visibleOf(values: Outcome['values']): Part {
 
 function valuesOf({ outcomes }: PolicyOutcomes): Outcome['values'] {
   return outcomes.flatMap(({ values }) => values);
+}
+
+function nearOf({ outcomes }: PolicyOutcomes): Outcome['near'] {
+  return outcomes.flatMap(({ near }) => near);
 }

@@ -2,22 +2,26 @@
 import { percent, printTable, thousands } from '../figures.ts';
 import type { Interval } from './bootstrap.ts';
 import { MOST_ROLL_UPS } from './constraints.ts';
+import { LARGE_OUTPUT, NEAREST_MESSAGES } from './near-use.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 
 const HEAD = [
   ...['sent', 'bill', '95 %', 'no fetches', 'fetches', 'cached', 'peak view', 'broken', 'dearer', 'worst'],
-  ...['visible', '95 %', 'view or ref', 'saved', 'once'],
+  ...['visible', '95 %', 'view or ref', 'near use', '95 %', 'of large', 'saved', 'once'],
 ];
 
-export function printFigures({ name, conversations, requests, values, policies }: DataSetFigures): void {
+export function printFigures(set: DataSetFigures): void {
+  const { name, conversations, requests, values, nearValues, nearLargeValues, policies } = set;
   const asked =
     values === 0
       ? 'and no value that an agent needed again after a long while: nothing is known of what stays visible'
       : `${thousands(values)} values`;
-  console.log(`${name}: ${conversations} conversations, ${thousands(requests)} requests, ${asked}\n`);
+  console.log(
+    `${name}: ${conversations} conversations, ${thousands(requests)} requests, ${asked}; ${thousands(nearValues)} words of near use, ${thousands(nearLargeValues)} of them from large outputs\n`,
+  );
   printTable(
     ['', ...HEAD],
-    policies.map((policy) => rowOf(policy, values)),
+    policies.map((policy) => rowOf(policy, set)),
   );
   console.log();
 }
@@ -74,11 +78,13 @@ dearer       conversations that cost more than ${DEARER} times what they cost wi
 worst        the highest cost of a conversation relative to its cost with none
 visible      of the values that an agent needed again after a long while: those that stood in the view
 view or ref  those that stood in the view, or could be fetched by a ref that the view names
+near use     of the words that an answer took from an output of the last ${NEAREST_MESSAGES} messages: those that stood in the view
+of large     the same of outputs with more than ${thousands(LARGE_OUTPUT)} characters
 saved        thousands of tokens removed, net of what stands in their place, summed over the requests
 once         the same with each removed token counted once`);
 }
 
-function rowOf(figures: PolicyFigures, values: number): string[] {
+function rowOf(figures: PolicyFigures, { values, nearValues, nearLargeValues }: DataSetFigures): string[] {
   const { name, tokensToNone, paidToNone, cached, tokens, peak, broken, dearer, visible, reachable } =
     figures;
   return [
@@ -96,6 +102,9 @@ function rowOf(figures: PolicyFigures, values: number): string[] {
     percent(visible, values),
     range(figures.visibleInterval, 100, 1),
     percent(reachable, values),
+    percent(figures.near, nearValues),
+    range(figures.nearInterval, 100, 1),
+    percent(figures.nearLarge, nearLargeValues),
     thousands(Math.round(figures.savedGross / 1_000)),
     thousands(Math.round(figures.savedUnique / 1_000)),
   ];

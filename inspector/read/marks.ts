@@ -1,4 +1,5 @@
 /** The series and the marks of a conversation's plot. */
+import { isNotice } from '../../src/memory/plan/notices.ts';
 import type { ListedRun } from '../api/answers.ts';
 import { sentTokens } from './sent.ts';
 
@@ -44,7 +45,7 @@ function marksOf(event: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
   return [
     ...(frontier.moved && !observed ? (['move'] as const) : []),
     ...(isNew ? (['summary'] as const) : []),
-    ...(warnings.length > 0 ? (['warning'] as const) : []),
+    ...(warnings.every(isNotice) ? [] : (['warning'] as const)),
   ];
 }
 

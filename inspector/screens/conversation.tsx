@@ -1,5 +1,6 @@
 /** A conversation: its requests as a plot and as a list, and its summaries. */
 import { useMemo, useState } from 'preact/hooks';
+import { isNotice } from '../../src/memory/plan/notices.ts';
 import type { ConversationMemory, ListedRun, RequestPage } from '../api/answers.ts';
 import { type Client, Failure, type Named } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
@@ -167,7 +168,7 @@ function RequestRow({ event, named }: { event: ListedRun; named: Named }) {
         {frontier.moved && !observed && <span class="tag move">moved</span>}
         {summary && !observed && <span class="tag summary">summary</span>}
         {warnings.length > 0 && (
-          <span class="tag warning">
+          <span class={`tag ${warnings.every(isNotice) ? 'notice' : 'warning'}`}>
             {warnings.length === 1 ? warnings[0] : `${warnings.length} warnings`}
           </span>
         )}

@@ -10,6 +10,7 @@ import { Failed, Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
 import { type Inserted, Transcript } from '../parts/transcript.tsx';
 import { VersionDialog } from '../parts/version-dialog.tsx';
+import { Warnings } from '../parts/warnings.tsx';
 import { fragmentOf } from '../place.ts';
 import { rowsOfEvent } from '../read/fates.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
@@ -298,7 +299,7 @@ function Facts({ event }: { event: RunEvent }) {
           </div>
         ))}
       </dl>
-      {event.warnings.length > 0 && <p class="warnings">Warnings: {event.warnings.join(', ')}</p>}
+      <Warnings codes={event.warnings} />
     </>
   );
 }

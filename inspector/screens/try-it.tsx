@@ -8,6 +8,7 @@ import { PlanBars } from '../parts/plan-bars.tsx';
 import { Slider } from '../parts/slider.tsx';
 import { Empty, Of } from '../parts/states.tsx';
 import { Transcript } from '../parts/transcript.tsx';
+import { Warnings } from '../parts/warnings.tsx';
 import { exampleConversation } from '../read/example.ts';
 import { rowsOfExplanation } from '../read/fates.ts';
 import { type Recorded, readRecorded } from '../read/recorded.ts';
@@ -251,7 +252,7 @@ function PlanShown({ explained, recorded, onRef }: PlanProps) {
         budget={memory.tokens?.budget}
         summaryTokens={summary?.tokens}
       />
-      {memory.warnings.length > 0 && <p class="warnings">Warnings: {memory.warnings.join(', ')}</p>}
+      <Warnings codes={memory.warnings} />
       <h2>The frontier</h2>
       {moves.length === 0 ? (
         <p class="note">It has not moved: nothing was due.</p>

@@ -1,4 +1,9 @@
-/** How many tokens retrieval may add, so that the request still fits the model's window. */
+/**
+ * How many tokens retrieval may add, so that the request still fits the model's window.
+ *
+ * All rounds share one room: nine tenths of the tokens that view and answer leave in the window, or
+ * in a learned limit.
+ */
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';

@@ -1,6 +1,9 @@
 /**
  * Edits in the caller's bytes that are the same in every wire format, except for the name of a text
  * part.
+ *
+ * The body for the upstream is spliced from the caller's: a replaced `content`, a cut message, a
+ * cut field. Everything else keeps its digits, white space and key order.
  */
 
 import { bufferOf } from '../lib/bytes.ts';

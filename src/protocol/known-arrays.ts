@@ -2,6 +2,17 @@
  * The latest arrays of an isolate's callers. A conversation's next request begins with the same
  * bytes, so nothing of them is read, hashed or counted again. It changes no view: facts about a
  * message follow from the message and those before it.
+ *
+ * An isolate keeps the latest arrays of each tenant (24 MB together): their bytes, the spans of
+ * their elements, and facts about each message (`MessageFacts`): hashes, calls, links of the hash
+ * chains, removals, where literals first occur. The next body is compared natively with them
+ * (`known-array.ts`), and the scanner goes on after the last element that both share. A fact that
+ * depends on later messages must not be kept here. The plan stays a pure function, and an array
+ * that was forgotten costs time and nothing else.
+ *
+ * `test/unit/protocol/known-arrays.test.ts` compares the view of every array with the one that it
+ * has on its own, and `test/worker/requests/steady-work.test.ts` counts what a known conversation
+ * still costs.
  */
 import { factsBytes } from '../memory/conversation/facts-size.ts';
 import { type ReadArray, type SharedArray, sharedWith } from './known-array.ts';

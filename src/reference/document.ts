@@ -1,4 +1,10 @@
-/** The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html). */
+/**
+ * The OpenAPI document of this version (https://spec.openapis.org/oas/v3.1.1.html).
+ *
+ * Zod's own `z.toJSONSchema` makes the schemas. `@hono/zod-openapi` would replace `Hono` and the
+ * checks of requests, whose errors name what would be right; `hono-openapi` would put a middleware
+ * before each handler. A table beside the app changes no request.
+ */
 import { z } from 'zod';
 import { MODE_NAMES, MODES } from '../memory/modes/meanings.ts';
 import type { Mode } from '../memory/modes/table.ts';

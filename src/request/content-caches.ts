@@ -2,6 +2,15 @@
  * Caches of what an isolate has computed from contents: counts, facts, previews, digests. Each
  * tenant has its own, under common bounds, so that response times reveal nothing about another
  * tenant's contents.
+ *
+ * A request without a tenant has its own caches, which end with it. No cache keeps a part of a
+ * longer text, since V8 would keep the whole text alive: keys and labels are copied. The tokenizer
+ * keeps nothing of a text.
+ *
+ * The number of literals kept per text and per array is bounded: a body of 16 MiB holds millions,
+ * and is planned within a heap of 100 MB. A body may have 300 000 values (`protocol/body.ts`),
+ * parts are decoded one by one, and a request keeps 4 million characters of contents decoded
+ * (`protocol/kept-contents.ts`).
  */
 import { textBytes } from '../lib/copy.ts';
 import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';

@@ -1,4 +1,9 @@
-/** The rounds of one request: answer the model's calls, send the results back, ask again. */
+/**
+ * The rounds of one request: answer the model's calls, send the results back, ask again.
+ *
+ * Rounds append to the bytes that were sent. Results come from `retriever.ts`: only what the view
+ * names, in words where there is none.
+ */
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { WrittenBlock } from '../memory/plan/report.ts';

@@ -2,6 +2,12 @@
  * The reference: `/openapi.json`, `/docs`, `/docs/{page}` and `/llms.txt`. It is the same for
  * everybody and holds nothing of the deployment but the version, so it needs no key. It is loaded
  * and made when it is first asked for.
+ *
+ * The bundler loads late whatever `reference/` imports, for everybody. So no file of it imports a
+ * value of a module that a request runs, except of leaves: schemas and lists that import only each
+ * other. All else is handed over (`ApiParts`). Of the shapes that the reference alone reads, other
+ * code imports the types, since a schema that is made at the start of a Worker costs its time.
+ * `test/unit/repository/late-modules.test.ts` lists the leaves and checks this.
  */
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';

@@ -1,6 +1,11 @@
 /**
  * Confirms behind an answer what an isolate relies on (see `TrustedLru`), so that the next request
  * has to ask nobody. A conversation has one turn a minute, in which the oldest facts are confirmed.
+ *
+ * A request notes what it relies on. After its answer the oldest fact of its conversation is
+ * confirmed, one a minute, or two where there are more than four. With five minutes of trust, none
+ * of them (refs, uses, version, blocks, digests) ever expires in a conversation in use. The
+ * confirmation also tells the object that its conversation is in use.
  */
 import { TenantLru } from '../lib/lru.ts';
 import { type Log, logCaught } from '../log.ts';

@@ -2,6 +2,12 @@
  * The steps that all summaries share, over a prefix or over a window of rounds, with or without a
  * request that waits. A summary is claimed from the conversation's object. Then the claimer writes
  * it, or hands it over to the object.
+ *
+ * The chunks of a long prefix are versions of their own, so that nothing is read twice. A request
+ * hands such a prefix over to the object, which outlives it.
+ *
+ * Summaries of prefixes and of windows differ in their order alone: a range of messages and the
+ * terms of a claim.
  */
 import { within } from '../lib/time-limit.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';

@@ -1,6 +1,9 @@
 /**
  * Transcripts of the messages that summaries cover. A summary names the ref of its transcript, and
  * each transcript names the previous one.
+ *
+ * A version remembers where its transcript starts. A lost transcript is written again from the
+ * caller's array, under the same ref.
  */
 
 import { Buffer } from 'node:buffer';

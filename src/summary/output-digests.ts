@@ -1,6 +1,11 @@
 /**
  * Digests of offloaded outputs, for a request that waits for them. The conversation's object
  * decides who writes a digest, and its first verdict stays: the text, or that the preview stands.
+ *
+ * A removal has a place for a digest (`memory/edits/output-digest.ts`). `view/output-digests.ts`
+ * says which digests a view shows, and which of them this request may make: only those of outputs
+ * that no earlier request can have offloaded. `digest-need.ts` names each by output, task and
+ * settings. `render` puts the texts into their places.
  */
 
 import type { Result } from '../lib/result.ts';

@@ -3,7 +3,7 @@ import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
-import type { AutoStrategy } from '../memory/modes/auto.ts';
+import type { AutoStrategy } from '../memory/modes/auto-settings.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { Retries } from './attempts.ts';

@@ -2,6 +2,12 @@
  * Rolling memory (docs/design.md#8-summaries), the Worker's part. A memory is recalled before the
  * plan, without waiting for a model. After the answer, the material of the next memory is handed
  * over to the conversation's object.
+ *
+ * The first request of a round decides which version or digest all its requests see, so a tool loop
+ * keeps its cached prefix while the next memory is being made. `view/fulfil.ts` recalls the memory
+ * that is ready and pins it for the round, and `memory/plan/rolling.ts` plans around it. When an
+ * answer has closed the round, `memory/plan/due-memory.ts` says which memory is due, and the object
+ * gets its material and writes it (`background.ts`).
  */
 
 import { soon } from '../lib/time-limit.ts';

@@ -1,6 +1,9 @@
 /**
  * The memory of a whole session, for the user's other conversations. It covers all messages, and no
  * view shows it. The conversation's object makes and publishes it in the background.
+ *
+ * It is made after each answered round, or when the caller ends its conversation
+ * (`view/session-memory.ts`), and builds on the one before. It has a strategy hash of its own.
  */
 
 import { within } from '../lib/time-limit.ts';

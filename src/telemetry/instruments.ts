@@ -33,7 +33,11 @@ export const INSTRUMENTS = {
   'precis.requests': { unit: '{request}', description: 'Answered requests.' },
   'precis.tokens.before': { unit: '{token}', description: 'Tokens of requests as callers sent them.' },
   'precis.tokens.after': { unit: '{token}', description: 'Tokens of the views of these requests.' },
-  'precis.warnings': { unit: '{warning}', description: 'Warnings in reports.' },
+  'precis.warnings': {
+    unit: '{warning}',
+    description: 'Warnings in reports, without those that tell of no fault.',
+  },
+  'precis.notices': { unit: '{warning}', description: 'Warnings in reports that tell of no fault.' },
   'precis.overhead.duration': {
     unit: 's',
     description: 'Time from a request until its body goes up.',

@@ -1,8 +1,13 @@
 /**
  * The trace of one request to a model: a span of ours, below it one for each model call and for
  * each part that took time (docs/deploying.md#traces).
+ *
+ * `routes/scope-of.ts` gives a request its trace. `answer/ask-upstream.ts` opens a span for each
+ * model call, whose id goes up as the parent in `traceparent`; `lib/server-timing.ts` has the parts
+ * that took time. `exporter.ts` sends the spans, as `otlp.ts` writes them.
  */
 import { copyOf } from '../lib/copy.ts';
+import { isNotice } from '../memory/plan/notices.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { AnswerEnd, RunUsage } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
@@ -201,7 +206,8 @@ export class RequestTrace {
     const named = { protocol, mode, status: `${Math.floor(status / 100)}xx`, ended: ending };
     exporter.record('precis.requests', named, 1);
     if (overhead !== undefined) exporter.record('precis.overhead.duration', { mode }, overhead / 1000);
-    for (const code of report?.warnings ?? []) exporter.record('precis.warnings', { code }, 1);
+    for (const code of report?.warnings ?? [])
+      exporter.record(isNotice(code) ? 'precis.notices' : 'precis.warnings', { code }, 1);
     if (!report?.tokens) return;
     exporter.record('precis.tokens.before', { mode }, report.tokens.before);
     exporter.record('precis.tokens.after', { mode }, report.tokens.after);

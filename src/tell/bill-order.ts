@@ -1,4 +1,11 @@
-/** What the bill of a request is made from (docs/money.md). The conversation's object makes it. */
+/**
+ * What the bill of a request is made from (docs/money.md). The conversation's object makes it.
+ *
+ * It is sent with the request's event. The bill is a pure function (`memory/money/bill.ts`) of the
+ * usage of the calls, the counts of the view, and the price of the model. The object knows the
+ * request before, makes the bill and keeps the sums (`storage/conversation/bills.ts`), to which
+ * each claim and each digest adds its cost when it ends.
+ */
 
 import type { Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';

@@ -1,4 +1,7 @@
-/** The features that are told of calls, in the order in which they hear. */
+/**
+ * The features of calls, in the order in which they are called. `verdict` learns whether the key is
+ * accepted before any other feature stores something.
+ */
 import { archive } from './archive.ts';
 import { headers } from './headers.ts';
 import type { CallFeature, ScopeFeature } from './listener.ts';

@@ -23,7 +23,10 @@ class Memory implements CallListener {
   }
 
   completes({ text }: CompleteAnswer): void {
-    if (this.remember && text !== undefined)
-      this.call.scope.waitUntil(trackWork(this.remember(text), this.call));
+    const { call, remember } = this;
+    if (!remember || text === undefined) return;
+    // A microtask later: an answer that ends at once has its event kept first.
+    const work = Promise.resolve().then(() => remember(text));
+    call.scope.waitUntil(trackWork(work, call));
   }
 }

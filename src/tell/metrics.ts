@@ -1,5 +1,6 @@
 /** Metrics of requests and of their views (docs/deploying.md#metrics). */
 import { pause } from '../lib/time-limit.ts';
+import { isNotice } from '../memory/plan/notices.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import { changedBytes } from '../protocol/changed-bytes.ts';
 import type { Call } from '../request/call.ts';
@@ -86,7 +87,8 @@ function countReport(
 ): void {
   const { mode, tokens, warnings } = report;
   counted.count('precis_requests_total', { protocol, mode, status: `${Math.floor(status / 100)}xx` });
-  for (const code of warnings) counted.count('precis_warnings_total', { code });
+  for (const code of warnings)
+    counted.count(isNotice(code) ? 'precis_notices_total' : 'precis_warnings_total', { code });
   if (tokens) {
     counted.observe('memory_tokens_before_after', { stage: 'before' }, tokens.before);
     counted.observe('memory_tokens_before_after', { stage: 'after' }, tokens.after);

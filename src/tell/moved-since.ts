@@ -45,8 +45,9 @@ async function frontierSince(
   { report, movedAt }: MadeView,
   call: Call,
 ): Promise<Partial<Pick<Report, 'frontier'>>> {
-  const { frontier } = report;
-  if (frontier.moved || frontier.unit === 0 || movedAt === undefined) return {};
+  const { frontier, applied_edits } = report;
+  const isUnedited = frontier.unit === 0 && applied_edits.length === 0;
+  if (frontier.moved || isUnedited || movedAt === undefined) return {};
   const before = await messagesBefore(conversation, movedAt, call);
   return before === undefined || movedAt <= before ? {} : { frontier: { ...frontier, moved: true } };
 }

@@ -1,6 +1,11 @@
 /**
  * Records the run of one request, and keeps its event in its conversation's object when the answer
  * has ended (docs/design.md#run-events). Nothing is stored before that, and nothing waits for it.
+ *
+ * The run has the usage of the upstream's answers (`protocol/answers/usage-tail.ts`).
+ * `memory/run/build-event.ts` makes the event from plan, view and report,
+ * `storage/conversation/run-events.ts` keeps it, `routes/conversations/requests.ts` reads it, and
+ * `memory/run/outline.ts` outlines the view from it.
  */
 import { pause, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';

@@ -5,6 +5,8 @@
  *
  * While a secret is rotated, `previous` is the same tenant under the earlier secret. Its data is
  * read and deleted, never written.
+ *
+ * Routes read the earlier secret's data if there is none under the current one.
  */
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';

@@ -5,6 +5,10 @@
  * the upstream finishes, breaks off or falls silent, or the caller leaves. A stream that breaks off
  * gets an error frame and no `[DONE]`, since a normal end would pass off half an answer as a
  * complete one.
+ *
+ * If the caller leaves, the upstream's connection is closed. That is noticed by the comment after
+ * 15 seconds of silence, or by the request's signal in runtimes that fire it
+ * (`enable_request_signal`; `wrangler dev` does not).
  */
 import { concat } from '../lib/bytes.ts';
 import { soon } from '../lib/time-limit.ts';

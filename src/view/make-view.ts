@@ -19,6 +19,7 @@ import {
   recalls,
   summarizes,
   tokenMeasure,
+  waitsForWindow,
 } from '../memory/strategy/strategy.ts';
 import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
@@ -83,8 +84,10 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
   warnings.push(...(recalled?.warnings ?? []));
   const made = { tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
-  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
-    return { ...untouched(chosen, warnings), ...made };
+  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) {
+    const unchanged = untouched(chosen, warnings);
+    return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
+  }
 
   const counting = await scope.learned.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
@@ -106,7 +109,10 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     history,
     refused: plan.replay.refused,
     rounds: rounds?.kept,
-    report: { ...withLimit(withRoundsBack(report, rounds), limit), mode: chosen.strategy.mode },
+    report: {
+      ...withIdle(withLimit(withRoundsBack(report, rounds), limit), strategy, options),
+      mode: chosen.strategy.mode,
+    },
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
@@ -209,4 +215,12 @@ function withLimit(report: Report, limit: number | undefined): Report {
   const { before = 0, window } = report.tokens ?? {};
   if (window !== limit || limit === undefined || before <= limit) return report;
   return { ...report, warnings: [...new Set([...report.warnings, 'limit_learned' as const])] };
+}
+
+/** Adds a warning if a request is unchanged since its strategy names no budget and no trigger. */
+function withIdle(report: Report, strategy: EditingStrategy, { force }: MakeViewOptions): Report {
+  const { before, budget, window } = report.tokens ?? { before: 0, budget: null, window: 0 };
+  const isDue = force || before > (budget ?? window) || report.applied_edits.length > 0;
+  if (isDue || !waitsForWindow(strategy)) return report;
+  return { ...report, warnings: [...new Set([...report.warnings, 'idle' as const])] };
 }

@@ -2,6 +2,12 @@
  * Memory blocks in the view (docs/memory-blocks.md): one message after the preamble. They are
  * frozen at a point of the array that only moves with the frontier, so that the cached prefix
  * holds.
+ *
+ * Their key is a label and the hash of the messages before the frontier. It follows from the array,
+ * like the frontier itself, so an isolate that remembers it never shows less than another one that
+ * has seen a move, and a request that is repeated shows the same bytes. A hash of the opening names
+ * many conversations, so there the first key is that of the second request. Conversations have no
+ * setting for blocks: a view is planned while settings are read, and counts the tools.
  */
 import { elementAt } from '../lib/elements.ts';
 import { once } from '../lib/once.ts';

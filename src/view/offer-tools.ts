@@ -1,6 +1,9 @@
 /**
  * Which of our tools a request gets: those that fetch and list removed contents, the one that
  * searches the archive (docs/design.md#the-strategy), and those that write memory blocks.
+ *
+ * It depends only on strategy, tools, key and the labels of writable blocks, never on the
+ * conversation, since a changing list of tools would break the cached prefix.
  */
 import { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';

@@ -2,7 +2,7 @@
 import { logCaught } from '../log.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
-import type { AutoStrategy } from '../memory/modes/auto.ts';
+import type { AutoStrategy } from '../memory/modes/auto-settings.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import type { Warning } from '../memory/plan/report.ts';

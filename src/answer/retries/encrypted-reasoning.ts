@@ -3,6 +3,11 @@
  * upstream that stores nothing. Once an answer says that it is stored, an id is enough and the
  * encrypted form is no longer asked for. An upstream that refuses to give it, as OpenAI does for
  * models that don't reason, is asked again without.
+ *
+ * Only an answer shows whether the upstream stores it, but encrypted reasoning must be requested
+ * before. So it is requested until an answer says otherwise, and that is remembered
+ * (`upstream/lost-reasoning.ts`). A list of reasoning models would become outdated, and says
+ * nothing about other upstreams.
  */
 import type { JoinedAnswers } from '../../protocol/answers/answer-format.ts';
 import type { ModelRequest } from '../../protocol/model-request.ts';

@@ -6,6 +6,9 @@
  * Nothing that leaves the view comes back, with one exception: a further result of an answered call
  * that has left brings its call back. Nobody can know in advance that it will come, and upstreams
  * refuse it alone.
+ *
+ * The unit of such a call leaves together with the last of its results. A call that is brought back
+ * comes with its results, and the report says `moved`.
  */
 import { ChangingSums } from '../../lib/prefix-sums.ts';
 import { type Bond, type History, messagesOf } from './history.ts';

@@ -1,6 +1,8 @@
 /**
  * What became of a call, told from the messages alone: whether it failed, and which file it wrote.
  * Both rules rather miss one than take a call for what it is not.
+ *
+ * Outcomes are read once per message.
  */
 import { isObject, type JsonObject, parseObject } from '../../lib/json.ts';
 import type { Message, ToolCall } from './message.ts';

@@ -5,6 +5,12 @@
  * no result yet. Ids repeat across turns in real traffic, so an id alone is not enough. Further
  * results of a call in the same turn go with the first one; some clients report a running call's
  * progress so.
+ *
+ * A unit is a user message, or an assistant message with all results of its calls in whatever order
+ * they come, and is never split. A result that comes after the model was asked again is a unit of
+ * its own, bound to its call (`bonds.ts`), so the units before a request point never change.
+ * Results that no assistant message has followed yet are never edited or dropped, with or without a
+ * call. Messages of unknown roles count as preamble and are never edited.
  */
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { beginsAsObservation } from '../edits/placeholder.ts';
@@ -234,6 +240,11 @@ export function messagesOf(history: History, unit: Unit): number[] {
   for (let index = unit.first; index <= unit.last; index++)
     if (history.messages[index]?.role !== 'preamble') indices.push(index);
   return indices;
+}
+
+/** The messages before this index were in a request that has been answered. */
+export function answeredBefore({ requestPoints }: Pick<History, 'requestPoints'>): number {
+  return requestPoints.at(-2)?.messages ?? 0;
 }
 
 /** Whether a unit is trimmed as a step of a turn that stays. */

@@ -4,6 +4,9 @@
  * an array that was edited or forked earlier (docs/design.md#7-storage).
  *
  * The preamble is left out: a date in it must not break the chain.
+ *
+ * Of an assistant message without calls only the text is hashed, so the hash of an answer is known
+ * before its caller sends it back; of other messages, the JSON without white space.
  */
 
 import type { Digest } from '../edits/placeholder.ts';

@@ -8,6 +8,12 @@
  * If the turn of the first request goes on behind the summary, a fixed user line follows. If the
  * first request does not stay, a shadow line stands in its place. If the tail begins inside a turn
  * then, the user message of that turn opens with the summary instead.
+ *
+ * A summary with a ref of this tenant, directly after the preamble, as the answer to the first
+ * request, or after user messages alone (which a compaction keeps before it), is the base of the
+ * next one, and is no turn. A first request before it is part of its unit and no turn either, so
+ * that the view replays in step with the array that it was made of; unless the fixed line says that
+ * its turn goes on.
  */
 
 import { parseTrimLine, type RefNamer } from '../edits/placeholder.ts';

@@ -1,4 +1,9 @@
-/** Which literals of an output stand in no earlier message. */
+/**
+ * Which literals of an output stand in no earlier message.
+ *
+ * A literal that the table of earlier literals has no room for counts as new: it may be named
+ * again, and is never left out (`lib/hash-table.ts`).
+ */
 import { elementAt } from '../../lib/elements.ts';
 import type { Message } from '../conversation/message.ts';
 import { eachLiteral, ScannedLiterals, type Take } from './literals.ts';

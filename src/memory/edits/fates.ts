@@ -49,6 +49,7 @@ export const REMOVAL_REASONS = {
 
 export type RemovalKind = (typeof REMOVAL_KINDS)[number];
 export type RemovalReason = keyof typeof REMOVAL_REASONS;
+export type RemovalEdit = (typeof REMOVAL_REASONS)[RemovalReason]['edit'];
 
 /**
  * The fate of a message with removals.

@@ -2,6 +2,10 @@
  * The first request of a conversation, which stays as it came in every view
  * (docs/design.md#summary-in-the-view). So the summary begins behind it, and the upstream's cached
  * prefix reaches through it when the frontier moves.
+ *
+ * Which message it is follows from the array and the budget alone. Its tokens are subtracted from
+ * what a summary or a trimming move frees, so the replay sees the view that is sent. Summary and
+ * trim line stand behind it in one message, the recap, and its own bytes are never spliced.
  */
 import type { History } from '../conversation/history.ts';
 import type { ReplayRule } from '../replay/rule.ts';

@@ -1,4 +1,8 @@
-/** Offload: replaces a huge tool output by its head, a marker with a ref, and its tail. */
+/**
+ * Offload: replaces a huge tool output by its head, a marker with a ref, and its tail.
+ *
+ * Head and tail are cut at lines and characters.
+ */
 
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import { elementAt } from '../../lib/elements.ts';

@@ -2,6 +2,11 @@
  * Clears the reasoning of old turns: whole items or whole fields, with the calls and texts that it
  * led to untouched. Nothing stands in its place, and nothing is stored: what is encrypted can't be
  * read by anyone, and no placeholder could name a ref.
+ *
+ * A message says which reasoning it can do without (`Message.reasoning`), the terms of the model
+ * whether its API takes a history without it (`memory/models/past-reasoning.ts`), and the request
+ * point how many turns keep theirs. The phase passes units by its own count, as that of media does,
+ * since the frontier may have passed a unit before its reasoning is old.
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';

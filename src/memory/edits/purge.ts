@@ -2,6 +2,10 @@
  * Purging: which arguments are of no more use before they are old. Those of a call that failed,
  * once the model has taken some more steps; and those of a write, once a later one has replaced the
  * whole file.
+ *
+ * So it depends on later messages: on the result of the call, the steps after it, and later writes.
+ * Each purge has the message after which it may be made, which a longer array never changes, and
+ * the light phase compares it with the request point.
  */
 import { elementAt } from '../../lib/elements.ts';
 import { filesWritten, hasFailed } from '../conversation/call-outcomes.ts';

@@ -1,4 +1,10 @@
-/** Something that a view replaces by a placeholder. */
+/**
+ * Something that a view replaces by a placeholder.
+ *
+ * A removal depends only on its message and the messages before it, so it never changes. The
+ * placeholder must be shorter than the original in characters, bytes and tokens. Markers that come
+ * back are recognised, without I/O, by the check characters of their ref and by their call.
+ */
 import type { Content } from '../conversation/message.ts';
 import type { RemovalFacts } from './known-removal.ts';
 

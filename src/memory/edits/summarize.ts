@@ -1,4 +1,9 @@
-/** Summarising: a summary replaces everything before one cut. */
+/**
+ * Summarising: a summary replaces everything before one cut.
+ *
+ * In the replay a summary weighs as much as it may: `summary_max_tokens`, or half of what it
+ * covers.
+ */
 
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';

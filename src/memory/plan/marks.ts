@@ -3,6 +3,9 @@
  * is written at each mark of a request, and read by a later one that has the mark in the same
  * place. So the places are those that a move leaves as they are: behind the first request, if it
  * stays, and where the moves before have ended.
+ *
+ * `protocol/edits.ts` writes the marks. `answer/retries/cache-marks.ts` asks again without them if
+ * they are refused.
  */
 import { firstRequest } from '../edits/first-request.ts';
 import type { Removal } from '../edits/removal.ts';

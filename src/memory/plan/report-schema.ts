@@ -41,6 +41,9 @@ const editSchema = z.discriminatedUnion('type', [
     type: z.literal('offload'),
     cleared_tool_results,
     cleared_tokens,
+    fresh: count
+      .exactOptional()
+      .describe('Outputs that no answer has followed yet. Absent if there are none.'),
     digests: count.exactOptional().describe('Outputs with a digest by a model. Absent if none has.'),
     usage: tokenUsageSchema.exactOptional().describe("The summarizer's usage for digests in this request."),
   }),

@@ -2,7 +2,8 @@
  * The report to the caller about its request (docs/design.md#4-what-the-caller-gets). Its shape is
  * `report-schema.ts`.
  */
-import { REMOVAL_REASONS } from '../edits/fates.ts';
+import { answeredBefore } from '../conversation/history.ts';
+import { REMOVAL_REASONS, type RemovalEdit } from '../edits/fates.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
@@ -63,6 +64,7 @@ export function reportOf(
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
+  const waits = replay.refused.some(({ because }) => because === 'floor' || because === 'regret');
   const edits = appliedEdits(plan, view, made);
   // Where nothing could be stored, nothing is edited, whatever was planned. But a late result may
   // bring back all that earlier requests have removed, and that changes the view too.
@@ -83,7 +85,7 @@ export function reportOf(
     warnings: [
       ...new Set([
         ...warnings,
-        ...(over ? ['over_budget' as const] : []),
+        ...(waits ? ['waiting' as const] : over ? ['over_budget' as const] : []),
         ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),
         ...(plan.lacksRounds ? ['rounds_absent' as const] : []),
@@ -101,70 +103,68 @@ interface MadeWords {
 
 function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWords): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
-  const by = Map.groupBy(removals, ({ reason }) => REMOVAL_REASONS[reason].edit);
-  const edits = [
-    ...condensed(by.get('condense') ?? []),
-    ...offloads(by.get('offload') ?? [], digestUsage),
-    ...dropIns('dedupe', by.get('dedupe') ?? []),
-    ...clearedReasoning(by.get('clear_reasoning') ?? []),
-    ...compaction(by.get('compact') ?? []),
-  ];
+  const facts = { answered: answeredBefore(plan.history), usage: digestUsage };
+  const byEdit = Map.groupBy(removals, ({ reason }) => REMOVAL_REASONS[reason].edit);
+  const edits = Object.entries(EDITS).flatMap(([type, editOf]) => {
+    const counted = byEdit.get(type as RemovalEdit);
+    return counted ? [editOf(counted, facts)] : [];
+  });
   if (view.dropped.size === 0) return edits;
   const cleared_tokens = plan.replay.before + roundsTokens(plan) - view.tokens - freedBy(removals);
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
 }
 
-function condensed(removals: readonly Removal[]): AppliedEdit[] {
-  if (removals.length === 0) return [];
-  const tokens_before = removals.reduce((sum, { tokens }) => sum + tokens, 0);
-  const cleared_tokens = freedBy(removals);
-  return [
-    {
-      type: 'condense',
-      condensed_tool_results: removals.length,
-      tokens_before,
-      tokens_after: tokens_before - cleared_tokens,
-      cleared_tokens,
-    },
-  ];
+/** What an edit tells beside its removals. */
+interface EditFacts {
+  /** The number of messages before those that no answer has followed yet. */
+  readonly answered: number;
+  /** The summarizer's usage for digests. */
+  readonly usage: TokenUsage | undefined;
 }
 
-function offloads(all: readonly Removal[], usage: TokenUsage | undefined): AppliedEdit[] {
-  const digests = all.filter(({ isDigested }) => isDigested).length;
-  const more = { ...(digests > 0 ? { digests } : {}), ...(usage ? { usage } : {}) };
-  return dropIns('offload', all).map((edit) => ({ ...edit, ...more }));
-}
+type EditOf = (removals: readonly Removal[], facts: EditFacts) => AppliedEdit;
 
-function dropIns<Type extends 'offload' | 'dedupe'>(
-  type: Type,
-  removals: readonly Removal[],
-): {
-  readonly type: Type;
-  readonly cleared_tool_results: number;
-  readonly cleared_tokens: number;
-}[] {
-  if (removals.length === 0) return [];
-  return [{ type, cleared_tool_results: removals.length, cleared_tokens: freedBy(removals) }];
-}
-
-function clearedReasoning(removals: readonly Removal[]): AppliedEdit[] {
-  if (removals.length === 0) return [];
-  return [{ type: 'clear_reasoning', messages: removals.length, cleared_tokens: freedBy(removals) }];
-}
-
-function compaction(removals: readonly Removal[]): AppliedEdit[] {
-  if (removals.length === 0) return [];
-  const count = (kind: Removal['kind']): number => removals.filter((removal) => removal.kind === kind).length;
-  const parts = count('part');
-  return [
-    {
+/** The edit of a report for the removals that it counts, in the order of reports. */
+const EDITS: Readonly<Record<RemovalEdit, EditOf>> = {
+  condense: (removals) => {
+    const tokens_before = removals.reduce((sum, { tokens }) => sum + tokens, 0);
+    const cleared_tokens = freedBy(removals);
+    const tokens_after = tokens_before - cleared_tokens;
+    const condensed_tool_results = removals.length;
+    return { type: 'condense', condensed_tool_results, tokens_before, tokens_after, cleared_tokens };
+  },
+  offload: (removals, { answered, usage }) => {
+    const fresh = removals.filter(({ message }) => message >= answered).length;
+    const digests = removals.filter(({ isDigested }) => isDigested).length;
+    return {
+      type: 'offload',
+      ...clearedResults(removals),
+      ...(fresh > 0 ? { fresh } : {}),
+      ...(digests > 0 ? { digests } : {}),
+      ...(usage ? { usage } : {}),
+    };
+  },
+  dedupe: (removals) => ({ type: 'dedupe', ...clearedResults(removals) }),
+  clear_reasoning: (removals) => ({
+    type: 'clear_reasoning',
+    messages: removals.length,
+    cleared_tokens: freedBy(removals),
+  }),
+  compact: (removals) => {
+    const count = (kind: Removal['kind']): number => removals.filter((one) => one.kind === kind).length;
+    const parts = count('part');
+    return {
       type: 'compact',
       cleared_tool_results: count('output'),
       cleared_tool_inputs: count('input'),
       ...(parts > 0 ? { cleared_parts: parts } : {}),
       cleared_tokens: freedBy(removals),
-    },
-  ];
+    };
+  },
+};
+
+function clearedResults(removals: readonly Removal[]) {
+  return { cleared_tool_results: removals.length, cleared_tokens: freedBy(removals) };
 }
 
 function leftOut(view: View, cleared_tokens: number, summary: ReportedSummary | undefined): AppliedEdit[] {

@@ -58,12 +58,25 @@ export class Floor {
 
   /** The least that a move must free. */
   least(stakes: Stakes): number {
-    return Math.max(1, this.freedFor(stakes, 1), this.freedWithoutRegret(stakes));
+    return Math.max(1, this.freedFor(stakes, 1), this.withoutRegret(stakes));
   }
 
   /** Whether a move frees too little for the floor, whatever the regret. */
   isBelow(stakes: Stakes, freed: number): boolean {
     return freed < this.freedFor(stakes, 1);
+  }
+
+  /**
+   * What a move saves within the requests by which the regret is measured, in tokens of fresh
+   * input. Negative if it costs more until then.
+   */
+  gain({ array, view, kept, spent }: Stakes, freed: number): number {
+    const growth = this.growth(array);
+    const requests = REQUESTS_AHEAD / this.prices.written;
+    const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
+    const unmoved = this.cost(view, this.lastView) + later(view);
+    const rest = view - freed;
+    return unmoved - spent - this.cost(rest, this.reused(kept)) - later(rest);
   }
 
   /** What a move should free, if it can. */
@@ -92,7 +105,8 @@ export class Floor {
     return Math.sqrt(half ** 2 + 2 * half * Math.max(0, view - kept)) - half;
   }
 
-  private freedWithoutRegret({ array, view, kept, spent }: Stakes): number {
+  /** The least that a move must free so that the regret stays within its limit. */
+  withoutRegret({ array, view, kept, spent }: Stakes): number {
     const { cached, written } = this.prices;
     const growth = this.growth(array);
     const requests = REQUESTS_AHEAD / written;

@@ -6,6 +6,15 @@
  * the same one or a later one, and between two moves nothing that was sent changes.
  *
  * It takes one pass over the request points, and one pass of each cut over the units.
+ *
+ * A request point is before each assistant message that answers, and at the end of the array. There
+ * are two cuts: all units before the turn cut are edited; between it and the step cut, only steps
+ * are, after the tail had to shrink. `jump` measures the view: tokens over the budget, or turns
+ * since the last move due to turns. `slide` measures the caller's array. The answer's room is
+ * checked at the last request point, after everything else.
+ *
+ * A move that can't free `min_reclaim_tokens` is not tried. In `auto`, a failed move is tried again
+ * after a number of units that depends on how many the try has visited.
  */
 
 import type { History, RequestPoint } from '../conversation/history.ts';
@@ -80,17 +89,30 @@ export interface Mover {
    */
   arrive(messages: number): boolean;
   /**
+   * Shortens outputs that the model has not seen, where the view would not fit its budget with them
+   * whatever else left it. That is no move, since nothing of them was sent. Absent: all stay whole.
+   *
+   * @param since the first message that no answer has followed
+   */
+  see?(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void;
+  /**
+   * Lets rounds of ours leave, the oldest first: those that exceed their bounds, or as many as free
+   * so many tokens. Returns whether any have left.
+   */
+  shed(over: number): boolean;
+  /**
+   * Removes large outputs that the model has answered often enough, where that pays off.
+   *
+   * @param index of the request point
+   */
+  leave?(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void;
+  /**
    * Moves as far as necessary. Does nothing if that frees too little.
    *
    * @param tail the limit of each cut
    * @param arrayTokens tokens of the array up to this request point
    */
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
-  /**
-   * Lets rounds of ours leave that exceed their bounds, the oldest first, or as many as free so
-   * many tokens. Returns whether any have left.
-   */
-  shed(over: number): boolean;
   /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
   /** What the last move left out, and why; empty if it took all that was due. */
@@ -161,15 +183,18 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
+    mover.see?.(tail, before, point, history.requestPoints[index - 1]?.messages ?? 0);
     const { freed } = mover.position;
-    let isShed = mover.shed(0);
+    mover.shed(0);
+    const shed = mover.position.freed;
     const isStill = last && rule.still === true;
+    if (!isStill) mover.leave?.(tail, before, point, index);
+    const early = mover.position.freed;
     const due = isStill ? undefined : dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
     const counted = isStill ? undefined : counts.move(tail, mover, before, point);
-    // Rounds of ours leave before anything that the model has not seen.
     const over = before - mover.position.freed - rule.window;
-    if (over > 0) isShed = mover.shed(over) || isShed;
+    if (over > 0) mover.shed(over);
     // The answer's room is checked last, so that the rule above is the same at every request.
     const dueForAnswer = last && !isStill ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
@@ -179,8 +204,9 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     moved = isMove || cameBack;
     mover.settle(before);
     if (!isMove) continue;
-    trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? (isShed ? 'token_budget' : trigger);
     const { cuts, freed: gone } = mover.position;
+    const met = gone > early ? (due ?? counted ?? dueForAnswer)?.trigger : undefined;
+    trigger = met ?? (early > shed ? 'large_output' : 'token_budget');
     const { settledUnit: settled } = mover;
     moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone, settled });
   }

@@ -73,6 +73,11 @@ export class Journal {
     return this.list.slice(from, to);
   }
 
+  /** The entries of the latest moves whose array ends before this message. */
+  madeAt(messages: number): readonly JournalEntry[] {
+    return this.list.slice(1 + this.list.findLastIndex(({ at }) => at < messages));
+  }
+
   private count(unit: number, freed: number): void {
     this.sum += freed;
     this.freesOf(unit, freed);

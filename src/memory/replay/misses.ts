@@ -2,6 +2,9 @@
  * Misses: contents that the model has asked for again after they had left the view. Their outputs
  * stay from then on: what was needed twice is likely to be needed once more, and to remove it again
  * would only have it asked for again.
+ *
+ * `edits/repeats.ts` knows which outputs bring back an earlier one, and the journal at which move
+ * that was removed. The outputs of missed contents are taken out of what the phases would remove.
  */
 import type { History } from '../conversation/history.ts';
 import type { Removal } from '../edits/removal.ts';
@@ -37,6 +40,7 @@ export class Misses implements PhaseEdits {
   readonly light: PhaseEdits['light'];
   readonly media: PhaseEdits['media'];
   readonly old: PhaseEdits['old'];
+  readonly shortened: PhaseEdits['shortened'];
   private readonly history: History;
   private readonly edits: Recalling;
   private readonly journal: Journal;
@@ -48,6 +52,7 @@ export class Misses implements PhaseEdits {
     this.light = edits.light;
     this.media = edits.media;
     this.old = edits.old;
+    this.shortened = edits.shortened;
   }
 
   /** The same as without misses, but for the outputs that stay. */

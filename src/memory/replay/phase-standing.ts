@@ -6,8 +6,10 @@ import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
 import type { Standing } from './frontier.ts';
 import type { Passed } from './phase-pass.ts';
+import type { EarlyLeaving } from './seen-outputs.ts';
 
 /** The settings of all phases. */
 export interface PhaseSettings {
@@ -20,6 +22,10 @@ export interface PhaseSettings {
   readonly echo: CountedEcho | undefined;
   /** The first request, if it stays. */
   readonly first: FirstRequest | undefined;
+  /** The budgets for outputs that the model has not seen. Absent if all of them stay whole. */
+  readonly fresh?: FreshBudgets | undefined;
+  /** Absent if large outputs only leave when a trigger is met. */
+  readonly early?: EarlyLeaving | undefined;
   /** Absent if no outputs stand behind a summary. */
   readonly refills?: Refills | undefined;
   /**
@@ -39,6 +45,8 @@ export interface PhaseEdits {
   heavy(unit: number, light: readonly Removal[]): readonly Removal[];
   /** Of a user message that stays as long as its turn does. */
   media(unit: number): readonly Removal[];
+  /** Absent if all outputs that the model has not seen stay whole. */
+  readonly shortened?: Shorten | undefined;
   /** Absent if all reasoning stays. */
   readonly old?: OldReasoning | undefined;
 }
@@ -56,8 +64,10 @@ export interface PhaseStanding extends Standing {
   readonly trims: readonly number[];
   /** Tokens saved by messages that left the view. */
   readonly leftOut: number;
-  /** The journal's length at each move. */
-  readonly moves: readonly number[];
+  /** The number of moves. */
+  readonly moves: number;
+  /** The journal's length after each change: a move, or outputs that were shortened at sight. */
+  readonly ends: readonly number[];
   /**
    * The part of the view before the first byte that the last move changed, and the cost of its
    * summary.
@@ -76,7 +86,8 @@ export const NOWHERE: PhaseStanding = {
   prefix: undefined,
   trims: [],
   leftOut: 0,
-  moves: [],
+  moves: 0,
+  ends: [],
   kept: 0,
   spent: 0,
 };

@@ -1,7 +1,13 @@
-/** Whether moves of the phases are worth their cost, and when to try again after one is not. */
+/**
+ * Whether moves of the phases are worth their cost, and when to try again after one is not.
+ *
+ * Both rules of `floor.ts` are waived if the view would not fit the window, or if the move brings
+ * it under the step of the model's price.
+ */
 import type { Floor, Stakes } from './floor.ts';
 import type { Least } from './phase-refusals.ts';
 import type { Due } from './rule.ts';
+import type { LargeOutput } from './seen-outputs.ts';
 
 /**
  * After a failed move, one more unit must come per so many units tried, before the next try. This
@@ -50,6 +56,33 @@ export class PhaseWorth {
     const least = Math.max(1, this.floor.least(stakes));
     const floor = { of: this.floor, stakes };
     return { least: step === undefined ? least : Math.min(least, before.view - step), floor };
+  }
+
+  /**
+   * Of large outputs that may leave in a move of their own, those with which most is saved. They
+   * must make up for what is read again by the time when the regret is measured.
+   *
+   * @param outputs latest first; a later one leaves with each
+   * @param keptBefore the view before a unit, as far as it is read from the cache
+   */
+  leaving(
+    outputs: readonly LargeOutput[],
+    before: Before,
+    keptBefore: (unit: number) => number,
+  ): { readonly outputs: readonly LargeOutput[]; readonly kept: number } | undefined {
+    let best: { readonly count: number; readonly kept: number } | undefined;
+    let most = 0;
+    let freed = 0;
+    for (const [index, { unit, removal }] of outputs.entries()) {
+      freed += removal.freed;
+      const stakes = { ...before, kept: keptBefore(unit), spent: 0 };
+      const gain = this.floor.gain(stakes, freed);
+      const least = Math.max(this.minReclaim ?? 0, this.floor.withoutRegret(stakes));
+      if (gain <= most || freed < least) continue;
+      most = gain;
+      best = { count: index + 1, kept: stakes.kept };
+    }
+    return best && { outputs: outputs.slice(0, best.count), kept: best.kept };
   }
 
   /** How much a move frees, if it can. @param kept of the view before the first changed byte */

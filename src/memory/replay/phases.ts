@@ -5,27 +5,25 @@
  * summary costs more than the tokens between budget and watermark.
  *
  * Each phase passes every unit once, so a replay is linear in the array.
+ *
+ * Each phase has its own pointer and records its removals in a journal; a move that does not pay
+ * off (`floor.ts`) is undone. The reversible phases run up to the tail, and stop when the view is
+ * at the watermark and four times the floor is freed. The summary's boundary is the frontier of the
+ * previous move. Trimmed messages are between that and the new frontier.
  */
 
-import type { PrefixSums } from '../../lib/prefix-sums.ts';
-import { HeldTokens } from '../conversation/bonds.ts';
+import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
-import {
-  refillOf,
-  rehydratedWith,
-  reservedFor,
-  type SummarizedPrefix,
-  summarizedPrefix,
-} from '../edits/summarize.ts';
-import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import { refillOf, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Refusal } from '../run/event.ts';
-import { type TokenSums, unitSums } from '../tokens/sums.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 import type { Floor } from './floor.ts';
+import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { Mover } from './frontier.ts';
-import { Journal } from './journal.ts';
-import { KeptRequests } from './kept-requests.ts';
+import type { Journal } from './journal.ts';
 import type { KeptRounds, RoundsInView } from './kept-rounds.ts';
 import { Misses, type Recalling } from './misses.ts';
 import { Pass, type Passed, passedBefore } from './phase-pass.ts';
@@ -40,27 +38,35 @@ import {
 } from './phase-standing.ts';
 import { PhaseWorth } from './phase-worth.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
+import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
+import { ViewWeights } from './view-weights.ts';
+
+/**
+ * Ends of messages before the newest at which a cache with boundaries is read
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+const LOOKED_BACK = 20;
 
 export class PhaseMover implements Mover {
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
   private readonly sums: TokenSums;
+  private readonly weights: ViewWeights;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly worth: PhaseWorth;
   readonly edits: Misses;
   private readonly journal: Journal;
-  /** Tokens of held units. */
-  private readonly held: HeldTokens;
-  private readonly requests: KeptRequests;
-  /** Tokens of the units, without removals. */
-  private readonly units: PrefixSums;
-  private readonly lightOf: (readonly Removal[])[] = [];
+  /** Absent if large outputs leave only when a trigger is met. */
+  private readonly seen: SeenOutputs | undefined;
+  /** Of the view of this request point, before the first output or round that has left early. */
+  private keptByLeaving = Number.POSITIVE_INFINITY;
   private readonly rounds: RoundsInView;
-  /** The part of the view before the first rounds that have left without a move. */
-  private shedFrom: number | undefined;
+  /** Tokens of rounds without which what the model has not seen would fit the budget whole. */
+  private crowding = 0;
+  private readonly lightOf: (readonly Removal[])[] = [];
   private standing = NOWHERE;
   private settled = NOWHERE;
   /** A trimmed position of the last move that would not have been enough. */
@@ -82,11 +88,9 @@ export class PhaseMover implements Mover {
     this.floor = floor;
     this.worth = new PhaseWorth(floor, settings.minReclaim);
     this.rounds = rounds;
-    this.requests = new KeptRequests(history, settings.first);
-    const units = unitSums(history, sums);
-    this.units = units;
-    this.held = new HeldTokens(history, (unit) => units.at(unit));
-    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+    this.weights = new ViewWeights(history, sums, settings);
+    this.journal = this.weights.journal;
+    this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
     this.edits = new Misses(history, edits, this.journal);
   }
 
@@ -111,42 +115,57 @@ export class PhaseMover implements Mover {
   }
 
   set position(standing: PhaseStanding) {
-    this.journal.truncate(standing.moves.at(-1) ?? 0);
+    this.journal.truncate(standing.ends.at(-1) ?? 0);
     this.standing = standing;
   }
 
-  /** The removals of each move, oldest first. */
+  /** The removals of each change, oldest first. */
   removed(): readonly (readonly Removal[])[] {
-    const { moves } = this.standing;
-    return moves.map((length, index) =>
-      this.journal.entries(moves[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
+    const { ends } = this.standing;
+    return ends.map((length, index) =>
+      this.journal.entries(ends[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
     );
+  }
+
+  /** Those at the request point whose array ends before a message. */
+  removedAt(messages: number): readonly Removal[] {
+    return this.journal.madeAt(messages).flatMap(({ removals }) => removals);
   }
 
   /** The prefix that the next move would summarise; fixed since the last move. */
   next(): SummarizedPrefix | undefined {
     const { frontier, prefix, leftOut } = this.standing;
-    const next = frontier > 0 ? this.prefixBefore(frontier, prefix) : undefined;
+    const next = frontier > 0 ? this.weights.prefixBefore(frontier, prefix) : undefined;
     return next && next.freed > leftOut ? next : undefined;
   }
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    return trimmedSpanOf(this.history, this.standing, this.requests, this.settings.unsure);
+    return trimmedSpanOf(this.history, this.standing, this.weights.requests, this.settings.unsure);
   }
 
-  /** Their rounds stay in the view. */
+  /** The rounds that stay in the view. */
   shown(): readonly KeptRounds[] {
     return this.rounds.shown(this.standing.passed.heavy);
   }
 
   shed(over: number): boolean {
-    const { rounds } = this;
-    const { passed, freed } = this.standing;
-    const left = over > 0 ? rounds.shed(passed.heavy, over) : rounds.overflow(passed.heavy);
+    const { rounds, standing, journal } = this;
+    const { heavy } = standing.passed;
+    const enough = Math.max(over, this.crowding);
+    this.crowding = 0;
+    const left = enough > 0 ? rounds.shed(heavy, enough) : rounds.overflow(heavy);
     if (!left) return false;
-    this.standing = { ...this.standing, freed: freed + left.tokens };
-    this.shedFrom = Math.min(this.reread(this.viewBefore(left.unit)), this.shedFrom ?? Infinity);
+    const kept = Math.min(this.keptByLeaving, this.reread(this.viewBefore(left.unit)));
+    this.keptByLeaving = kept;
+    this.standing = {
+      ...standing,
+      freed: standing.freed + left.tokens,
+      moves: standing.moves + 1,
+      ends: [...standing.ends, journal.length],
+      kept,
+      spent: 0,
+    };
     return true;
   }
 
@@ -158,14 +177,15 @@ export class PhaseMover implements Mover {
 
   /** Takes late results into account, which bring back their calls. */
   private bringBack(messages: number): boolean {
-    if (this.held.isEmpty) return false;
+    const { held } = this.weights;
+    if (held.isEmpty) return false;
     const { prefix, trims, freed, leftOut } = this.standing;
     const covered = prefix?.unit ?? 0;
     const gone = trims.at(-1) ?? covered;
-    const heldBefore = { gone: this.held.before(gone), covered: this.held.before(covered) };
-    this.held.arrive(messages);
-    const back = this.held.before(gone) - heldBefore.gone;
-    const ofPrefix = this.held.before(covered) - heldBefore.covered;
+    const heldBefore = { gone: held.before(gone), covered: held.before(covered) };
+    held.arrive(messages);
+    const back = held.before(gone) - heldBefore.gone;
+    const ofPrefix = held.before(covered) - heldBefore.covered;
     if (back <= 0) return false;
     const { rehydrator } = this.settings.refills ?? {};
     const shown = prefix?.rehydrated;
@@ -179,8 +199,10 @@ export class PhaseMover implements Mover {
         rehydrated,
       );
     // If the summary or all replacements are longer than what they still replace, restore it.
+    const { weights } = this;
     const isShorter =
-      rest.leftOut > this.unsureBefore(gone) && (!changed || changed.freed > this.unsureBefore(covered));
+      rest.leftOut > weights.unsureBefore(gone) &&
+      (!changed || changed.freed > weights.unsureBefore(covered));
     this.standing = isShorter
       ? { ...this.standing, ...rest, prefix: changed }
       : {
@@ -191,6 +213,56 @@ export class PhaseMover implements Mover {
           trims: [],
         };
     return true;
+  }
+
+  see(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void {
+    const { standing, edits, settings, journal, weights } = this;
+    const { shortened } = edits;
+    const { fresh } = settings;
+    if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
+    const least = weights.least(this.tailUnit(tail), arrayTokens, point);
+    journal.at = point.messages;
+    const before = journal.length;
+    const outputs = outputsSince(this.history, since, point);
+    for (const { unit, removal, unsure } of shortenedOutputs(outputs, least, fresh, this.sums, shortened)) {
+      journal.add(unit, [removal]);
+      weights.addUnsure(unit, unsure);
+    }
+    const { leftOut, passed } = standing;
+    if (journal.length > before) {
+      const freed = this.freedWith(leftOut, passed);
+      this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
+    }
+    if (outputs.length === 0) return;
+    const rest = weights.least(this.tailUnit(tail), arrayTokens, point);
+    this.crowding = Math.max(0, rest + this.rounds.tokens(passed.heavy) - fresh.budget);
+  }
+
+  leave(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void {
+    const { settings, standing, seen, journal } = this;
+    if (!seen) return;
+    const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
+    const outputs = seen.at(index, limit, (output) => this.isShown(output));
+    const before = { array: arrayTokens, view: arrayTokens - standing.freed };
+    const made = this.worth.leaving(outputs, before, (unit) => this.keptBefore(unit, point));
+    if (!made) return;
+    journal.at = point.messages;
+    for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
+    this.keptByLeaving = Math.min(this.keptByLeaving, made.kept);
+    this.standing = {
+      ...standing,
+      freed: this.freedWith(standing.leftOut, standing.passed),
+      moves: standing.moves + 1,
+      ends: [...standing.ends, journal.length],
+      kept: made.kept,
+      spent: 0,
+    };
+  }
+
+  /** What may leave early at the request after that of an index. */
+  leavingNext(index: number): readonly Removal[] {
+    const outputs = this.seen?.dueAt(index + 1) ?? [];
+    return outputs.filter((output) => this.isShown(output)).map(({ removal }) => removal);
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
@@ -209,14 +281,14 @@ export class PhaseMover implements Mover {
     for (const [index, limit] of limits.entries()) {
       pass.run('light', limit, (unit) => {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
-        return this.lightOf[unit];
+        return this.stillShown(this.lightOf[unit]);
       });
       const old = clears ? this.edits.old : undefined;
       if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
       const asking = this.history.turns[point.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
-      pass.run('heavy', limit, (unit) => this.edits.heavy(unit, this.lightOf[unit] ?? []));
+      pass.run('heavy', limit, (unit) => this.stillShown(this.edits.heavy(unit, this.lightOf[unit] ?? [])));
     }
     const reversible: PhaseStanding = {
       ...this.standingOf(start, pass.passed, start),
@@ -246,12 +318,10 @@ export class PhaseMover implements Mover {
   settle(arrayTokens: number): void {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.settled.moves;
-    const { shedFrom = Infinity } = this;
-    const untouched = Math.min(shedFrom, moved ? kept : Infinity);
-    const changed = Number.isFinite(untouched) ? untouched : undefined;
-    this.floor.settle(arrayTokens, arrayTokens - freed, changed, moved ? spent : 0);
+    const unchanged = moved ? Math.min(kept, this.keptByLeaving) : undefined;
+    this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0);
+    this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.settled = this.standing;
-    this.shedFrom = undefined;
   }
 
   /** The lossy positions to try if the reversible edits were not enough, best first. */
@@ -300,7 +370,10 @@ export class PhaseMover implements Mover {
     const { prefix } = standing;
     if (!refills || !prefix) return undefined;
     const room = filledUpTo(due, refills.watermark) - view;
-    const space = Math.min(refillOf(prefix.freed, room), prefix.freed - this.unsureBefore(prefix.unit) - 1);
+    const space = Math.min(
+      refillOf(prefix.freed, room),
+      prefix.freed - this.weights.unsureBefore(prefix.unit) - 1,
+    );
     const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
     return rehydrated && withRehydrated(standing, rehydrated);
   }
@@ -315,10 +388,10 @@ export class PhaseMover implements Mover {
     unit: number,
     { messages: since }: RequestPoint,
   ): PhaseStanding | undefined {
-    const covering = this.prefixBefore(unit, start.prefix);
+    const covering = this.weights.prefixBefore(unit, start.prefix);
     if (!covering) return undefined;
     const prefix = { ...covering, since };
-    const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
+    const before = start.prefix ? this.weights.covered(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
     const spent = summarizerCost(read, prefix.limit);
     const left = { prefix, trims: [], leftOut: prefix.freed };
@@ -341,13 +414,13 @@ export class PhaseMover implements Mover {
     let unit = trims.at(-1) ?? from;
     let leftOut = standing.leftOut;
     while (unit < passed.heavy && this.freedWith(leftOut, passed) < enough)
-      leftOut = this.leftOutBy(++unit, prefix);
+      leftOut = this.weights.leftOut(++unit, prefix);
     const freed = this.freedWith(leftOut, passed);
-    const place = this.requests.linePlace(unit);
+    const place = this.weights.requests.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
     if (
       freed <= standing.freed ||
-      leftOut <= this.unsureBefore(unit) ||
+      leftOut <= this.weights.unsureBefore(unit) ||
       !place ||
       ('opens' in place && place.opens >= later)
     )
@@ -356,37 +429,12 @@ export class PhaseMover implements Mover {
     return { ...standing, ...trim, kept: this.untouched(unit) };
   }
 
-  /** Tokens saved without the units before one. */
-  private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
-    const request = this.requests.at(unit);
-    const first = this.requests.firstBefore(unit);
-    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
-    const stays = (isOther ? this.viewOf(request) : 0) + (first?.tokens ?? 0);
-    const summary = prefix ? reservedFor(prefix) : 0;
-    return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
-  }
-
-  /**
-   * The prefix before a unit; undefined if the earlier one already reaches that far, or if a
-   * summary as long as allowed may be no shorter than what it replaces.
-   */
-  private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
-    if (unit <= (earlier?.unit ?? 0)) return undefined;
-    const { summaryTokens, echo, first } = this.settings;
-    const asked = this.requests.askedBefore(unit);
-    const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
-    const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
-    const prefix = summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
-    const unsure = this.unsureBefore(unit);
-    return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
-  }
-
   private standingOf(
     start: PhaseStanding,
     passed: Passed,
     { prefix, trims, leftOut }: Pick<PhaseStanding, 'prefix' | 'trims' | 'leftOut'>,
   ): Omit<PhaseStanding, 'kept' | 'spent'> {
-    const edited = this.journal.entries(start.moves.at(-1) ?? 0, this.journal.length);
+    const edited = this.journal.entries(start.ends.at(-1) ?? 0, this.journal.length);
     const ends = edited.map(({ unit }) => unit + 1);
     const frontier = Math.max(frontierUnit(start.cuts), passed.heavy, ...ends);
     return {
@@ -398,15 +446,26 @@ export class PhaseMover implements Mover {
       prefix,
       trims,
       leftOut,
-      moves: [...start.moves, this.journal.length],
+      moves: start.moves + 1,
+      ends: [...start.ends, this.journal.length],
     };
   }
 
   /** Tokens of the view that stay untouched when the messages before a unit leave. */
   private untouched(unit: number): number {
-    const first = this.requests.firstBefore(unit)?.message;
+    const first = this.weights.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return this.reread(begins ? this.sums.before(first + 1) : this.viewBefore(0));
+  }
+
+  /**
+   * The part of a view before a unit that is read from the cache if the unit changes. A request has
+   * ended there, and a cache with boundaries still looks for that end among the newest messages.
+   */
+  private keptBefore(unit: number, { messages }: RequestPoint): number {
+    const kept = this.viewBefore(unit);
+    const { first, kind } = elementAt(this.history.units, unit);
+    return kind === 'assistant' && messages - first <= LOOKED_BACK ? kept : this.reread(kept);
   }
 
   /**
@@ -417,17 +476,15 @@ export class PhaseMover implements Mover {
     const { boundaries } = this.settings;
     const { moves, frontier } = this.settled;
     if (!boundaries) return kept;
-    const isMarked = boundaries === 'marked' && moves.length > 0;
+    const isMarked = boundaries === 'marked' && moves > 0;
     return Math.min(kept, this.viewBefore(isMarked ? frontier : 0));
   }
 
   /** Tokens of the view before a unit after the summary; for the first unit, of the preamble. */
   private viewBefore(unit: number): number {
-    const first = this.history.units[unit]?.first ?? this.history.messages.length;
-    const before = this.sums.before(first);
-    if (unit === 0) return before;
     const { leftOut, passed } = this.standing;
-    return before - this.journal.freedBefore(unit) - leftOut + this.rounds.tokens(passed.heavy, unit);
+    const rounds = unit === 0 ? 0 : this.rounds.tokens(passed.heavy, unit);
+    return this.weights.before(unit, leftOut) + rounds;
   }
 
   /** Tokens that the view has less than the array; rounds of ours are in it beside the array. */
@@ -435,18 +492,21 @@ export class PhaseMover implements Mover {
     return this.journal.freed + leftOut - this.rounds.tokens(heavy);
   }
 
-  /** Tokens counted for digests before a unit that may not come. */
-  private unsureBefore(unit: number): number {
-    return this.settings.unsure?.before(unit) ?? 0;
+  /** The first unit of the recent part, which no move edits. */
+  private tailUnit({ turn, step }: Cuts): number {
+    return this.settings.shrinks ? Math.max(turn, step) : turn;
   }
 
-  /** Tokens of the units before one, as they are in the view without a summary. */
-  private coveredView(unit: number): number {
-    return this.units.before(unit) - this.journal.freedBefore(unit);
+  /** Whether a large output is in the view, and may leave it. */
+  private isShown({ unit, removal }: LargeOutput): boolean {
+    const isLeft = unit < this.leftCuts.turn || this.journal.removalOf(removal.message) !== undefined;
+    return !isLeft && this.edits.without([removal]).length > 0;
   }
 
-  /** Tokens of a unit as it is in the view. */
-  private viewOf(unit: number): number {
-    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  /** Removals without those of outputs that have been removed. */
+  private stillShown(removals: readonly Removal[]): readonly Removal[] {
+    const isGone = ({ kind, message }: Removal): boolean =>
+      kind === 'output' && this.journal.removalOf(message) !== undefined;
+    return removals.some(isGone) ? removals.filter((removal) => !isGone(removal)) : removals;
   }
 }

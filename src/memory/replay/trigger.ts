@@ -6,6 +6,7 @@ export const TRIGGERS = [
   'token_budget',
   'token_soft_budget',
   'upstream_limit',
+  'large_output',
   'force',
   'none',
 ] as const;

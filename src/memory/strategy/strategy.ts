@@ -149,11 +149,7 @@ export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
 export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets {
   const window = strategy.context_window_tokens ?? terms.window;
   const { token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct } = strategy;
-  const none =
-    token_budget === undefined &&
-    token_soft_budget === undefined &&
-    token_remaining_pct === undefined &&
-    token_soft_remaining_pct === undefined;
+  const none = !hasBudget(strategy);
   const step = none ? terms.prices.step?.above : undefined;
   const hard = smaller(
     smaller(token_budget, step === undefined ? undefined : step - answerRoomOf(terms.answer, step)),
@@ -166,6 +162,24 @@ export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets
     ...(soft === undefined ? {} : { soft }),
     ...(step === undefined ? {} : { step }),
   };
+}
+
+function hasBudget(strategy: EditingStrategy): boolean {
+  const { token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct } = strategy;
+  return [token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct].some(
+    (budget) => budget !== undefined,
+  );
+}
+
+/**
+ * Whether a strategy names neither a budget nor a trigger, so that its view is edited only where
+ * the model's window, or a step of its price, demands it; and its mode tells that.
+ */
+export function waitsForWindow(strategy: EditingStrategy): boolean {
+  const { replayed, tellsIdle } = modeOf(strategy);
+  if (!replayed || !tellsIdle || hasBudget(strategy)) return false;
+  const { turnsDue, turnsLossy, stepsDue, messagesDue } = replayed;
+  return [turnsDue, turnsLossy, stepsDue, messagesDue].every((due) => due?.(strategy) === undefined);
 }
 
 /**

@@ -4,6 +4,12 @@
  * A count never exceeds the number of UTF-8 bytes, since each token has at least one, times the
  * measure's factor if that is over 1. So a body whose bytes fit the budget is not counted. Messages
  * repeat from request to request, so counts are cached by digest.
+ *
+ * `tools/token-tables.ts` writes the ranks of gpt-tokenizer into `generated/` as two tables of
+ * bytes (`npm run prepare`, part of `npm ci`). `ranks.ts` makes a hash table over a table's bytes,
+ * `pieces.ts` splits a text, and `merging.ts` merges a piece that is no token. Counts are those of
+ * gpt-tokenizer, which property tests hold. One differs: where a byte order mark has to be merged,
+ * tokens are found as tiktoken finds them.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';

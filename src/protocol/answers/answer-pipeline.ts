@@ -8,6 +8,10 @@
  * searched for words. `join` makes one answer of several (`retrieval/stream.ts`), `gather` reads
  * the text for memory and archive, and `report` recognises the end and adds the report
  * (`AnswerStream`).
+ *
+ * The words of a block decide only that it can be skipped (`AnswerStream.skip`); what a frame means
+ * is decided by its event. A chunk of chat that only adds text is known by a pattern for all of it,
+ * and is not parsed (`chat/plain-delta.ts`).
  */
 import { concat } from '../../lib/bytes.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';

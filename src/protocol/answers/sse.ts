@@ -4,6 +4,10 @@
  *
  * A frame is passed on as soon as its blank line has come. Only an unfinished frame waits: no
  * client can read it yet, and an error frame can then follow a stream that broke off within one.
+ *
+ * A frame over 1 MiB is passed on in pieces. If the model has the retrieval tool, a frame is read
+ * up to 16 MiB, and a longer one ends the stream with an error. Frames that come together are a
+ * block.
  */
 import { createParser } from 'eventsource-parser';
 import { bufferOf, concat } from '../../lib/bytes.ts';

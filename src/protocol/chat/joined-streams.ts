@@ -6,6 +6,8 @@
  * until its name is known. The first call decides who answers the turn. If it is the caller's, it
  * can't be taken back once it has been sent, so later calls of ours are dropped. If it is ours and
  * a round is left, the turn is answered here, and the model decides again about its other calls.
+ *
+ * Calls of custom tools are always the caller's.
  */
 
 import { asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';

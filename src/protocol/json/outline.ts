@@ -1,4 +1,9 @@
-/** Spans: where JSON values are in their bytes, and which of them to keep. */
+/**
+ * Spans: where JSON values are in their bytes, and which of them to keep.
+ *
+ * An outline names the parts of a body that are kept as spans, and how many, so that memory depends
+ * on what is used and not on what is sent.
+ */
 
 /** A range of bytes; `end` is exclusive. */
 export interface Span {

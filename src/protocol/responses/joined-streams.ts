@@ -12,6 +12,11 @@
  * If the upstream stores nothing, clients send reasoning back as whole items. Then reasoning passes
  * at once, and only its last event waits. If it led only to a call of ours, it ends with a mark
  * (`REASONING_MARK`), and is removed when it comes back.
+ *
+ * After 15 seconds without events the caller gets the opening, and later `response.in_progress`
+ * with the items so far, but never in the middle of an item, since clients take the response in
+ * that event as complete. If the upstream stores a later answer, the report has that one's id.
+ * Items are identified by index, by id, or, if the upstream gives neither, by order.
  */
 
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';

@@ -4,6 +4,10 @@
  * One turn of a model is several items: reasoning, a message, calls. Together they are one
  * assistant message, so reasoning stays or goes with the items after it. Items of unknown kinds
  * belong to the message before them, and are never edited.
+ *
+ * Units and indices are thus those of chat, and a conversation has the same view in both protocols.
+ * `instructions` is the first message. An output that must not be edited has no room for a
+ * placeholder.
  */
 
 import type {

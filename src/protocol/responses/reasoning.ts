@@ -1,6 +1,10 @@
 /**
  * Encrypted reasoning, the only form for an upstream that stores nothing
  * (https://platform.openai.com/docs/guides/reasoning, "Encrypted reasoning items").
+ *
+ * If the upstream stores nothing, clients send whole items back. So a mark at the end of streamed
+ * reasoning says that it led to our call, and `request/open-sealed.ts` cuts marked items out again.
+ * Where the encrypted form is missing, reasoning and the id of its call are dropped.
  */
 import { asObject } from '../../lib/json.ts';
 

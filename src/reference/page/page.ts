@@ -1,10 +1,13 @@
 /**
  * The page at `/docs`: the OpenAPI document as HTML, without a script. What opens is a `<details>`.
+ *
+ * The document says of each answer what its error codes mean. The page says it once for each code,
+ * and links to it from the answers.
  */
 import { html, raw } from 'hono/html';
 import type { ApiDocument, DocumentedAnswer, DocumentedOperation } from '../document.ts';
 import type { JsonSchema } from '../shape.ts';
-import { anchorOf, membersOf, typeLine } from './schema.ts';
+import { anchorOf, joined, membersOf, typeLine } from './schema.ts';
 import { STYLE } from './style.ts';
 import { type Html, line, prose } from './text.ts';
 
@@ -18,6 +21,9 @@ const ACCESS: Readonly<Record<string, string>> = {
   caller: "Needs the caller's key.",
   operator: 'Needs the `METRICS_TOKEN` of the deployment.',
 };
+
+/** The schema of error codes, whose description has a paragraph for each. */
+const ERROR_CODES = 'ErrorCode';
 
 export async function pageOf(document: ApiDocument): Promise<string> {
   const { info, tags, components } = document;
@@ -58,7 +64,7 @@ ${fieldList(Object.entries(components.headers).map(([name, header]) => ({ name, 
 <h2 id="schemas">Schemas</h2>
 ${Object.entries(components.schemas).map(
   ([name, schema]) =>
-    html`<section><h3 id="${anchorOf(name)}"><a href="#${anchorOf(name)}">${name}</a></h3>${about(schema)}${schemaView(schema)}</section>`,
+    html`<section><h3 id="${anchorOf(name)}"><a href="#${anchorOf(name)}">${name}</a></h3>${name === ERROR_CODES ? meaningsOf(schema) : about(schema)}${schemaView(schema)}</section>`,
 )}
 </main>
 <footer><p class="quiet">Made from the code of this version. This page has no script and asks for nothing else.</p></footer>
@@ -94,7 +100,7 @@ ${
     ? html`<details><summary>Body</summary>${Object.values(requestBody.content).map(({ schema }) => schemaView(schema))}</details>`
     : ''
 }
-<details><summary>Answers</summary>${Object.entries(operation.responses).map(answerView)}</details>
+<details><summary>Answers</summary>${Object.entries(operation.responses).map((answer) => answerView(answer, document))}</details>
 <details open><summary>Examples</summary>${operation['x-codeSamples'].map(
     ({ label, source }) =>
       html`<h4>${label}</h4><pre tabindex="0" role="region" aria-label="${label}: ${method.toUpperCase()} ${path}"><code>${source}</code></pre>`,
@@ -121,13 +127,50 @@ function fieldList(fields: readonly JsonSchema[]): Html {
   )}</dl>`;
 }
 
-function answerView([status, { description, headers, content }]: [string, DocumentedAnswer]): Html {
-  return html`<h4>${status}</h4>${prose(description)}${
+function answerView([status, answer]: [string, DocumentedAnswer], document: ApiDocument): Html {
+  const { description, headers, content } = answer;
+  return html`<h4>${status}</h4>${meaningOf(description, document)}${
     headers ? html`<p class="quiet">Headers: ${codes(Object.keys(headers))}</p>` : ''
   }${Object.entries(content ?? {}).map(([type, { schema }]) =>
     Number(status) < 400
       ? html`<p><code>${type}</code></p>${Object.keys(schema).length > 0 ? schemaView(schema) : ''}`
       : '',
+  )}`;
+}
+
+/** What an answer means. Paragraphs about an error code are links to that code. */
+function meaningOf(description: string, { components }: ApiDocument): Html {
+  const ofCodes = paragraphsOf(components.schemas[ERROR_CODES]);
+  const all = description.split('\n\n');
+  const words = all.filter((paragraph) => !ofCodes.includes(paragraph));
+  const links = all.filter((paragraph) => ofCodes.includes(paragraph)).map(codeOf);
+  return html`${words.map(prose)}${
+    links.length > 0
+      ? html`<p>${joined(
+          links.map((code) => html`<a href="#${codeAnchor(code)}"><code>${code}</code></a>`),
+          ' · ',
+        )}</p>`
+      : ''
+  }`;
+}
+
+function paragraphsOf({ description }: JsonSchema = {}): readonly string[] {
+  return typeof description === 'string' ? description.split('\n\n') : [];
+}
+
+/** The code that a paragraph begins with. */
+function codeOf(paragraph: string): string {
+  return paragraph.split('`')[1] ?? '';
+}
+
+function codeAnchor(code: string): string {
+  return `error-${code}`;
+}
+
+/** What each error code means, each at an anchor of its own. */
+function meaningsOf(schema: JsonSchema): Html {
+  return html`${paragraphsOf(schema).map(
+    (paragraph) => html`<p id="${codeAnchor(codeOf(paragraph))}">${line(paragraph)}</p>`,
   )}`;
 }
 

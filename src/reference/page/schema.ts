@@ -64,7 +64,8 @@ function limits(schema: JsonSchema): string {
   return told.map((one) => `, ${one}`).join('');
 }
 
-function joined(parts: readonly Html[], between: string): Html {
+/** Parts with a text between each two. */
+export function joined(parts: readonly Html[], between: string): Html {
   return html`${parts.map((part, index) => (index === 0 ? part : html`${between}${part}`))}`;
 }
 

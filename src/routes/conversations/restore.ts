@@ -1,6 +1,9 @@
 /**
  * `PUT /v1/conversations/{id}/memory`: a conversation's memory as `GET` of the same route gives it,
  * here or in another deployment (docs/design.md#5-routes).
+ *
+ * `sent-overview.ts` checks each member, `storage/conversation/chain.ts` replaces everything in one
+ * transaction of the object, and the isolate forgets what it remembers.
  */
 
 import { Buffer } from 'node:buffer';

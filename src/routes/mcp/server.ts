@@ -3,6 +3,8 @@
  * (https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
  *
  * The SDK is loaded on first use, since most isolates never need it.
+ *
+ * The tools call the code of the model's own (`tools.ts`), and may ask for any ref of the tenant.
  */
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { version } from '../../../package.json';

@@ -6,6 +6,21 @@
  * pack is noted in the index before it is written, and its messages are indexed afterwards. A
  * message made from an answer is replaced by the one that comes back with the next array, which may
  * have more fields.
+ *
+ * If the index has a message's key, it has all messages before it. So a request looks up its last
+ * 64 keys and those of the preamble, and all others only if none of these is known. Messages and
+ * answer are written together when the answer has ended, however it ended; if the model searches,
+ * the messages are written before.
+ *
+ * New messages are packed (`packing.ts`), the packs written (`packs.ts`), and the messages added to
+ * the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if another one has
+ * started over, and deletes its packs. A pack's name includes its conversation, so no other
+ * conversation shares it.
+ *
+ * The preamble is listed but not searched. An archive named by a hash holds all conversations with
+ * the same opening; there the query only searches the keys of the request's own array. `search.ts`
+ * ranks messages by id, and reads the texts of the best; `passage.ts` finds the words in them. A
+ * search of the model or over MCP reads the index alone (`excerpt.ts`).
  */
 
 import { createHash } from 'node:crypto';

@@ -1,6 +1,11 @@
 /**
  * Makes the vectors of one conversation's archive, behind the writes of its messages, and the
  * vectors of searches. Nothing is asked of the model for an archive that has no vectors.
+ *
+ * `vector-rows.ts` queues the messages, `upstream/embeddings.ts` asks for their vectors,
+ * `vectors.ts` packs them, and `vector-rows.ts` stores them. A search asks for the vector of its
+ * words in the same way (`near.ts`); one of all archives of a user does so once, in the Worker, and
+ * hands it over. `fusion.ts` joins the most similar messages to those with the words.
  */
 
 import { pause } from '../../lib/time-limit.ts';

@@ -4,6 +4,12 @@
  *
  * Every method is one synchronous decision without `await` between reading and writing, since input
  * gates don't cover `fetch` or R2. `rows.ts` has the reads, `writer.ts` the writes.
+ *
+ * A version belongs to one hash and one strategy hash (mode, focus, size, model, prompt). It builds
+ * on the longest completed version whose hash is in the array: never on a digest, but also on a
+ * summary that came too late for its own boundary. The first completed text for a hash stays, even
+ * if it is a digest. One request holds the lease of a row; an expired lease, or a row older than
+ * five minutes, is taken over.
  */
 
 import { InvariantError } from '../../lib/invariant-error.ts';

@@ -6,6 +6,9 @@
  * Rows belong to the lineage of the newest row among the array's boundaries. The row of the opening
  * itself is common to all, so a row built on it begins a lineage. Rolling conversations are also
  * known by their last round, since their rows may not reach beyond the opening.
+ *
+ * Their rows never match each other's arrays. So no conversation can slow down, suspend or evict
+ * another.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { type ClaimRequest, HEALTHY, type Health, type HealthState, type RoundHashes } from './memories.ts';

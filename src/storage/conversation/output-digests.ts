@@ -5,6 +5,9 @@
  *
  * Every method is one synchronous decision, as in the chain, and who writes is decided in the same
  * way (`claims.ts`).
+ *
+ * They have a table of their own: a view asks for all of them in one call, 20,000 are kept, and
+ * none is part of the overview of a memory.
  */
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { LazyTables } from '../tables.ts';

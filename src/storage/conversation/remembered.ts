@@ -3,6 +3,11 @@
  * completed version, a frozen block and the verdict on a digest never change, and a round keeps the
  * memory that its first request was given. Only a deletion or a restored memory takes them away
  * (see `TrustedLru`).
+ *
+ * Each fact has the moment at which the object was asked, so that an answer from before a deletion
+ * counts for nothing after it. Settings can change, so they are asked for each time; a request with
+ * its own strategy is planned meanwhile. `test/worker/requests/storage-calls.test.ts` counts the
+ * calls of every kind of request.
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';

@@ -4,7 +4,8 @@ import { type LazyTables, Tables } from '../tables.ts';
 
 /**
  * A part of what a conversation stores, in tables of its own. The object has a list of them
- * (`object.ts`), which every deletion goes through.
+ * (`object.ts`), which every deletion goes through. Statements call `make` before a write and
+ * `exists` before a read, and look at no schema themselves.
  */
 export interface StoredPart {
   /** Whether it has anything that is worth keeping. */

@@ -38,7 +38,11 @@ export const families = {
     labels: ['code'],
   },
   precis_warnings_total: {
-    help: 'Warnings in reports.',
+    help: 'Warnings in reports, without those that tell of no fault.',
+    labels: ['code'],
+  },
+  precis_notices_total: {
+    help: 'Warnings in reports that tell of no fault.',
     labels: ['code'],
   },
   precis_summaries_total: {

@@ -2,6 +2,8 @@
  * Counts in the isolate what the deployment's metrics add up. Nothing waits for that: a batch is
  * sent behind an answer, ten seconds after its first count. One whose fate is unknown is sent again
  * under the same id, and added once.
+ *
+ * `families.ts` has the names, labels and buckets.
  */
 import type { Env } from '../../config.ts';
 import { pause } from '../../lib/time-limit.ts';

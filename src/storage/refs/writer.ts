@@ -4,6 +4,13 @@
  * A view may only name a ref whose write is known to be complete. One look at a manifest proves all
  * refs up to a frontier. Refs without proof are written, a few at a time and within a time limit.
  * If a write is still unknown then, its content stays in the view in full.
+ *
+ * Names are HMACs of the content under a key of the tenant, and objects are only created if absent.
+ * A manifest proves all refs from the array's beginning to a frontier. So a request takes at most
+ * one look while the frontier stays, and after a move a second one, at the manifest of the previous
+ * frontier. Missing contents are written six at a time; after 1.5 s the rest stays in full, with a
+ * warning. An isolate trusts what it saw written for five minutes (`trusted.ts`). A manifest only
+ * covers refs that were checked in the request that writes it.
  */
 
 import { AT_ONCE, Slots } from '../../lib/slots.ts';

@@ -1,4 +1,9 @@
-/** The table of a tenant's memory blocks: the newest versions of each. See `storage-schema.md`. */
+/**
+ * The table of a tenant's memory blocks: the newest versions of each. See `storage-schema.md`.
+ *
+ * The object makes each change in one step, with an id, since a call may be repeated. `erase`
+ * begins with the blocks.
+ */
 import {
   type BlockEdit,
   charactersIn,

@@ -1,5 +1,10 @@
 /**
  * Deletes the data of a conversation or a tenant, in steps that can be repeated after a failure.
+ *
+ * A conversation goes by `DELETE`, if nobody uses it (`sweep.ts`), or with its whole tenant
+ * (`object.ts`, which goes on by an alarm). A deletion does not forget a conversation that was
+ * noted again since it was found. The rows of a deleted conversation are deleted first; its object
+ * remembers the packs until they are deleted from R2.
  */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';

@@ -4,6 +4,16 @@
  * R2 knows when an object was uploaded, not when it was used. So an object that is used after half
  * of its time is written again. Any object in use is then younger than the limit, for our own sweep
  * and for R2's lifecycle rules (https://developers.cloudflare.com/r2/buckets/object-lifecycles/).
+ *
+ * Neither objects nor references can be listed, so the tenant's object records the conversations,
+ * when each was last used, and which refs it refers to. A conversation's object reports itself
+ * before its first write, once more after it, and then once an hour. The ref writer reports the
+ * refs that it writes, and `request/named-refs.ts` those in any body that goes upstream, after the
+ * view is made.
+ *
+ * Unused conversations expire, which releases their refs; then old objects in R2 that no
+ * conversation refers to are deleted. A manifest records the earliest upload of its refs, and
+ * proves nothing once that may be deleted.
  */
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -3,6 +3,9 @@
  * order in a tool output for a constraint, which would then bind all later requests and, by
  * injection, other conversations. So a line counts only if it shares its words with something that
  * the user wrote.
+ *
+ * A line under Constraints stays only if half of its distinctive words occur in one sentence of the
+ * user, or of an earlier summary's intent and constraints.
  */
 import { readSections, writeSections } from './headings.ts';
 

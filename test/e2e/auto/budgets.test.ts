@@ -129,7 +129,7 @@ describe('a conversation that is only a little over its budget', () => {
     expect(first).toBeGreaterThan(over);
     for (const { memory, view, messages: sent } of all.slice(over, first)) {
       expect(view).toEqual(sent);
-      expect(memory).toMatchObject({ warnings: ['over_budget'], applied_edits: [], trigger: 'none' });
+      expect(memory).toMatchObject({ warnings: ['waiting'], applied_edits: [], trigger: 'none' });
     }
     expect(all[first]?.memory).toMatchObject({ trigger: 'token_budget', frontier: { moved: true } });
     expect(all[first]?.memory.tokens?.after).toBeLessThan(all[first - 1]?.memory.tokens?.after ?? 0);
@@ -242,6 +242,22 @@ describe.each(PROTOCOLS)('a request without a limit for its answer, over $name',
 
     expect(memory.applied_edits).toMatchObject([{ type: 'compact' }]);
     expect(memory.tokens).toMatchObject({ window, budget: window - Math.floor(window / 5) });
+  });
+
+  it('is told that auto without a budget waits for the window, unless something is done', async () => {
+    const ask = async (fields: object) => {
+      const memory_strategy = { mode: 'auto', ...fields };
+      const { memory, headers } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
+      expect(headers.get('x-memory-warning')).toBe(memory.warnings.join(',') || null);
+      return memory;
+    };
+
+    expect(await ask({})).toMatchObject({ warnings: ['idle'], applied_edits: [] });
+    expect((await ask({ token_budget: 100_000 })).warnings).toEqual([]);
+    expect((await ask({ context_limit: 100 })).warnings).toEqual([]);
+    const edited = await ask({ context_window_tokens: Math.ceil((await tokensIn()) / 0.85) });
+    expect(edited.applied_edits).not.toEqual([]);
+    expect(edited.warnings).toEqual([]);
   });
 
   it('is told that its soft budget can not act', async () => {

@@ -5,7 +5,7 @@ import type { Message } from '../../../src/memory/conversation/message.ts';
 import { CONTENT_FACTS, type CompactContext } from '../../../src/memory/edits/compact.ts';
 import { createPreviewWriter, PREVIEWS } from '../../../src/memory/edits/preview.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
-import type { AutoStrategy } from '../../../src/memory/modes/auto.ts';
+import type { AutoStrategy } from '../../../src/memory/modes/auto-settings.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';

@@ -27,6 +27,7 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...lostContents(viewed),
     ...longerReplacements(viewed),
     ...editedWhatIsProtected(viewed),
+    ...shortenedWhatIsFresh(viewed),
     ...(viewed.report.tokens && viewed.report.tokens.after > viewed.report.tokens.before
       ? ['the view has more tokens']
       : []),
@@ -123,10 +124,8 @@ export function stayingFirst({ plan }: Pick<Viewed, 'plan'>): number | undefined
   const first = echo?.request ?? requests[0];
   const message = messages[first ?? -1];
   if (first === undefined || !message) return undefined;
-  const { window } = budgets;
-  // The model of all generated conversations has a longest answer.
-  const { hard = window - Math.min(20_000, Math.floor(window / 5)) } = budgets;
-  return counter.message(message) > Math.min(hard, window) / 2 ? undefined : first;
+  const budget = Math.min(hardBudget(budgets), budgets.window);
+  return counter.message(message) > budget / 2 ? undefined : first;
 }
 
 /** Whether a message differs in nothing but a text of ours at its head. */
@@ -425,6 +424,41 @@ function brokenRehydration({ plan, view, options }: Viewed): string[] {
       ...(removal?.ref === undefined || isStored(removal.ref) ? [] : [`message ${message} has a lost ref`]),
     ]),
   ];
+}
+
+/**
+ * What no answer has followed is whole, unless it is over the limit for a single output, or the
+ * array is over a budget of which the output has more than half, or over the window. The report
+ * says how many such outputs are not.
+ */
+function shortenedWhatIsFresh({ plan, view, report, options }: Viewed): string[] {
+  const { strategy, history, budgets, replay } = plan;
+  if (strategy.mode !== 'auto') return [];
+  const answered = history.requestPoints.at(-2)?.messages ?? 0;
+  const short = [...view.removals].flatMap(([index, removals]) =>
+    index >= answered ? removals.filter(({ reason }) => reason === 'offloaded') : [],
+  );
+  const edit = report.applied_edits.find(({ type }) => type === 'offload');
+  const said = edit?.type === 'offload' ? (edit.fresh ?? 0) : 0;
+  const budget = Math.min(hardBudget(budgets), budgets.window);
+  const { offload_fresh_tokens: limit, offload_min_tokens: least } = strategy;
+  const half = Math.floor(budgets.window / 2);
+  const most = Math.min(limit ?? Math.max(least, Math.min(20_000, half)), limit ? half : Infinity);
+  return [
+    ...(said === short.length ? [] : [`${short.length} fresh outputs are short, and ${said} are said to be`]),
+    ...short.flatMap(({ message, tokens }) => {
+      if (!options.retrieval) return [`message ${message}: a fresh output is short, and can't be fetched`];
+      const isOver = replay.before > budget && 2 * tokens > budget;
+      return tokens > most || isOver || replay.before > budgets.window
+        ? []
+        : [`message ${message}: a fresh output is short within the budget`];
+    }),
+  ];
+}
+
+/** The hard budget, or what the longest answer of the generated conversations' model leaves. */
+function hardBudget({ window, hard }: Viewed['plan']['budgets']): number {
+  return hard ?? window - Math.min(20_000, Math.floor(window / 5));
 }
 
 /** The user message of a unit's turn; -1 means the array's end. */

@@ -9,6 +9,7 @@ import { type DataSet, figuresOf, together } from '../../../bench/replay/results
 const outcome = (paid: number, fields: Partial<Outcome['bill']> = {}, visible: boolean[] = []): Outcome => ({
   bill: { ...sumOfBills([]), requests: 1, tokens: 100, paid, ...fields },
   values: visible.map((visible) => ({ visible, reachable: true })),
+  near: [],
   savings: { gross: 30, unique: 10 },
   constraints: [],
 });

@@ -123,6 +123,14 @@ describe('a run event', () => {
     });
   });
 
+  it('has no mark of a warning for what tells of no fault', () => {
+    const marksOf = (warnings: string[]) =>
+      plotOf([{ ...EVENT, frontier: { unit: 2, moved: false }, warnings }]).marks;
+    const [before, notices] = [marksOf([]), marksOf(['waiting', 'idle'])];
+    expect(notices).toEqual(before);
+    expect(marksOf(['waiting', 'store_failed'])).toContainEqual({ at: 0, kind: 'warning' });
+  });
+
   it('that was only observed sent what came, and tells its edits as potential', () => {
     const observed = { ...EVENT, observed: true };
     const rows = rowsOfEvent(observed);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiDocument } from '../../../src/reference/document.ts';
 import { pageOf } from '../../../src/reference/page/page.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
+import { ERRORS } from '../../../src/request/error-codes.ts';
 import { sentDocument } from '../../support/deployment/api-parts.ts';
 
 const document = sentDocument();
@@ -71,6 +72,25 @@ describe('the page', () => {
     expect(page).toMatch(/<title>[^<]+<\/title>/);
     expect(levels.filter((level) => level === 1)).toHaveLength(1);
     expect(jumps).toEqual([]);
+  });
+
+  it('says once what each error code means, and links to it from each answer with the code', () => {
+    const anchors = all(/<p id="error-([a-z_]+)">/g);
+    const meanings = anchors.map(
+      (code) => new RegExp(`<p id="error-${code}">(.*?)</p>`).exec(page)?.[1] ?? '',
+    );
+    const answered = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ responses }) =>
+        Object.values(responses).flatMap(({ description }) =>
+          [...description.matchAll(/^`([a-z_]+)`: /gm)].map(([, code = '']) => code),
+        ),
+      ),
+    );
+
+    expect(anchors.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+    expect(meanings.filter((meaning) => page.split(meaning).length !== 2)).toEqual([]);
+    expect(answered.length).toBeGreaterThan(100);
+    expect(all(/ href="#error-([a-z_]+)"/g).toSorted()).toEqual(answered.toSorted());
   });
 
   it('escapes whatever stands in the document', async () => {

@@ -2,6 +2,9 @@
  * Condensing: shows a tool output that is JSON as the same value in fewer tokens
  * (docs/design.md#condensed-outputs). It takes nothing from the model, so it is made at first sight
  * and holds until the output itself is removed.
+ *
+ * The reader rewrites the source and never parses values. `auto` takes what a condensed output has
+ * freed already off what its later placeholder frees, and renders one of both.
  */
 import { elementAt } from '../../../lib/elements.ts';
 import type { History, Output } from '../../conversation/history.ts';

@@ -254,8 +254,12 @@ describe('a large output that the model first sees', () => {
     }
   });
 
-  it('is whole at any fill of the budget', () => {
-    expect(sent(before, { ...FRESH, token_budget: 100, min_reclaim_tokens: 0 })).toEqual(before);
+  it('is whole at any fill of the budget, if it has at most half of it', () => {
+    const more = { ...FRESH, token_budget: 2 * counter.text(LARGE) + 20, min_reclaim_tokens: 0 };
+    const said = [user('go'), assistant(lines(900, 'said')), user('and now'), ...step('1', 'f', LARGE)];
+    const viewed = viewOf(body(said), { ...INPUT, ...more, compact_keep: 9 }, RETRIEVAL);
+    expect(viewed.report.warnings).toContain('over_budget');
+    expect(messagesOf(viewed)).toEqual(said);
   });
 
   it('is cut over offload_fresh_tokens, and stays so', () => {
@@ -268,7 +272,7 @@ describe('a large output that the model first sees', () => {
   it('is cut as one that was seen when the frontier passes it', () => {
     const more = {
       ...FRESH,
-      token_budget: 600,
+      token_soft_budget: 600,
       compact_keep: 0,
       compact_keep_steps: 1,
       min_reclaim_tokens: 0,
@@ -310,6 +314,93 @@ describe('a large output that the model first sees', () => {
     const small = { ...FRESH, context_window_tokens: 2 * counter.text(LARGE) - 1 };
     expect(sent(before, window)).toEqual(before);
     expect(contentsOf(sent(before, small))[2]).toContain('reason=offloaded');
+  });
+});
+
+describe('outputs that the model first sees, and a budget that they exceed', () => {
+  const size = counter.text(LARGE);
+  const larger = lines(300);
+  const two = [user('go'), calls(['1', 'f'], ['2', 'g']), result('1', LARGE), result('2', larger)];
+  /** Tokens of the array with these two alone. */
+  const all = viewOf(body(two), { ...INPUT, offload_fresh_tokens: 9_000, token_budget: 9_000 }).report.tokens
+    ?.before as number;
+  const view = (
+    messages: Message[],
+    token_budget: number,
+    more: object = {},
+    options: ViewOptions = RETRIEVAL,
+  ) => viewOf(body(messages), { ...INPUT, offload_fresh_tokens: 9_000, token_budget, ...more }, options);
+  const short = (messages: Message[], budget: number, more: object = {}, options?: ViewOptions): number[] =>
+    contentsOf(messagesOf(view(messages, budget, more, options))).flatMap((content, index) =>
+      content.includes('reason=offloaded') ? [index] : [],
+    );
+
+  it('are whole where they fit it', () => {
+    expect(short(two, all)).toEqual([]);
+  });
+
+  it('are shortened, the largest first and no more than needed', () => {
+    expect(short(two, all - 1)).toEqual([3]);
+    expect(short(two, size + 700)).toEqual([3]);
+    expect(short(two, size)).toEqual([2, 3]);
+  });
+
+  it('are whole if they have at most half of it', () => {
+    const small = { compact_keep: 9, keep_first_user: false };
+    const said = [user('go'), assistant(lines(900, 'said')), user('and now'), ...step('1', 'f', LARGE)];
+    expect(short(said, 2 * size + 20, small)).toEqual([]);
+    expect(short(said, 2 * size - 2, small)).toEqual([4]);
+  });
+
+  it('are shortened at any share of the window that they exceed', () => {
+    const window = (context_window_tokens: number) => ({
+      context_window_tokens,
+      token_budget: undefined,
+      offload_fresh_tokens: size,
+    });
+    const said = [user('go'), assistant(lines(900, 'said')), user('and now'), ...step('1', 'f', LARGE)];
+    const given = (tokens: number) => JSON.parse(JSON.stringify({ ...window(tokens), compact_keep: 9 }));
+    const views = (tokens: number) => viewOf(body(said), { ...INPUT, ...given(tokens) }, RETRIEVAL);
+    const whole = views(90_000).report.tokens?.before as number;
+    expect(messagesOf(views(whole))).toEqual(said);
+    expect(contentsOf(messagesOf(views(whole - 1)))[4]).toContain('reason=offloaded');
+  });
+
+  it('are whole where older messages may leave in their place', () => {
+    const older = [user('old'), ...step('0', 'f', lines(400, 'old')), assistant('done'), user('more')];
+    const more = { compact_keep: 1, min_reclaim_tokens: 0 };
+    expect(short([...older, ...two], all + 40, more)).not.toContain(8);
+    expect(messagesOf(view([...older, ...two], all + 40, more)).slice(-2)).toEqual(two.slice(-2));
+  });
+
+  it('stay short when there is room again, and move no frontier', () => {
+    const later = [...two, ...step('3', 'f', 'ok'), ...step('4', 'f', 'ok')];
+    const first = messagesOf(view(two, size + 700));
+    expect(messagesOf(view(later, size + 700)).slice(0, 4)).toEqual(first);
+    expect(view(two, size + 700).report).toMatchObject({
+      trigger: 'none',
+      frontier: { unit: 0, moved: false },
+      applied_edits: [{ type: 'offload', cleared_tool_results: 1, fresh: 1 }],
+    });
+    expect(view(later, size + 700).report).toMatchObject({
+      frontier: { unit: 0, moved: false },
+      applied_edits: [{ type: 'offload', cleared_tool_results: 1 }],
+    });
+    expect(view(later, size + 700).report.applied_edits[0]).not.toHaveProperty('fresh');
+  });
+
+  it('are whole over a soft budget', () => {
+    expect(short(two, 9_000, { token_soft_budget: 100 })).toEqual([]);
+  });
+
+  it('are whole where the model can’t fetch them', () => {
+    expect(short(two, size, {}, {})).toEqual([]);
+  });
+
+  it('are observations of agents without calls, too', () => {
+    const messages = [user('go'), assistant('ls'), user(`Observation: ${LARGE}`)];
+    expect(short(messages, 9_000)).toEqual([]);
+    expect(short(messages, size)).toEqual([2]);
   });
 });
 

@@ -111,7 +111,7 @@ describe('a frontier that jumps', () => {
     const input = { mode: 'compact', token_budget: 8000 } as const;
     expect(viewOf(body(messages), input).report.applied_edits).toHaveLength(1);
     const strict = viewOf(body(messages), { ...input, min_reclaim_tokens: 1_000_000 }).report;
-    expect(strict).toMatchObject({ applied_edits: [], warnings: ['over_budget'] });
+    expect(strict).toMatchObject({ applied_edits: [], warnings: ['waiting'] });
   });
 
   it('is made all the same when the view would not fit the window', () => {

@@ -1,0 +1,266 @@
+/**
+ * The tables that the results of the replay fill in, in docs/benchmark.md, docs/measurements.md and
+ * docs/modes.md. Each is between `<!-- bench:replay NAME -->` and `<!-- /bench:replay -->`.
+ */
+import { percent } from '../figures.ts';
+import { type Table, withTable } from '../page-tables.ts';
+import type { Interval } from './bootstrap.ts';
+import { BUDGETS, type BudgetFigures, CACHED_PRICES, type Spread } from './budgets.ts';
+import { MOST_ROLL_UPS } from './constraints.ts';
+import type { PolicyRow, ResultsFile, SetRow } from './results-file.ts';
+import { SCHEDULES, type ScheduleName } from './schedules.ts';
+import type { Sensitivity } from './sensitivity.ts';
+
+/** The results of recorded conversations. */
+export interface RecordedResults {
+  readonly schedules: Readonly<Record<ScheduleName, ResultsFile>>;
+  readonly sensitivity: { readonly policies: readonly Sensitivity[] };
+  readonly budgets: { readonly budgets: readonly BudgetFigures[]; readonly spreads: readonly Spread[] };
+}
+
+/** The names of policies in tables, by their form in the results. */
+const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
+  [/^none$/, '`none`'],
+  [/^auto, (\d+)k$/, '`auto`, $1 k'],
+  [/^auto, 32k, whole at sight$/, '`auto`, 32 k, new outputs whole'],
+  [/^auto, 32k, 8k at sight$/, '`auto`, 32 k, new outputs up to 8 k'],
+  [/^auto, 32k, rehydrated$/, '`auto`, 32 k, `rehydrate: true`'],
+  [/^auto, 32k, digests$/, '`auto`, 32 k, `offload_digest: "model"`'],
+  [/^auto, 32k, retrieval off$/, '`auto`, 32 k, `compact_retrieval: "off"`'],
+  [/^compact, slide, 32k$/, '`compact`, `slide`, 32 k'],
+  [/^clear_tool_uses, 100k, keep 3$/, "Anthropic's `clear_tool_uses`, 100 k / 3"],
+  [/^clear_tool_uses, 32k, keep 3$/, 'the same, 32 k / 3'],
+  [/^keep 10 outputs$/, 'all but the last 10 outputs'],
+  [/^OpenCode prune$/, "OpenCode's prune"],
+  [/^ai@(\S+) pruneMessages$/, '`pruneMessages` of ai $1'],
+  [/^langchain@(\S+) clear, 100k$/, 'context editing of langchain $1, 100 k / 3'],
+  [/^langchain@\S+ clear, 32k$/, 'the same of langchain, 32 k / 3'],
+];
+
+/** Those of the comparison, by the same forms. */
+const COMPARED =
+  /^auto, \d+k$|at sight$|^compact|^clear|^keep 10|^OpenCode|^ai@|^langchain@(?:\S+) clear, (?:100|32)k$/;
+const MEASURED = /^none$|^auto(?!.*(?:48k|at sight|condensed))|^clear|^keep 10|^OpenCode/;
+const BY_VENDOR = /^none$|^auto, \d+k$|^compact|^clear|^keep 10|^OpenCode/;
+const SETS = ['swe', 'mcp', 'images_parallel', 'tau', 'textmode'];
+
+export function withBenchmark(page: string, results: RecordedResults): string {
+  const { 'prefix-128': first } = results.schedules;
+  return filled(page, {
+    results: { head: RESULTS_HEAD, rows: rowsOf(first.all, COMPARED, resultsCells) },
+    sets: setsTable(first),
+    schedules: schedulesTable(results),
+    lengths: lengthsTable(first),
+    prices: pricesTable(results),
+    constraints: constraintsTable(first),
+  });
+}
+
+export function withMeasurements(page: string, { schedules }: RecordedResults): string {
+  const { 'prefix-128': first, ...others } = schedules;
+  return filled(page, {
+    replay: {
+      head: ['', 'bill', 'cached', 'broken prefixes', 'dearer than `none` by 3 %', 'near use', 'visible'],
+      rows: rowsOf(first.all, MEASURED, ({ paidToNone, hitRate, broken, dearer, near, visible }, set) => [
+        ...[ratio(paidToNone), share(hitRate, 1), broken.toLocaleString('en-US'), `${dearer}`],
+        ...[share(near, set.nearValues), share(visible, set.values)],
+      ]),
+    },
+    vendors: vendorsTable(first, others),
+    condense: condenseTable(first),
+  });
+}
+
+export function withBudgets(page: string, { budgets: { budgets, spreads } }: RecordedResults): string {
+  const sets = [...SETS.slice(0, 3), 'all'];
+  const price = (set: string, cached: number): string[] => [
+    `${setName(set)}, ${cached}`,
+    ...BUDGETS.map((budget) => {
+      const found = budgets.find((row) => row.set === set && row.cached === cached && row.budget === budget);
+      return found ? ratio(found.paidToNone) + (found.dearer > 0 ? ` (${found.dearer})` : '') : '–';
+    }),
+  ];
+  return filled(page, {
+    budgets: {
+      head: ['kind of work, price of cached input', ...BUDGETS.map(kilo)],
+      rows: sets.flatMap((set) => CACHED_PRICES.map((cached) => price(set, cached))),
+    },
+    spread: {
+      head: [
+        'budget',
+        'unchanged',
+        `share of the ${spreads[0]?.longest ?? 0} longest`,
+        'near use',
+        'older values',
+      ],
+      rows: spreads.map(({ budget, changed, conversations, ofLongest }) => {
+        const all = budgets.find((row) => row.set === 'all' && row.budget === budget);
+        return [
+          ...[
+            kilo(budget),
+            `${conversations - changed} of ${conversations}`,
+            `${(100 * ofLongest).toFixed(0)} %`,
+          ],
+          ...(all ? [share(all.near, all.nearValues), share(all.visible, all.values)] : ['–', '–']),
+        ];
+      }),
+    },
+  });
+}
+
+function filled(page: string, tables: Readonly<Record<string, Table>>): string {
+  return Object.entries(tables).reduce(
+    (text, [name, table]) => withTable(text, 'bench:replay', name, table),
+    page,
+  );
+}
+
+const RESULTS_HEAD = [
+  ...['', 'bill', '95 %', 'no fetches', 'fetches', 'dearer', 'worst', 'near use', '95 %', 'of large'],
+  ...['visible', '95 %', 'view or ref', 'saved', 'once'],
+];
+
+function resultsCells(row: PolicyRow, { values, nearValues, nearLargeValues }: SetRow): string[] {
+  return [
+    ...[ratio(row.paidToNone), range(row.paidInterval, 1, 2), ratio(row.paidWithoutFetches)],
+    ...[`${row.fetchRounds}`, `${row.dearer}`, row.worst.toFixed(2)],
+    ...[share(row.near, nearValues), rangeShare(row.nearInterval), share(row.nearLarge, nearLargeValues)],
+    ...[share(row.visible, values), rangeShare(row.visibleInterval), share(row.reachable, values)],
+    ...[millions(row.savedGross, 1), millions(row.savedUnique, 2)],
+  ];
+}
+
+/** Bill and near use of each set, with that of large outputs. */
+function setsTable({ sets }: ResultsFile): Table {
+  const shown = SETS.flatMap((name) => sets.find((set) => set.name === name) ?? []);
+  const [first] = shown;
+  const cells = (_: PolicyRow, __: SetRow, at: number): string[] =>
+    shown.map(({ policies, nearValues, nearLargeValues }) => {
+      const row = policies[at];
+      if (!row) return '–';
+      const large = nearLargeValues > 0 ? `, ${share(row.nearLarge, nearLargeValues)}` : '';
+      return `${ratio(row.paidToNone)}, ${share(row.near, nearValues)}${large}`;
+    });
+  const heads = shown.map(
+    ({ name, nearValues, nearLargeValues }) => `${setName(name)} (${nearValues}, ${nearLargeValues})`,
+  );
+  return { head: ['', ...heads], rows: first ? rowsOf(first, COMPARED, cells) : [] };
+}
+
+function schedulesTable({ schedules }: RecordedResults): Table {
+  const heads = SCHEDULES.flatMap((name) => [`\`${name}\`: bill, 95 %`, 'dearer', 'worst']);
+  const cells = (_: PolicyRow, __: SetRow, at: number): string[] =>
+    SCHEDULES.flatMap((name) => {
+      const row = schedules[name].all.policies[at];
+      if (!row) return ['–', '–', '–'];
+      const { paidToNone, paidInterval, dearer, worst } = row;
+      return [`${ratio(paidToNone)}, ${range(paidInterval, 1, 2)}`, `${dearer}`, worst.toFixed(2)];
+    });
+  return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, COMPARED, cells) };
+}
+
+function lengthsTable({ lengths, all }: ResultsFile): Table {
+  const heads = lengths.map(({ name, conversations }) => `${name} (${conversations})`);
+  const cells = (_: PolicyRow, __: SetRow, at: number): string[] =>
+    lengths.map(({ policies, values }) => {
+      const row = policies[at];
+      return row ? `${ratio(row.paidToNone)}, ${percent(row.visible, values).replace(/\.\d/, '')}` : '–';
+    });
+  return { head: ['', ...heads], rows: rowsOf(all, COMPARED, cells) };
+}
+
+/** A row for each pair of prices; of `auto` with the first budget alone. */
+function pricesTable({ sensitivity: { policies } }: RecordedResults): Table {
+  const shown = policies.filter(({ name }) => COMPARED.test(name) && !/^auto, (?!32k$)/.test(name));
+  const pairs = shown[0]?.bills ?? [];
+  return {
+    head: ['read / write', ...shown.map(({ name }) => nameOf(name) ?? name)],
+    rows: pairs.map(({ read, write }, at) => [
+      `${read} / ${write}`,
+      ...shown.map(({ bills }) => {
+        const bill = bills[at];
+        return bill ? `${ratio(bill.paidToNone)} (${bill.dearer})` : '–';
+      }),
+    ]),
+  };
+}
+
+function constraintsTable({ all }: ResultsFile): Table {
+  const counts = Array.from({ length: MOST_ROLL_UPS + 1 }, (_, rollUps) => rollUps);
+  const cells = ({ constraints }: PolicyRow): string[] =>
+    counts.map((rollUps) => {
+      const found = constraints.find((one) => one.rollUps === rollUps);
+      return found ? `${share(found.kept, found.given)} of ${found.given} (${found.conversations})` : '–';
+    });
+  const head = [
+    '',
+    ...counts.map((rollUps) => (rollUps < MOST_ROLL_UPS ? `${rollUps}` : `${rollUps} and more`)),
+  ];
+  return { head, rows: rowsOf(all, /^auto, 32k(?:, retrieval off)?$|^OpenCode/, cells) };
+}
+
+function vendorsTable(first: ResultsFile, others: Omit<RecordedResults['schedules'], 'prefix-128'>): Table {
+  const files = Object.entries(others);
+  const cells = (_: PolicyRow, __: SetRow, at: number): string[] =>
+    files.flatMap(([, { all }]) => {
+      const row = all.policies[at];
+      return row ? [ratio(row.paidToNone), `${row.dearer}`] : ['–', '–'];
+    });
+  const head = ['', ...files.flatMap(([name]) => [`\`${name}\`: bill`, 'dearer'])];
+  return { head, rows: rowsOf(first.all, BY_VENDOR, cells) };
+}
+
+/** `condense` off and on, for each set. */
+function condenseTable({ sets, all }: ResultsFile): Table {
+  const named = [...SETS.flatMap((name) => sets.find((set) => set.name === name) ?? []), all];
+  const rows = named.flatMap((set) => {
+    const off = set.policies.find(({ name }) => name === 'auto, 32k');
+    const on = set.policies.find(({ name }) => name === 'auto, 32k, condensed');
+    if (!off || !on) return [];
+    const both = (cell: (row: PolicyRow) => string): string[] => [cell(off), cell(on)];
+    return [
+      [
+        setName(set.name),
+        ...both(({ paidToNone }) => ratio(paidToNone)),
+        ...both(({ near }) => share(near, set.nearValues)),
+        ...both(({ visible }) => share(visible, set.values)),
+      ],
+    ];
+  });
+  const heads = ['bill', 'near use', 'visible'].flatMap((name) => [`${name}, off`, `${name}, on`]);
+  return { head: ['', ...heads], rows };
+}
+
+/** A row for each of these policies of a set. */
+function rowsOf(
+  set: SetRow,
+  which: RegExp,
+  cells: (row: PolicyRow, set: SetRow, index: number) => readonly string[],
+): string[][] {
+  return set.policies.flatMap((row, at) => {
+    const name = nameOf(row.name);
+    return which.test(row.name) && name !== undefined ? [[name, ...cells(row, set, at)]] : [];
+  });
+}
+
+function nameOf(policy: string): string | undefined {
+  const found = NAMES.find(([form]) => form.test(policy));
+  return found && policy.replace(...found);
+}
+
+const setName = (name: string): string => (name === 'all' ? 'all' : `\`${name.replace('_parallel', '')}\``);
+
+const kilo = (tokens: number): string => `${tokens / 1_000} k`;
+
+const ratio = (value: number): string => value.toFixed(3);
+
+const share = (part: number, whole: number): string => percent(part, whole).replace('100.0', '100');
+
+const millions = (tokens: number, digits: number): string => `${(tokens / 1_000_000).toFixed(digits)} M`;
+
+function range(interval: Interval | undefined, times: number, digits: number): string {
+  return interval?.map((bound) => (times * bound).toFixed(digits)).join('–') ?? '–';
+}
+
+const rangeShare = (interval: Interval | undefined): string =>
+  interval ? `${range(interval, 100, 0)} %` : '–';

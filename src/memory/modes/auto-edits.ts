@@ -1,0 +1,213 @@
+/** What `auto` can remove from the units of a conversation, computed on demand. */
+import { PrefixSums } from '../../lib/prefix-sums.ts';
+import type { History, Output, Unit } from '../conversation/history.ts';
+import type { ToolCall } from '../conversation/message.ts';
+import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
+import { condensedOutputs, freedOver } from '../edits/condense/condense.ts';
+import { removeMedia } from '../edits/media.ts';
+import { offloadOutput } from '../edits/offload.ts';
+import type { OldReasoning } from '../edits/old-reasoning.ts';
+import { longestUnused } from '../edits/output-digest.ts';
+import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
+import type { Removal } from '../edits/removal.ts';
+import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repeats.ts';
+import type { ShortenedOutput } from '../replay/fresh-outputs.ts';
+import type { Recalling } from '../replay/misses.ts';
+import type { LargeOutput } from '../replay/seen-outputs.ts';
+import { type AutoStrategy, SMALLEST_OFFLOAD } from './auto-settings.ts';
+import { range } from './compact.ts';
+
+/** Tokens over which arguments are cleared (docs/design.md#the-strategy). */
+const LARGE_INPUT = 500;
+
+export class AutoEdits implements Recalling {
+  /** Removed wherever the frontier is. */
+  readonly atSight: readonly Removal[];
+  private readonly history: History;
+  private readonly strategy: AutoStrategy;
+  private readonly context: CompactContext;
+  private readonly first: number | undefined;
+  private readonly offloaded: ReadonlyMap<number, Removal>;
+  private readonly offloadedAtSight: ReadonlySet<number>;
+  readonly old: OldReasoning | undefined;
+  private readonly condensed: ReadonlyMap<number, Removal>;
+  private readonly compacted: (readonly Removal[])[] = [];
+  private readonly replaced = new Map<number, Removal | undefined>();
+  private repeats: Repeats | undefined;
+  private purges: ReadonlyMap<ToolCall, number> | undefined;
+
+  /**
+   * @param mostAtSight tokens of the largest output that the model first sees whole; absent if it
+   *   sees all of them so
+   * @param first the first request, if it stays as it came
+   * @param old absent if all reasoning stays
+   */
+  constructor(
+    history: History,
+    strategy: AutoStrategy,
+    context: CompactContext,
+    mostAtSight: number | undefined,
+    first: number | undefined,
+    old: OldReasoning | undefined,
+  ) {
+    this.history = history;
+    this.strategy = strategy;
+    this.context = context;
+    this.first = first;
+    this.old = old;
+    const outputs = history.units.flatMap((unit) => unit.outputs);
+    const over = (most: number, some: readonly Output[]) =>
+      some.flatMap((output) => offloadOutput(history, output, strategy, context, most) ?? []);
+    const tooLarge = mostAtSight === undefined ? [] : over(mostAtSight, outputs);
+    this.offloadedAtSight = new Set(tooLarge.map(({ message }) => message));
+    const others = outputs.filter(({ message }) => !this.offloadedAtSight.has(message));
+    const large = [...tooLarge, ...over(strategy.offload_min_tokens, others)];
+    this.offloaded = new Map(large.map((removal) => [removal.message, removal]));
+    const condensed = strategy.condense
+      ? condensedOutputs(history, strategy, context, this.offloadedAtSight)
+      : [];
+    this.condensed = new Map(condensed.map((removal) => [removal.message, removal]));
+    this.atSight = [...tooLarge, ...condensed];
+  }
+
+  /** A removal of `light` or `heavy` with all that it frees of the caller's array. */
+  readonly whole = (removal: Removal): Removal => {
+    const condensed = removal.kind === 'output' ? this.condensed.get(removal.message) : undefined;
+    return condensed ? { ...removal, freed: removal.freed + condensed.freed } : removal;
+  };
+
+  /** What is removed at sight, without the condensed outputs that are removed by now. */
+  stillAtSight(removed: readonly (readonly Removal[])[]): readonly Removal[] {
+    if (this.condensed.size === 0) return this.atSight;
+    const gone = new Set(
+      removed.flatMap((segment) =>
+        segment.flatMap(({ kind, message }) => (kind === 'output' ? [message] : [])),
+      ),
+    );
+    return this.atSight.filter(({ message }) => !gone.has(message));
+  }
+
+  readonly light = (index: number, until: number): readonly Removal[] => {
+    const unit = this.history.units[index];
+    if (!unit) return [];
+    const outputs = unit.outputs.flatMap((output) => {
+      const offloaded = this.offloaded.get(output.message);
+      if (this.offloadedAtSight.has(output.message)) return [];
+      if (offloaded) return this.over(offloaded) ?? [];
+      const repeat = this.repeatOf(output.message);
+      if (!repeat || repeat.by >= until) return [];
+      const repeated = this.repeatedOutput(output, repeat);
+      return (repeated && this.over(repeated)) ?? [];
+    });
+    return [...this.purged(unit, until), ...outputs];
+  };
+
+  readonly heavy = (index: number, light: readonly Removal[]): readonly Removal[] => {
+    this.compacted[index] ??= this.compact(index);
+    const gone = new Set(light.map(({ message, call }) => `${message}:${call}`));
+    return this.compacted[index].filter(({ message, call }) => !gone.has(`${message}:${call}`));
+  };
+
+  readonly media = (index: number): readonly Removal[] => {
+    const unit = this.history.units[index];
+    return unit && unit.first !== this.first
+      ? removeMedia(this.history, unit, this.strategy, this.context)
+      : [];
+  };
+
+  /** Those over `offload_min_tokens` that the model first sees whole. */
+  largeOutputs(): readonly LargeOutput[] {
+    return this.history.units.flatMap(({ outputs }, unit) =>
+      outputs.flatMap(({ message }) => {
+        const large = this.offloadedAtSight.has(message) ? undefined : this.offloaded.get(message);
+        const removal = large && this.over(large);
+        return removal ? [{ unit, removal }] : [];
+      }),
+    );
+  }
+
+  readonly shortened = (output: Output): ShortenedOutput | undefined => {
+    const { history, strategy, context, offloaded } = this;
+    if (this.offloadedAtSight.has(output.message)) return undefined;
+    const known = offloaded.get(output.message);
+    const removal = known ?? offloadOutput(history, output, strategy, context, SMALLEST_OFFLOAD);
+    const over = removal && this.over(removal);
+    return over && { removal: over, unsure: known ? 0 : longestUnused(over, context.counter) };
+  };
+
+  /** Per unit, the tokens counted for digests of offloaded outputs that may not come. */
+  unsure(): PrefixSums {
+    const { offloaded, context } = this;
+    const of = ({ message }: Output): number => {
+      const removal = offloaded.get(message);
+      return removal ? longestUnused(removal, context.counter) : 0;
+    };
+    return new PrefixSums(
+      this.history.units.map(({ outputs }) => outputs.reduce((sum, output) => sum + of(output), 0)),
+    );
+  }
+
+  /** What the next move would remove in these units. */
+  between(from: number, to: number): Removal[] {
+    return range(from, to).flatMap((unit) => {
+      const light = this.light(unit, this.history.messages.length);
+      return [...light, ...this.heavy(unit, light)];
+    });
+  }
+
+  /** Of these units, the reasoning that is old by now. */
+  reasoningBetween(from: number, to: number): Removal[] {
+    const { history, old } = this;
+    if (!old) return [];
+    return range(from, Math.min(to, old.staysFrom(history.turns.length))).flatMap((unit) => old.in(unit));
+  }
+
+  private compact(index: number): readonly Removal[] {
+    const { history, strategy, context } = this;
+    const unit = history.units[index];
+    if (!unit) return [];
+    const outputs = unit.outputs
+      .filter(({ message }) => !this.offloaded.has(message))
+      .flatMap((output) => {
+        const compacted = compactOutput(history, output, strategy, context);
+        return (compacted && this.over(compacted)) ?? [];
+      });
+    return [...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1), ...outputs];
+  }
+
+  /** Of arguments that are of no more use among the messages before `until`. */
+  private purged(unit: Unit, until: number): readonly Removal[] {
+    const { history, strategy, context } = this;
+    if (!strategy.compact_purge) return [];
+    this.purges ??= purgesIn(history);
+    const { purges } = this;
+    const calls = history.messages[unit.first]?.calls ?? [];
+    const purged = calls.map((call) => (purges.get(call) ?? until) < until);
+    if (!purged.includes(true)) return [];
+    return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
+  }
+
+  private over(removal: Removal): Removal | undefined {
+    return freedOver(removal, this.condensed.get(removal.message));
+  }
+
+  private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {
+    const { history, strategy, context, replaced } = this;
+    if (!replaced.has(output.message))
+      replaced.set(output.message, compactOutput(history, output, strategy, context, reason, 0));
+    return replaced.get(output.message);
+  }
+
+  recalls(): ReadonlyMap<number, Recall> {
+    return this.repeated().recalls;
+  }
+
+  private repeatOf(message: number): Repeat | undefined {
+    return this.repeated().repeats.get(message);
+  }
+
+  private repeated(): Repeats {
+    this.repeats ??= repeatsIn(this.history, this.context);
+    return this.repeats;
+  }
+}

@@ -1,0 +1,96 @@
+/** Tokens of the parts of a view during a replay, as the journal of its removals leaves them. */
+import { ChangingSums, type PrefixSums } from '../../lib/prefix-sums.ts';
+import { HeldTokens } from '../conversation/bonds.ts';
+import type { History, RequestPoint } from '../conversation/history.ts';
+import { reservedFor, type SummarizedPrefix, summarizedPrefix } from '../edits/summarize.ts';
+import { TRIM_LINE_TOKENS } from '../edits/trim.ts';
+import { type TokenSums, unitSums } from '../tokens/sums.ts';
+import { Journal } from './journal.ts';
+import { KeptRequests } from './kept-requests.ts';
+import type { PhaseSettings } from './phase-standing.ts';
+
+export class ViewWeights {
+  readonly journal: Journal;
+  readonly held: HeldTokens;
+  readonly requests: KeptRequests;
+  private readonly history: History;
+  private readonly sums: TokenSums;
+  private readonly settings: PhaseSettings;
+  /** Tokens of the units, without removals. */
+  private readonly units: PrefixSums;
+  /** Per unit, the tokens counted for digests that `PhaseSettings.unsure` lacks. */
+  private readonly unsure: ChangingSums;
+
+  constructor(history: History, sums: TokenSums, settings: PhaseSettings) {
+    this.history = history;
+    this.sums = sums;
+    this.settings = settings;
+    const units = unitSums(history, sums);
+    this.units = units;
+    this.requests = new KeptRequests(history, settings.first);
+    this.held = new HeldTokens(history, (unit) => units.at(unit));
+    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+    this.unsure = new ChangingSums(history.units.length);
+  }
+
+  /** Of the view before a unit after the summary; for the first unit, of the preamble. */
+  before(unit: number, leftOut: number): number {
+    const first = this.history.units[unit]?.first ?? this.history.messages.length;
+    const before = this.sums.before(first);
+    return unit === 0 ? before : before - this.journal.freedBefore(unit) - leftOut;
+  }
+
+  /** Of the units before one, as they are in the view without a summary. */
+  covered(unit: number): number {
+    return this.units.before(unit) - this.journal.freedBefore(unit);
+  }
+
+  /** Tokens saved without the units before one. */
+  leftOut(unit: number, prefix: SummarizedPrefix | undefined): number {
+    const summary = prefix ? reservedFor(prefix) : 0;
+    return this.covered(unit) - this.stayingBefore(unit) - summary - TRIM_LINE_TOKENS;
+  }
+
+  /** Of the view of a request if everything had left it that may: all before the tail. */
+  least(tail: number, arrayTokens: number, { units }: RequestPoint): number {
+    const view = arrayTokens - this.journal.freedBefore(units);
+    return view - this.covered(tail) + this.stayingBefore(tail);
+  }
+
+  /**
+   * The prefix before a unit; undefined if the earlier one already reaches that far, or if a
+   * summary as long as allowed may be no shorter than what it replaces.
+   */
+  prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
+    if (unit <= (earlier?.unit ?? 0)) return undefined;
+    const { summaryTokens, echo, first } = this.settings;
+    const asked = this.requests.askedBefore(unit);
+    const of = (): number => (asked === undefined ? 0 : this.of(asked));
+    const weights = { covered: this.covered(unit), of, held: this.held.before(unit) };
+    const prefix = summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
+    const unsure = this.unsureBefore(unit);
+    return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
+  }
+
+  /** Counted for digests before a unit that may not come. */
+  unsureBefore(unit: number): number {
+    return (this.settings.unsure?.before(unit) ?? 0) + this.unsure.before(unit);
+  }
+
+  addUnsure(unit: number, tokens: number): void {
+    this.unsure.add(unit, tokens);
+  }
+
+  /** Of what stays when the units before one leave: held units and requests. */
+  private stayingBefore(unit: number): number {
+    const request = this.requests.at(unit);
+    const first = this.requests.firstBefore(unit);
+    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
+    return this.held.before(unit) + (isOther ? this.of(request) : 0) + (first?.tokens ?? 0);
+  }
+
+  /** Of a unit as it is in the view. */
+  private of(unit: number): number {
+    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  }
+}

@@ -1,0 +1,139 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BUDGETS, budgetFigures } from '../../../bench/replay/budgets.ts';
+import { compare } from '../../../bench/replay/compare.ts';
+import { byLength } from '../../../bench/replay/lengths.ts';
+import {
+  type RecordedResults,
+  withBenchmark,
+  withBudgets,
+  withMeasurements,
+} from '../../../bench/replay/page.ts';
+import { drawPicture } from '../../../bench/replay/picture.ts';
+import { type Policy, rewriting } from '../../../bench/replay/policy.ts';
+import { figuresOf, together } from '../../../bench/replay/results.ts';
+import {
+  type Run,
+  writeBudgets,
+  writeResults,
+  writeSensitivity,
+} from '../../../bench/replay/results-file.ts';
+import { SCHEDULES } from '../../../bench/replay/schedules.ts';
+import { sensitivityOf } from '../../../bench/replay/sensitivity.ts';
+import { counter } from '../../support/laws/view-of.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const prices = { cached: 0.1, written: 1, output: 4 };
+
+const messages = [
+  { role: 'user', content: `Find it. ${'word '.repeat(2_000)}` },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 'a', content: 'ord-471147 and ord-471148' },
+  { role: 'assistant', content: 'ord-471147' },
+  { role: 'user', content: 'And?' },
+];
+
+const none = rewriting('none', 'none', (all) => all);
+const cleared = (name: string, maker: Policy['maker']): Policy =>
+  rewriting(name, maker, (all) => all.map((one) => (one.role === 'tool' ? { ...one, content: '' } : one)));
+const others = [
+  cleared('auto, 32k', 'precis'),
+  { ...none, name: 'auto, 32k, condensed', maker: 'precis' as const },
+  cleared('OpenCode prune', 'peer'),
+  cleared('ai@1.2.3 pruneMessages', 'peer'),
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let results: RecordedResults;
+beforeAll(async () => {
+  const traces = new Map(['swe', 'mcp'].map((file) => [file, [{ file, messages, reuse: [] }]]));
+  const sets = [];
+  for (const [name, of] of traces) sets.push(await compare(name, of, { none, others }, prices, counter));
+  const all = together(sets);
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, `recorded-${name}.json`), 'utf8'));
+  for (const schedule of SCHEDULES) {
+    const run: Run = { source: 'recorded', schedule, prices, packages: {}, traces };
+    writeResults(folder, run, sets.map(figuresOf), byLength(all).map(figuresOf), figuresOf(all));
+    if (schedule !== 'prefix-128') continue;
+    const given = [...traces.values()].flat();
+    writeSensitivity(folder, run, await sensitivityOf(given, prices, () => ({ none, others }), counter));
+    const budgeted = { none, others: BUDGETS.map((budget) => cleared(`${budget}`, 'precis')) };
+    writeBudgets(folder, run, await budgetFigures(traces, prices, () => budgeted, counter));
+  }
+  results = {
+    schedules: Object.fromEntries(SCHEDULES.map((name) => [name, read(name)])),
+    sensitivity: read('prefix-128-sensitivity'),
+    budgets: read('prefix-128-budgets'),
+  } as RecordedResults;
+});
+
+const page = (name: string): string => readFileSync(join(ROOT, 'docs', name), 'utf8');
+const rows = (text: string, name: string): string[] => {
+  const [, table = ''] = text.split(`<!-- bench:replay ${name} -->`);
+  const [lines = ''] = table.split('<!-- /bench:replay -->');
+  return lines.split('\n').flatMap((line) => (line.startsWith('|') ? [line.replaceAll(/ +/g, ' ')] : []));
+};
+
+describe('the pages with results of the replay', () => {
+  it('have near use, of all and of each set, and the names of the policies', () => {
+    const filled = withBenchmark(page('benchmark.md'), results);
+
+    const [head, , ...policies] = rows(filled, 'results');
+    expect(head).toContain('| near use | 95 % | of large | visible |');
+    expect(policies.map((row) => row.split(' |')[0])).toEqual([
+      '| `auto`, 32 k',
+      "| OpenCode's prune",
+      '| `pruneMessages` of ai 1.2.3',
+    ]);
+    expect(policies[0]).toContain('| 0.0 % |');
+    expect(rows(filled, 'sets')[0]).toBe('| | `swe` (1, 0) | `mcp` (1, 0) |');
+    expect(rows(filled, 'sets')[2]).toMatch(/^\| `auto`, 32 k \| 0\.\d{3}, 0\.0 % \| 0\.\d{3}, 0\.0 % \|$/);
+    expect(rows(filled, 'prices')[0]).toBe(
+      "| read / write | `auto`, 32 k | OpenCode's prune | `pruneMessages` of ai 1.2.3 |",
+    );
+  });
+
+  it('have the costs of settings, and of condensing', () => {
+    const filled = withMeasurements(page('measurements.md'), results);
+
+    expect(rows(filled, 'replay').map((row) => row.split(' |')[0])).toEqual([
+      '|',
+      '| ----------------',
+      '| `none`',
+      '| `auto`, 32 k',
+      "| OpenCode's prune",
+    ]);
+    expect(rows(filled, 'condense')[2]).toMatch(/^\| `swe` \| 0\.\d{3} \| 1\.000 \| 0\.0 % \| 100 % \|/);
+  });
+
+  it('have the budgets', () => {
+    const filled = withBudgets(page('modes.md'), results);
+
+    expect(rows(filled, 'budgets')[2]).toMatch(/^\| `swe`, 0\.1 \| 0\.\d{3} \|/);
+    expect(rows(filled, 'spread')[2]).toBe('| 16 k | 0 of 2 | 50 % | 0.0 % | – |');
+  });
+
+  it('stay as they are when they are filled again', () => {
+    const once = withBenchmark(page('benchmark.md'), results);
+    expect(withBenchmark(once, results)).toBe(once);
+  });
+});
+
+describe('the picture', () => {
+  it('has both figures of each policy, once', () => {
+    const picture = drawPicture(results.schedules['prefix-128'].all);
+
+    expect(picture.match(/<g /g)).toHaveLength(2);
+    expect(picture.match(/>auto, 32k</g)).toHaveLength(2);
+    expect(picture).not.toContain('condensed');
+    expect(picture).toMatch(/auto, 32k: bill 0\.\d\d, 0 % and 0 %/);
+  });
+});
