@@ -127,10 +127,10 @@ export class CallLife {
     this.scope.waitUntil(this.over.promise);
   }
 
-  private tell(hear: (listener: CallListener) => void): void {
+  private tell(notify: (listener: CallListener) => void): void {
     for (const listener of this.listeners) {
       try {
-        hear(listener);
+        notify(listener);
       } catch (error) {
         this.lost(error);
       }

@@ -86,7 +86,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
   }
 
-  const counting = await scope.learned.counting(measure);
+  const counting = await scope.caches.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
   const plan = scope.timings.time('plan', () => planView(strategy, outline, allTools, isolate));
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);

@@ -146,7 +146,7 @@ export interface Message {
    */
   opening(): string;
   /** Texts beside the content that the model reads: names, calls, reasoning. */
-  beside(): readonly string[];
+  otherTexts(): readonly string[];
   /**
    * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest
    * would not stand without it. Decoded on each call.

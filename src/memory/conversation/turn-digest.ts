@@ -42,7 +42,7 @@ function observation(messages: readonly Message[], { message, call }: Output): s
 function thoughts(message: Message | undefined): string[] {
   if (!message) return [];
   const ofCalls = new Set(message.calls.flatMap(({ id, name, input }) => [id, name, input]));
-  const texts = [...message.beside(), ...message.content().weight.texts];
+  const texts = [...message.otherTexts(), ...message.content().weight.texts];
   return texts.filter((text) => !ofCalls.has(text)).map((text) => firstLine(text, LONGEST_LINE));
 }
 

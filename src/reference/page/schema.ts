@@ -56,12 +56,12 @@ const LIMITS = {
 
 /** `, from 0, to 1`. */
 function limits(schema: JsonSchema): string {
-  const told = Object.entries(LIMITS).flatMap(([key, words]) =>
+  const texts = Object.entries(LIMITS).flatMap(([key, words]) =>
     schema[key] === undefined || (key === 'minLength' && schema[key] === 1)
       ? []
       : [`${words}${schema[key]}${key.endsWith('Length') ? ' characters' : ''}`],
   );
-  return told.map((one) => `, ${one}`).join('');
+  return texts.map((one) => `, ${one}`).join('');
 }
 
 /** Parts with a text between each two. */
