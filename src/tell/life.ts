@@ -1,4 +1,4 @@
-/** The life of a call: tells its listeners what happens to it, in order, and of its end once. */
+/** The life of a call: notifies its listeners of its events, in order, and of its end once. */
 import { logCaught } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { AnswerEnd } from '../memory/run/event.ts';

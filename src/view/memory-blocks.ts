@@ -123,7 +123,7 @@ class BlocksOfView {
   /**
    * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
    * its first move it is that of the messages of the first request whose conversation has a name,
-   * which without an id is the second one. A longer opening also tells conversations apart that
+   * which without an id is the second one. A longer opening also separates conversations that
    * begin in the same way. All requests of an array agree on the point, and nobody is asked for it.
    */
   private readonly point = once((): string => {

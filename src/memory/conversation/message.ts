@@ -145,7 +145,7 @@ export interface Message {
    * that part is not text.
    */
   opening(): string;
-  /** Texts beside the content that the model reads: names, calls, reasoning. */
+  /** Texts other than the content that the model reads: names, calls, reasoning. */
   otherTexts(): readonly string[];
   /**
    * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest

@@ -1,4 +1,4 @@
-/** The steps of a turn, told by code: its tools, their results, and the model's thoughts. */
+/** The steps of a turn, listed by code: its tools, their results, and the model's thoughts. */
 import { firstLine, shortened } from '../../lib/characters.ts';
 import type { History, Output } from './history.ts';
 import type { Message } from './message.ts';

@@ -90,7 +90,7 @@ function alternativesOf({ anyOf, oneOf }: JsonSchema): Html[] {
   return all.map((one) => html`<details open><summary>${nameOf(one)}</summary>${membersOf(one)}</details>`);
 }
 
-/** An object by the member that tells it from others. */
+/** An object by the member that distinguishes it from others. */
 function nameOf({ properties = {} }: JsonSchema): Html {
   const [key, member] =
     Object.entries(properties as Record<string, JsonSchema>).find(([, one]) => 'const' in one) ?? [];

@@ -29,7 +29,7 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'read');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const before = placeIn(c.req.query('cursor'));
-  // One more tells whether there are more.
+  // One more shows whether there are more.
   const page = await read(
     c,
     named,
