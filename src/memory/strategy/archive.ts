@@ -32,7 +32,7 @@ export interface UserArchiveScope {
   readonly writable: boolean;
 }
 
-/** The scope in a strategy's field; undefined if it is for the conversation alone or for nothing. */
+/** The scope in a strategy's field; undefined for the conversation alone, or for nothing. */
 export function userArchiveScope(
   field: z.output<typeof archiveField> | undefined,
 ): UserArchiveScope | undefined {
