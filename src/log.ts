@@ -24,10 +24,10 @@ export type Explain = (code: string, message: string) => void;
 
 /** An explainer that logs each code once. */
 export function createExplainer(log: Log): Explain {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return (code, message) => {
-    if (told.has(code)) return;
-    told.add(code);
+    if (logged.has(code)) return;
+    logged.add(code);
     log('warn', message, { code });
   };
 }

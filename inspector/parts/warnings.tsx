@@ -1,4 +1,4 @@
-/** The warnings of a request; those that tell of no fault have no colour of alarm. */
+/** The warnings of a request; those that report no fault have no colour of alarm. */
 import { isNotice } from '../../src/memory/plan/notices.ts';
 
 export function Warnings({ codes }: { readonly codes: readonly string[] }) {

@@ -76,7 +76,7 @@ function NoRequests() {
     <Empty>
       <p>No request is recorded.</p>
       <p class="note">
-        Requests are recorded behind their answers, unless the deployment sets <code>EVENTS=off</code>.
+        Requests are recorded after their answers, unless the deployment sets <code>EVENTS=off</code>.
       </p>
     </Empty>
   );

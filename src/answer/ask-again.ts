@@ -66,7 +66,7 @@ async function nextAfter(
   return undefined;
 }
 
-/** An answer, read as far as it takes to tell it from a refusal. */
+/** An answer, read as far as it takes to distinguish it from a refusal. */
 interface Beginning {
   /** With its body still unread. */
   readonly answer: UpstreamAnswer;

@@ -71,13 +71,13 @@ export class Attempts {
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
-    const asked =
+    const answering =
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })
         : this.ask(sent, usages);
     life.sent({ body: sent, usages });
     const viewReport = viewed.report();
-    const answer = await asked;
+    const answer = await answering;
     const report = isCut ? viewReport.then(withThinkingDropped) : viewReport;
     return { made, without, added, sent, answer, usages, report };
   };

@@ -21,9 +21,9 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const { request, scope } = call;
   const shared = sharedAccount(scope, true);
   if (isObserved(call)) {
-    const asked = await askUpstream(scope, path, request.write(undefined, { shared }));
-    noteVerdict(asked.response, scope);
-    return await unread(asked, scope);
+    const answer = await askUpstream(scope, path, request.write(undefined, { shared }));
+    noteVerdict(answer.response, scope);
+    return await unread(answer, scope);
   }
   const options = { force: false, dryRun: true, count: call.chosen.report, viewOnly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);

@@ -171,7 +171,7 @@ export class KeptAnswer implements RoundsKeeper {
   private async tokensOf(json: string): Promise<number> {
     const { request, chosen, scope } = this.call;
     const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
-    const { counter } = await scope.learned.counting(measure);
+    const { counter } = await scope.caches.counting(measure);
     return readMessages(this.api, json).reduce((sum, message) => sum + counter.message(message), 0);
   }
 

@@ -14,7 +14,7 @@ import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '..
 import { STORAGE_FAILED } from '../retrieval/shelf.ts';
 import { RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import { outputEntry } from '../summary/text/entries.ts';
-import { fromEither, type Tenant } from '../tenant/identity.ts';
+import { readFromEither, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { findInTranscripts, type Output } from './in-transcripts.ts';
@@ -52,8 +52,8 @@ export async function answerList(
     const isStored = async (ref: string): Promise<boolean> => (await storesWith(ref, stores)).length > 0;
     const read = async (ref: string): Promise<string | undefined> => {
       try {
-        const fetched = await fromEither(tenant, (self) =>
-          new RefStore(scope.services.bucket, self).get(ref),
+        const fetched = await readFromEither(tenant, (tenant) =>
+          new RefStore(scope.services.bucket, tenant).get(ref),
         );
         return fetched && new TextDecoder().decode(fetched.content);
       } catch (error) {

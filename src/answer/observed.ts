@@ -29,8 +29,8 @@ export async function answerObserved(
   // With the deployer's key, bodies go up unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;
   const counts = life.readsUsage || chosen.report;
-  const asked = askUpstream(scope, path, encoded ?? body, { asItCame: encoded !== undefined, counts });
-  const [answer, { potential, plan }] = await Promise.all([asked, potentialOf(call)]);
+  const answering = askUpstream(scope, path, encoded ?? body, { asItCame: encoded !== undefined, counts });
+  const [answer, { potential, plan }] = await Promise.all([answering, potentialOf(call)]);
   const { usage } = answer;
   const { strategy, source, warnings } = chosen;
   const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };

@@ -21,8 +21,8 @@ import type { ModelApi } from './model-api.ts';
  * @throws ApiError
  */
 export async function readModelCall(came: ReadBody, api: ModelApi, scope: RequestScope): Promise<Call> {
-  const { caller, learned } = scope;
-  const shared = caller.tenant && learned.arrays.find(came.bytes, api.field);
+  const { caller, caches } = scope;
+  const shared = caller.tenant && caches.arrays.find(came.bytes, api.field);
   const request = await readRequest(came.bytes, api, scope, shared);
   checkState(request, scope);
   const call = await readCall(request, scope);

@@ -285,6 +285,6 @@ async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<U
 export function callerError(error: unknown, { services }: RequestScope): ApiError {
   if (error instanceof ApiError) return error;
   const fields = { code: 'internal_error', ...errorFields(error) };
-  services.log('error', 'an answer has failed behind its first byte', fields);
+  services.log('error', 'an answer has failed after its first byte', fields);
   return internalError();
 }

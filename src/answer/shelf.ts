@@ -6,13 +6,14 @@ import type { Services } from '../request/services.ts';
 import type { Shelf } from '../retrieval/shelf.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
-import { fromEither, type Tenant } from '../tenant/identity.ts';
+import { readFromEither, type Tenant } from '../tenant/identity.ts';
 
 export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil): Shelf {
-  const getFrom = async (self: Tenant, ref: string) => {
-    const store = new RefStore(services.bucket, self);
+  const getFrom = async (tenant: Tenant, ref: string) => {
+    const store = new RefStore(services.bucket, tenant);
     const fetched = await store.get(ref);
-    if (fetched && services.retention.isOn) waitUntil(noteRead(ref, fetched.uploaded, store, self, services));
+    if (fetched && services.retention.isOn)
+      waitUntil(noteRead(ref, fetched.uploaded, store, tenant, services));
     return fetched;
   };
   const count = (outcome: 'found' | 'missing' | 'failed'): void => {
@@ -27,7 +28,7 @@ export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil
     unknown: () => count('missing'),
     get: async (ref) => {
       try {
-        const fetched = await fromEither(tenant, (self) => getFrom(self, ref));
+        const fetched = await readFromEither(tenant, (tenant) => getFrom(tenant, ref));
         count(fetched ? 'found' : 'missing');
         return fetched;
       } catch (error) {

@@ -47,7 +47,7 @@ export async function startRounds(
   const { tenant } = caller;
   if (!tenant) throw new InvariantError('tools were offered without a tenant');
   const { measure, window } = countingOf(call);
-  const { counter } = await scope.learned.counting(measure);
+  const { counter } = await scope.caches.counting(measure);
   const limit = services.limits.of(tenant.id, request.model);
   const room = await retrievalRoom({ ...sent, request }, window, limit);
   const shelf = shelfOf(tenant, services, scope.waitUntil);

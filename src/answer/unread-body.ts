@@ -45,7 +45,7 @@ export async function unreadBody(
   return body instanceof ReadableStream && length !== undefined ? withLength(body, length) : body;
 }
 
-/** The length of a body, if the upstream tells it and the runtime does not decode the body. */
+/** The length of a body, if the upstream states it and the runtime does not decode the body. */
 function lengthIn(headers: Headers): number | undefined {
   const length = headers.get('content-length');
   if (length === null || (headers.has('content-encoding') && isDecoded(headers))) return undefined;

@@ -16,7 +16,7 @@ import type { ArchiveHits } from '../storage/archive/search.ts';
 import { searchable } from '../storage/archive/text.ts';
 import { idsIn, PASSAGES, userName } from '../storage/conversation/names.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
-import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { sha256Hex, type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 
 /** The conversations that one search reads, the last used ones. */
@@ -30,7 +30,7 @@ export function passagesOf(user: string, tenant: Tenant, services: Services): St
   return storedConversation(user, PASSAGES, tenant, services);
 }
 
-/** A conversation of the user, of one of the tenant's selves. */
+/** A conversation of the user, also one under the earlier secret. */
 interface Searchable {
   readonly archive: Archive;
   /** The caller's id; null without one. */
@@ -130,22 +130,22 @@ export class UserArchive implements Searched {
    * @returns also whether nothing of the user is kept
    */
   private async conversations(): Promise<{ searched: Searchable[]; isEmpty: boolean }> {
-    const selves = await Promise.all(
-      selvesOf(this.tenant).map(async (self) => {
-        const passages = passagesOf(this.user, self, this.services);
-        const prefix = `${userName(self.id, this.user)}:`;
-        const names = await this.services.tenant(self.id)((stub) =>
+    const each = await Promise.all(
+      tenantsOf(this.tenant).map(async (tenant) => {
+        const passages = passagesOf(this.user, tenant, this.services);
+        const prefix = `${userName(tenant.id, this.user)}:`;
+        const names = await this.services.tenant(tenant.id)((stub) =>
           stub.namesWith(prefix, MOST_SEARCHED + 1),
         );
         return { passages, names };
       }),
     );
-    const passages = selves.map(({ passages }) => ({
+    const passages = each.map(({ passages }) => ({
       archive: this.archiveOf(passages),
       id: null,
       isPassages: true,
     }));
-    const others = selves.flatMap(({ passages, names }) =>
+    const others = each.flatMap(({ passages, names }) =>
       names
         .filter((name) => name !== passages.name)
         .map((name) => ({
@@ -154,7 +154,7 @@ export class UserArchive implements Searched {
           isPassages: false,
         })),
     );
-    const isEmpty = selves.every(({ names }) => names.length === 0);
+    const isEmpty = each.every(({ names }) => names.length === 0);
     return { searched: [...passages, ...others.slice(0, MOST_SEARCHED)], isEmpty };
   }
 

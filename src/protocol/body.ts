@@ -30,7 +30,7 @@ const MOST_VALUES = 300_000;
 const LIMITS = { levels: MOST_LEVELS, values: MOST_VALUES };
 
 /**
- * Scans a body, which must be a JSON object without duplicate top-level keys: nobody can tell which
+ * Scans a body, which must be a JSON object without duplicate top-level keys: nobody can know which
  * of two `messages` an upstream reads.
  *
  * @param outline which fields to keep in more detail than their position

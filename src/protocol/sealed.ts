@@ -17,7 +17,7 @@ export interface Sealed {
   /** The path of the text, for errors. */
   readonly param: string;
   /** The rest of the message: some clients merge two messages into one. */
-  readonly beside: readonly object[];
+  readonly rest: readonly object[];
 }
 
 /** Our items in a body. */
@@ -82,8 +82,8 @@ export function openedBody(
   { sealed, cuts }: OwnItems,
   contents: readonly string[],
 ): Uint8Array {
-  const opened = sealed.map(({ span, beside }, index): Splice => {
-    const messages = [contents[index] ?? '', ...beside.map((message) => JSON.stringify(message))];
+  const opened = sealed.map(({ span, rest }, index): Splice => {
+    const messages = [contents[index] ?? '', ...rest.map((message) => JSON.stringify(message))];
     return { start: span.start, end: span.end, with: messages.join(',') };
   });
   return splice(bytes, { start: 0, end: bytes.length }, [...opened, ...cuts]);
@@ -129,7 +129,7 @@ export function sealedItem(id: string, text: string): object {
 function readSealed(item: Record<string, unknown>, form: SealedForm): Omit<Sealed, 'span'> | undefined {
   const { type, role, encrypted_content, content } = item;
   if (COMPACTIONS.has(asString(type)) && asString(encrypted_content).startsWith(form.prefix))
-    return { text: asString(encrypted_content), param: 'encrypted_content', beside: [] };
+    return { text: asString(encrypted_content), param: 'encrypted_content', rest: [] };
   if (role !== 'user') return undefined;
   const parts: unknown[] = Array.isArray(content) ? content : [content];
   const texts = parts.map((part) => textIn(part, form));
@@ -137,7 +137,7 @@ function readSealed(item: Record<string, unknown>, form: SealedForm): Omit<Seale
   const text = texts[at];
   if (text === undefined) return undefined;
   const others = parts.filter((_, index) => index !== at);
-  return { text, param: 'content', beside: others.length > 0 ? [{ ...item, content: others }] : [] };
+  return { text, param: 'content', rest: others.length > 0 ? [{ ...item, content: others }] : [] };
 }
 
 /** The opaque text in a content or a part: exactly `sealedText`, as a string or as an object. */

@@ -10,7 +10,7 @@ import type { StrategySource, Warning } from '../memory/plan/report.ts';
 import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
-import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
+import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { asksForArchive, budgetFault, parseStrategy } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
@@ -37,7 +37,7 @@ export interface ChosenStrategy extends ReportOptions {
    * its settings, since they are read while the view is planned, and the plan counts the tools that
    * write blocks.
    */
-  readonly blocks: BlocksWish | undefined;
+  readonly blocks: BlocksRequest | undefined;
   /** Whether the deployer has every named conversation archived. */
   readonly archives: boolean;
   /** Warnings about the strategy. */
@@ -190,13 +190,13 @@ function injectionInHeader(headers: Headers): Injection | 'off' | undefined {
   return parsedInjection(flagOf(header) ?? parseJson(header) ?? header, name);
 }
 
-function blocksIn(request: ModelRequest, headers: Headers): BlocksWish | 'off' | undefined {
+function blocksIn(request: ModelRequest, headers: Headers): BlocksRequest | 'off' | undefined {
   const inBody = request.own('memory_blocks');
   return inBody === undefined ? blocksInHeader(headers) : parsedBlocks(inBody, 'memory_blocks');
 }
 
 /** JSON as in the body, or labels with commas between them; `off` and `false` are no labels. */
-function blocksInHeader(headers: Headers): BlocksWish | 'off' | undefined {
+function blocksInHeader(headers: Headers): BlocksRequest | 'off' | undefined {
   const name = 'x-memory-blocks';
   const header = headers.get(name)?.trim();
   if (!header) return undefined;
@@ -205,7 +205,7 @@ function blocksInHeader(headers: Headers): BlocksWish | 'off' | undefined {
   return parsedBlocks(isJson ? jsonOrWord(header, name) : header.split(/\s*,\s*/), name);
 }
 
-function parsedBlocks(input: unknown, param: string): BlocksWish | 'off' {
+function parsedBlocks(input: unknown, param: string): BlocksRequest | 'off' {
   const blocks = parseBlocks(input);
   if (blocks.ok) return blocks.value;
   throw new ApiError('invalid_memory_strategy', blocks.reason.message, param);

@@ -13,7 +13,7 @@ import { conversationName, type Session, sessionIn, userName } from '../storage/
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
-import { fromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { readFromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { Call } from './call.ts';
 import { type FoundSettings, NOTHING_SET } from './choose-strategy.ts';
@@ -105,12 +105,15 @@ export async function settingsOf(
   if (!caller.tenant || owner.conversation === undefined) return NOTHING_SET;
   const session = { id: owner.conversation };
   const { tenant } = caller;
-  const settingsUnder = (user: string | undefined, isUse: boolean) => (self: Tenant) => {
-    const { memory } = storedConversation(user, session, self, services);
+  const settingsUnder = (user: string | undefined, isUse: boolean) => (tenant: Tenant) => {
+    const { memory } = storedConversation(user, session, tenant, services);
     return memory((stub) => stub.settings(isUse));
   };
   const read = async (): Promise<FoundSettings> => {
-    const own = within(TIME_LIMITS.refWriteMs, fromEither(tenant, settingsUnder(owner.user, true), isUnset));
+    const own = within(
+      TIME_LIMITS.refWriteMs,
+      readFromEither(tenant, settingsUnder(owner.user, true), isUnset),
+    );
     if (owner.user === undefined) return own;
     // Asked at the same time, and waited for only where the user has none.
     const asked = soon(TIME_LIMITS.userlessSettingsMs, withoutUser());
@@ -127,7 +130,7 @@ export async function settingsOf(
     // One that does not answer is not waited for by each request.
     services.userless.set(name, SETTINGS, NOTHING_SET, at);
     try {
-      const read = await fromEither(tenant, settingsUnder(undefined, false), isUnset);
+      const read = await readFromEither(tenant, settingsUnder(undefined, false), isUnset);
       services.userless.set(name, SETTINGS, read, at);
       return read;
     } catch (error) {

@@ -11,7 +11,7 @@ import type {
   ListedBlock,
   StoredBlock,
 } from '../storage/tenant/blocks.ts';
-import { fromEither, selvesOf, type Tenant } from '../tenant/identity.ts';
+import { readFromEither, type Tenant, tenantsOf } from '../tenant/identity.ts';
 import type { Services } from './services.ts';
 
 /** All methods throw StoreError if storage fails. */
@@ -27,7 +27,7 @@ export class TenantBlocks {
   /** All blocks, by label. */
   async list(): Promise<readonly ListedBlock[]> {
     const lists = await Promise.all(
-      selvesOf(this.tenant).map(({ id }) => this.services.tenant(id)((stub) => stub.listBlocks())),
+      tenantsOf(this.tenant).map(({ id }) => this.services.tenant(id)((stub) => stub.listBlocks())),
     );
     const byLabel = new Map(lists.toReversed().flatMap((list) => list.map((block) => [block.label, block])));
     return [...byLabel.values()].sort((a, b) => (a.label < b.label ? -1 : 1));
@@ -46,7 +46,7 @@ export class TenantBlocks {
 
   /** A version of a block, by default the newest one. */
   find(label: string, version: number | undefined): Promise<FoundBlock | null> {
-    return fromEither(this.tenant, ({ id }) =>
+    return readFromEither(this.tenant, ({ id }) =>
       this.services.tenant(id)((stub) => stub.findBlock(label, version ?? null)),
     );
   }

@@ -20,7 +20,7 @@ export interface RequestScope {
   readonly agent: Agent | undefined;
   readonly caller: Caller;
   /** Caches for the caller's contents. */
-  readonly learned: ContentCaches;
+  readonly caches: ContentCaches;
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
@@ -47,15 +47,15 @@ export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin
   const { headers } = incoming;
   const caller = callerOf(headers, services);
   let verdict: Promise<Verdict> | undefined;
-  let learned: ContentCaches | undefined;
+  let caches: ContentCaches | undefined;
   return {
     services,
     incoming,
     agent,
     caller,
-    get learned() {
-      learned ??= services.learned(caller.tenant);
-      return learned;
+    get caches() {
+      caches ??= services.cachesOf(caller.tenant);
+      return caches;
     },
     headers,
     timings: new Timings(trace?.spent),

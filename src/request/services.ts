@@ -11,7 +11,7 @@ import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
-import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
+import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { parseStrategy } from '../memory/strategy/strategy.ts';
 import type { Embedder } from '../storage/archive/embedder.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
@@ -48,7 +48,7 @@ import { type ContentCaches, TenantCaches } from './content-caches.ts';
 export interface Agent {
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;
-  readonly blocks: BlocksWish | 'off' | undefined;
+  readonly blocks: BlocksRequest | 'off' | undefined;
   /** See `AgentSpec`; other than true: as the deployment has it. */
   readonly archives: boolean | undefined;
   readonly isolation: Isolation | undefined;
@@ -72,7 +72,7 @@ export interface Services {
    */
   readonly userless: TrustedLru<Settings>;
   readonly upkeep: Upkeep;
-  /** Work behind the answers of a conversation, by `conversationName`. */
+  /** Work after the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
   /** Events of requests that are being kept, by `conversationName` and by the tenant's id. */
   readonly keptRuns: PendingWork;
@@ -100,7 +100,7 @@ export interface Services {
   /** All that can know something of a tenant. */
   readonly caches: readonly Forgetful[];
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
-  learned(tenant: Tenant | undefined): ContentCaches;
+  cachesOf(tenant: Tenant | undefined): ContentCaches;
 }
 
 /** A cache of what an isolate knows of tenants and conversations. */
@@ -145,7 +145,7 @@ const SETTINGS = { bytes: 1024 * 1024, sizeOf: (settings: Settings) => textBytes
 
 function createServices(env: Env): Services {
   const config = readConfig(env);
-  const learned = new TenantCaches();
+  const contents = new TenantCaches();
   const log = createLog(config.logLevel);
   const metrics = metricsOf(env, log);
   const caches = {
@@ -162,7 +162,7 @@ function createServices(env: Env): Services {
   };
   return {
     ...caches,
-    caches: [...Object.values(caches), learned],
+    caches: [...Object.values(caches), contents],
     config,
     log,
     explain: createExplainer(log),
@@ -181,7 +181,7 @@ function createServices(env: Env): Services {
     tenant: (id) => tenantMemory(env, id, log),
     embedder: () => embeddingsOf(env),
     metricsObject: (call) => metricsObject(env, log)(call),
-    learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantCaches.ofRequest()),
+    cachesOf: (tenant) => (tenant ? contents.of(tenant.id) : TenantCaches.ofRequest()),
   };
 }
 

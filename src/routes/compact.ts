@@ -94,8 +94,8 @@ async function compacted<Read extends ModelRequest>(
   checkPlanned(made.report, scope);
 
   const array = form.array(request, made.view);
-  const told = force ? withWhyIdle(made, call) : made.report;
-  const report = format === 'opaque' ? told : withStrategyNamed(told);
+  const whole = force ? withWhyIdle(made, call) : made.report;
+  const report = format === 'opaque' ? whole : withStrategyNamed(whole);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
     await partOf(format, array, made, call, form),

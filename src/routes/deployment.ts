@@ -10,7 +10,7 @@ import { verifiedTenant } from './verified-tenant.ts';
 
 /**
  * The variables whose values any caller may see: numbers, switches, and names of models. Of any
- * other variable, such as a secret or a URL that may contain one, only whether it is set is told.
+ * other variable, such as a secret or a URL that may contain one, it says only whether it is set.
  */
 const SHOWN: ReadonlySet<VariableName> = new Set([
   'VERIFY_KEYS',

@@ -33,6 +33,6 @@ export async function explain(c: Context<AppEnv>): Promise<Response> {
 async function unedited({ request, chosen, scope }: Call): Promise<Explanation> {
   const { model, messages } = request;
   const measure = tokenMeasure(chosen.strategy, model, scope.services.config.tokenFactors);
-  const { counter } = await scope.learned.counting(measure);
+  const { counter } = await scope.caches.counting(measure);
   return explainUnedited(messages, counter);
 }

@@ -1,4 +1,4 @@
-/** Events of answers that have ended, and are still being kept behind them. */
+/** Events of answers that have ended, and are still being kept. */
 import { soon } from '../lib/time-limit.ts';
 import type { Services } from '../request/services.ts';
 import { TIME_LIMITS } from '../time-limits.ts';

@@ -123,7 +123,7 @@ async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Targe
   return { services, tenant, ref };
 }
 
-/** Callers can't tell a forged ref from a missing one. */
+/** Callers can't distinguish a forged ref from a missing one. */
 function notFound(ref: string): ApiError {
   return new ApiError('ref_not_found', `There is nothing under ${ref}.`, 'ref');
 }

@@ -1,7 +1,7 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { type AppEnv, forget } from '../request/services.ts';
-import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { keptRuns } from './kept-runs.ts';
 import { deleted, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
@@ -12,11 +12,11 @@ import { verifiedTenant } from './verified-tenant.ts';
  */
 export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const selves = selvesOf(await verifiedTenant(c, 'change'));
+  const tenants = tenantsOf(await verifiedTenant(c, 'change'));
   const erase = ({ id }: Tenant) => services.tenant(id)((stub) => stub.erase());
-  await Promise.all(selves.map(({ id }) => keptRuns(id, services)));
+  await Promise.all(tenants.map(({ id }) => keptRuns(id, services)));
   // The object answers in time even if its deletion takes longer.
-  const gone = await stored(c, () => Promise.all(selves.map(erase)));
-  for (const { id } of selves) forget(id, services);
+  const gone = await stored(c, () => Promise.all(tenants.map(erase)));
+  for (const { id } of tenants) forget(id, services);
   return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

@@ -16,7 +16,7 @@ import type { ArchivedText } from '../storage/archive/rows.ts';
 import { readable } from '../storage/archive/text.ts';
 import { conversationName, idOfSession, sessionIn, userName } from '../storage/conversation/names.ts';
 import type { UserEntry } from '../storage/tenant/remote.ts';
-import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { MOST_CONVERSATIONS } from '../view/inject.ts';
 import { deleteConversation } from './conversations/memory.ts';
 import { deleted, deletion, stored } from './stored.ts';
@@ -34,7 +34,7 @@ export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
   const entries = await stored(c, () => services.user(userName(tenant.id, user))((stub) => stub.latest(ALL)));
   const passages = await stored(c, () => passagesIn(user, tenant, services));
   const measure = measureOf(undefined, undefined, services.config.tokenFactors);
-  const { counter } = await services.learned(tenant).counting(measure);
+  const { counter } = await services.cachesOf(tenant).counting(measure);
   return c.json({
     user,
     object: 'memory.user',
@@ -50,8 +50,8 @@ export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
 
 /** The passages that models have kept for the user, newest first. */
 async function passagesIn(user: string, tenant: Tenant, services: Services): Promise<ArchivedText[]> {
-  const each = selvesOf(tenant).map((self) => {
-    const { memory } = passagesOf(user, self, services);
+  const each = tenantsOf(tenant).map((one) => {
+    const { memory } = passagesOf(user, one, services);
     return memory((stub) => stub.archivedTexts(MOST_PASSAGES));
   });
   return (await Promise.all(each)).flat();
@@ -78,12 +78,12 @@ export async function deleteUserMemory(c: Context<AppEnv>): Promise<Response> {
   const { user, tenant, services } = await target(c, 'change');
   const existed = await deletion(c, async (begin) => {
     const each: boolean[] = [];
-    for (const self of selvesOf(tenant)) {
-      const memory = services.user(userName(self.id, user));
+    for (const one of tenantsOf(tenant)) {
+      const memory = services.user(userName(one.id, user));
       const isThere = (await memory((stub) => stub.latest(ALL))).length > 0;
       begin();
       if (isThere) await memory((stub) => stub.clear());
-      const hadPassages = await deleteConversation(passagesOf(user, self, services), services, begin);
+      const hadPassages = await deleteConversation(passagesOf(user, one, services), services, begin);
       each.push(isThere || hadPassages);
     }
     return each.includes(true);
@@ -98,9 +98,9 @@ export async function deleteUserEntry(c: Context<AppEnv>): Promise<Response> {
   const id = checked(c.req.param('conversation') ?? '', 'conversation') ?? '';
   const existed = await deletion(c, async (begin) => {
     const each: boolean[] = [];
-    for (const self of selvesOf(tenant)) {
+    for (const one of tenantsOf(tenant)) {
       begin();
-      each.push(await forget(self, user, id, services));
+      each.push(await forget(one, user, id, services));
     }
     return each.includes(true);
   });

@@ -110,14 +110,14 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
 }
 
 /** Whoever reads and writes JSON may change its characters, and is not wrong for that. */
-function textCheck({ hashes: told }: Receipt, hashes: ReceiptHashes): Check {
+function textCheck({ hashes: stated }: Receipt, hashes: ReceiptHashes): Check {
   const reason = 'White space or escapes differ, and tokens are counted with them.';
-  return told.text === hashes.text ? { name: 'text', ok: true } : { name: 'text', ok: null, reason };
+  return stated.text === hashes.text ? { name: 'text', ok: true } : { name: 'text', ok: null, reason };
 }
 
 /** Of what follows from the rest. @param isSame whether the plan is made of the same */
 function madeChecks(
-  { hashes: told }: Receipt,
+  { hashes: stated }: Receipt,
   hashes: ReceiptHashes,
   isSame: boolean,
   isRecalled: boolean,
@@ -125,26 +125,26 @@ function madeChecks(
   const unknown = (name: Check['name'], reason: string): Check => ({ name, ok: null, reason });
   const ofMemory = 'It follows from a memory, which is not read here.';
   const words =
-    told.words === hashes.words || (told.words === null && !isRecalled)
-      ? checked('words', told.words === hashes.words, 'The view had no summary.')
+    stated.words === hashes.words || (stated.words === null && !isRecalled)
+      ? checked('words', stated.words === hashes.words, 'The view had no summary.')
       : unknown(
           'words',
           isRecalled
             ? ofMemory
             : 'The summary is not stored here any more, and a model would write another one.',
         );
-  const hasRounds = told.rounds === hashes.rounds;
+  const hasRounds = stated.rounds === hashes.rounds;
   if (!isSame || isRecalled || !hasRounds) {
     const ofStored = hasRounds ? ofMemory : 'It follows from kept rounds, which are others here by now.';
     const reason = isSame ? ofStored : 'It follows from what differs.';
     return [unknown('plan', reason), unknown('view', reason), words];
   }
   const follows = (name: 'plan' | 'view'): Check =>
-    hashes[name] !== told[name] && hashes.text !== told.text
+    hashes[name] !== stated[name] && hashes.text !== stated.text
       ? unknown(name, 'It may follow from white space or escapes, which differ.')
-      : checked(name, hashes[name] === told[name], `The ${name} of these messages is another one.`);
+      : checked(name, hashes[name] === stated[name], `The ${name} of these messages is another one.`);
   const view =
-    hashes.view !== told.view && words.ok === null
+    hashes.view !== stated.view && words.ok === null
       ? unknown('view', "It holds the summary's words.")
       : follows('view');
   return [follows('plan'), view, words];

@@ -28,7 +28,7 @@ export class Tables {
   /**
    * Tables that are made together.
    *
-   * @param names of all of them; the first one tells whether they exist
+   * @param names of all of them; the first one shows whether they exist
    * @param schema the statements that make them
    */
   lazy(names: readonly [string, ...string[]], schema: string, hooks?: TableHooks): LazyTables {

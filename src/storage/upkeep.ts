@@ -1,5 +1,5 @@
 /**
- * Confirms behind an answer what an isolate relies on (see `TrustedLru`), so that the next request
+ * Confirms after an answer what an isolate relies on (see `TrustedLru`), so that the next request
  * has to ask nobody. A conversation has one turn a minute, in which the oldest facts are confirmed.
  *
  * A request notes what it relies on. After its answer the oldest fact of its conversation is
@@ -37,7 +37,7 @@ interface Fact {
 export interface ConversationUpkeep {
   /** Notes a fact. @param at see `Fact` */
   rely(name: string, at: number, confirm: () => Promise<void>): void;
-  /** Call this when storage is asked behind the answer anyway. */
+  /** Call this when storage is asked after the answer anyway. */
   takeTurn(): void;
 }
 

@@ -5,7 +5,7 @@ import type { StoredConversation } from './conversation.ts';
 
 /**
  * Waits until the object makes nothing more. It is asked again every few seconds, so that one that
- * no longer answers is told from one that waits for its summarizer.
+ * no longer answers is distinguished from one that waits for its summarizer.
  *
  * @param ms how long to wait at most, in milliseconds; 0 only asks
  * @returns whether it makes nothing

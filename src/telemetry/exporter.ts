@@ -1,5 +1,5 @@
 /**
- * Sends spans and metrics to the deployer's collector behind the answers. An isolate gathers them
+ * Sends spans and metrics to the deployer's collector after the answers. An isolate gathers them
  * for a second, so that requests side by side share a message. Nothing is kept beyond one repeated
  * try: those that are lost are counted and logged.
  */

@@ -12,7 +12,7 @@ const PROVIDERS: readonly (readonly [host: RegExp, name: string])[] = [
   [/(^|\.)x\.ai$/, 'x_ai'],
 ];
 
-/** Any other host speaks OpenAI's protocol, and tells no more about itself. */
+/** Any other host speaks OpenAI's protocol, and says no more about itself. */
 export function providerOf(hostname: string): string {
   return PROVIDERS.find(([host]) => host.test(hostname))?.[1] ?? 'openai';
 }

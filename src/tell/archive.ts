@@ -143,7 +143,7 @@ function asSent(message: WireMessage): Archivable {
     json,
     // The preamble is left out: one that changes with each request would match everything first.
     text: () =>
-      role === 'preamble' ? null : searchable([...message.content().weight.texts, ...message.beside()]),
+      role === 'preamble' ? null : searchable([...message.content().weight.texts, ...message.otherTexts()]),
   };
 }
 

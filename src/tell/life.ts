@@ -1,4 +1,4 @@
-/** The life of a call: tells its listeners what happens to it, in order, and of its end once. */
+/** The life of a call: notifies its listeners of its events, in order, and of its end once. */
 import { logCaught } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { AnswerEnd } from '../memory/run/event.ts';
@@ -127,10 +127,10 @@ export class CallLife {
     this.scope.waitUntil(this.over.promise);
   }
 
-  private tell(hear: (listener: CallListener) => void): void {
+  private tell(notify: (listener: CallListener) => void): void {
     for (const listener of this.listeners) {
       try {
-        hear(listener);
+        notify(listener);
       } catch (error) {
         this.lost(error);
       }

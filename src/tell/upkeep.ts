@@ -42,5 +42,5 @@ function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void 
  * that are known by now.
  */
 function keepArray({ kept, chosen, scope }: Call): void {
-  if (kept && !passesThrough(chosen.strategy)) scope.learned.arrays.keep(kept.array, kept.shared);
+  if (kept && !passesThrough(chosen.strategy)) scope.caches.arrays.keep(kept.array, kept.shared);
 }

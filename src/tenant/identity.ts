@@ -34,14 +34,14 @@ export interface Tenant {
 }
 
 /** The tenant, and the same caller under the earlier secret if there is one. */
-export function selvesOf(tenant: Tenant): Tenant[] {
+export function tenantsOf(tenant: Tenant): Tenant[] {
   return tenant.previous ? [tenant, tenant.previous] : [tenant];
 }
 
 /** Reads the tenant's data, and if there is none, that under the earlier secret. */
-export async function fromEither<Value>(
+export async function readFromEither<Value>(
   tenant: Tenant,
-  read: (self: Tenant) => Promise<Value>,
+  read: (tenant: Tenant) => Promise<Value>,
   isNothing = (value: Value): boolean => value === null || value === undefined,
 ): Promise<Value> {
   const value = await read(tenant);

@@ -10,7 +10,7 @@
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
 import { isEnvelope, isFirstVersion, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
-import { selvesOf, type Tenant } from './identity.ts';
+import { type Tenant, tenantsOf } from './identity.ts';
 
 /** The prefix of Precis's items. Items of upstreams begin differently. */
 export const SEALED_PREFIX = 'precis1_';
@@ -51,10 +51,10 @@ export async function openCompaction(
   const envelope = envelopeOf(sealed);
   if (!isEnvelope(envelope)) return undefined;
   const names = isFirstVersion(envelope) ? [FIRST_NAME] : namesFor(owner);
-  for (const self of selvesOf(tenant)) {
-    if (!isUnderSecretOf(self, envelope)) continue;
+  for (const one of tenantsOf(tenant)) {
+    if (!isUnderSecretOf(one, envelope)) continue;
     for (const name of names) {
-      const content = await openAs(self, name, envelope);
+      const content = await openAs(one, name, envelope);
       if (content !== undefined) return content;
     }
   }

@@ -1,7 +1,7 @@
 /**
  * Bodies other than event streams: read completely if they are short enough, or relayed as they
- * come. Either way a silent upstream is given up, and the caller can tell a broken body from a
- * complete one.
+ * come. Either way a silent upstream is given up, and the caller can distinguish a broken body
+ * from a complete one.
  */
 import type { AnswerEnd } from '../memory/run/event.ts';
 import { type UpstreamAnswer, UpstreamError, type UpstreamFault } from './fetch.ts';

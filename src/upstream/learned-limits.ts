@@ -60,7 +60,7 @@ export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
  * The limit that a refusal states, valid for all requests. Undefined if it states none, or if the
  * upstream's count of the prompt is too far from Precis's to convert it.
  */
-export function limitTold(refusal: TooLong, refused: Refused): LearnedLimit | undefined {
+export function statedLimit(refusal: TooLong, refused: Refused): LearnedLimit | undefined {
   const stated = readLimit(refusal, refused);
   if (!stated?.comparable || stated.room < LEAST) return undefined;
   const { room, withAnswer } = stated;

@@ -17,7 +17,7 @@ interface Opened {
 
 /**
  * Reads a body without consuming it. One that breaks off ends with the bytes received: the status
- * tells the caller whether to retry, which an error of ours would hide.
+ * says whether to retry, which an error of ours would hide.
  *
  * @param most how many bytes to read
  * @param limitMs how long to read, in milliseconds

@@ -68,7 +68,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const history = made.history ?? readHistory(request.messages);
   const held = heldBy(request, view);
   scope.waitUntil(noteNamed(encoder.encode(held), call));
-  const { counter } = await scope.learned.counting(
+  const { counter } = await scope.caches.counting(
     tokenMeasure(strategy, request.model, scope.services.config.tokenFactors),
   );
   const first = keepsFirstRequest(chosen.strategy) ? firstRequest(history) : undefined;

@@ -65,7 +65,7 @@ async function inject(injection: Injection, { request, owner, scope }: Call): Pr
   const { publishTo } = stored;
   if (!publishTo) return NOTHING;
   try {
-    const { counter } = await scope.learned.counting(
+    const { counter } = await scope.caches.counting(
       measureOf(model, undefined, services.config.tokenFactors),
     );
     const block = new ConversationBlock(stored, publishTo, injection, counter, scope);

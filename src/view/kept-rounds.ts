@@ -93,7 +93,7 @@ export class FoundRounds {
       this.failed(error);
       return;
     }
-    const { lacksRounds } = this.learned;
+    const { lacksRounds } = this.caches;
     this.lackedBefore = lacksRounds.get('') === true;
     if (this.lackedBefore) lacksRounds.delete('');
     this.kept = answers.flatMap(({ message, key }) => {
@@ -176,12 +176,12 @@ export class FoundRounds {
     this.scope.upkeep.of(this.conversation.name).rely('kept rounds', oldest, confirm);
   }
 
-  private get learned() {
-    return this.scope.learned.conversation(this.conversation.name);
+  private get caches() {
+    return this.scope.caches.conversation(this.conversation.name);
   }
 
   private failed(error: unknown): void {
-    this.learned.lacksRounds.set('', true);
+    this.caches.lacksRounds.set('', true);
     logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
     this.kept = 'absent';
   }

@@ -89,7 +89,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
   }
 
-  const counting = await scope.learned.counting(measure);
+  const counting = await scope.caches.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
   const planned = () => planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate);
   const { plan, messages } = await withRounds(planned, rounds, scope);

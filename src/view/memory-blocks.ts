@@ -18,7 +18,7 @@ import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { measureOf } from '../memory/models/facts.ts';
 import type { Report, ReportedBlock, Warning } from '../memory/plan/report.ts';
 import { type MemoryBlock, writeBlock, writeBlocks } from '../memory/strategy/block-text.ts';
-import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
+import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { hashSession, storedConversation } from '../request/conversation.ts';
@@ -50,22 +50,22 @@ export function blocksObstacle({ request, scope }: Call): Warning | undefined {
 /** The blocks for the view of a request. @param made the view without them */
 export async function blocksFor(call: Call, made: MadeView): Promise<ShownBlocks> {
   const { request, chosen, owner, scope } = call;
-  const { blocks: wish } = chosen;
+  const { blocks: requested } = chosen;
   const { tenant } = scope.caller;
-  if (!wish || owner.off.length > 0) return NOTHING;
+  if (!requested || owner.off.length > 0) return NOTHING;
   const obstacle = blocksObstacle(call);
   if (obstacle) return { warnings: [obstacle] };
   if (!tenant) return NOTHING;
   try {
     const measure = measureOf(request.model, undefined, scope.services.config.tokenFactors);
-    const { counter } = await scope.learned.counting(measure);
-    const view = new BlocksOfView(call, wish, tenant, made);
+    const { counter } = await scope.caches.counting(measure);
+    const view = new BlocksOfView(call, requested, tenant, made);
     const blocks = await scope.timings.measure('store', () =>
       within(TIME_LIMITS.memoryReadMs, view.blocks()),
     );
     const content = writeBlocks(blocks);
     return {
-      message: { role: wish.role, content },
+      message: { role: requested.role, content },
       tokens: counter.text(content),
       blocks: blocks.map((block) => ({
         label: block.label,
@@ -89,20 +89,20 @@ export function withBlocks(report: Report, { tokens, blocks, warnings }: ShownBl
 /** The blocks of one view. */
 class BlocksOfView {
   private readonly call: Call;
-  private readonly wish: BlocksWish;
+  private readonly requested: BlocksRequest;
   private readonly tenant: Tenant;
   private readonly made: MadeView;
 
-  constructor(call: Call, wish: BlocksWish, tenant: Tenant, made: MadeView) {
+  constructor(call: Call, requested: BlocksRequest, tenant: Tenant, made: MadeView) {
     this.call = call;
-    this.wish = wish;
+    this.requested = requested;
     this.tenant = tenant;
     this.made = made;
   }
 
   /** In the order of the request. @throws if storage fails */
   async blocks(): Promise<readonly MemoryBlock[]> {
-    const { labels, refresh } = this.wish;
+    const { labels, refresh } = this.requested;
     const stored = this.conversation();
     const known = stored && !refresh ? await this.frozen(stored) : [];
     const missing = labels.filter((label) => !known.some((block) => block.label === label));
@@ -123,7 +123,7 @@ class BlocksOfView {
   /**
    * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
    * its first move it is that of the messages of the first request whose conversation has a name,
-   * which without an id is the second one. A longer opening also tells conversations apart that
+   * which without an id is the second one. A longer opening also separates conversations that
    * begin in the same way. All requests of an array agree on the point, and nobody is asked for it.
    */
   private readonly point = once((): string => {
@@ -141,7 +141,7 @@ class BlocksOfView {
 
   /** Those that are known to be frozen. */
   private async frozen(stored: StoredConversation): Promise<readonly MemoryBlock[]> {
-    const { labels } = this.wish;
+    const { labels } = this.requested;
     const { remembered, name } = stored;
     const seen = labels.map((label) => remembered.blocks.get(hashesKey(label, this.point())));
     if (seen.some((block) => block === undefined)) return this.readFrozen(stored);
@@ -152,7 +152,7 @@ class BlocksOfView {
   }
 
   private async readFrozen({ memory, remembered }: StoredConversation): Promise<readonly MemoryBlock[]> {
-    const { labels } = this.wish;
+    const { labels } = this.requested;
     const at = Date.now();
     const frozen = await memory((stub) => stub.frozenBlocks(this.point(), labels));
     for (const label of labels) {
@@ -182,7 +182,7 @@ class BlocksOfView {
     blocks: readonly MemoryBlock[],
   ): Promise<readonly MemoryBlock[]> {
     const at = Date.now();
-    const frozen = await memory((stub) => stub.freezeBlocks(this.point(), blocks, this.wish.refresh));
+    const frozen = await memory((stub) => stub.freezeBlocks(this.point(), blocks, this.requested.refresh));
     for (const block of frozen) remembered.blocks.keep(hashesKey(block.label, this.point()), block, at);
     return frozen;
   }

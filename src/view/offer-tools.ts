@@ -7,8 +7,8 @@
  */
 import { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';
-import type { UserArchiveWish } from '../memory/strategy/archive.ts';
-import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
+import type { UserArchiveScope } from '../memory/strategy/archive.ts';
+import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
@@ -78,8 +78,8 @@ export function offerTools(
   strategy: ActingStrategy,
   tenant: Tenant | undefined,
   searches: SearchKind,
-  blocks?: BlocksWish,
-  user?: UserArchiveWish,
+  blocks?: BlocksRequest,
+  user?: UserArchiveScope,
 ): OfferedTools | 'off' | undefined {
   const retrieves = retrieving(strategy, request.hasTools);
   const writes = blocks?.writable === true;
@@ -105,7 +105,7 @@ export function offerTools(
 }
 
 /** Whether tools lack some of what the model may reach of its user's other conversations. */
-export function lacksOfUser(tools: OfferedTools | undefined, user: UserArchiveWish): boolean {
+export function lacksOfUser(tools: OfferedTools | undefined, user: UserArchiveScope): boolean {
   return !tools?.reachesUser || (user.writable && tools.insert === undefined);
 }
 
@@ -130,7 +130,7 @@ function retrievalTools(
   strategy: RetrievingStrategy,
   taken: ReadonlySet<string>,
   searches: SearchKind,
-  user: UserArchiveWish | undefined,
+  user: UserArchiveScope | undefined,
 ): RetrievalTools | undefined {
   const retrieve = freeName(FETCH_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;

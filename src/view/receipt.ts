@@ -8,7 +8,7 @@ import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import { textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
-import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { sha256Hex, type Tenant, tenantsOf } from '../tenant/identity.ts';
 import type { MadeView } from './made-view.ts';
 
 /** Keeps these seals apart from all others. */
@@ -49,7 +49,9 @@ export function signatureOf(receipt: Omit<Receipt, 'signature'>, tenant: Tenant)
 /** Whether the receipt is this tenant's, under the present secret or the one before. */
 export function isSigned(receipt: Receipt, tenant: Tenant): boolean {
   const signature = Buffer.from(receipt.signature);
-  return selvesOf(tenant).some((self) => timingSafeEqual(Buffer.from(signatureOf(receipt, self)), signature));
+  return tenantsOf(tenant).some((tenant) =>
+    timingSafeEqual(Buffer.from(signatureOf(receipt, tenant)), signature),
+  );
 }
 
 export function hashesOf({ request, chosen, scope }: Call, made: MadeView): ReceiptHashes {

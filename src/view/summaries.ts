@@ -24,7 +24,7 @@ export interface RequestSummaries {
  */
 export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
   const { request, chosen, owner, scope, options, history } = call;
-  const { services, learned, upkeep, waitUntil } = scope;
+  const { services, caches, upkeep, waitUntil } = scope;
   const { tenant } = scope.caller;
   const boundaries = new Boundaries(history, sha256Hex);
   const measure = tokenMeasure(strategy, request.model, services.config.tokenFactors);
@@ -42,10 +42,10 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       target: { ...target, timeoutMs },
       encoding: measure,
       waitUntil,
-      digests: learned.digests,
-      prepared: (name) => learned.conversation(name).prepared,
+      digests: caches.digests,
+      prepared: (name) => caches.conversation(name).prepared,
       upkeep,
-      counting: () => learned.counting(measure),
+      counting: () => caches.counting(measure),
       openUser: services.user,
       publication: async () => {
         const { injection } = await chosen.injection;

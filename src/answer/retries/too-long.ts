@@ -7,8 +7,8 @@ import {
   type LearnedLimit,
   limitBetween,
   limitOfRetry,
-  limitTold,
   type Refused,
+  statedLimit,
 } from '../../upstream/learned-limits.ts';
 import { mayBeTooLong, readTooLong, readTooLongEvent } from '../../upstream/too-long.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
@@ -27,7 +27,7 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
       const refusal = status === undefined ? readTooLongEvent(json) : readTooLong(status, json);
       const refused = refusal && (await countRefused(attempt, call, judged));
       if (!refusal || !refused) return undefined;
-      remember(limitTold(refusal, refused), refusal.limit, call);
+      remember(statedLimit(refusal, refused), refusal.limit, call);
       const limit = limitOfRetry(refusal, refused);
       const fields = { limit: limit.tokens };
       call.scope.services.log('info', 'the upstream says that the context is too long', fields);

@@ -1,5 +1,5 @@
 /**
- * What became of a call, told from the messages alone: whether it failed, and which file it wrote.
+ * What became of a call, by the messages alone: whether it failed, and which file it wrote.
  * Both rules rather miss one than take a call for what it is not.
  *
  * Outcomes are read once per message.
@@ -14,7 +14,7 @@ import type { Message, ToolCall } from './message.ts';
 const FAILED =
   /^\s*(?:<tool_use_error>|error(?: \w+ing [^\n:]{0,80})?:|fatal:|Traceback \(most recent call last\):|[A-Z]\w*(?:Error|Exception):)/i;
 
-/** In characters. Longer results are no errors as JSON tells them. */
+/** In characters. A longer result is no error in JSON. */
 const LONGEST_ERROR = 4_000;
 
 /** Members of a JSON result that is more than an error. */

@@ -1,4 +1,4 @@
-/** Where the first requests of a conversation ended, as its array tells. Pure. */
+/** Where the first requests of a conversation ended, by its array. Pure. */
 import type { Message } from './message.ts';
 
 type Spoken = Pick<Message, 'role'>;

@@ -147,8 +147,8 @@ export interface Message {
    * that part is not text.
    */
   opening(): string;
-  /** Texts beside the content that the model reads: names, calls, reasoning. */
-  beside(): readonly string[];
+  /** Texts other than the content that the model reads: names, calls, reasoning. */
+  otherTexts(): readonly string[];
   /**
    * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest
    * would not stand without it. Decoded on each call.

@@ -1,4 +1,4 @@
-/** The steps of a turn, told by code: its tools, their results, and the model's thoughts. */
+/** The steps of a turn, listed by code: its tools, their results, and the model's thoughts. */
 import { firstLine, shortened } from '../../lib/characters.ts';
 import type { History, Output } from './history.ts';
 import type { Message } from './message.ts';
@@ -42,7 +42,7 @@ function observation(messages: readonly Message[], { message, call }: Output): s
 function thoughts(message: Message | undefined): string[] {
   if (!message) return [];
   const ofCalls = new Set(message.calls.flatMap(({ id, name, input }) => [id, name, input]));
-  const texts = [...message.beside(), ...message.content().weight.texts];
+  const texts = [...message.otherTexts(), ...message.content().weight.texts];
   return texts.filter((text) => !ofCalls.has(text)).map((text) => firstLine(text, LONGEST_LINE));
 }
 

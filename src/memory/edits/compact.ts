@@ -41,7 +41,7 @@ export interface CompactContext {
   readonly digest: Digest;
   readonly writer: PreviewWriter;
   readonly facts: ContentFacts;
-  /** What its removals depend on beside the array. */
+  /** What its removals depend on, apart from the array. */
   readonly settings: RemovalSettings;
 }
 

@@ -90,5 +90,5 @@ function keepOrigins(messages: readonly Message[], from: number, origins: Origin
 }
 
 function textsOf(message: Message): readonly string[] {
-  return [...message.content().weight.texts, ...message.beside()];
+  return [...message.content().weight.texts, ...message.otherTexts()];
 }

@@ -1,5 +1,5 @@
 /**
- * The kinds of edits, in one place for all code that tells them apart: plan, report, explanation,
+ * The kinds of edits, in one place for all code that distinguishes them: plan, report, explanation,
  * event, reference and inspector. It imports nothing, since these run in different programs.
  */
 

@@ -38,7 +38,7 @@ export interface RemovalFacts {
   readonly digest?: DigestPlace;
 }
 
-/** All that removals depend on beside the message and those before it. */
+/** All that removals depend on, apart from the message and those before it. */
 export interface RemovalSettings {
   /** The strategy as JSON. */
   readonly strategy: string;

@@ -30,13 +30,13 @@ interface ReasoningSettings {
 /** The removals of old reasoning; undefined if it stays in every form. */
 export function oldReasoning(
   history: History,
-  { clear_reasoning: wish, keep_reasoning_turns: kept }: ReasoningSettings,
+  { clear_reasoning: setting, keep_reasoning_turns: kept }: ReasoningSettings,
   terms: ReasoningTerms,
   context: CompactContext,
 ): OldReasoning | undefined {
-  if (wish === false) return undefined;
+  if (setting === false) return undefined;
   const forms = (['items', 'fields'] as const).filter(
-    (form) => terms[form] === 'billed' || (wish === true && terms[form] === undefined),
+    (form) => terms[form] === 'billed' || (setting === true && terms[form] === undefined),
   );
   return forms.length > 0 ? new OldReasoning(history, kept, forms, context) : undefined;
 }

@@ -46,7 +46,7 @@ export interface BilledRequest {
   readonly calls: readonly (RunUsage | null)[];
   /** Whether anything of the array was left out or replaced. */
   readonly isEdited: boolean;
-  /** Tokens that went up beside the view: our tools, and messages of ours. */
+  /** Tokens that went up in addition to the view: our tools, and our messages. */
   readonly added: number;
   /** Those of `added` that `view` counts too: our tools. */
   readonly tools: number;

@@ -1,5 +1,5 @@
 /**
- * Warnings that tell of no fault: the request went as its strategy means it to. They set off no
+ * Warnings that report no fault: the request went as its strategy means it to. They set off no
  * alarm, so they are counted and shown apart from the others.
  */
 import type { Warning } from './report.ts';

@@ -116,7 +116,7 @@ interface ViewNeeds {
   readonly trimmed?: TrimmedSpan;
   /**
    * What the next move will need. No view depends on it, so it is computed when it is first asked
-   * for, behind the answer. Absent in modes that prepare nothing.
+   * for, after the answer. Absent in modes that prepare nothing.
    */
   readonly ahead?: () => NextNeeds;
 }

@@ -114,7 +114,7 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
 }
 
-/** What an edit tells beside its removals. */
+/** What an edit reports in addition to its removals. */
 interface EditFacts {
   /** The number of messages before those that no answer has followed yet. */
   readonly answered: number;

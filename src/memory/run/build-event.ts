@@ -16,7 +16,7 @@ export interface RunPlan {
   readonly refused: readonly Refusal[];
 }
 
-/** All that an event says beside the plan. */
+/** All that an event says in addition to the plan. */
 export type RunFacts = Pick<
   RunEvent,
   | 'request_id'

@@ -26,7 +26,7 @@ export interface ShownEdit extends Pick<RunEdit, 'message' | 'kind' | 'call'> {
 }
 
 /**
- * The edits of an event with their texts, in order. A text is only told if it is of the edit's own
+ * The edits of an event with their texts, in order. A text is only shown if it is of the edit's own
  * ref, tokens and savings: of another array, another model's tokenizer or another key it is not.
  *
  * @param history of the request's array

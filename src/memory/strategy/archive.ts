@@ -28,13 +28,13 @@ export const archiveField = z.union([z.boolean(), settings], { error: REFUSED })
 export const archive = archiveField.default(false);
 
 /** What the model may reach beside its own conversation. */
-export interface UserArchiveWish {
+export interface UserArchiveScope {
   readonly writable: boolean;
 }
 
-/** The wish of a strategy's field; undefined if it is for the conversation alone or for nothing. */
-export function userArchiveWish(
+/** The scope in a strategy's field; undefined for the conversation alone, or for nothing. */
+export function userArchiveScope(
   field: z.output<typeof archiveField> | undefined,
-): UserArchiveWish | undefined {
+): UserArchiveScope | undefined {
   return typeof field === 'object' && field.scope === 'user' ? { writable: field.writable } : undefined;
 }

@@ -35,7 +35,7 @@ export interface Injection {
   readonly role: 'system' | 'user';
   readonly max_tokens: number;
   /**
-   * `on_move`: whenever a summary is made for a view. `each_round`: behind each answered round.
+   * `on_move`: whenever a summary is made for a view. `each_round`: after each answered round.
    * `on_end`: only when the caller ends the conversation.
    */
   readonly publish: (typeof PUBLISH)[number];

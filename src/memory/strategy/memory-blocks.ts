@@ -27,7 +27,7 @@ export const blocksSchema = z.union([z.literal(false), labels, settings]);
  */
 export type MemoryBlocksRequest = WithNulls<z.input<typeof blocksSchema>, 'labels'>;
 
-export interface BlocksWish {
+export interface BlocksRequest {
   /** Each once, at least one. */
   readonly labels: readonly string[];
   readonly role: 'system' | 'user';
@@ -38,7 +38,7 @@ export interface BlocksWish {
 }
 
 /** Reads the blocks. `off` is a value too, and takes precedence over lower levels. */
-export function parseBlocks(input: unknown): Result<BlocksWish | 'off', StrategyFault> {
+export function parseBlocks(input: unknown): Result<BlocksRequest | 'off', StrategyFault> {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   const parsed = blocksSchema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
   if (!parsed.success)
@@ -46,12 +46,12 @@ export function parseBlocks(input: unknown): Result<BlocksWish | 'off', Strategy
       `memory_blocks must be false, a list of at most ${MOST_LABELS} labels, or an object of labels (such a list), role ('system' or 'user'), writable and refresh (true or false), and nothing else; ${whatIsWrong(input, Object.keys(settings.shape))}.`,
     );
   if (parsed.data === false) return { ok: true, value: 'off' };
-  const wish = Array.isArray(parsed.data) ? settings.parse({ labels: parsed.data }) : parsed.data;
-  const wrong = wish.labels.find((label) => !isLabel(label));
+  const requested = Array.isArray(parsed.data) ? settings.parse({ labels: parsed.data }) : parsed.data;
+  const wrong = requested.labels.find((label) => !isLabel(label));
   if (wrong !== undefined)
     return fault(`The label ${quote(wrong)} in memory_blocks is not valid; a label has ${LABEL_FORM}.`);
-  const unique = [...new Set(wish.labels)];
-  return { ok: true, value: unique.length === 0 ? 'off' : { ...wish, labels: unique } };
+  const unique = [...new Set(requested.labels)];
+  return { ok: true, value: unique.length === 0 ? 'off' : { ...requested, labels: unique } };
 }
 
 function fault(message: string): { ok: false; reason: StrategyFault } {

@@ -1,6 +1,6 @@
 /**
  * Counts as gpt-tokenizer does, over bytes: a text is split into pieces, and a piece that is no
- * token is merged. No word is remembered, so the time of a count tells nothing about earlier texts.
+ * token is merged. No word is remembered, so the time of a count reveals no earlier text.
  */
 import { TABLES } from '#token-tables';
 import { InvariantError } from '../../lib/invariant-error.ts';

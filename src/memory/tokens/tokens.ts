@@ -127,7 +127,7 @@ export function createTokenCounter(
     marker: (marker) => texts.remember(marker, () => text(marker)),
     message: (message) => {
       const tokens = known(message);
-      tokens.whole ??= MESSAGE_OVERHEAD + content(message) + sum(message.beside());
+      tokens.whole ??= MESSAGE_OVERHEAD + content(message) + sum(message.otherTexts());
       return tokens.whole;
     },
   };

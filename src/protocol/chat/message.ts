@@ -156,7 +156,7 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     return isReplaced || markSplices(this.body, this.contentSpan(), 'text').length > 0;
   }
 
-  beside(): readonly string[] {
+  otherTexts(): readonly string[] {
     const fields = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
     return [...fields, ...this.thoughts(), ...this.calls.flatMap(({ name, input }) => [name, input])];
   }

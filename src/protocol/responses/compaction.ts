@@ -24,15 +24,15 @@ export interface CompactionAnswer {
 /**
  * The response to `POST /v1/responses/compact`.
  *
- * @param beside messages that stay beside the item, each as JSON
+ * @param messages that stay beside the item, each as JSON
  */
-export function compactionBody(beside: readonly string[], answer: CompactionAnswer): object {
+export function compactionBody(messages: readonly string[], answer: CompactionAnswer): object {
   const { id, created, usage, report } = answer;
   return {
     id: `resp_${id}`,
     object: 'response.compaction',
     created_at: created,
-    output: [...beside.flatMap(itemsBeside), itemOf(answer)],
+    output: [...messages.flatMap(itemsOf), itemOf(answer)],
     usage: usageOf(usage),
     ...(report ? { memory: report } : {}),
   };
@@ -106,7 +106,7 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
  * @param json of a message, possibly followed by items of unknown kinds, separated by commas. After
  *   a user message these are dropped
  */
-function itemsBeside(json: string): object[] {
+function itemsOf(json: string): object[] {
   const [first, ...others] = (JSON.parse(`[${json}]`) as unknown[]).map(asObject);
   const { content, ...item } = first as JsonObject;
   if (item.role !== 'user') return [first as JsonObject, ...others];

@@ -137,7 +137,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return isReplaced || markSplices(this.body, spoken.contentSpan(), 'input_text').length > 0;
   }
 
-  beside(): readonly string[] {
+  otherTexts(): readonly string[] {
     return this.others.flatMap((item) => item.weight().texts);
   }
 

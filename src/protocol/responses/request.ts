@@ -329,7 +329,7 @@ class Text extends NamedMessage implements WireMessage {
     return false;
   }
 
-  beside(): [] {
+  otherTexts(): [] {
     return [];
   }
 

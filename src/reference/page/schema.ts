@@ -56,12 +56,12 @@ const LIMITS = {
 
 /** `, from 0, to 1`. */
 function limits(schema: JsonSchema): string {
-  const told = Object.entries(LIMITS).flatMap(([key, words]) =>
+  const texts = Object.entries(LIMITS).flatMap(([key, words]) =>
     schema[key] === undefined || (key === 'minLength' && schema[key] === 1)
       ? []
       : [`${words}${schema[key]}${key.endsWith('Length') ? ' characters' : ''}`],
   );
-  return told.map((one) => `, ${one}`).join('');
+  return texts.map((one) => `, ${one}`).join('');
 }
 
 /** Parts with a text between each two. */
@@ -90,7 +90,7 @@ function alternativesOf({ anyOf, oneOf }: JsonSchema): Html[] {
   return all.map((one) => html`<details open><summary>${nameOf(one)}</summary>${membersOf(one)}</details>`);
 }
 
-/** An object by the member that tells it from others. */
+/** An object by the member that distinguishes it from others. */
 function nameOf({ properties = {} }: JsonSchema): Html {
   const [key, member] =
     Object.entries(properties as Record<string, JsonSchema>).find(([, one]) => 'const' in one) ?? [];

@@ -32,7 +32,7 @@ function says(message: WireMessage): boolean {
   if (message.role === 'preamble') return false;
   const { texts, flat } = message.content().weight;
   const isFile = message.role === 'user' && flat > 0;
-  return isFile || [...texts, ...message.beside()].some((text) => text.trim() !== '');
+  return isFile || [...texts, ...message.otherTexts()].some((text) => text.trim() !== '');
 }
 
 function nothingSaid({ conversationField: field }: ModelRequest): ApiError {

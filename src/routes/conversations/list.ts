@@ -5,7 +5,7 @@ import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
-import { selvesOf, type Tenant } from '../../tenant/identity.ts';
+import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
@@ -18,39 +18,39 @@ const MOST_READ = 100;
 
 /** Where a page begins: a secret's list (0: the present secret's), and a place in it. */
 interface Place {
-  readonly self: number;
+  readonly index: number;
   readonly before: number | null;
 }
 
 /** With `status`, a page may be shorter than its limit, or empty, and not be the last. */
 export async function listConversations(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const selves = selvesOf(await verifiedTenant(c, 'read'));
+  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
   const limit = pageSize(c.req.query('limit'), PAGE);
   const status = statusIn(c.req.query('status'));
   const place = placeIn(c.req.query('cursor'));
-  const { found, next } = await stored(c, () => pageOf(selves, place, limit, status, services));
+  const { found, next } = await stored(c, () => pageOf(tenants, place, limit, status, services));
   return c.json({
     object: 'list',
     data: found.map(conversationJson),
     has_more: next !== undefined,
-    cursor: next ? `${next.self}-${next.before ?? ''}` : null,
+    cursor: next ? `${next.index}-${next.before ?? ''}` : null,
   });
 }
 
 async function pageOf(
-  selves: readonly Tenant[],
+  tenants: readonly Tenant[],
   start: Place,
   limit: number,
   wanted: Status | undefined,
   services: Services,
 ): Promise<{ found: Stood[]; next: Place | undefined }> {
   const found: Stood[] = [];
-  let { self, before } = start;
+  let { index, before } = start;
   let count = 0;
-  for (let tenant = selves[self]; tenant; tenant = selves[self]) {
+  for (let tenant = tenants[index]; tenant; tenant = tenants[index]) {
     if (found.length === limit || count >= MOST_READ)
-      return { found, next: await unlessOver(selves, { self, before }, services) };
+      return { found, next: await unlessOver(tenants, { index, before }, services) };
     const most = Math.min(limit - found.length, MOST_READ - count);
     const read = await standingsOf(tenant, before, most, services);
     count += read.length;
@@ -58,24 +58,24 @@ async function pageOf(
     before = read.at(-1)?.at ?? null;
     // The end of this list: the next page begins with the next one.
     if (read.length < most) {
-      self++;
+      index++;
       before = null;
     }
   }
   return { found, next: undefined };
 }
 
-/** The place, if there is anything behind it. */
+/** The place, if there is anything after it. */
 async function unlessOver(
-  selves: readonly Tenant[],
+  tenants: readonly Tenant[],
   place: Place,
   services: Services,
 ): Promise<Place | undefined> {
-  const { self, before } = place;
-  const tenant = selves[self];
+  const { index, before } = place;
+  const tenant = tenants[index];
   if (!tenant) return undefined;
   const [next] = await services.tenant(tenant.id)((stub) => stub.list(before, 1));
-  return next ? place : unlessOver(selves, { self: self + 1, before: null }, services);
+  return next ? place : unlessOver(tenants, { index: index + 1, before: null }, services);
 }
 
 function conversationJson({ name, lastUsed, standing, status }: Stood): object {
@@ -101,8 +101,8 @@ function statusIn(text: string | undefined): Status | undefined {
 }
 
 function placeIn(cursor: string | undefined): Place {
-  if (cursor === undefined) return { self: 0, before: null };
-  const [, self, before] = /^(\d)-(\d{0,15})$/.exec(cursor) ?? [];
-  if (self !== undefined) return { self: Number(self), before: before ? Number(before) : null };
+  if (cursor === undefined) return { index: 0, before: null };
+  const [, index, before] = /^(\d)-(\d{0,15})$/.exec(cursor) ?? [];
+  if (index !== undefined) return { index: Number(index), before: before ? Number(before) : null };
   throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
 }

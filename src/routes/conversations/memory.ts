@@ -17,7 +17,7 @@ import { RefStore } from '../../storage/refs/store.ts';
 import { TenantBucket } from '../../storage/tenant/bucket.ts';
 import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
-import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
+import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { upToDate } from '../../view/up-to-date.ts';
 import { keptRuns } from '../kept-runs.ts';
@@ -51,11 +51,11 @@ async function overviewOfTarget(
   c: Context<AppEnv>,
   { id, user, tenant, services }: Target,
 ): Promise<Overview> {
-  const overviewOf = (self: Tenant) => {
-    const { memory } = storedConversation(user, { id }, self, services);
+  const overviewOf = (one: Tenant) => {
+    const { memory } = storedConversation(user, { id }, one, services);
     return memory((stub) => stub.overview());
   };
-  const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
+  const overview = await stored(c, () => readFromEither(tenant, overviewOf, ({ exists }) => !exists));
   if (!overview.exists) throw notFound(id, user);
   return overview;
 }
@@ -86,8 +86,8 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'change');
   const existed = await deletion(c, async (begin) => {
     const each: boolean[] = [];
-    for (const self of selvesOf(tenant))
-      each.push(await deleteConversation(storedConversation(user, { id }, self, services), services, begin));
+    for (const one of tenantsOf(tenant))
+      each.push(await deleteConversation(storedConversation(user, { id }, one, services), services, begin));
     return each.includes(true);
   });
   if (!existed) throw notFound(id, user);

@@ -13,7 +13,7 @@ import type { AppEnv } from '../../request/services.ts';
 import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts';
 import type { SearchPlace } from '../../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../../storage/archive/text.ts';
-import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, target } from './memory.ts';
@@ -32,10 +32,10 @@ export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const query = queryOf(c.req.query('q'));
   const cursor = c.req.query('cursor');
   const read = query === undefined ? listing(limit, cursor) : search(query, limit, cursor);
-  const pageOf = (self: Tenant) =>
-    read(new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log));
+  const pageOf = (tenant: Tenant) =>
+    read(new Archive(storedConversation(user, { id }, tenant, services), services.bucket, services.log));
   const isNothing = (page: Page | null) => !page?.messages.length;
-  const page = await stored(c, () => fromEither(tenant, pageOf, isNothing));
+  const page = await stored(c, () => readFromEither(tenant, pageOf, isNothing));
   if (!page) throw notFound(id, user);
   const { cursor: next, warnings = [] } = page;
   const rest = { has_more: next !== null, cursor: next, ...(warnings.length > 0 ? { warnings } : {}) };

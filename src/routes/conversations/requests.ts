@@ -15,7 +15,7 @@ import type { Session } from '../../storage/conversation/names.ts';
 import { SealedObjects } from '../../storage/conversation/sealed-objects.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
-import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import { keptRuns } from '../kept-runs.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { safeHeaders } from '../safe-headers.ts';
@@ -29,7 +29,7 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'read');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const before = placeIn(c.req.query('cursor'));
-  // One more tells whether there are more.
+  // One more shows whether there are more.
   const page = await read(
     c,
     named,
@@ -119,15 +119,15 @@ async function read<Found>(
   call: (stub: ConversationMemoryStub, conversation: StoredConversation) => Promise<Found>,
   isNothing: (found: Found) => boolean,
 ): Promise<Found> {
-  const readOf = (session: Session) => (self: Tenant) => {
-    const conversation = storedConversation(user, session, self, services);
+  const readOf = (session: Session) => (tenant: Tenant) => {
+    const conversation = storedConversation(user, session, tenant, services);
     return conversation.memory((stub) => call(stub, conversation));
   };
   return stored(c, async () => {
     await keptRuns(tenant.id, services);
-    const found = await fromEither(tenant, readOf({ id }), isNothing);
+    const found = await readFromEither(tenant, readOf({ id }), isNothing);
     if (!isNothing(found) || !OPENING.test(id)) return found;
-    const unnamed = await fromEither(tenant, readOf({ hash: id }), isNothing);
+    const unnamed = await readFromEither(tenant, readOf({ hash: id }), isNothing);
     return unnamed === null ? found : unnamed;
   });
 }

@@ -24,7 +24,7 @@ export async function showEdits(c: Context<AppEnv>): Promise<Response> {
   const { request } = await readEither(c, scope);
   const estimator = TOKEN_ESTIMATORS.find((name) => name === event.placeholders?.token_estimator);
   const measure = measureOf(event.model ?? undefined, estimator, named.services.config.tokenFactors);
-  const counting = await scope.learned.counting(measure);
+  const counting = await scope.caches.counting(measure);
   const context = { ...counting, refs: named.tenant.refs, digest: sha256Hex };
   const data = shownEdits(readHistory(request.messages), event, context);
   return c.json({ object: 'list', data });

@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { GenerationTimes } from '../../storage/conversation/memories.ts';
-import { selvesOf } from '../../tenant/identity.ts';
+import { tenantsOf } from '../../tenant/identity.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import { STATUSES, standingsOf } from './standings.ts';
@@ -18,10 +18,10 @@ const DAY_MS = 24 * 60 * 60_000;
 
 export async function getStats(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const selves = selvesOf(await verifiedTenant(c, 'read'));
+  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
   const all = await stored(c, async () => {
     const lists = await Promise.all(
-      selves.map((self) => standingsOf(self, null, Math.floor(MOST_READ / selves.length), services)),
+      tenants.map((tenant) => standingsOf(tenant, null, Math.floor(MOST_READ / tenants.length), services)),
     );
     return lists.flat();
   });

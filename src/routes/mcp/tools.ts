@@ -32,7 +32,7 @@ import {
 import { definitionOf } from '../../retrieval/tool.ts';
 import { Archive } from '../../storage/archive/archive.ts';
 import { RefStore } from '../../storage/refs/store.ts';
-import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import { notFound } from '../conversations/memory.ts';
 import { stored } from '../stored.ts';
 import { MOST_OPENED, openedRefs } from './opened-refs.ts';
@@ -59,7 +59,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
 /** No view limits this call: it reads any ref of the tenant, like `/v1/refs`. */
 async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const services = c.get('services');
-  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
+  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   return new Retriever(shelf, counter, () => true).find(args);
 }
@@ -70,15 +70,15 @@ async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<R
   if (!read.ok) return read;
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
-  const listIn = async (self: Tenant): Promise<Listable[] | null> => {
-    const { name } = storedConversation(user, { id }, self, services);
-    const refs = await services.tenant(self.id)((stub) => stub.refsOf(name, MOST_OPENED));
-    const store = new RefStore(services.bucket, self);
+  const listIn = async (tenant: Tenant): Promise<Listable[] | null> => {
+    const { name } = storedConversation(user, { id }, tenant, services);
+    const refs = await services.tenant(tenant.id)((stub) => stub.refsOf(name, MOST_OPENED));
+    const store = new RefStore(services.bucket, tenant);
     return refs && (await openedRefs(refs, store, read.value));
   };
-  const listed = await stored(c, () => fromEither(tenant, listIn, (found) => !found?.length));
+  const listed = await stored(c, () => readFromEither(tenant, listIn, (found) => !found?.length));
   if (!listed) throw notFound(id, user);
-  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
+  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   return { ok: true, value: describeRefs(listed.slice(0, MOST_LISTED), counter) };
 }
 
@@ -88,17 +88,17 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   if (read.value.scope === 'user') return searchUser(c, tenant, read.value);
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
-  const archiveOf = (self: Tenant) =>
-    new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log);
+  const archiveOf = (tenant: Tenant) =>
+    new Archive(storedConversation(user, { id }, tenant, services), services.bucket, services.log);
   const found = await stored(c, () =>
-    fromEither(
+    readFromEither(
       tenant,
-      (self) => findHits(archiveOf(self), read.value.query),
+      (tenant) => findHits(archiveOf(tenant), read.value.query),
       (some) => !some?.hits.length,
     ),
   );
   if (!found) throw notFound(id, user);
-  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
+  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   return { ok: true, value: describeHits(found, counter) };
 }
 
@@ -114,7 +114,7 @@ async function searchUser(
   const user = checked(c.req.header('x-memory-user') || inCall, 'user');
   if (user === undefined) throw new ApiError('invalid_json', 'Which user? Call again with user.', 'user');
   const found = await stored(c, () => findHits(new UserArchive(user, tenant, services), query));
-  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
+  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   return { ok: true, value: found ? describeHits(found, counter) : 'Nothing of this user is kept yet.' };
 }
 

@@ -232,8 +232,8 @@ export class Archive {
     const { memory, remembered } = this.conversation;
     const keys = entries.map(({ key }) => key);
     const at = Date.now();
-    const told = await memory((stub) => stub.unarchived(keys));
-    const digests = new Map(told.map(({ index, answerDigest }) => [index, answerDigest]));
+    const answered = await memory((stub) => stub.unarchived(keys));
+    const digests = new Map(answered.map(({ index, answerDigest }) => [index, answerDigest]));
     for (const [index, entry] of entries.entries()) {
       const digest = digests.get(index) ?? '';
       if (digests.get(index) === null) lacking.set(entry, 'message');

@@ -1,5 +1,5 @@
 /**
- * Makes the vectors of one conversation's archive, behind the writes of its messages, and the
+ * Makes the vectors of one conversation's archive, after the writes of its messages, and the
  * vectors of searches. Nothing is asked of the model for an archive that has no vectors.
  *
  * `vector-rows.ts` queues the messages, `upstream/embeddings.ts` asks for their vectors,
@@ -26,7 +26,7 @@ import { packVector } from './vectors.ts';
 const MOST_TEXTS = 64;
 const MOST_BYTES = 256 * 1024;
 
-/** Calls behind one write. What is left is for the next one. */
+/** Calls after one write. What is left is for the next one. */
 const MOST_CALLS = 8;
 
 interface EmbeddingPorts {
@@ -56,7 +56,7 @@ export class ArchiveEmbedding {
   }
 
   /**
-   * Makes vectors for the newest messages without one, as many as may be made behind one write.
+   * Makes vectors for the newest messages without one, as many as may be made after one write.
    * Never rejects.
    *
    * @returns undefined if none are wanted, and if a run is under way, which goes on for these

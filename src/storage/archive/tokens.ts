@@ -2,7 +2,7 @@
  * The tokens of texts and of searches, as those of the index (`unicode61 remove_diacritics 2`,
  * https://www.sqlite.org/fts5.html#unicode61_tokenizer). Pure.
  *
- * Tokens that are equal there are equal here, so that a search can tell which of its words are the
+ * Tokens that are equal there are equal here, so that a search knows which of its words are the
  * same. In rare cases tokens are equal here alone, such as those that differ in a symbol that is
  * newer than SQLite's tables.
  */

@@ -147,7 +147,7 @@ export interface BlockSource {
 
 /** The block of cross-session memory in a conversation. */
 export interface FrozenBlock {
-  /** Empty if there was nothing to tell. */
+  /** Empty if there was nothing to report. */
   readonly text: string;
   /** Null if they are not known: the block was frozen by an earlier version. */
   readonly sources: readonly BlockSource[] | null;
@@ -202,7 +202,7 @@ export interface GenerationTimes {
   readonly max_window: number | null;
 }
 
-/** What a deployer is told of a version that has ended: ids and numbers, and no text. */
+/** What is reported to a deployer about a version that has ended: ids and numbers, and no text. */
 export type SettledSummary = {
   readonly memory_id: number;
   readonly status: 'completed' | 'failed';

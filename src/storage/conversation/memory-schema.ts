@@ -74,7 +74,7 @@ export const timesSchema = z.strictObject({
   total_summaries: count,
 });
 
-/** What is stored of a conversation, beside its settings. */
+/** What is stored of a conversation, apart from its settings. */
 export const overviewSchema = z.strictObject({
   health: healthSchema,
   conversation_memory: z.string().nullable().describe('The newest summary.'),

@@ -1,6 +1,6 @@
 /**
  * Counts in the isolate what the deployment's metrics add up. Nothing waits for that: a batch is
- * sent behind an answer, ten seconds after its first count. One whose fate is unknown is sent again
+ * sent after an answer, ten seconds after its first count. One whose fate is unknown is sent again
  * under the same id, and added once.
  *
  * `families.ts` has the names, labels and buckets.

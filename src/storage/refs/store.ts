@@ -12,7 +12,7 @@ import {
   sealEnvelope,
   sealMetadata,
 } from '../../tenant/envelope.ts';
-import { selvesOf, type Tenant } from '../../tenant/identity.ts';
+import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
 /** A content to store. */
@@ -169,7 +169,7 @@ export class RefStore {
 
 /** A caller's stores: its own, and the one under the earlier secret if there is one. */
 export function storesOf(bucket: R2Bucket, tenant: Tenant): RefStore[] {
-  return selvesOf(tenant).map((self) => new RefStore(bucket, self));
+  return tenantsOf(tenant).map((tenant) => new RefStore(bucket, tenant));
 }
 
 /** Those of several stores that hold a ref. @throws StoreError if R2 fails */

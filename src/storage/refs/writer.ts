@@ -51,8 +51,8 @@ export class RefWriter {
    * manifest, the earliest of its refs.
    */
   private readonly uploadTimes = new Map<string, number>();
-  /** Refs whose use this request has told already. They are renewed with their contents. */
-  private readonly told = new Set<string>();
+  /** Refs whose use this request has reported already. They are renewed with their contents. */
+  private readonly reported = new Set<string>();
 
   constructor(ports: RefWriterPorts) {
     this.ports = ports;
@@ -95,7 +95,7 @@ export class RefWriter {
    * markers. Never throws.
    */
   async use(named: readonly string[]): Promise<void> {
-    const refs = named.filter((ref) => !this.told.has(ref));
+    const refs = named.filter((ref) => !this.reported.has(ref));
     if (refs.length === 0) return;
     const contents = refs.map((ref) => ({ ref }));
     if (!this.relyOnUses(refs)) this.ports.upkeep?.takeTurn();
@@ -113,7 +113,7 @@ export class RefWriter {
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
     await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
-    if (this.relyOnUses(refs)) for (const ref of refs) this.told.add(ref);
+    if (this.relyOnUses(refs)) for (const ref of refs) this.reported.add(ref);
   }
 
   /** @returns whether all uses are known to be reported */
@@ -159,7 +159,7 @@ export class RefWriter {
   }
 
   /**
-   * Relies on what the isolate knows of contents, and has it confirmed behind the answer.
+   * Relies on what the isolate knows of contents, and has it confirmed after the answer.
    *
    * @param manifest of several contents
    * @returns whether it is known

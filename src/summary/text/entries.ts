@@ -95,8 +95,8 @@ function shortened(entry: Entry, { kind, call, replacement }: Removal): Entry {
 function textOfEntry(message: Message, detail: Detail, skipped: number): string {
   const content = message.content();
   const known = new Set(message.calls.flatMap(({ name, input }) => [name, input]));
-  const beside = message.beside().filter((text) => !known.has(text));
-  const join = (texts: readonly string[]): string => [...beside, ...texts].filter(Boolean).join('\n');
+  const metadata = message.otherTexts().filter((text) => !known.has(text));
+  const join = (texts: readonly string[]): string => [...metadata, ...texts].filter(Boolean).join('\n');
   const without = (text: string): string =>
     skipped > 0 && text.startsWith(message.opening().slice(0, skipped)) ? text.slice(skipped) : text;
   if (detail === 'whole') return join([without(content.text)]);

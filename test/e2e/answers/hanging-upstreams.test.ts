@@ -62,10 +62,10 @@ const writes =
 const PLACES: readonly (readonly [string, Behaviour, isStream: boolean])[] = [
   ['before its headers', { type: 'hang' }, false],
   ['before its headers, for a stream', { type: 'hang' }, true],
-  ['behind its headers', writes('application/json', ''), false],
+  ['after its headers', writes('application/json', ''), false],
   ['in the middle of a body', writes('application/json', '{"choices":[{"ind'), false],
   ['in the middle of a body of another type', writes('text/plain', 'half a bo'), false],
-  ['behind the headers of a stream', writes('text/event-stream', ''), true],
+  ['after the headers of a stream', writes('text/event-stream', ''), true],
   ['in the middle of a stream', { type: 'hang-mid-stream' }, true],
 ];
 

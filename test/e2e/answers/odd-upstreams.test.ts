@@ -60,7 +60,7 @@ describe.each(PROTOCOLS)('an answer that stops, over $name', (protocol) => {
   describe.each(REQUESTS)('with %s', (name, request) => {
     const isRead = name === 'the report' || name === 'retrieval';
 
-    it.each([200, 400, 429])('F31: behind its headers, with %i, is late', async (status) => {
+    it.each([200, 400, 429])('F31: after its headers, with %i, is late', async (status) => {
       deployment.upstream.next(answering(status, JSON_TYPE, () => undefined));
       expect(await outcomeOf(deployment.wire(request))).toEqual([504, 'upstream_timeout']);
       await until('the silent connection is closed', () => deployment.lastChat().closed);
@@ -70,7 +70,7 @@ describe.each(PROTOCOLS)('an answer that stops, over $name', (protocol) => {
       ['half a body', '{"choices":[{"ind', {}],
       ['half a body of a known length', '{"choices":[{"ind', { 'content-length': '1000' }],
       ['a whole body that never ends', '{"id":"x","choices":[],"output":[]}', {}],
-    ])('F31: behind %s breaks off, and does not end', async (_, body, headers) => {
+    ])('F31: after %s breaks off, and does not end', async (_, body, headers) => {
       deployment.upstream.next(
         answering(200, { ...JSON_TYPE, ...headers }, (response) => response.write(body)),
       );
@@ -82,7 +82,7 @@ describe.each(PROTOCOLS)('an answer that stops, over $name', (protocol) => {
 });
 
 describe('an answer of another route that stops', () => {
-  it('F31: behind its headers is late, and behind half a body breaks off', async () => {
+  it('F31: after its headers is late, and after half a body breaks off', async () => {
     deployment.upstream.next(
       answering(200, JSON_TYPE, () => undefined),
       answering(200, JSON_TYPE, (response) => response.write('{"data":')),

@@ -216,7 +216,7 @@ describe.each([false, true])('a client that changes its base URL alone (streamed
 describe.each([false, true])(
   'a chat with the openai client in mode rolling_summary (streamed: %s)',
   (stream) => {
-    it('is remembered behind its answers, tool steps and all, and its older rounds become that memory', async () => {
+    it('is remembered after its answers, tool steps and all, and its older rounds become that memory', async () => {
       const { fetch, exchanges } = recordingFetch();
       const conversation = `rolling responses ${stream}`;
       const client = openaiClient({

@@ -236,7 +236,7 @@ describe.each(PROTOCOLS)('memory_injection.publish, over $name', (protocol) => {
     ['', {}],
     [' of a stream', { stream: true }],
     [' in a mode with summaries of its own', { memory_strategy: 'rolling_summary' }],
-  ])('each_round: publishes behind each answered round%s', async (_, fields) => {
+  ])('each_round: publishes after each answered round%s', async (_, fields) => {
     const user = newUser();
     summarizer.say('After the first round.');
     const to = await talk(user, 'each', { memory_injection: { publish: 'each_round' }, ...fields }, 1);

@@ -54,7 +54,7 @@ export async function play(
   return asked.length;
 }
 
-/** Waits until so many requests of a conversation are recorded, which happens behind answers. */
+/** Waits until so many requests of a conversation are recorded, which happens after answers. */
 export async function recorded(
   deployment: Deployment,
   { id, user }: Pick<PlayedConversation, 'id' | 'user'>,

@@ -38,7 +38,7 @@ describe('an answer that may take long', () => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  it('ends with an error where it fails behind the first byte', async () => {
+  it('ends with an error where it fails after the first byte', async () => {
     const { promise, reject } = Promise.withResolvers<Response>();
     const response = await late(promise);
     const text = response.text();

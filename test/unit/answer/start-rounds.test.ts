@@ -37,7 +37,7 @@ async function silentAnswerer(log: Log) {
       bucket: { get: never, head: never },
     },
     caller: { tenant, account: {} },
-    learned: { counting: async () => ({ counter }) },
+    caches: { counting: async () => ({ counter }) },
   } as unknown as RequestScope;
   const owner = { conversation: 'c', user: undefined, off: [] };
   const report = idleReport('compact', 'request');

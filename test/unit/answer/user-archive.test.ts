@@ -7,7 +7,7 @@ import { findHits } from '../../../src/retrieval/search-memory.ts';
 import type { Embedder } from '../../../src/storage/archive/embedder.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
-import { selvesOf, type Tenant, Tenants } from '../../../src/tenant/identity.ts';
+import { type Tenant, Tenants, tenantsOf } from '../../../src/tenant/identity.ts';
 
 const tenant = new Tenants('a secret for tests only').ofName('a caller');
 const rotated = new Tenants('a later secret for tests only', 'a secret for tests only').ofName('a caller');
@@ -55,7 +55,7 @@ function services({ found = {}, before, count = 0, embedder }: Given) {
     tenant: (id: string) => async (call: (stub: object) => unknown) =>
       call({ namesWith: (_: string, most: number) => names.get(id)?.slice(0, most) ?? [] }),
   } as unknown as Services;
-  for (const [index, one] of selvesOf(self).entries()) {
+  for (const [index, one] of tenantsOf(self).entries()) {
     const entries = Object.entries((index === 0 ? found : before) ?? {});
     const nameOf = (id: string) =>
       id === PASSAGES ? passagesOf('ann', one, given).name : conversationName(one.id, 'ann', { id });

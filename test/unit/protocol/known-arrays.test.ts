@@ -151,7 +151,7 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, b
             const viewed = viewOfRequest<ModelRequest>(known.value, strategy, { retrieval });
             const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, { retrieval });
             expect(seen(viewed)).toEqual(seen(alone));
-            // It is computed behind the answer, when another request may have come.
+            // It is computed after the answer, when another request may have come.
             behind.push(() => expect(ahead(viewed)).toEqual(ahead(alone)));
             if (behind.length > 1) behind.shift()?.();
             if (known.value.array) arrays.keep(known.value.array, shared);

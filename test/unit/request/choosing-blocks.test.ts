@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BlocksWish } from '../../../src/memory/strategy/memory-blocks.ts';
+import type { BlocksRequest } from '../../../src/memory/strategy/memory-blocks.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { chooseStrategy, chosenByHeaders, NOTHING_SET } from '../../../src/request/choose-strategy.ts';
@@ -13,7 +13,7 @@ const services = {
   prompts: new Map(),
 } as unknown as Services;
 
-const OF_AGENT: BlocksWish = { labels: ['agent'], role: 'user', writable: true, refresh: false };
+const OF_AGENT: BlocksRequest = { labels: ['agent'], role: 'user', writable: true, refresh: false };
 
 const agentWith = (blocks: Agent['blocks']): Agent => ({
   strategy: none.value,

@@ -29,7 +29,7 @@ function keeping() {
   return { upkeep, request, pass, logged };
 }
 
-describe('upkeep behind an answer', () => {
+describe('upkeep after an answer', () => {
   it('confirms the oldest fact, once a minute', async () => {
     const { request, pass } = keeping();
     expect(await request({ young: 1, old: 3, middle: 2 })).toEqual(['old']);

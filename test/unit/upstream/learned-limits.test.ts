@@ -4,8 +4,8 @@ import {
   LearnedLimits,
   limitBetween,
   limitOfRetry,
-  limitTold,
   roomIn,
+  statedLimit,
 } from '../../../src/upstream/learned-limits.ts';
 import type { TooLong } from '../../../src/upstream/too-long.ts';
 import { assistant, body, lines, step, system, user } from '../../support/conversations/chat.ts';
@@ -72,30 +72,30 @@ describe('what a refusal states about all requests', () => {
   const limit = (tokens: number, withAnswer = true): LearnedLimit => ({ tokens, withAnswer });
 
   it('is the limit, counted as we count', () => {
-    expect(limitTold(window(8_000, 10_000), refused)).toEqual(limit(7_600));
-    expect(limitTold(ofPrompt(8_000, 20_000), refused)).toEqual(limit(3_800, false));
-    expect(limitTold(window(8_000), refused)).toEqual(limit(7_600));
+    expect(statedLimit(window(8_000, 10_000), refused)).toEqual(limit(7_600));
+    expect(statedLimit(ofPrompt(8_000, 20_000), refused)).toEqual(limit(3_800, false));
+    expect(statedLimit(window(8_000), refused)).toEqual(limit(7_600));
   });
 
   it('is not less because this prompt was small', () => {
-    expect(limitTold(window(128_000), { ...refused, tokens: 2_000 })).toEqual(limit(121_600));
-    expect(limitTold(window(128_000, 128_500), { ...refused, tokens: 128_500 })).toEqual(limit(121_600));
+    expect(statedLimit(window(128_000), { ...refused, tokens: 2_000 })).toEqual(limit(121_600));
+    expect(statedLimit(window(128_000, 128_500), { ...refused, tokens: 128_500 })).toEqual(limit(121_600));
   });
 
   it('is nothing where the counts have nothing in common', () => {
-    expect(limitTold(window(128_000, 200_000), { ...refused, tokens: 2_000 })).toBeUndefined();
-    expect(limitTold(window(8_000, 3), refused)).toBeUndefined();
+    expect(statedLimit(window(128_000, 200_000), { ...refused, tokens: 2_000 })).toBeUndefined();
+    expect(statedLimit(window(8_000, 3), refused)).toBeUndefined();
   });
 
   it('is nothing where it tells of no limit, or of next to nothing', () => {
-    expect(limitTold(window(), refused)).toBeUndefined();
-    expect(limitTold(window(16), refused)).toBeUndefined();
+    expect(statedLimit(window(), refused)).toBeUndefined();
+    expect(statedLimit(window(16), refused)).toBeUndefined();
   });
 
   it('leaves room for the answer and for the rest of the request', () => {
     const asked = { tokens: 10_000, addedTokens: 500, answerTokens: 3_000 };
 
-    expect(limitTold(window(12_000, 10_500, 3_000), asked)).toEqual(limit(11_050));
+    expect(statedLimit(window(12_000, 10_500, 3_000), asked)).toEqual(limit(11_050));
   });
 });
 

@@ -156,7 +156,7 @@ describe('an object that fails', () => {
     expect(first.warnings).toEqual(['store_failed']);
     for (const one of [second, third, fourth, elsewhere])
       expect(one).toEqual({ shown: first.shown, warnings: [] });
-    // Behind the answers their events are kept.
+    // After the answers their events are kept.
     expect(own.objects.calls.slice(steady).filter((call) => call !== 'keepRun')).toEqual([]);
     expect(stranger.digestCalls()).toBe(0);
   });
@@ -178,7 +178,7 @@ describe('an object that fails', () => {
 
     expect(waited.warnings).toEqual(['store_failed']);
     expect(waited.shown[0]).not.toContain('digest:');
-    // Behind its answer the other request has told what it has shown.
+    // After its answer the other request has told what it has shown.
     expect(written.shown).toEqual(waited.shown);
     expect(await isolate().ask(answered(messages))).toEqual({ shown: waited.shown, warnings: [] });
   });

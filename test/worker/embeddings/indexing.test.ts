@@ -1,4 +1,4 @@
-/** The vectors of archived messages: made behind the writes, and gone with the messages. */
+/** The vectors of archived messages: made after the writes, and gone with the messages. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it, vi } from 'vitest';
 import { assistant, system, user } from '../../support/conversations/chat.ts';
@@ -27,7 +27,7 @@ describe('the vectors of an archive', () => {
     expect(server.texts()).toEqual(['This is the answer.', 'More']);
   });
 
-  it('are made of 512 messages behind one write, and of the others behind the next ones', async () => {
+  it('are made of 512 messages after one write, and of the others after the next ones', async () => {
     const { said, server, vectors } = embeddedArchive();
     const talk = rows(600);
     await said(talk);

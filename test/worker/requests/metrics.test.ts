@@ -162,7 +162,7 @@ describe('a request in a deployment with metrics', () => {
     memory_strategy: { mode: 'compact', token_budget: 3500 },
   });
 
-  it('asks the object of metrics behind its answer, and no request waits for one that fails', async () => {
+  it('asks the object of metrics after its answer, and no request waits for one that fails', async () => {
     vi.spyOn(console, 'info').mockImplementation(() => undefined);
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     onTestFinished(shorten({ metricsBatchMs: 0 }));

@@ -23,7 +23,7 @@ interface Work {
 const NOTHING: Work = { scanned: 0, hashes: 0, counted: 0, characters: 0 };
 
 /**
- * Counts the work that a call causes, behind its answer too. Tests share an isolate, and what those
+ * Counts the work that a call causes, after its answer too. Tests share an isolate, and what those
  * before have left running is not the call's.
  */
 function watchWork(): <Result>(call: () => Promise<Result>) => Promise<Work> {

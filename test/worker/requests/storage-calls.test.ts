@@ -1,6 +1,6 @@
 /**
  * What a request asks of storage: calls to R2 and to Durable Objects, before its body goes up and
- * behind its answer. docs/measurements.md has these counts as a table.
+ * after its answer. docs/measurements.md has these counts as a table.
  */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -76,7 +76,7 @@ function isolate(variables: Partial<Env> = {}, own = ++tenants) {
     return {
       told: { applied: told('applied'), frontier: told('frontier'), warning: told('warning') },
       calls: { before: without(before, start), behind: others },
-      /** Calls behind the answer that keep the event of the request. */
+      /** Calls after the answer that keep the event of the request. */
       events: behind.length - others.length,
     };
   };
@@ -240,7 +240,7 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
 
   if (name === 'none') return;
 
-  it('with an archive writes what is new, behind the answer', async () => {
+  it('with an archive writes what is new, after the answer', async () => {
     const { send, stepMore } = await conversation({ ...mode, strategy: { ...mode.strategy, archive: true } });
 
     const again = await send();
@@ -264,7 +264,7 @@ describe.each([
   ['compact', COMPACT],
   ['auto', AUTO],
 ])('a conversation whose next move is near, in mode %s,', (_, mode) => {
-  it('has each new output written behind the answer, and nothing before', async () => {
+  it('has each new output written after the answer, and nothing before', async () => {
     const { stepMore } = await conversation(mode);
     for (let n = 0; n < 3; n++) await stepMore(60);
 
@@ -511,7 +511,7 @@ describe('as time passes, a conversation', () => {
     },
   );
 
-  it('that another isolate has deleted is forgotten within five minutes, or when it is asked for behind an answer', async () => {
+  it('that another isolate has deleted is forgotten within five minutes, or when it is asked for after an answer', async () => {
     const pass = clock();
     const other = isolate();
     const { send } = await conversation(SUMMARIZE, { ...NAMED, memory_injection: false }, {}, other.own);

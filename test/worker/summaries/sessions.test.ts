@@ -150,7 +150,7 @@ describe('a session whose summarizer has failed', () => {
   });
 });
 
-describe('a session that is published behind each round', () => {
+describe('a session that is published after each round', () => {
   it('asks nothing of storage before the body goes up, once its block is known', async () => {
     const { ask, objects, users, fields, app } = session();
     const words = app.answer.words;

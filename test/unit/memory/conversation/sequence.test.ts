@@ -181,7 +181,7 @@ describe('the boundaries of prefixes', () => {
     ]);
   });
 
-  it('stand behind the rounds that are over', () => {
+  it('stand after the rounds that are over', () => {
     expect(boundaries.betweenRounds().map(({ end, sequence }) => [end, sequence])).toEqual([
       [5, 1],
       [7, 3],

@@ -75,7 +75,7 @@ describe('a soft budget that can not act', () => {
     ['there is no tenant', { mode: 'compact', token_soft_budget: soft }, { tenant: undefined }],
     ['the mode loses what it removes', { mode: 'trim', token_soft_budget: soft }],
     ['a summary loses what it covers', { mode: 'summarize', token_soft_budget: soft }],
-    ['memory is made behind the answer', { mode: 'rolling_summary', token_soft_budget: soft }],
+    ['memory is made after the answer', { mode: 'rolling_summary', token_soft_budget: soft }],
   ])('is reported once the array exceeds it: %s', (_, strategy, options) => {
     expect(warningsOf(strategy, options)).toContain('soft_budget_idle');
     const roomy = { ...(strategy as object), token_soft_budget: before } as MemoryStrategyRequest;

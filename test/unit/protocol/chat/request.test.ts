@@ -98,7 +98,7 @@ describe('the weight of a chat message', () => {
       }),
     ]);
     expect(message?.content().weight.texts).toEqual(['said']);
-    expect(message?.beside()).toEqual(['no', 'thought', 'f', 'i']);
+    expect(message?.otherTexts()).toEqual(['no', 'thought', 'f', 'i']);
   });
 
   it('is nothing for content that is null or absent', () => {
