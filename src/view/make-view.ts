@@ -47,15 +47,15 @@ const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const { request, chosen, owner, scope } = call;
   const { tenant } = scope.caller;
-  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
+  const { config } = scope.services;
+  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, config));
   if (owner.off.length > 0) return untouched(chosen, owner.off);
   const user = userArchiveOf(call);
   if (!edits(strategy)) return withTools(untouched(chosen, userWarnings(user, undefined)), strategy, call);
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
-  const searches = searchKindOf(scope.services.config);
   const reached = typeof user === 'string' ? undefined : user;
-  const offered = offerTools(request, strategy, tenant, searches, chosen.blocks, reached);
+  const offered = offerTools(request, strategy, tenant, searchKindOf(config), chosen.blocks, reached);
   const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
     // A fault is reported at the first request, not when the conversation has grown.
@@ -71,7 +71,6 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   if (offered === 'off' && !ofUser.includes('retrieval_off')) warnings.push('retrieval_off');
   warnings.push(...ofUser);
 
-  const { config } = scope.services;
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
   const within = limitOf(call, options);
   const terms = termsOf(request.model, config);
@@ -109,10 +108,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     history,
     refused: plan.replay.refused,
     rounds: rounds?.kept,
-    report: {
-      ...withIdle(withLimit(withRoundsBack(report, rounds), limit), strategy, options),
-      mode: chosen.strategy.mode,
-    },
+    report: { ...withIdle(adjusted(report, limit, rounds), strategy, options), mode: chosen.strategy.mode },
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
@@ -125,6 +121,11 @@ async function withRounds(planned: () => Plan, rounds: FoundRounds | undefined, 
     const messages = await rounds?.read(plan.rounds ?? []);
     if (!rounds || messages) return { plan, messages };
   }
+}
+
+/** The report of a view within a limit that the upstream has stated, and with rounds of ours. */
+function adjusted(report: Report, limit: number | undefined, rounds: FoundRounds | undefined): Report {
+  return withLimit(withRoundsBack(report, rounds), limit);
 }
 
 /** A view with rounds that the one before lacked is another one. */
