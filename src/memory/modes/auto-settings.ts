@@ -20,8 +20,8 @@ const WATERMARK = 0.6;
 /** Tokens of the smallest compacted output (docs/design.md#the-strategy). */
 const MIN_TOKENS = 500;
 const OFFLOAD_TOKENS = 8_000;
-/** Claude Code cuts a tool output at 25 000 tokens, deepagents at 20 000. */
-const OFFLOAD_FRESH_TOKENS = 20_000;
+/** Claude Code cuts a tool output at 25 000 tokens. With less, agents miss what they have just read. */
+const OFFLOAD_FRESH_TOKENS = 25_000;
 /** The largest share of the window that a single output takes when the model first sees it. */
 const FRESH_SHARE = 0.5;
 /** An offloaded output still has a few hundred tokens, so smaller ones would save little. */
