@@ -26,7 +26,9 @@ function nearest(word: string, fields: readonly string[]): string | undefined {
   const ranked = fields.map((candidate) => {
     const distance = editDistance(word, candidate);
     const isPart = word.length >= SHORTEST_PART && candidate.includes(word);
-    return { candidate, distance: isPart ? distance - candidate.length : distance, isPart };
+    // Of the words of a field, the last one says what it is: 'keep' is 'compact_keep'.
+    const isNoun = candidate.endsWith(word) ? 1 : 0;
+    return { candidate, distance: isPart ? distance - candidate.length - isNoun : distance, isPart };
   });
   const best = ranked.reduce((nearer, next) => (next.distance < nearer.distance ? next : nearer));
   return best.isPart || best.distance <= word.length / 3 ? best.candidate : undefined;

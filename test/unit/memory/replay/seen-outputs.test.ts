@@ -197,7 +197,7 @@ describe('large outputs of generated conversations', () => {
           if (viewed.plan.replay.moves.some(({ trigger }) => trigger === 'large_output')) early++;
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
     expect(early).toBeGreaterThan(0);
   });
