@@ -154,7 +154,7 @@ describe.each(PROTOCOLS)('a search of all conversations of a user, over $name', 
     expect(await warned(WRITES, off)).toBe('retrieval_off');
     expect(await warned(READS, off)).toBe('retrieval_off');
     expect(await warned(WRITES, auto, [])).toBe('retrieval_off,idle');
-    expect(await warned(WRITES, auto)).toBeNull();
+    expect(await warned(WRITES, auto)).toBe('idle');
     expect(await warned(READS, none)).toBe('retrieval_off');
     expect(await warned(READS, {}, taken('search_memory', 'precis_search_memory'))).toBe('retrieval_off');
     const inserts = taken('archive_insert', 'precis_archive_insert');
