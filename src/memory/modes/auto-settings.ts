@@ -20,7 +20,10 @@ const WATERMARK = 0.6;
 /** Tokens of the smallest compacted output (docs/design.md#the-strategy). */
 const MIN_TOKENS = 500;
 const OFFLOAD_TOKENS = 8_000;
-/** Claude Code cuts a tool output at 25 000 tokens. With less, agents miss what they have just read. */
+/**
+ * Claude Code cuts a tool output at 25 000 tokens. With less, coding agents miss what they have
+ * just read (docs/benchmark.md#when-large-outputs-leave).
+ */
 const OFFLOAD_FRESH_TOKENS = 25_000;
 /** The largest share of the window that a single output takes when the model first sees it. */
 const FRESH_SHARE = 0.5;
