@@ -18,8 +18,24 @@ export const objectOf = (session: Session, { key = KEY, ofUser }: { key?: string
     conversationName(tenantOf(key), ofUser, session),
   ) as DurableObjectStub<ConversationMemory>;
 
-/** The names of all packs of a tenant. */
+/** How long nothing may change before the packs count as settled, in milliseconds. */
+const QUIET_MS = 50;
+
+/**
+ * The names of all packs of a tenant, when no deletion of an earlier test is changing them any more:
+ * the files of this folder share a bucket.
+ */
 export async function packsOf(key = KEY): Promise<string[]> {
+  let names = await listedPacks(key);
+  for (;;) {
+    await scheduler.wait(QUIET_MS);
+    const again = await listedPacks(key);
+    if (again.join() === names.join()) return names;
+    names = again;
+  }
+}
+
+async function listedPacks(key: string): Promise<string[]> {
   const { objects } = await env.REFS.list({ prefix: `${tenantOf(key)}/archive_` });
   return objects.map((object) => object.key).sort();
 }
