@@ -38,7 +38,7 @@ export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, to
 const ROOM = 4;
 const LEAST_ROOM = 4_096;
 /**
- * The least for OpenAI's models that reason
+ * The least for OpenAI's models that reason, on any server
  * (https://developers.openai.com/api/docs/guides/reasoning, "Allocating space for reasoning").
  */
 const REASONING_ROOM = 25_000;
@@ -74,13 +74,15 @@ export function askSummarizer(
 
 /** The fields beside model and messages, which differ by server and model. */
 function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
-  const tokens = Math.max(LEAST_ROOM, ROOM * maxTokens);
-  // OpenAI's newer models accept only this name, and most other servers only the other.
+  const { reasons, stops } = reasoningOf(model);
+  const tokens = Math.max(reasons ? REASONING_ROOM : LEAST_ROOM, ROOM * maxTokens);
+  // OpenAI's newer models accept only its own name, and most other servers only the other.
   if (!new URL(baseUrl).hostname.endsWith('.openai.com'))
     return { effort: {}, limit: { max_tokens: tokens } };
-  const { reasons, stops } = reasoningOf(model);
-  const limit = { max_completion_tokens: reasons ? Math.max(REASONING_ROOM, tokens) : tokens };
-  return { effort: stops ? { reasoning_effort: 'none' as const } : {}, limit };
+  return {
+    effort: stops ? { reasoning_effort: 'none' as const } : {},
+    limit: { max_completion_tokens: tokens },
+  };
 }
 
 /** Whether an error is about the effort. */

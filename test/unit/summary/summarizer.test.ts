@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import { afterEach, expect, it, vi } from 'vitest';
 import { sumOf } from '../../../src/summary/attempts.ts';
 import { askSummarizer, LONGEST_ANSWER, NO_USAGE } from '../../../src/summary/summarizer.ts';
@@ -118,7 +119,39 @@ it.each([
 
 it('asks other servers with no effort, whatever the model', async () => {
   const { bodies } = await bodiesOf({ ...target, model: 'openai/gpt-6-luna' }, 2_000);
-  expect(bodies).toEqual([{ max_tokens: 8_000 }]);
+  expect(bodies).toEqual([{ max_tokens: 25_000 }]);
+});
+
+/** Tokens that a model thinks before it writes; more than most summaries need. */
+const THOUGHT = 12_000;
+
+/** A model that reasons unless it is told not to. Its thinking counts against the limit. */
+async function reasoningModel(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const body: OpenAI.ChatCompletionCreateParams = await new Request(input, init).json();
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? 0;
+  const thought = body.reasoning_effort === 'none' ? 0 : THOUGHT;
+  const isWhole = thought + 2_000 <= limit;
+  const content = isWhole ? 'Summed up.' : '';
+  const usage = { prompt_tokens: 10, completion_tokens: Math.min(limit, thought + 2_000) };
+  return Response.json({
+    choices: [{ message: { content }, finish_reason: isWhole ? 'stop' : 'length' }],
+    usage: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens },
+  });
+}
+
+it.each([
+  [OPENAI.baseUrl, 'gpt-6-luna', 2_000],
+  [OPENAI.baseUrl, 'gpt-6.2-sol', 2_000 + THOUGHT],
+  [OPENAI.baseUrl, 'gpt-5-mini', 2_000 + THOUGHT],
+  ['https://openrouter.ai/api/v1', 'openai/gpt-6-luna', 2_000 + THOUGHT],
+])('gets a whole summary from a model that reasons: at %s from %s', async (baseUrl, model, tokens) => {
+  vi.spyOn(globalThis, 'fetch').mockImplementation(reasoningModel);
+  const prompt = { system: 'Sum up.', user: 'All of it.' };
+  const answer = await askSummarizer({ ...target, baseUrl, model }, prompt, 2_000);
+  expect(answer).toMatchObject({
+    ok: true,
+    value: { text: 'Summed up.', finishReason: 'stop', usage: { completion_tokens: tokens } },
+  });
 });
 
 it('asks once more without the effort if that is refused, and only then', async () => {
