@@ -75,7 +75,7 @@ export const MODELS: readonly Operation[] = [
     headers: MEMORY_HEADERS,
     body: {
       content: { 'application/json': requestOf('CreateChatCompletionRequest') },
-      example: { model: 'gpt-4.1', messages, memory_strategy, memory_report: true },
+      example: { model: 'gpt-6-sol', messages, memory_strategy, memory_report: true },
     },
     answers: {
       200: {
@@ -94,7 +94,7 @@ export const MODELS: readonly Operation[] = [
         label: 'openai (TypeScript)',
         source: `${CLIENT}
 const completion = await client.chat.completions.create({
-  model: 'gpt-4.1',
+  model: 'gpt-6-sol',
   messages, // the whole array, every time
   memory_strategy: { mode: 'auto', token_budget: 32_000 },
 } as OpenAI.ChatCompletionCreateParamsNonStreaming);`,
@@ -104,7 +104,7 @@ const completion = await client.chat.completions.create({
         label: 'openai (Python)',
         source: `client = OpenAI(base_url=f"{HOST}/v1", api_key=KEY)
 completion = client.chat.completions.create(
-    model="gpt-4.1",
+    model="gpt-6-sol",
     messages=messages,  # the whole array, every time
     extra_body={"memory_strategy": {"mode": "auto", "token_budget": 32_000}},
 )`,
@@ -124,7 +124,7 @@ completion = client.chat.completions.create(
     headers: MEMORY_HEADERS,
     body: {
       content: { 'application/json': requestOf('CreateResponse') },
-      example: { model: 'gpt-4.1', input: messages, store: false, memory_strategy },
+      example: { model: 'gpt-6-sol', input: messages, store: false, memory_strategy },
     },
     answers: {
       200: {
@@ -143,7 +143,7 @@ completion = client.chat.completions.create(
         label: 'openai (TypeScript)',
         source: `${CLIENT}
 const response = await client.responses.create({
-  model: 'gpt-4.1',
+  model: 'gpt-6-sol',
   input, // all items, every time
   store: false,
   memory_strategy: { mode: 'auto', token_budget: 32_000 },
@@ -163,7 +163,7 @@ const response = await client.responses.create({
     headers: MEMORY_HEADERS,
     body: {
       content: { 'application/json': requestOf('CompactResponseMethodPublicBody') },
-      example: { model: 'gpt-4.1', input: messages },
+      example: { model: 'gpt-6-sol', input: messages },
     },
     answers: {
       200: {
@@ -178,7 +178,7 @@ const response = await client.responses.create({
         lang: 'TypeScript',
         label: 'openai (TypeScript)',
         source: `${CLIENT}
-const { output } = await client.responses.compact({ model: 'gpt-4.1', input });`,
+const { output } = await client.responses.compact({ model: 'gpt-6-sol', input });`,
       },
     ],
     page: 'responses-api.md#compactions',
@@ -195,7 +195,7 @@ const { output } = await client.responses.compact({ model: 'gpt-4.1', input });`
     headers: MEMORY_HEADERS,
     body: {
       content: { 'application/json': requestOf('TokenCountsBody') },
-      example: { model: 'gpt-4.1', input: messages, memory_strategy },
+      example: { model: 'gpt-6-sol', input: messages, memory_strategy },
     },
     answers: {
       200: {
@@ -210,7 +210,7 @@ const { output } = await client.responses.compact({ model: 'gpt-4.1', input });`
         lang: 'TypeScript',
         label: 'openai (TypeScript)',
         source: `${CLIENT}
-const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-4.1', input });`,
+const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-6-sol', input });`,
       },
     ],
     page: 'responses-api.md#counting',
@@ -225,7 +225,7 @@ const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-
     headers: MEMORY_HEADERS,
     body: {
       content: { 'application/json': COMPACT },
-      example: { model: 'gpt-4.1', messages, memory_strategy, force: true },
+      example: { model: 'gpt-6-sol', messages, memory_strategy, force: true },
     },
     answers: {
       200: {
@@ -241,7 +241,7 @@ const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-
         label: 'openai (TypeScript)',
         source: `${CLIENT}
 const { messages: view, memory } = await client.post('/compact', {
-  body: { model: 'gpt-4.1', messages, memory_strategy: { mode: 'auto' }, dry_run: true },
+  body: { model: 'gpt-6-sol', messages, memory_strategy: { mode: 'auto' }, dry_run: true },
 });`,
       },
     ],
@@ -258,7 +258,7 @@ const { messages: view, memory } = await client.post('/compact', {
     headers: MEMORY_HEADERS,
     body: {
       content: { 'application/json': EXPLAIN },
-      example: { model: 'gpt-4.1', messages, memory_strategy },
+      example: { model: 'gpt-6-sol', messages, memory_strategy },
     },
     answers: {
       200: {
@@ -281,7 +281,7 @@ const { messages: view, memory } = await client.post('/compact', {
     headers: ['x-agent-type', 'x-conversation-id', 'x-memory-user'],
     body: {
       content: { 'application/json': VERIFY },
-      example: { model: 'gpt-4.1', messages, receipt },
+      example: { model: 'gpt-6-sol', messages, receipt },
     },
     answers: {
       200: {
