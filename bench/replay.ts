@@ -9,6 +9,8 @@
  * billed as one more round (see `replay/fetches.ts`).
  */
 import { writeFileSync } from 'node:fs';
+import type { RelativePrices } from '../src/memory/models/schedules.ts';
+import type { ModelTerms } from '../src/memory/models/terms.ts';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
 import { orRefuse, readCommandLine } from './command-line.ts';
 import { createIsolate } from './pipeline.ts';
@@ -23,10 +25,9 @@ import { PEER_PACKAGES, publishedPeers } from './replay/peers/published/packages
 import { drawPicture } from './replay/picture.ts';
 import { type Policies, policiesOf } from './replay/policies.ts';
 import type { Policy } from './replay/policy.ts';
-import type { ReplayPrices } from './replay/prices.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
 import { type Run, writeBudgets, writeResults, writeSensitivity } from './replay/results-file.ts';
-import { type ReplayTerms, readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
+import { readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
 import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
@@ -116,7 +117,7 @@ async function showSensitivity(): Promise<void> {
   else printSensitivity(rows);
   if (options.results !== undefined) writeSensitivity(options.results, run, rows);
 
-  function withoutVariants(priced: ReplayPrices): Policies {
+  function withoutVariants(priced: RelativePrices): Policies {
     const { others, ...rest } = policies(termsWith(priced));
     return { ...rest, others: others.filter(({ name }) => !VARIANT.test(name)) };
   }
@@ -131,13 +132,13 @@ async function showBudgets(): Promise<void> {
   else printBudgets(found);
   if (options.results !== undefined) writeBudgets(options.results, run, found);
 
-  function budgeted(priced: ReplayPrices): Policies {
+  function budgeted(priced: RelativePrices): Policies {
     const { others, ...rest } = policiesOf(isolate, termsWith(priced), strategies);
     return { ...rest, others: others.filter(({ maker }) => maker === 'precis') };
   }
 }
 
-function policies(terms: ReplayTerms = termsOfSchedule(schedule)): Policies {
+function policies(terms: ModelTerms = termsOfSchedule(schedule)): Policies {
   return policiesOf(isolate, terms, options.strategy, more);
 }
 

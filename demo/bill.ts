@@ -3,7 +3,7 @@
  * request began with is billed at the price for cached input. Whole messages count; vendors round a
  * little differently.
  */
-import { inputPricesOf } from '../src/memory/models/schedules.ts';
+import { relativePricesOf } from '../src/memory/models/schedules.ts';
 
 /** A part of a prompt in the order in which a cache compares them: the tools, then the messages. */
 export interface PromptPart {
@@ -31,7 +31,7 @@ export class Bill {
 
   /** The bill in tokens at the price of fresh input. */
   cost(model: string): number {
-    return Math.round(this.tokens - this.cached * (1 - inputPricesOf(model).cached));
+    return Math.round(this.tokens - this.cached * (1 - relativePricesOf(model).cached));
   }
 }
 

@@ -4,9 +4,10 @@
  * only how much is sent, but also how much of it stays the same
  * (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
+
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import { BoundaryCache } from './boundary-cache.ts';
 import { costOfRounds } from './fetches.ts';
-import type { ReplayPrices } from './prices.ts';
 
 /** A message as it is sent. */
 export interface PricedMessage {
@@ -52,7 +53,7 @@ const LEAST_CACHED = 1_024;
 const CACHE_STEP = 128;
 
 /** The bill of a conversation's requests, in order. Nothing is cached for the first one. */
-export function billOf(requests: Iterable<PricedRequest>, prices: ReplayPrices): Bill {
+export function billOf(requests: Iterable<PricedRequest>, prices: RelativePrices): Bill {
   const boundaries = prices.boundaries && new BoundaryCache();
   let bill = sumOfBills([]);
   let before: PricedRequest | undefined;

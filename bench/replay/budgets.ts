@@ -2,12 +2,13 @@
  * Which budget pays, by kind of work and price of cached input (docs/modes.md#which-budget): `auto`
  * with several budgets, planned and billed anew for each price.
  */
+
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import type { TokenCounter } from '../../src/memory/tokens/tokens.ts';
 import { percent, printTable } from '../figures.ts';
 import type { ReuseTrace } from '../reuse.ts';
 import { compare } from './compare.ts';
 import type { Policies } from './policies.ts';
-import type { ReplayPrices } from './prices.ts';
 import { type DataSet, DEARER, figuresOf, type PolicyFigures, together } from './results.ts';
 
 /** In tokens. */
@@ -48,8 +49,8 @@ type ForBudgets = Pick<Policies, 'none' | 'others'>;
  */
 export async function budgetFigures(
   traces: ReadonlyMap<string, readonly ReuseTrace[]>,
-  base: ReplayPrices,
-  policiesFor: (prices: ReplayPrices) => ForBudgets,
+  base: RelativePrices,
+  policiesFor: (prices: RelativePrices) => ForBudgets,
   counter: TokenCounter,
 ): Promise<{ budgets: BudgetFigures[]; spreads: Spread[] }> {
   const budgets: BudgetFigures[] = [];

@@ -1,11 +1,12 @@
 /** Compares policies on the same conversations. */
+
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import type { TokenCounter } from '../../src/memory/tokens/tokens.ts';
 import type { ReuseTrace } from '../reuse.ts';
 import { Conversation } from './conversation.ts';
 import { type Outcome, outcomeOf, replay } from './measure.ts';
 import type { Policies } from './policies.ts';
 import type { Policy } from './policy.ts';
-import type { ReplayPrices } from './prices.ts';
 import type { DataSet, PolicyOutcomes } from './results.ts';
 
 /** The outcomes of all policies for the conversations of a data set. */
@@ -13,7 +14,7 @@ export async function compare(
   name: string,
   traces: readonly ReuseTrace[],
   { none, others }: Pick<Policies, 'none' | 'others'>,
-  prices: ReplayPrices,
+  prices: RelativePrices,
   counter: TokenCounter,
 ): Promise<DataSet> {
   const policies = [none, ...others];

@@ -3,7 +3,7 @@
  * values the agent needed again. Where the view does not show one and a ref in it leads to it, a
  * model needs one more round: it asks for the ref, and reads the result after the same prompt.
  */
-import type { ReplayPrices } from './prices.ts';
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 
 /** Tokens of a call that fetches a ref. */
 export const CALL_TOKENS = 40;
@@ -35,7 +35,7 @@ export function costOfRounds(
   rounds: readonly number[],
   prompt: number,
   factor: number,
-  { cached, written, output }: ReplayPrices,
+  { cached, written, output }: RelativePrices,
 ): number {
   return rounds.reduce(
     (sum, refs) =>

@@ -1,11 +1,12 @@
 /** Replays conversations under policies, request by request. */
+
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import { holds, type Reuse } from '../reuse.ts';
 import { type Bill, billOf, type PricedRequest } from './bill.ts';
 import { constraintsIn, type Survival, survivalIn } from './constraints.ts';
 import type { Conversation } from './conversation.ts';
 import { roundsOf } from './fetches.ts';
 import type { Policy, Replay, View } from './policy.ts';
-import type { ReplayPrices } from './prices.ts';
 import { type Savings, savingsOf } from './savings.ts';
 
 /** A conversation as it is sent under a policy, not yet billed. */
@@ -72,7 +73,7 @@ export async function replay(policy: Policy, conversation: Conversation): Promis
   return { requests, values, near, savings: savingsOf(conversation, requests), constraints };
 }
 
-export function outcomeOf({ requests, ...rest }: Replayed, prices: ReplayPrices): Outcome {
+export function outcomeOf({ requests, ...rest }: Replayed, prices: RelativePrices): Outcome {
   return { ...rest, bill: billOf(requests, prices) };
 }
 

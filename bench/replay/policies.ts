@@ -1,4 +1,6 @@
 /** The policies to compare. */
+
+import type { ModelTerms } from '../../src/memory/models/terms.ts';
 import { edits, parseStrategy, recalls } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
@@ -7,7 +9,6 @@ import { opencodePrune } from './peers/opencode.ts';
 import { pruneMessages } from './peers/prune-messages.ts';
 import { type Policy, rewriting } from './policy.ts';
 import { precis } from './precis.ts';
-import type { ReplayTerms } from './schedules.ts';
 
 /** A strategy of Precis, as a caller writes it. */
 interface Setting {
@@ -76,7 +77,7 @@ export interface Policies {
  */
 export function policiesOf(
   isolate: Isolate,
-  terms: ReplayTerms,
+  terms: ModelTerms,
   strategies: readonly string[] = [],
   more: readonly Policy[] = [],
 ): Policies {
@@ -120,7 +121,7 @@ function readJson(json: string): unknown {
 function readSetting(
   { name, strategy, retrieval }: Setting,
   isolate: Isolate,
-  terms: ReplayTerms,
+  terms: ModelTerms,
 ): Policy | string {
   const parsed = parseStrategy(strategy);
   if (!parsed.ok) throw new Error(`--strategy ${name}: ${parsed.reason.message}`);

@@ -3,6 +3,7 @@
 import { DIGEST_TOKENS } from '../../src/memory/edits/output-digest.ts';
 import { createPreviewWriter } from '../../src/memory/edits/preview.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
+import type { ModelTerms } from '../../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
@@ -15,7 +16,6 @@ import { requestOf, textsOf } from '../reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
-import type { ReplayTerms } from './schedules.ts';
 
 /** Tokens of a digest, less those of its label. */
 const STAND_IN_TOKENS = DIGEST_TOKENS - 10;
@@ -29,7 +29,7 @@ export function precis(
   strategy: EditingStrategy,
   retrieval: boolean,
   isolate: Isolate,
-  terms: ReplayTerms,
+  terms: ModelTerms,
 ): Policy {
   return {
     name,
@@ -43,7 +43,7 @@ class PrecisReplay implements Replay {
   private readonly strategy: EditingStrategy;
   private readonly retrieval: boolean;
   private readonly isolate: Isolate;
-  private readonly terms: ReplayTerms;
+  private readonly terms: ModelTerms;
   private readonly removed = new Map<string, Removal>();
   private readonly fetched = new Map<string, string>();
   private readonly transcripts = new Map<string, string>();
@@ -61,7 +61,7 @@ class PrecisReplay implements Replay {
     strategy: EditingStrategy,
     retrieval: boolean,
     isolate: Isolate,
-    terms: ReplayTerms,
+    terms: ModelTerms,
   ) {
     this.conversation = conversation;
     this.strategy = strategy;

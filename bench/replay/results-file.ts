@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import type { ReuseTrace } from '../reuse.ts';
 import type { Bill } from './bill.ts';
 import type { BudgetFigures, Spread } from './budgets.ts';
-import type { ReplayPrices } from './prices.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 import type { ScheduleName } from './schedules.ts';
 import type { Sensitivity } from './sensitivity.ts';
@@ -17,7 +17,7 @@ import type { Sensitivity } from './sensitivity.ts';
 export interface Run {
   readonly source: 'recorded' | 'generated';
   readonly schedule: ScheduleName;
-  readonly prices: ReplayPrices;
+  readonly prices: RelativePrices;
   /** The published code of peers that took part, with its versions. */
   readonly packages: Readonly<Record<string, string>>;
   /** By the name of its set. */

@@ -2,13 +2,14 @@
  * How far the bills depend on the prices of the cache. A policy that counts on them plans anew for
  * each pair of prices. The views of all others stay the same, since they don't know any.
  */
+
+import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import type { TokenCounter } from '../../src/memory/tokens/tokens.ts';
 import { printTable } from '../figures.ts';
 import type { ReuseTrace } from '../reuse.ts';
 import { Conversation } from './conversation.ts';
 import { outcomeOf, type Replayed, replay } from './measure.ts';
 import type { Policies } from './policies.ts';
-import type { ReplayPrices } from './prices.ts';
 import { DEARER } from './results.ts';
 
 export const READS = [0.05, 0.1, 0.25, 0.5];
@@ -41,8 +42,8 @@ interface Costs {
  */
 export async function sensitivityOf(
   traces: readonly ReuseTrace[],
-  base: ReplayPrices,
-  policiesFor: (prices: ReplayPrices) => Pick<Policies, 'none' | 'others'>,
+  base: RelativePrices,
+  policiesFor: (prices: RelativePrices) => Pick<Policies, 'none' | 'others'>,
   counter: TokenCounter,
 ): Promise<Sensitivity[]> {
   const grid = READS.flatMap((cached) => WRITES.map((written) => ({ ...base, cached, written })));

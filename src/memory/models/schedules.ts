@@ -82,26 +82,35 @@ export interface InputPrices {
   readonly step?: Pick<PriceStep, 'above' | 'input'> | undefined;
 }
 
+/** The prices of a model relative to fresh input. */
+export interface RelativePrices extends InputPrices {
+  readonly output: number;
+}
+
 /** Of an unknown model: those of most vendors (docs/design.md#floor). */
-export const UNKNOWN_PRICES: InputPrices = { cached: 0.1, written: 1 };
+export const UNKNOWN_PRICES: RelativePrices = { cached: 0.1, written: 1, output: 5 };
 
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
 
 /**
- * The prices of a model's input. The deployer's take precedence over the published ones; in each
+ * The relative prices of a model. The deployer's take precedence over the published ones; in each
  * table the longest matching family wins.
  */
-export function inputPricesOf(model: string | undefined, prices: readonly DeployerPrice[] = []): InputPrices {
+export function relativePricesOf(
+  model: string | undefined,
+  prices: readonly DeployerPrice[] = [],
+): RelativePrices {
   if (model === undefined) return UNKNOWN_PRICES;
   const base = baseName(model);
   const price = rowOf(bareName(model), prices) ?? rowOf(base, prices) ?? rowOf(base, PUBLISHED_PRICES);
   if (price === undefined) return UNKNOWN_PRICES;
-  const { fresh, written = fresh, step, hits } = price;
+  const { fresh, written = fresh, output, step, hits } = price;
   const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);
   return {
     cached,
     written: Math.max(cached, written / fresh),
+    output: output === undefined ? UNKNOWN_PRICES.output : output / fresh,
     ...boundariesOf(hits),
     ...(step ? { step: stepOf(step) } : {}),
   };

@@ -3,7 +3,7 @@
 import { DEFAULT_WINDOW, largestInputOf, longestAnswerOf, type ModelWindow, windowOf } from './facts.ts';
 import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
 import type { DeployerPrice } from './schedule.ts';
-import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from './schedules.ts';
+import { type RelativePrices, relativePricesOf, UNKNOWN_PRICES } from './schedules.ts';
 
 export interface ModelTerms {
   /** In tokens. */
@@ -12,7 +12,7 @@ export interface ModelTerms {
   readonly input?: number | undefined;
   /** The longest answer in tokens; undefined if it is not known. */
   readonly answer: number | undefined;
-  readonly prices: InputPrices;
+  readonly prices: RelativePrices;
   /** Whether views get marks, where the prompt cache is read at boundaries alone. */
   readonly marks: boolean;
   /** What the API does with the reasoning of earlier turns. */
@@ -43,7 +43,7 @@ export function termsOf(
   model: string | undefined,
   { modelPrices, modelWindows, promptCache }: ModelTables = NO_TABLES,
 ): ModelTerms {
-  const prices = inputPricesOf(model, modelPrices);
+  const prices = relativePricesOf(model, modelPrices);
   const input = largestInputOf(model, modelWindows);
   return {
     window: windowOf(model, modelWindows),

@@ -80,6 +80,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     shrinks: rule.keepSteps !== undefined,
     minReclaim: strategy.min_reclaim_tokens,
     summaryTokens: strategy.summary_max_tokens,
+    outputPrice: terms.prices.output,
     echo: countedEcho(history, context.counter),
     refills: refillsOf(
       strategy,

@@ -19,6 +19,8 @@ export interface PhaseSettings {
   readonly minReclaim: number | undefined;
   /** Maximum of tokens of a summary. */
   readonly summaryTokens: number;
+  /** The price of a token of a summary, relative to fresh input. */
+  readonly outputPrice: number;
   readonly echo: CountedEcho | undefined;
   /** The first request, if it stays. */
   readonly first: FirstRequest | undefined;
@@ -123,13 +125,13 @@ export function withRehydrated(standing: PhaseStanding, rehydrated: Rehydrated |
 
 /** Tokens of a summarizer's prompt, without its input. */
 const PROMPT_TOKENS = 600;
-/**
- * The price of a summarizer's output relative to fresh input. That of GPT-4o and GPT-4.1; later
- * families are at 5 to 8 (`prices/published.ts`).
- */
-const OUTPUT_PRICE = 4;
 
-/** What a summary costs, in tokens of fresh input. @param limit the most tokens of its text */
-export function summarizerCost(read: number, limit: number): number {
-  return PROMPT_TOKENS + read + OUTPUT_PRICE * limit;
+/**
+ * What a summary costs, in tokens of fresh input.
+ *
+ * @param limit the most tokens of its text
+ * @param price of a token of output
+ */
+export function summarizerCost(read: number, limit: number, price: number): number {
+  return PROMPT_TOKENS + read + price * limit;
 }

@@ -393,7 +393,7 @@ export class PhaseMover implements Mover {
     const prefix = { ...covering, since };
     const before = start.prefix ? this.weights.covered(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
-    const spent = summarizerCost(read, prefix.limit);
+    const spent = summarizerCost(read, prefix.limit, this.settings.outputPrice);
     const left = { prefix, trims: [], leftOut: prefix.freed };
     const standing = this.standingOf(start, passedBefore(unit, reversible.passed), left);
     if (standing.freed <= this.freedWith(start.prefix?.freed ?? 0, standing.passed)) return undefined;

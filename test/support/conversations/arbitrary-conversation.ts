@@ -1,7 +1,7 @@
 /** Generated conversations for property tests: valid ones, and odd ones that real clients send. */
 
 import fc from 'fast-check';
-import type { InputPrices } from '../../../src/memory/models/schedules.ts';
+import type { RelativePrices } from '../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { ViewOptions } from '../laws/view-of.ts';
 import { lines } from './chat.ts';
@@ -462,9 +462,10 @@ export const clearingStrategy: fc.Arbitrary<AutoRequest> = fc
   });
 
 /** Of caches that charge for writing or do not, with a step for long prompts or without. */
-const inputPrices: fc.Arbitrary<InputPrices> = fc.record({
+const relativePrices: fc.Arbitrary<RelativePrices> = fc.record({
   cached: fc.constantFrom(0.01, 0.1, 0.5, 1),
   written: fc.constantFrom(1, 1.25, 2),
+  output: fc.constantFrom(4, 5, 8),
   step: fc.option(fc.record({ above: fc.integer({ min: 500, max: 20_000 }), input: fc.constantFrom(2, 5) }), {
     nil: undefined,
   }),
@@ -474,5 +475,5 @@ const inputPrices: fc.Arbitrary<InputPrices> = fc.record({
 export const autoOptions = (retrieval: boolean): fc.Arbitrary<ViewOptions> =>
   fc.record({
     retrieval: fc.constant(retrieval),
-    prices: inputPrices,
+    prices: relativePrices,
   });

@@ -2,17 +2,13 @@
  * The cost of a conversation's views, request by request, with an upstream that caches prompts, in
  * tokens of fresh input.
  */
-import type { InputPrices } from '../../../src/memory/models/schedules.ts';
+import type { RelativePrices } from '../../../src/memory/models/schedules.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { textOf } from '../../../src/protocol/json/spans.ts';
 import { counter, type Viewed } from '../laws/view-of.ts';
 
-/**
- * Tokens around a summarizer's input, and the price of its output (see
- * `src/memory/replay/phases.ts`).
- */
+/** Tokens around a summarizer's input (see `src/memory/replay/phase-standing.ts`). */
 const PROMPT = 600;
-const WRITTEN = 4;
 
 /** Two sums: for the views, and for the original arrays. */
 export interface Bill {
@@ -21,20 +17,21 @@ export interface Bill {
 }
 
 /** The bills up to each request of a conversation. Summaries weigh as much as they may. */
-export function billsOf(requests: readonly Viewed[], prices: InputPrices): Bill[] {
+export function billsOf(requests: readonly Viewed[], prices: RelativePrices): Bill[] {
   let views = 0;
   let arrays = 0;
   return requests.map((viewed, index) => {
     const earlier = requests[index - 1];
     const { before, after } = viewed.plan.replay;
-    views += costOf(after, earlier ? cachedIn(earlier, viewed) : 0, prices) + summaryCost(earlier, viewed);
+    views +=
+      costOf(after, earlier ? cachedIn(earlier, viewed) : 0, prices) + summaryCost(earlier, viewed, prices);
     arrays += costOf(before, earlier?.plan.replay.before ?? 0, prices);
     return { views, arrays };
   });
 }
 
 /** What a prompt costs. @param reused its cached tokens */
-export function costOf(tokens: number, reused: number, { cached, written, step }: InputPrices): number {
+export function costOf(tokens: number, reused: number, { cached, written, step }: RelativePrices): number {
   const factor = step && tokens > step.above ? step.input : 1;
   return factor * (written * (tokens - reused) + cached * reused);
 }
@@ -79,7 +76,7 @@ function sum(messages: readonly Sent[]): number {
 }
 
 /** A summarizer's cost, if the view has a summary that the previous one did not have. */
-function summaryCost(earlier: Viewed | undefined, { plan }: Viewed): number {
+function summaryCost(earlier: Viewed | undefined, { plan }: Viewed, { output }: RelativePrices): number {
   const { prefix, history } = plan;
   const known = earlier?.plan.prefix;
   if (!prefix || prefix.end === known?.end) return 0;
@@ -91,5 +88,5 @@ function summaryCost(earlier: Viewed | undefined, { plan }: Viewed): number {
     const message = history.messages[index];
     if (message && message.role !== 'preamble') read += counter.message(message) - (freed.get(index) ?? 0);
   }
-  return PROMPT + read + WRITTEN * prefix.limit;
+  return PROMPT + read + output * prefix.limit;
 }

@@ -6,7 +6,11 @@ import { CONTENT_FACTS } from '../../../src/memory/edits/compact.ts';
 import { REF_START } from '../../../src/memory/edits/placeholder.ts';
 import { PREVIEWS } from '../../../src/memory/edits/preview.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
-import { type InputPrices, UNKNOWN_PRICES } from '../../../src/memory/models/schedules.ts';
+import {
+  type InputPrices,
+  type RelativePrices,
+  UNKNOWN_PRICES,
+} from '../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../src/memory/models/terms.ts';
 import type { EditingStrategy, MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { Plan } from '../../../src/memory/plan/plan.ts';
@@ -81,8 +85,8 @@ export interface ViewOptions {
   readonly digestOf?: ViewWords['digestOf'];
   /** Whether the model can fetch removed content; false by default. */
   readonly retrieval?: boolean;
-  /** The price of cached input relative to fresh; by default that of an unknown model. */
-  readonly prices?: InputPrices;
+  /** Prices relative to fresh input; by default those of an unknown model. */
+  readonly prices?: InputPrices & Partial<RelativePrices>;
   /** Whether the view has marks for a cache that is read at boundaries. */
   readonly marks?: boolean;
   /** The limit that the upstream stated, in tokens. */
@@ -151,7 +155,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     retrieval: options.retrieval ?? false,
     terms: {
       ...termsOf(request.model),
-      prices: options.prices ?? UNKNOWN_PRICES,
+      prices: { ...UNKNOWN_PRICES, ...options.prices },
       marks: options.marks ?? false,
     },
     memory: options.memory,

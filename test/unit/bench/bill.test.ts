@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Bill, billOf as billWith, type PricedRequest, sumOfBills } from '../../../bench/replay/bill.ts';
-import type { ReplayPrices } from '../../../bench/replay/prices.ts';
+import type { RelativePrices } from '../../../src/memory/models/schedules.ts';
 
-const PRICES: ReplayPrices = { cached: 0.1, written: 1, output: 4 };
+const PRICES: RelativePrices = { cached: 0.1, written: 1, output: 4 };
 const billOf = (requests: readonly PricedRequest[], prices = PRICES): Bill => billWith(requests, prices);
 
 const request = (messages: readonly (readonly [string, number])[], summaries = 0): PricedRequest => ({
@@ -72,7 +72,7 @@ describe('the bill of a conversation', () => {
 });
 
 describe('the bill of a cache that is read at boundaries', () => {
-  const prices: ReplayPrices = { cached: 0.1, written: 1.25, output: 5, boundaries: 'ours' };
+  const prices: RelativePrices = { cached: 0.1, written: 1.25, output: 5, boundaries: 'ours' };
   const said = (name: string, tokens = 1_000): PricedRequest['messages'][number] => ({ bytes: name, tokens });
   const system = said('{"role":"system","content":"s"}', 2_000);
   const asks = (...messages: PricedRequest['messages'][number][]): PricedRequest => ({

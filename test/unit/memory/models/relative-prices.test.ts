@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
 import type { DeployerPrice } from '../../../../src/memory/models/schedule.ts';
-import { inputPricesOf } from '../../../../src/memory/models/schedules.ts';
+import { relativePricesOf } from '../../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../../src/memory/models/terms.ts';
 
 function cachedShare(model: string | undefined, prices?: readonly DeployerPrice[]): number {
-  return inputPricesOf(model, prices).cached;
+  return relativePricesOf(model, prices).cached;
 }
 
 describe('the share of cached input', () => {
@@ -105,23 +105,27 @@ describe('the share of cached input', () => {
   });
 });
 
-describe('the prices of input, for a plan', () => {
+describe('the relative prices, for a plan', () => {
   it.each([
-    ['gpt-6.1-sol', { cached: 0.05, written: 1.25, boundaries: 'ours', step: { above: 272_000, input: 2 } }],
-    ['gpt-5.5', { cached: 0.1, written: 1, step: { above: 272_000, input: 2 } }],
-    ['gpt-4.1', { cached: 0.25, written: 1 }],
-    ['anthropic/claude-opus-5', { cached: 0.1, written: 1.25, boundaries: 'callers' }],
-    ['unheard-of', { cached: 0.1, written: 1 }],
+    [
+      'gpt-6.1-sol',
+      { cached: 0.05, written: 1.25, output: 5, boundaries: 'ours', step: { above: 272_000, input: 2 } },
+    ],
+    ['gpt-5.5', { cached: 0.1, written: 1, output: 6, step: { above: 272_000, input: 2 } }],
+    ['gpt-4.1', { cached: 0.25, written: 1, output: 4 }],
+    ['anthropic/claude-opus-5', { cached: 0.1, written: 1.25, output: 5, boundaries: 'callers' }],
+    ['unheard-of', { cached: 0.1, written: 1, output: 5 }],
   ])('of %s', (model, prices) => {
-    expect(inputPricesOf(model)).toEqual(prices);
+    expect(relativePricesOf(model)).toEqual(prices);
   });
 
   it('are those that a deployer says', () => {
     const step = { above: 9_000, input: 3, output: 1 };
     const own = { family: 'mine', fresh: 2, cached: 1, written: 3, step, hits: 'breakpoints-20' as const };
-    expect(inputPricesOf('mine-2', [own])).toEqual({
+    expect(relativePricesOf('mine-2', [own])).toEqual({
       cached: 0.5,
       written: 1.5,
+      output: 5,
       boundaries: 'ours',
       step: { above: 9_000, input: 3 },
     });

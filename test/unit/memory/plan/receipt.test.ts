@@ -35,7 +35,7 @@ describe('the hashes of a receipt', () => {
     ['tools', { tools: undefined }, ['request']],
     ['limit of the answer', { answerTokens: 1 }, ['request']],
     ['strategy', { strategy: { mode: 'auto', token_budget: 1_001 } }, ['strategy']],
-    ['price', { terms: { ...UNKNOWN_TERMS, prices: { cached: 0.25, written: 1 } } }, ['prices']],
+    ['price', { terms: { ...UNKNOWN_TERMS, prices: { ...UNKNOWN_TERMS.prices, cached: 0.25 } } }, ['prices']],
     ['measure', { measure: 'cl100k_base' }, ['prices']],
     ['limit', { limit: { tokens: 5, with_answer: true } }, ['prices']],
     ['frontier', { report: { ...FACTS.report, frontier: { unit: 4, moved: true } } }, ['plan']],

@@ -177,7 +177,7 @@ describe('a conversation under the default floor', () => {
         floored,
         fc.boolean().chain(autoOptions),
         (conversation, input, options) => {
-          const { prices = UNKNOWN_PRICES } = options;
+          const prices = { ...UNKNOWN_PRICES, ...options.prices };
           const views = viewsOf(conversation, input, options);
           const bills = billsOf(views, prices);
           for (const [index, { plan, report }] of views.entries()) {

@@ -65,7 +65,14 @@ describe('the phases of auto', () => {
       recalls: () => new Map(),
     };
     const full = { ...RULE, ...rule };
-    const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined, first: undefined };
+    const settings = {
+      shrinks: true,
+      minReclaim,
+      summaryTokens: 2_048,
+      outputPrice: 5,
+      echo: undefined,
+      first: undefined,
+    };
     replay(
       history,
       full,
