@@ -53,7 +53,6 @@ class PrecisReplay implements Replay {
   private readonly digests = new Map<number, string>();
   private rolled: RollUp | undefined;
   private rollUps = 0;
-  private removals: RenderedView['removals'] = new Map();
   private compared = false;
 
   constructor(
@@ -89,7 +88,6 @@ class PrecisReplay implements Replay {
     const edits = rendered.removals.size > 0 || rendered.dropped.size > 0;
     if ((edits && !this.compared) || count === points.at(-1)) this.compare(messages, rendered, count);
     this.compared ||= edits;
-    this.removals = rendered.removals;
     // A rehydrated output has a ref, too, though its message may never have been seen edited.
     for (const removal of planned.segments.flat())
       if (removal.ref !== undefined) this.removed.set(removal.ref, removal);
@@ -114,10 +112,12 @@ class PrecisReplay implements Replay {
     this.rolled = rolled;
     this.rollUps++;
     this.transcripts.set(rolled.ref, rolled.transcript);
+    // The summarizer reads placeholders where the model does.
+    const removals = Map.groupBy(planned.segments.flat(), ({ message }) => message);
     let read = PROMPT_TOKENS + (before ? counter.text(before.written) : 0);
     for (let index = before?.end ?? 0; index < rolled.end; index++)
       if (planned.history.messages[index]?.role !== 'preamble')
-        read += this.edit(index, this.removals.get(index) ?? []).tokens;
+        read += this.edit(index, removals.get(index) ?? []).tokens;
     return read + this.terms.prices.output * counter.text(rolled.written);
   }
 
