@@ -4,7 +4,13 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RecordedResults, withBenchmark, withBudgets, withMeasurements } from './replay/page.ts';
+import {
+  type RecordedResults,
+  scheduleBills,
+  withBenchmark,
+  withBudgets,
+  withMeasurements,
+} from './replay/page.ts';
 import { drawPicture } from './replay/picture.ts';
 import { SCHEDULES } from './replay/schedules.ts';
 
@@ -27,4 +33,7 @@ for (const [page, fill] of [
   const path = join(ROOT, page);
   writeFileSync(path, fill(readFileSync(path, 'utf8'), results));
 }
-writeFileSync(join(ROOT, 'bench/replay.svg'), drawPicture(results.schedules['prefix-128'].all));
+writeFileSync(
+  join(ROOT, 'bench/replay.svg'),
+  drawPicture(results.schedules['prefix-128'].all, scheduleBills(results)),
+);

@@ -8,6 +8,7 @@ import type { Interval } from './bootstrap.ts';
 import { BUDGETS, type BudgetFigures, CACHED_PRICES, type Spread } from './budgets.ts';
 import { MOST_ROLL_UPS } from './constraints.ts';
 import type { PolicyRow, ResultsFile, SetRow } from './results-file.ts';
+import type { ScheduleBill } from './schedule-bills.ts';
 import { SCHEDULES, type ScheduleName } from './schedules.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
@@ -50,6 +51,7 @@ export function withBenchmark(page: string, results: RecordedResults): string {
     results: { head: RESULTS_HEAD, rows: rowsOf(first.all, COMPARED, resultsCells) },
     sets: setsTable(first),
     schedules: schedulesTable(results),
+    unchanged: unchangedTable(results),
     lengths: lengthsTable(first),
     prices: pricesTable(results),
     constraints: constraintsTable(first),
@@ -148,15 +150,43 @@ function setsTable({ sets }: ResultsFile): Table {
 }
 
 function schedulesTable({ schedules }: RecordedResults): Table {
-  const heads = SCHEDULES.flatMap((name) => [`\`${name}\`: bill, 95 %`, 'dearer', 'worst']);
   const cells = (_: PolicyRow, __: SetRow, at: number): string[] =>
-    SCHEDULES.flatMap((name) => {
+    SCHEDULES.map((name) => {
       const row = schedules[name].all.policies[at];
-      if (!row) return ['–', '–', '–'];
-      const { paidToNone, paidInterval, dearer, worst } = row;
-      return [`${ratio(paidToNone)}, ${range(paidInterval, 1, 2)}`, `${dearer}`, worst.toFixed(2)];
+      return row ? `${ratio(row.paidToNone)} (${row.dearer}, ${row.worst.toFixed(2)})` : '–';
     });
+  const heads = SCHEDULES.map((name) => `\`${name}\``);
   return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, COMPARED, cells) };
+}
+
+/** The bill of `auto`, and the conversations that go up as they came, under each schedule. */
+function unchangedTable({ schedules }: RecordedResults): Table {
+  const shown = /^auto, (?:32|64|100)k$/;
+  const { policies } = schedules['prefix-128'].all;
+  const heads = policies.flatMap(({ name }) => (shown.test(name) ? [nameOf(name) ?? name, 'unchanged'] : []));
+  const rows = SCHEDULES.map((name) => {
+    const { prices, all } = schedules[name];
+    const cells = all.policies.flatMap((row) =>
+      shown.test(row.name)
+        ? [ratio(row.paidToNone), `${all.conversations - row.changed} of ${all.conversations}`]
+        : [],
+    );
+    return [`\`${name}\``, `${prices.cached} / ${prices.written}`, ...cells];
+  });
+  return { head: ['', 'read / write', ...heads], rows };
+}
+
+/** The bills of a policy under each schedule, for the picture. */
+export function scheduleBills({ schedules }: RecordedResults, policy = 'auto, 32k'): ScheduleBill[] {
+  return SCHEDULES.flatMap((schedule) => {
+    const { prices, all } = schedules[schedule];
+    const row = all.policies.find(({ name }) => name === policy);
+    if (!row) return [];
+    const { cached: read, written: write } = prices;
+    return [
+      { schedule, read, write, paidToNone: row.paidToNone, unchanged: all.conversations - row.changed },
+    ];
+  });
 }
 
 function lengthsTable({ lengths, all }: ResultsFile): Table {

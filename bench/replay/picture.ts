@@ -1,13 +1,14 @@
 /**
  * The picture for all conversations together. To the right: a policy's cost. Up: how many of the
- * values that the agent needs are in the view. An SVG with its own background, so that it looks the
- * same on light and dark pages.
+ * values that the agent needs are in the view. Below: the bill under each schedule. An SVG with its
+ * own background, so that it looks the same on light and dark pages.
  */
 import { placeLabels, widthOf } from './labels.ts';
 import type { Maker } from './policy.ts';
 import type { DataSetFigures, PolicyFigures } from './results.ts';
+import { billsHeight, drawBills, type ScheduleBill } from './schedule-bills.ts';
+import { escaped, INK, LINES, PALE_INK, PAPER, round, text, WIDTH } from './svg.ts';
 
-const WIDTH = 860;
 const HEIGHT = 520;
 const FRAME = { left: 72, right: 32, top: 78, bottom: 64 } as const;
 const FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Helvetica, Arial, sans-serif";
@@ -16,10 +17,6 @@ const FONT_SIZE = 13;
 const COLOURS: Readonly<Record<Maker, string>> = { none: '#1f2328', precis: '#0969da', peer: '#bc4c00' };
 const NAMES: Readonly<Record<Maker, string>> = { none: 'no compaction', precis: 'Precis', peer: 'others' };
 const LEGEND_GAP = 13;
-const INK = '#1f2328';
-const PALE_INK = '#59636e';
-const LINES = '#d8dee4';
-const PAPER = '#ffffff';
 
 /** Keeps grid lines away from letters. */
 const HALO = `stroke="${PAPER}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`;
@@ -49,8 +46,15 @@ type PicturedSet = Pick<DataSetFigures, 'conversations' | 'requests' | 'values' 
   readonly policies: readonly Pick<PolicyFigures, 'name' | 'maker' | 'paidToNone' | 'visible' | 'near'>[];
 };
 
-/** Two panels, one below the other: near use, and values from long before. */
-export function drawPicture({ conversations, requests, values, nearValues, policies }: PicturedSet): string {
+/**
+ * The panels, one below the other: near use, values from long before, and the bills by schedule.
+ *
+ * @param bills of `auto`; without any, the last panel is left out
+ */
+export function drawPicture(
+  { conversations, requests, values, nearValues, policies }: PicturedSet,
+  bills: readonly ScheduleBill[] = [],
+): string {
   const of = `${conversations} conversations, ${requests.toLocaleString('en-US')} requests`;
   const panels: readonly Panel[] = [
     {
@@ -67,7 +71,7 @@ export function drawPicture({ conversations, requests, values, nearValues, polic
     },
   ];
   const shown = policies.filter(({ name }) => !LEFT_OUT.test(name));
-  const height = panels.length * HEIGHT;
+  const height = panels.length * HEIGHT + billsHeight(bills);
   const described = shown.map(
     (policy) =>
       `${policy.name}: bill ${policy.paidToNone.toFixed(2)}, ${panels.map(({ share }) => `${share(policy).toFixed(0)} %`).join(' and ')}`,
@@ -82,6 +86,13 @@ export function drawPicture({ conversations, requests, values, nearValues, polic
       ...panelOf(panel, shown),
       '</g>',
     ]),
+    ...(bills.length === 0
+      ? []
+      : [
+          `<g transform="translate(0 ${panels.length * HEIGHT})">`,
+          ...drawBills(bills, conversations),
+          '</g>',
+        ]),
     '</svg>',
     '',
   ].join('\n');
@@ -176,10 +187,6 @@ function gridLine(at: number, direction: 'down' | 'across'): string {
   return `<line ${ends} stroke="${LINES}"/>`;
 }
 
-function text(x: number, y: number, content: string, attributes: string): string {
-  return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escaped(content)}</text>`;
-}
-
 /** An axis with room for all values and ticks at round numbers. */
 function axisOf(values: readonly number[], start: number, end: number): Axis {
   const least = Math.min(...values);
@@ -203,12 +210,4 @@ function roundStep(step: number): number {
 
 function shortest(value: number): string {
   return `${Number(value.toFixed(2))}`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-function escaped(content: string): string {
-  return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -22,6 +22,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['inspector.md', { load: () => import('../../docs/inspector.md') }],
   ['deploying.md', { load: () => import('../../docs/deploying.md') }],
   ['measurements.md', { load: () => import('../../docs/measurements.md') }],
+  ['vendors.md', { load: () => import('../../docs/vendors.md') }],
   ['benchmark.md', { load: () => import('../../docs/benchmark.md') }],
   ['design.md', { load: () => import('../../docs/design.md') }],
   ['origins.md', { load: () => import('../../docs/origins.md') }],

@@ -7,6 +7,7 @@ import { compare } from '../../../bench/replay/compare.ts';
 import { byLength } from '../../../bench/replay/lengths.ts';
 import {
   type RecordedResults,
+  scheduleBills,
   withBenchmark,
   withBudgets,
   withMeasurements,
@@ -96,6 +97,12 @@ describe('the pages with results of the replay', () => {
     expect(policies[0]).toContain('| 0.0 % |');
     expect(rows(filled, 'sets')[0]).toBe('| | `swe` (1, 0) | `mcp` (1, 0) |');
     expect(rows(filled, 'sets')[2]).toMatch(/^\| `auto`, 32 k \| 0\.\d{3}, 0\.0 % \| 0\.\d{3}, 0\.0 % \|$/);
+    expect(rows(filled, 'schedules')[0]).toBe(`| | ${SCHEDULES.map((name) => `\`${name}\``).join(' | ')} |`);
+    expect(rows(filled, 'schedules')[2]).toMatch(/^\| `auto`, 32 k \|(?: 0\.\d{3} \(0, 0\.\d\d\) \|){5}$/);
+    expect(rows(filled, 'unchanged')[0]).toBe('| | read / write | `auto`, 32 k | unchanged |');
+    expect(rows(filled, 'unchanged')[2]).toMatch(
+      /^\| `prefix-128` \| [\d.]+ \/ [\d.]+ \| 0\.\d{3} \| 0 of 2 \|$/,
+    );
     expect(rows(filled, 'prices')[0]).toBe(
       "| read / write | `auto`, 32 k | OpenCode's prune | `pruneMessages` of ai 1.2.3 |",
     );
@@ -129,11 +136,13 @@ describe('the pages with results of the replay', () => {
 
 describe('the picture', () => {
   it('has both figures of each policy, once', () => {
-    const picture = drawPicture(results.schedules['prefix-128'].all);
+    const picture = drawPicture(results.schedules['prefix-128'].all, scheduleBills(results));
 
-    expect(picture.match(/<g /g)).toHaveLength(2);
+    expect(picture.match(/<g /g)).toHaveLength(3);
     expect(picture.match(/>auto, 32k</g)).toHaveLength(2);
     expect(picture).not.toContain('condensed');
+    expect(picture.match(/>[^<]*: read [^<]*</g)).toHaveLength(SCHEDULES.length);
+    expect(picture.match(/; 0 of 2 as they came</g)).toHaveLength(SCHEDULES.length);
     expect(picture).toMatch(/auto, 32k: bill 0\.\d\d, 0 % and 0 %/);
   });
 });
