@@ -28,20 +28,26 @@ export interface SentRequest {
   count(): Promise<Report>;
 }
 
+/** What a model accepts, in tokens. */
+export interface ModelRoom {
+  readonly window: number;
+  /** The most input, where that is less than the window. */
+  readonly input?: number | undefined;
+}
+
 /**
  * The room in tokens; 0 or less if there is none.
  *
- * @param window of the model, in tokens
  * @param limit what the upstream is known to accept
  */
 export async function retrievalRoom(
   sent: SentRequest,
-  window: number,
+  { window, input = window }: ModelRoom,
   limit: LearnedLimit | undefined,
 ): Promise<number> {
   const { answerTokens } = sent.request;
   const answer = answerTokens || Math.min(ANSWER_TOKENS, window * ANSWER_SHARE);
-  const most = Math.min(window - answer, limit ? roomIn(limit, answerTokens) : window);
+  const most = Math.min(window - answer, input, limit ? roomIn(limit, answerTokens) : window);
   return Math.floor((most - (await tokensOf(sent, most))) * TAKEN);
 }
 

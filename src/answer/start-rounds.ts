@@ -26,7 +26,7 @@ import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { heldResults } from './held-results.ts';
 import { answerList } from './listed-refs.ts';
-import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
+import { type ModelRoom, retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
 import { UserArchive } from './user-archive.ts';
 
@@ -46,10 +46,10 @@ export async function startRounds(
   const { body } = sent;
   const { tenant } = caller;
   if (!tenant) throw new InvariantError('tools were offered without a tenant');
-  const { measure, window } = countingOf(call);
+  const { measure, ...accepted } = countingOf(call);
   const { counter } = await scope.caches.counting(measure);
   const limit = services.limits.of(tenant.id, request.model);
-  const room = await retrievalRoom({ ...sent, request }, window, limit);
+  const room = await retrievalRoom({ ...sent, request }, accepted, limit);
   const shelf = shelfOf(tenant, services, scope.waitUntil);
   const mayAsk = namedIn(new TextDecoder().decode(body));
   const retriever = new Retriever(shelf, counter, mayAsk, room, heldResults(made.view, api));
@@ -141,16 +141,18 @@ function blockWriter(
   });
 }
 
-/** How the tokens of a request are counted, and the window of its model in tokens. */
-function countingOf({ request, chosen, scope }: Call): { measure: TokenMeasure; window: number } {
+/** How the tokens of a request are counted, and how many its model accepts. */
+function countingOf({ request, chosen, scope }: Call): ModelRoom & { readonly measure: TokenMeasure } {
   const { model } = request;
   const { config } = scope.services;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, config));
   const terms = termsOf(model, config);
+  const { input } = terms;
   if (!edits(strategy))
-    return { measure: measureOf(model, undefined, config.tokenFactors), window: terms.window };
+    return { measure: measureOf(model, undefined, config.tokenFactors), window: terms.window, input };
   return {
     measure: tokenMeasure(strategy, model, config.tokenFactors),
     window: budgetsOf(strategy, terms).window,
+    input,
   };
 }

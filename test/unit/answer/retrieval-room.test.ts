@@ -25,6 +25,7 @@ describe('the room for what a model fetches', () => {
     answerTokens?: number;
     addedTokens?: number;
     limit?: { tokens: number; withAnswer: boolean };
+    input?: number;
     count?: () => Promise<Report>;
   }) => {
     const {
@@ -37,7 +38,7 @@ describe('the room for what a model fetches', () => {
     const request = { answerTokens };
     return retrievalRoom(
       { request, body: new Uint8Array(bytes), report, addedTokens, count },
-      10_000,
+      { window: 10_000, input: sent.input },
       sent.limit,
     );
   };
@@ -59,6 +60,11 @@ describe('the room for what a model fetches', () => {
       (5_000 - 1_000 - 2_000) * 0.9,
     );
     expect(await room({ report, limit: { tokens: 5_000, withAnswer: false } })).toBe((5_000 - 2_000) * 0.9);
+  });
+
+  it('is less where the model takes less input than its window', async () => {
+    expect(await room({ report: counted(4_000), input: 8_500 })).toBe((8_500 - 4_000) * 0.9);
+    expect(await room({ report: counted(4_000), input: 9_500 })).toBe((9_000 - 4_000) * 0.9);
   });
 
   it('leaves an answer its place that nobody has limited', async () => {
