@@ -6,6 +6,15 @@ import { MOST_TOKENS } from './tool.ts';
 /** For a result that was cut for lack of room. */
 export const CUT_BY_ROOM = '[cut here: there is no room for more in this answer]';
 
+/** Any of the notes. */
+const NOTE = /\n\[cut (here|behind line|in line)[^\n]*\]$/;
+
+/** What stands before the note of a result that was cut; undefined if it was not. */
+export function shownBefore(result: string): string | undefined {
+  const note = NOTE.exec(result);
+  return note ? result.slice(0, note.index) : undefined;
+}
+
 /**
  * Tells the model how to get the rest.
  *

@@ -13,9 +13,17 @@ import { windowsOf } from './windows.ts';
 
 /** A query for a part of a content. */
 export type Query =
-  | { readonly kind: 'lines'; readonly from: number; readonly to: number }
+  | LineRange
   | { readonly kind: 'grep'; readonly text: string; readonly context: number }
   | { readonly kind: 'path'; readonly steps: readonly (string | number)[] };
+
+/** Lines by their numbers, from 1 on. */
+export interface LineRange {
+  readonly kind: 'lines';
+  readonly from: number;
+  /** The last one; there may be fewer. */
+  readonly to: number;
+}
 
 /** Why a query has no answer: it is invalid, or the content has nothing that fits. */
 export interface QueryFault {

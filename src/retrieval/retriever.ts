@@ -7,23 +7,19 @@ import type { Result } from '../lib/result.ts';
 import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
-import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
-import { answerQuery, parseQuery, type Query } from './query.ts';
+import { HeldContents, type HeldResult, keyOf } from './held-contents.ts';
+import { answerQuery, type Query } from './query.ts';
+import { GIVEN_ABOVE, NO_ROOM, notKept, unknownRef } from './refusals.ts';
 import { openedShelf, type Shelf, STORAGE_FAILED } from './shelf.ts';
 import { shorten } from './shorten.ts';
-import { type Retrieve, readArguments } from './tool.ts';
-
-/** Lines around each match of `grep`. */
-const GREP_CONTEXT = '2';
+import { NOTHING, queryOf, type Retrieve, readArguments } from './tool.ts';
 
 /** In tokens. With less room than this, nothing is given. */
 const LEAST_ROOM = 100;
 
 /** In tokens: the message around each result, or the words instead of one. */
 const AROUND_RESULT = 100;
-
-const NO_ROOM = 'There is no room for more in this answer. Go on with what you have.';
 
 /** Answers the calls of one request. */
 export class Retriever {
@@ -34,7 +30,7 @@ export class Retriever {
   private readonly shelf: Shelf;
   private readonly counter: Pick<TokenCounter, 'text'>;
   private readonly mayAsk: (ref: string) => boolean;
-  private readonly held: ReadonlyMap<string, string>;
+  private readonly held: HeldContents;
   /** Room that is left, in tokens. */
   private room: number;
   /** Refs in the contents given so far. */
@@ -44,21 +40,20 @@ export class Retriever {
   /**
    * @param mayAsk which refs may be fetched beside those in contents given before (see `namedIn`)
    * @param room tokens that the calls may add to the request
-   * @param held results of earlier calls in the view, by their arguments
+   * @param held results of earlier calls in the view
    */
   constructor(
     shelf: Shelf,
     counter: Pick<TokenCounter, 'text'>,
     mayAsk: (ref: string) => boolean,
     room = Number.POSITIVE_INFINITY,
-    held: ReadonlyMap<string, string> = new Map(),
+    held: readonly HeldResult[] = [],
   ) {
     this.shelf = openedShelf(shelf);
     this.counter = counter;
     this.mayAsk = mayAsk;
     this.room = room;
-    // The first result is the content; later ones say that it was given.
-    this.held = new Map([...held].toReversed().flatMap(([args, result]) => heldBy(args, result)));
+    this.held = new HeldContents(held);
   }
 
   /** Accounts for a turn of the model, which is sent back with the results. */
@@ -98,24 +93,32 @@ export class Retriever {
     const { ref } = read.value;
     if (!REF_PATTERN.test(ref) || !this.isOpen(ref) || !this.shelf.owns(ref)) {
       this.shelf.unknown();
-      return failed(
-        `There is nothing under ${quoted(ref)}. Use a ref as it stands in a placeholder of this conversation.`,
-      );
+      return failed(unknownRef(ref));
     }
-    const query = parseQuery((name) => parameterOf(read.value, name));
+    const query = queryOf(read.value);
     if (!query.ok) return failed(query.reason.message);
-    const key = JSON.stringify(read.value);
-    if (this.asked.has(key)) return failed('This was given above already, in this answer. Go on with it.');
+    const key = keyOf(read.value);
+    if (this.asked.has(key)) return failed(GIVEN_ABOVE);
     this.asked.add(key);
-    const held = this.held.get(key);
-    if (held !== undefined) return { ok: true, value: this.give(held) };
-    const found = await this.fetch(read.value, query.value);
+    const found = this.heldFor(read.value, query.value) ?? (await this.fetch(read.value, query.value));
     if (!found.ok) this.asked.delete(key);
     return found;
   }
 
   private isOpen(ref: string): boolean {
     return this.named.has(ref) || this.mayAsk(ref);
+  }
+
+  /** The answer from what the view holds; undefined if it does not hold enough. */
+  private heldFor(asked: Retrieve, query: Query | undefined): Result<string, string> | undefined {
+    const same = this.held.resultOf(asked);
+    if (same !== undefined) return { ok: true, value: this.give(same) };
+    const whole = this.held.whole(asked.ref);
+    if (whole !== undefined) return this.resultOf(new TextEncoder().encode(whole), asked, query);
+    const lines = query?.kind === 'lines' ? this.held.linesOf(asked.ref, query) : undefined;
+    // The note of a result that is cut says how many lines the content has.
+    if (lines === undefined || this.counter.text(lines) > asked.maxTokens) return undefined;
+    return { ok: true, value: this.give(lines || NOTHING) };
   }
 
   private async fetch(asked: Retrieve, query: Query | undefined): Promise<Result<string, string>> {
@@ -125,13 +128,15 @@ export class Retriever {
       return 'failed' as const;
     });
     if (opened === 'failed') return failed(STORAGE_FAILED);
-    if (!opened) return failed(`What stood under ${asked.ref} is not kept any more. Go on without it.`);
-    return this.resultOf(opened, asked, query);
+    if (!opened) return failed(notKept(asked.ref));
+    const found = this.resultOf(opened.content, asked, query);
+    if (found.ok && !this.given.includes(asked.ref)) this.given.push(asked.ref);
+    return found;
   }
 
   private resultOf(
-    { content }: Opened,
-    { ref, maxTokens }: Retrieve,
+    content: Uint8Array,
+    { maxTokens }: Retrieve,
     query: Query | undefined,
   ): Result<string, string> {
     if (this.room < LEAST_ROOM) {
@@ -143,9 +148,7 @@ export class Retriever {
       : { ok: true as const, value: { text: textOf(content), truncated: false } };
     if (!part.ok) return failed(part.reason.message);
     const { text, isCut } = shorten(part.value.text, Math.min(maxTokens, this.room), this.counter);
-    if (!this.given.includes(ref)) this.given.push(ref);
-    if (!isCut && !part.value.truncated)
-      return { ok: true, value: this.accountFor(text, text || '(nothing)') };
+    if (!isCut && !part.value.truncated) return { ok: true, value: this.accountFor(text, text || NOTHING) };
     const byRoom = isCut && this.room < maxTokens;
     const note = byRoom ? CUT_BY_ROOM : wayToRest(query, text, textOf(content), maxTokens);
     return { ok: true, value: this.accountFor(text, `${text.replace(/(\r\n|\n|\r)$/, '')}\n${note}`) };
@@ -165,26 +168,10 @@ export function namedIn(view: string): (ref: string) => boolean {
   return (ref) => named.has(ref);
 }
 
-/** An earlier result under the arguments that were understood. */
-function heldBy(args: string, result: string): [key: string, result: string][] {
-  const read = readArguments(args);
-  return read.ok ? [[JSON.stringify(read.value), result]] : [];
-}
-
 function failed(reason: string): Result<string, string> {
   return { ok: false, reason };
 }
 
-function parameterOf({ lines, grep, path }: Retrieve, name: string): string | undefined {
-  if (name === 'context') return grep === undefined ? undefined : GREP_CONTEXT;
-  return { lines, grep, path }[name];
-}
-
 function textOf(content: Uint8Array): string {
   return new TextDecoder().decode(content);
-}
-
-/** A made-up ref may be any string. */
-function quoted(ref: string): string {
-  return JSON.stringify(ref.slice(0, 64));
 }

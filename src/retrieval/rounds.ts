@@ -10,6 +10,7 @@ import type { WrittenBlock } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import { MOST_CALLS, TOO_MANY } from './refusals.ts';
 import type { EndedAnswer, RoundsKeeper } from './rounds-keeper.ts';
 
 /** Appended to the results of the last round. Later requests may show it with these results. */
@@ -20,10 +21,6 @@ const LAST =
 export function withoutNote(result: string): string {
   return result.endsWith(`\n${LAST}`) ? result.slice(0, -LAST.length - 1) : result;
 }
-
-/** Calls answered per turn. */
-const MOST_CALLS = 16;
-const TOO_MANY = `Not more than ${MOST_CALLS} calls are answered at once. Ask for fewer at once.`;
 
 /** Answers the calls of one request. */
 export interface Answerer {

@@ -7,6 +7,7 @@ import type { Result } from '../lib/result.ts';
 import type { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { optionalText, parseArguments } from './arguments.ts';
+import { parseQuery, type Query, type QueryFault } from './query.ts';
 
 /** The tool's names. The second is for callers with a tool of the first name. */
 type ToolName = (typeof FETCH_NAMES)[number];
@@ -60,6 +61,20 @@ export interface Retrieve {
   readonly grep: string | undefined;
   readonly path: string | undefined;
   readonly maxTokens: number;
+}
+
+/** The result where a part of a content, or all of it, is empty. */
+export const NOTHING = '(nothing)';
+
+/** Lines around each match of `grep`. */
+const GREP_CONTEXT = '2';
+
+/** The part of a content that a call asks for; undefined if it asks for all of it. */
+export function queryOf(asked: Retrieve): Result<Query | undefined, QueryFault> {
+  return parseQuery((name) => {
+    if (name === 'context') return asked.grep === undefined ? undefined : GREP_CONTEXT;
+    return { lines: asked.lines, grep: asked.grep, path: asked.path }[name];
+  });
 }
 
 /** Models send numbers as strings, too. */

@@ -51,7 +51,7 @@ function isolate({ key }: Pick<Conversation, 'key'>) {
   const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace }, key);
   const counted = () => [...watched.operations.map(({ name }) => `R2.${name}`), ...objects.calls];
   /** Asks and appends the answer with its result. */
-  const ask = async (id: string | undefined, messages: Message[], more: Message = {}) => {
+  const ask = async (id: string | undefined, messages: Message[], more: Message = {}, model = editor) => {
     const start = counted().length;
     const bodies: string[] = [];
     let before: string[] | undefined;
@@ -59,7 +59,7 @@ function isolate({ key }: Pick<Conversation, 'key'>) {
       before ??= counted();
       const body = await new Request(input, init).text();
       bodies.push(body);
-      const message = { role: 'assistant', content: null, tool_calls: [editor(body)] };
+      const message = { role: 'assistant', content: null, tool_calls: [model(body)] };
       const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
       return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices });
     });
@@ -232,6 +232,32 @@ describe('rounds that can not be kept', () => {
     watched.failing.clear();
     expect(bodies.at(-1)).toContain('Storage does not answer at the moment.');
     expect(await roundsIn(talk)).toEqual([]);
+  });
+});
+
+describe('a call of the model', () => {
+  /** Fetches lines once, and edits then. */
+  const fetchesLines =
+    (lines: string) =>
+    (body: string): object => {
+      const isGiven = viewOf(body).at(-1)?.tool_call_id === 'fetch_lines';
+      const [name, args] = isGiven ? ['edit_file', {}] : ['retrieve_ref', { ref: refsIn(body)[0], lines }];
+      const id = isGiven ? `call_${++made}` : 'fetch_lines';
+      return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };
+    };
+
+  it.each([
+    ['is answered from kept rounds that hold what it asks for', '298-302', WANTED],
+    ['is answered from storage where they hold less', '298-312', 'Storage does not answer'],
+  ])('%s', async (_sentence, lines, result) => {
+    onTestFinished(shorten({ toolStorageMs: 50 }));
+    const talk = conversation();
+    const { ask, watched } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    watched.failing.add('get');
+    const { bodies } = await ask(talk.id, talk.messages, {}, fetchesLines(lines));
+    expect(keptIn(bodies[0])).toBe(1);
+    expect(viewOf(bodies[1]).at(-1)?.content).toContain(result);
   });
 });
 
