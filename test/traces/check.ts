@@ -1,6 +1,6 @@
 /**
  * Replays every recorded conversation, request by request, with every setting, and checks the laws.
- * `npm run test:traces`.
+ * `npm run test:traces`, or `npm run test:traces -- auto trim` for settings whose names begin so.
  */
 
 import { readTraces, requestsOf, tracesDir } from '../support/conversations/traces.ts';
@@ -10,6 +10,12 @@ import { type RoundsOfTest, type Viewed, viewOf } from '../support/laws/view-of.
 import { fetchedFor, invalidWith } from './fetching-model.ts';
 import { optionsOf, STRATEGIES } from './strategies.ts';
 
+const beginnings = process.argv.slice(2);
+const isChosen = (name: string): boolean =>
+  beginnings.length === 0 || beginnings.some((beginning) => name.startsWith(beginning));
+const strategies = Object.entries(STRATEGIES).filter(([name]) => isChosen(name));
+if (strategies.length === 0) throw new Error(`no setting begins with ${beginnings.join(' or ')}`);
+
 const traces = readTraces();
 console.log(
   `${traces.length} conversations${tracesDir() ? '' : ' (TRACES_DIR is not set, so only the one of the demo)'}`,
@@ -18,7 +24,7 @@ console.log(`${'strategy'.padEnd(42)} requests   edited    moved  failures   sec
 
 let failures = 0;
 let requests = 0;
-for (const [name, strategy] of Object.entries(STRATEGIES)) {
+for (const [name, strategy] of strategies) {
   const options = optionsOf(name);
   const tally = { requests: 0, edited: 0, moved: 0, failures: 0 };
   const start = performance.now();
@@ -50,7 +56,7 @@ for (const [name, strategy] of Object.entries(STRATEGIES)) {
 
 // With the rounds of a model that fetches what it misses, kept from request to request.
 console.log(`${'with kept rounds'.padEnd(42)} requests     with    moved  failures   seconds   rounds`);
-for (const [name, strategy] of Object.entries(STRATEGIES)) {
+for (const [name, strategy] of strategies) {
   const options = optionsOf(name);
   if (!options.retrieval) continue;
   const tally = { requests: 0, shown: 0, moved: 0, failures: 0, rounds: 0 };
