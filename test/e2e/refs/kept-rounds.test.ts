@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
@@ -7,7 +8,7 @@ import { lines } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { PROTOCOLS, RESPONSES } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 
@@ -184,6 +185,39 @@ describe('kept rounds in a view', () => {
     expect(data[1]).toMatchObject({ kept_rounds: [] });
   });
 
+  it('count in the tokens that an observed request would have sent', async () => {
+    deployment.upstream.next(editor, editor, editor);
+    const conversation_id = 'observed';
+    const messages = opening('observed');
+    await edits(messages, 1, false, { conversation_id });
+    const before = [...messages];
+    const memory_strategy = { ...STRATEGY, observe: true };
+    const [observed] = await edits(messages, 1, false, { conversation_id, memory_strategy });
+    const [done] = await edits(before, 1, false, { conversation_id });
+
+    expect(done?.memory?.kept_rounds?.rounds).toBe(1);
+    expect(observed?.memory?.potential?.tokens).toEqual(done?.memory?.tokens);
+    expect(JSON.stringify(sent().at(-2))).not.toContain('retrieve_ref');
+  });
+
+  it('are billed as a part of what was sent, and not of what the array would have cost', async () => {
+    deployment.upstream.next(editor, editor, editor);
+    const conversation_id = 'billed';
+    await edits(opening('billed'), 2, false, { conversation_id });
+    let data: RunEvent[] = [];
+    await until('both requests have their events', async () => {
+      data = (await json(`/v1/conversations/${conversation_id}/requests`)).data as RunEvent[];
+      return data.length === 2;
+    });
+    const { bill, tokens, usage, kept_rounds: [kept] = [] } = data[0] as RunEvent;
+    const inputOf = ({ fresh = 0, cached = 0, written = 0 } = {}) => fresh + cached + written;
+    // The tools of ours are in both counts of the view, and in no array of the caller's.
+    const scale = (usage?.input ?? 0) / (tokens?.after ?? 1);
+    expect(kept?.tokens).toBeGreaterThan(100);
+    expect(inputOf(bill?.sent ?? {})).toBe(usage?.input);
+    expect(inputOf(bill?.would_be ?? {})).toBeLessThan((tokens?.before ?? 0) * scale);
+  });
+
   it('answer a call that is repeated, without storage', async () => {
     const again: Behaviour = (request, response, recorded) => {
       const [ref] = refsIn(deployment.protocol.seen(recorded).body.messages);
@@ -199,6 +233,12 @@ describe('kept rounds in a view', () => {
     expect(results[3]?.at(-1)?.content).toBe(fetched);
   });
 
+  it('are none where the upstream holds the conversation', async () => {
+    const held = { model: 'gpt-4.1', tools: [], input: 'On.', previous_response_id: 'resp_1' };
+    await json('/v1/responses', { ...held, conversation_id: 'told', memory_strategy: STRATEGY });
+    expect(JSON.stringify(deployment.upstream.requests.at(-1)?.body)).not.toContain('retrieve_ref');
+  });
+
   it('are none of the view that a caller takes', async () => {
     deployment.upstream.next(editor, editor);
     const messages = opening('taken');
@@ -206,5 +246,31 @@ describe('kept rounds in a view', () => {
     const body = { model: 'gpt-4.1', tools: TOOLS, messages, conversation_id: 'taken' };
     const compacted = await json('/v1/compact', { ...body, memory_strategy: STRATEGY });
     expect(JSON.stringify(compacted.messages)).not.toContain('retrieve_ref');
+  });
+});
+
+describe('a count of input tokens', () => {
+  deployment.over(RESPONSES);
+
+  it('is of the view with kept rounds', async () => {
+    deployment.upstream.next(editor, editor);
+    const conversation_id = 'counted';
+    const messages = opening('counted');
+    await edits(messages, 1, false, { conversation_id });
+    const asked = { model: 'gpt-4.1', tools: TOOLS, conversation_id, memory_strategy: STRATEGY, messages };
+    const response = await deployment.fetch('/v1/responses/input_tokens', {
+      method: 'POST',
+      body: JSON.stringify(RESPONSES.body(asked)),
+    });
+    expect(response.status).toBe(200);
+    const counted = deployment.upstream.requests.at(-1);
+    deployment.upstream.next(editor);
+    await edits(messages, 1, false, { conversation_id });
+    const created = deployment.upstream.requests.at(-1);
+    expect(JSON.stringify(counted?.body)).toContain('"name":"retrieve_ref","arguments"');
+    expect([counted?.body?.input, counted?.body?.tools]).toEqual([
+      created?.body?.input,
+      created?.body?.tools,
+    ]);
   });
 });

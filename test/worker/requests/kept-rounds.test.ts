@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
+import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
@@ -140,6 +141,14 @@ describe('kept rounds', () => {
     ],
     ['an array without the answer', {}, (messages) => [...messages.slice(0, 3), user('And now?')]],
     ['a strategy that keeps none', { memory_strategy: { ...STRATEGY, keep_rounds: false } }, (all) => all],
+    [
+      'a strategy that gives the model no tools',
+      { memory_strategy: { ...STRATEGY, compact_retrieval: 'off' } },
+      (all) => all,
+    ],
+    ['a request without tools', { tools: undefined }, (all) => all],
+    ['a request that can have no tools of ours', { n: 2 }, (all) => all],
+    ['a mode that edits nothing', { memory_strategy: 'none' }, (all) => all],
   ])('are not shown to %s', async (_who, more, change) => {
     const talk = conversation();
     const { ask } = isolate(talk);
@@ -177,14 +186,38 @@ describe('kept rounds', () => {
     expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
   });
 
+  it('go with their conversation when it is not used any more, and not before', async () => {
+    const talk = conversation();
+    const { ask } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    const sweepAfter = async (days: number) => {
+      const keeping = { ...env, RETENTION_DAYS: '30' };
+      for (let run = 0; run < 5; run++) await collectUnused(keeping, Date.now() + days * 86_400_000);
+    };
+    await sweepAfter(29);
+    expect(await roundsIn(talk)).toHaveLength(1);
+    await sweepAfter(31);
+    expect(await roundsIn(talk)).toEqual([]);
+    const later = await isolate(talk).ask(talk.id, [...talk.messages]);
+    expect([keptIn(later.bodies[0]), later.warning]).toEqual([0, null]);
+  });
+
   it('are no part of the memory that a conversation gives and takes', async () => {
     const talk = conversation();
     const { ask, app } = isolate(talk);
     await ask(talk.id, talk.messages);
     const path = `/v1/conversations/${encodeURIComponent(talk.id)}/memory`;
+    await app.request(path, { method: 'PATCH', body: JSON.stringify(STRATEGY) });
     const memory = await (await app.request(path)).text();
     expect(memory).not.toContain('rounds_');
     expect(memory).not.toContain('retrieve_ref');
+
+    const put = async (to: string) =>
+      app.request(to, { method: 'PUT', body: JSON.stringify({ ...JSON.parse(memory), id: undefined }) });
+    expect((await put('/v1/conversations/moved-here/memory')).status).toBe(200);
+    expect(keptIn((await ask('moved-here', [...talk.messages])).bodies[0])).toBe(0);
+    expect((await put(path)).status).toBe(200);
+    expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(1);
   });
 });
 
@@ -221,6 +254,21 @@ describe('rounds that can not be kept', () => {
 
     for (const { ask } of [first, isolate(talk), first])
       expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
+  });
+
+  it('since they are larger than a conversation keeps are dropped', async () => {
+    const talk = conversation();
+    const { ask } = isolate(talk);
+    const wordy = (body: string) => {
+      const made = editor(body) as { function: { name: string; arguments: string } };
+      if (made.function.name === 'edit_file') return made;
+      const args = { ...JSON.parse(made.function.arguments), reason: ' reason'.repeat(1.2 * 1024 * 1024) };
+      return { ...made, function: { ...made.function, arguments: JSON.stringify(args) } };
+    };
+    const { bodies } = await ask(talk.id, talk.messages, {}, wordy);
+    expect(bodies).toHaveLength(2);
+    expect(await roundsIn(talk)).toEqual([]);
+    expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
   });
 
   it('since storage did not answer the model are not kept', async () => {
@@ -345,6 +393,14 @@ describe('the object of a conversation', () => {
       { names: [], tokens: 10 },
       { names: ['rounds_of_1'] },
     ]);
+  });
+
+  it('keeps eight MiB of contents, the newest ones', async () => {
+    const stub = stubOf('large');
+    const bytes = 3 * 1024 * 1024;
+    const gone: string[] = [];
+    for (let n = 0; n < 4; n++) gone.push(...(await stub.keepRounds(rounds(`${n}`, { bytes }))).gone);
+    expect(gone).toEqual(['rounds_of_0', 'rounds_of_1']);
   });
 });
 

@@ -162,6 +162,17 @@ describe('kept rounds', () => {
     expect(shown(51)).toBe(25);
   });
 
+  it('are at most eight MiB, of which the newest half stays', () => {
+    const bytes = 2 * 1024 * 1024;
+    const rounds = Array.from({ length: 5 }, (_, at) => ({ ...roundOf(2 * at + 1, 'x'), bytes }));
+    const input = { mode: 'auto', token_budget: 100_000 } as const;
+    const shown = (n: number) => [
+      ...(viewOf(body([...turns(n), user('On.')]), input, { rounds: rounds.slice(0, n) }).view.rounds ?? []),
+    ];
+    expect(shown(4)).toHaveLength(4);
+    expect(shown(5).map(([message]) => message)).toEqual([7, 9]);
+  });
+
   it('that can not be read leave the view, nothing moves, and the report says so', () => {
     const messages = [user('Go.'), ...steps(12)];
     const moved = viewOf(body(messages), BUDGET);
