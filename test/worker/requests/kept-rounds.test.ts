@@ -94,18 +94,24 @@ async function roundsIn({ tenant }: Conversation): Promise<string[]> {
 }
 
 describe('kept rounds', () => {
-  it('are asked for once by an isolate, and then nobody is asked before the body goes up', async () => {
-    const talk = conversation();
-    const { ask } = isolate(talk);
-    const asked = [];
-    for (let n = 0; n < 5; n++) asked.push(await ask(talk.id, talk.messages));
+  it.each([
+    ['a named conversation', true],
+    ['one without a name', false],
+  ])(
+    'are asked for once by an isolate, and then nobody is asked before the body of %s goes up',
+    async (_, isNamed) => {
+      const talk = conversation();
+      const { ask } = isolate(talk);
+      const asked = [];
+      for (let n = 0; n < 5; n++) asked.push(await ask(isNamed ? talk.id : undefined, talk.messages));
 
-    expect(asked.map(({ bodies }) => bodies.length)).toEqual([2, 1, 1, 1, 1]);
-    const storage = asked.map(({ calls }) => calls.filter((call) => call !== 'settings'));
-    expect(storage[0]).toContain('keptRounds');
-    expect(storage.slice(1)).toEqual([[], [], [], []]);
-    expect(await roundsIn(talk)).toHaveLength(1);
-  });
+      expect(asked.map(({ bodies }) => bodies.length)).toEqual([2, 1, 1, 1, 1]);
+      const storage = asked.map(({ calls }) => calls.filter((call) => call !== 'settings'));
+      expect(storage[0]).toContain('keptRounds');
+      expect(storage.slice(1)).toEqual([[], [], [], []]);
+      expect(await roundsIn(talk)).toHaveLength(1);
+    },
+  );
 
   it('give the same view in another isolate, with one call and one read', async () => {
     const talk = conversation();
