@@ -37,7 +37,6 @@ export interface Recalling extends PhaseEdits {
 }
 
 export class Misses implements PhaseEdits {
-  readonly light: PhaseEdits['light'];
   readonly media: PhaseEdits['media'];
   readonly old: PhaseEdits['old'];
   readonly shortened: PhaseEdits['shortened'];
@@ -49,11 +48,20 @@ export class Misses implements PhaseEdits {
     this.history = history;
     this.edits = edits;
     this.journal = journal;
-    this.light = edits.light;
     this.media = edits.media;
     this.old = edits.old;
     this.shortened = edits.shortened;
   }
+
+  /**
+   * The same as without misses, but for large outputs that stay. One that a later output repeats
+   * leaves, since that one has its content.
+   */
+  readonly light = (unit: number, until: number): readonly Removal[] => {
+    const light = this.edits.light(unit, until);
+    const stays = ({ reason, message }: Removal): boolean => reason === 'offloaded' && this.stays(message);
+    return light.some(stays) ? light.filter((removal) => !stays(removal)) : light;
+  };
 
   /** The same as without misses, but for the outputs that stay. */
   readonly heavy = (unit: number, light: readonly Removal[]): readonly Removal[] =>
