@@ -21,6 +21,7 @@ import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { CountTriggers } from './count-triggers.ts';
+import { MoveCause } from './move-cause.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';
@@ -190,14 +191,19 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const isStill = last && rule.still === true;
     if (!isStill) mover.leave?.(tail, before, point, index);
     const early = mover.position.freed;
+    const cause = new MoveCause(mover);
     const due = isStill ? undefined : dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
+    cause.note(due);
     const counted = isStill ? undefined : counts.move(tail, mover, before, point);
+    cause.note(counted);
     const over = before - mover.position.freed - rule.window;
     if (over > 0) mover.shed(over);
+    cause.note(due);
     // The answer's room is checked last, so that the rule above is the same at every request.
     const dueForAnswer = last && !isStill ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
+    cause.note(dueForAnswer);
     if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
     refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
     const isMove = mover.position.freed > freed;
@@ -205,8 +211,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     mover.settle(before);
     if (!isMove) continue;
     const { cuts, freed: gone } = mover.position;
-    const met = gone > early ? (due ?? counted ?? dueForAnswer)?.trigger : undefined;
-    trigger = met ?? (early > shed ? 'large_output' : 'token_budget');
+    trigger = cause.trigger ?? (early > shed ? 'large_output' : 'token_budget');
     const { settledUnit: settled } = mover;
     moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone, settled });
   }

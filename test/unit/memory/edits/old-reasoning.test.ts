@@ -100,6 +100,29 @@ describe('old reasoning', () => {
     expect(clearedIn(views[byHard] as Viewed)).toContain(1);
   });
 
+  it('leaves with the trigger that clears it, where one meets another that does not', () => {
+    const found = (of: string): Message[] => [
+      user(`Do ${of}.`),
+      { ...calls([`call_${of}`, 'look']), reasoning_content: thought(`before ${of}`) },
+      result(`call_${of}`, lines(10, `found ${of}`)),
+      assistant(`Did ${of}.`, { reasoning_content: thought(`after ${of}`) }),
+    ];
+    const messages = [...found('a'), ...found('b'), user('And now?')];
+    const tail = { compact_keep: 1, keep_last_n_turns: 1, keep_reasoning_turns: 1, compact_min_tokens: 0 };
+    const soft = { ...CLEARING, ...tail, token_soft_budget: 200 };
+    const bySoft = viewOf(body(messages), soft);
+    expect([bySoft.report.trigger, bySoft.report.frontier.moved]).toEqual(['token_soft_budget', true]);
+    expect(clearedIn(bySoft)).toEqual([]);
+
+    const byBoth = viewOf(body(messages), { ...soft, max_messages: 8 });
+    expect(clearedIn(byBoth)).not.toEqual([]);
+    expect([byBoth.report.trigger, byBoth.report.frontier.moved]).toEqual(['messages', true]);
+
+    // Nothing is there that the soft budget may take.
+    const byOne = viewOf(body(messages), { ...soft, compact_min_tokens: 10_000, max_messages: 8 });
+    expect(byOne.report.trigger).toBe('messages');
+  });
+
   it('stays until the frontier moves', () => {
     const views = viewsOf(body(TURNS), {
       ...CLEARING,
