@@ -1,0 +1,144 @@
+/**
+ * The lossy phases of `auto`: where a move may end that summarizes or trims.
+ *
+ * The summary's boundary is the frontier of the previous move. Trimmed messages are between that
+ * and the new frontier.
+ */
+import type { History, RequestPoint } from '../conversation/history.ts';
+import { refillOf } from '../edits/summarize.ts';
+import { passedBefore } from './phase-pass.ts';
+import { type PhaseSettings, type PhaseStanding, summarizerCost, withRehydrated } from './phase-standing.ts';
+import type { PhaseView } from './phase-view.ts';
+import { type Due, filledUpTo } from './rule.ts';
+
+/** One move, before it is decided where it ends. */
+export interface OpenMove {
+  /** The position before it. */
+  readonly start: PhaseStanding;
+  /** The position after its reversible edits. */
+  readonly reversible: PhaseStanding;
+  readonly due: Due;
+  /** Tokens of the array up to its request point. */
+  readonly arrayTokens: number;
+  readonly point: RequestPoint;
+}
+
+/** The positions that may be tried. */
+interface LossyPositions {
+  /** Best first. */
+  readonly tried: readonly PhaseStanding[];
+  /** A trimmed one that would not be enough. */
+  readonly futile: PhaseStanding | undefined;
+}
+
+export class LossyPhases {
+  private readonly history: History;
+  private readonly settings: Pick<PhaseSettings, 'refills' | 'outputPrice'>;
+  private readonly view: PhaseView;
+
+  constructor(history: History, settings: Pick<PhaseSettings, 'refills' | 'outputPrice'>, view: PhaseView) {
+    this.history = history;
+    this.settings = settings;
+    this.view = view;
+  }
+
+  /** The positions to try; none if the reversible edits were enough. */
+  positions(move: OpenMove): LossyPositions {
+    const { start, reversible, due, arrayTokens, point } = move;
+    const viewOf = (standing: PhaseStanding): number => arrayTokens - standing.freed;
+    if (viewOf(reversible) <= due.lossyOver) return { tried: [], futile: undefined };
+    const { heavy } = reversible.passed;
+    // Summarise up to the frontier of the previous move; at the first move, up to the new one.
+    const summarized = this.summarized(move, start.frontier > 0 ? start.frontier : heavy);
+    // If there is nothing more to summarise, the outputs behind the summary leave first.
+    const bare = withRehydrated(reversible, undefined);
+    const whole = summarized ?? bare;
+    const shorter = viewOf(whole) > due.trimOver ? this.trimmed(whole, move) : undefined;
+    // If trimming would bring the view neither below its budget nor below the step of the price, it
+    // is not worth the loss, unless the window demands it.
+    const brings = (limit: number) => shorter && viewOf(whole) > limit && viewOf(shorter) <= limit;
+    const isWorth = due.unconditional || brings(due.trimOver) || brings(due.step ?? due.trimOver);
+    const trimmed = isWorth ? shorter : undefined;
+    // If that is not enough and trimming does not help, summarise up to the new frontier.
+    const further = trimmed ? undefined : this.summarized(move, heavy);
+    const refilled = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
+      standing && this.refilled(standing, viewOf(standing), due, point),
+      standing,
+    ];
+    const tried = [trimmed, ...refilled(summarized), ...refilled(further)];
+    if (bare !== reversible)
+      tried.push({ ...bare, kept: this.view.untouched(bare.prefix?.unit ?? 0, start) });
+    return {
+      tried: tried.filter((standing) => standing !== undefined),
+      futile: trimmed ? undefined : shorter,
+    };
+  }
+
+  /** A position with outputs behind its summary, as far as the goal of the move leaves room. */
+  private refilled(
+    standing: PhaseStanding,
+    view: number,
+    due: Due,
+    { messages }: RequestPoint,
+  ): PhaseStanding | undefined {
+    const { refills } = this.settings;
+    const { prefix } = standing;
+    if (!refills || !prefix) return undefined;
+    const room = filledUpTo(due, refills.watermark) - view;
+    const space = Math.min(
+      refillOf(prefix.freed, room),
+      prefix.freed - this.view.weights.unsureBefore(prefix.unit) - 1,
+    );
+    const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
+    return rehydrated && withRehydrated(standing, rehydrated);
+  }
+
+  /**
+   * The position with a summary of everything before a unit; undefined if it would not make the
+   * view smaller.
+   */
+  private summarized({ start, reversible, point }: OpenMove, unit: number): PhaseStanding | undefined {
+    const { view } = this;
+    const covering = view.weights.prefixBefore(unit, start.prefix);
+    if (!covering) return undefined;
+    const prefix = { ...covering, since: point.messages };
+    const before = start.prefix ? view.weights.covered(start.prefix.unit) : 0;
+    const read = prefix.covered - before + (start.prefix?.limit ?? 0);
+    const spent = summarizerCost(read, prefix.limit, this.settings.outputPrice);
+    const left = { prefix, trims: [], leftOut: prefix.freed };
+    const standing = view.moved(start, passedBefore(unit, reversible.passed), left);
+    if (standing.freed <= view.freedWith(start.prefix?.freed ?? 0, standing.passed)) return undefined;
+    return { ...standing, kept: view.untouched(unit, start), spent };
+  }
+
+  /**
+   * Drops the oldest units until the view is at the target or the tail is reached. Undefined if it
+   * frees nothing, or if no user message is left for the trim line.
+   */
+  private trimmed(
+    standing: PhaseStanding,
+    { start, due, arrayTokens, point: { units } }: OpenMove,
+  ): PhaseStanding | undefined {
+    const { view } = this;
+    const { weights } = view;
+    const enough = arrayTokens - due.target;
+    const { passed, prefix, trims } = standing;
+    const from = prefix?.unit ?? 0;
+    let unit = trims.at(-1) ?? from;
+    let leftOut = standing.leftOut;
+    while (unit < passed.heavy && view.freedWith(leftOut, passed) < enough)
+      leftOut = weights.leftOut(++unit, prefix);
+    const freed = view.freedWith(leftOut, passed);
+    const place = weights.requests.linePlace(unit);
+    const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
+    if (
+      freed <= standing.freed ||
+      leftOut <= weights.unsureBefore(unit) ||
+      !place ||
+      ('opens' in place && place.opens >= later)
+    )
+      return undefined;
+    const trim = { leftOut, freed, trims: [...trims, unit], passed: passedBefore(unit, passed) };
+    return { ...standing, ...trim, kept: view.untouched(unit, start) };
+  }
+}
