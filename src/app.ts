@@ -5,11 +5,11 @@ import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { urlOf } from './lib/request-url.ts';
-import { errorFields } from './log.ts';
 import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
-import { ApiError, internalError } from './request/errors.ts';
+import { ApiError } from './request/errors.ts';
 import { checkLocal } from './request/local-requests.ts';
+import { toldRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
@@ -43,17 +43,9 @@ export function createApp(): Hono<AppEnv> {
     new ApiError('not_forwarded', `There is no route ${c.req.method} ${c.req.path}.`).toResponse(),
   );
   app.onError((error, c) => {
-    const services = c.get('services');
-    if (error instanceof ApiError) {
-      const refusal = error.toResponse();
-      services?.log('info', 'a request was refused', { code: error.code, status: refusal.status });
-      services?.metrics.count('precis_refusals_total', { code: error.code });
-      services?.metrics.sendLater((work) => c.executionCtx.waitUntil(work));
-      return refusal;
-    }
     if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();
-    services?.log('error', 'a request has failed', { code: 'internal_error', ...errorFields(error) });
-    return internalError().toResponse();
+    const waitUntil = (work: Promise<unknown>): void => c.executionCtx.waitUntil(work);
+    return toldRefusal(error, c.get('services'), waitUntil).toResponse();
   });
 
   return app;

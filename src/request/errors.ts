@@ -14,10 +14,16 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
   readonly param: string | null;
-  private readonly status: number | undefined;
+  /** Of HTTP. */
+  readonly status: number;
 
   /** @param param the field, header or query parameter at fault; null if there is none */
-  constructor(code: ErrorCode, message: string, param: string | null = null, status?: number) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    param: string | null = null,
+    status: number = ERRORS[code].status,
+  ) {
     super(message);
     this.code = code;
     this.param = param;
@@ -31,7 +37,7 @@ export class ApiError extends Error {
   }
 
   toResponse(headers: Record<string, string> = {}): Response {
-    return Response.json(this.toBody(), { status: this.status ?? ERRORS[this.code].status, headers });
+    return Response.json(this.toBody(), { status: this.status, headers });
   }
 }
 

@@ -92,7 +92,7 @@ export class CallLife {
   /** The answer is an error of Precis's own. */
   failed(error: unknown): void {
     const refusal = error instanceof ApiError ? error : undefined;
-    const head = { status: refusal?.toResponse().status ?? 500, headers: new Headers() };
+    const head = { status: refusal?.status ?? 500, headers: new Headers() };
     this.end('error', head, refusal?.code ?? 'internal_error');
   }
 

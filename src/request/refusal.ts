@@ -1,0 +1,26 @@
+/** Requests that end with an error of Precis: the log and the metrics are told of each. */
+import { errorFields } from '../log.ts';
+import type { WaitUntil } from '../storage/refs/writer.ts';
+import { ApiError, internalError } from './errors.ts';
+import type { Services } from './services.ts';
+
+/**
+ * The error for the caller of a request that has failed.
+ *
+ * @param services undefined if the request failed before they were there
+ */
+export function toldRefusal(
+  error: unknown,
+  services: Pick<Services, 'log' | 'metrics'> | undefined,
+  waitUntil: WaitUntil,
+): ApiError {
+  if (!(error instanceof ApiError)) {
+    services?.log('error', 'a request has failed', { code: 'internal_error', ...errorFields(error) });
+    return internalError();
+  }
+  const { code, status } = error;
+  services?.log('info', 'a request was refused', { code, status });
+  services?.metrics.count('precis_refusals_total', { code });
+  services?.metrics.sendLater(waitUntil);
+  return error;
+}
