@@ -11,23 +11,36 @@ import type { ModelApi } from './model-api.ts';
 import { answerObserved } from './observed.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { readModelCall } from './read-call.ts';
+import { StreamErrors } from './stream-errors.ts';
 
 /** @throws ApiError */
 export function answerCall(scope: RequestScope, api: ModelApi): Promise<Response> {
   const life = new CallLife(scope, api.answers.name);
-  return life.through(() => answered(scope, api, life));
+  const errors = new StreamErrors(scope, api.answers);
+  return errors.through(() => life.through(() => answered(scope, api, life, errors)));
 }
 
-async function answered(scope: RequestScope, api: ModelApi, life: CallLife): Promise<Response> {
+async function answered(
+  scope: RequestScope,
+  api: ModelApi,
+  life: CallLife,
+  errors: StreamErrors,
+): Promise<Response> {
+  errors.check();
   const came = await tryBody(scope.incoming, api.field);
   if ('fault' in came) return passUnread(api, came, scope, life);
+  errors.came(came.bytes);
   const passed = passRead(api, came, scope, life);
   if (passed) return passed;
   const call = await readModelCall(came, api, scope);
-  if (api.compaction && isCompactedHere(call))
+  if (api.compaction && isCompactedHere(call)) {
+    errors.reads(call);
     return answerCompaction(api.compaction, api.answers, call, life);
+  }
   life.reads(call, 'answer');
-  return isObserved(call) ? answerObserved(api, call, came, life) : answerRead(api, call, came, life);
+  if (isObserved(call)) return answerObserved(api, call, came, life);
+  errors.reads(call);
+  return answerRead(api, call, came, life);
 }
 
 /** Whether Precis makes a compaction: the upstream can't, and does not store the conversation. */

@@ -1,6 +1,7 @@
 /** Sends the view of a request, and relays the answer. */
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
+import { streamFormOf } from '../request/stream-form.ts';
 import type { CallLife } from '../tell/life.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
@@ -34,6 +35,7 @@ export async function answerRead(
   const plan = { report, view: made.view, refused: made.refused ?? [] };
   life.settled({ plan, asked: { made, body, usages, answer: answer.response, rounds } });
   const streams = request.field('stream') === true;
-  const relayed = { format: answers, inBody: chosen.report, streams, retrieval, life };
+  const form = streamFormOf(call, answers.name);
+  const relayed = { format: answers, inBody: chosen.report, streams, form, retrieval, life };
   return relay(answer, report, relayed, scope);
 }

@@ -1,6 +1,7 @@
 /** Answers requests for a compaction. No model is asked for an answer. */
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
+import { streamFormOf } from '../request/stream-form.ts';
 import type { CallLife } from '../tell/life.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
@@ -11,17 +12,18 @@ import { callerError } from './relay.ts';
 
 /** The response to a request for a compaction. A stream is kept alive until it is there. */
 export function answerCompaction(
-  write: NonNullable<ModelApi['compaction']>,
+  begin: NonNullable<ModelApi['compaction']>,
   answers: AnswerFormat,
   call: Call,
   life: CallLife,
 ): Promise<Response> {
   const { request, chosen, scope } = call;
-  const answer = compacted(call, life, (compaction) => write(request, compaction, chosen.report));
+  const writer = begin(request, chosen.report);
+  const answer = compacted(call, life, (compaction) => writer.response(compaction));
   if (request.field('stream') !== true) return answer;
-  const format = answers.stream(undefined, undefined);
   return inTime(answer, {
-    format,
+    format: answers.stream(undefined, undefined, streamFormOf(call, answers.name)),
+    keepalive: () => writer.keepalive(),
     errorOf: (error) => callerError(error, scope),
     keepaliveMs: TIME_LIMITS.keepaliveMs,
   });

@@ -1,6 +1,7 @@
 /** A protocol: how to read its requests, where to send them, and how to relay its answers. */
 import type { Result } from '../lib/result.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import type { Frame } from '../protocol/answers/sse.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -14,9 +15,17 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   readonly answers: AnswerFormat;
   read(bytes: Uint8Array, shared?: SharedArray): Result<Read, BodyFault>;
   /**
-   * The response to a request for a compaction, where the protocol has them.
+   * Answers a request for a compaction, where the protocol has them.
    *
    * @param inBody whether the body includes the report
    */
-  compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
+  compaction?(request: ModelRequest, inBody: boolean): CompactionWriter;
+}
+
+/** The answer to one request for a compaction. */
+export interface CompactionWriter {
+  /** An event that comes before the compaction, as a sign of life. */
+  keepalive(): Frame;
+  /** The response, or what of it comes after those events. */
+  response(compaction: Compaction): Response;
 }

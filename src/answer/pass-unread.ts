@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import { modelIn } from '../protocol/model-name.ts';
+import { modelIn } from '../protocol/top-fields.ts';
 import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../request/body.ts';
 import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../request/choose-strategy.ts';
 import type { ApiError } from '../request/errors.ts';

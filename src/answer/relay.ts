@@ -10,6 +10,7 @@ import {
   type JoinedAnswers,
   type Joining,
   type Reword,
+  type StreamForm,
 } from '../protocol/answers/answer-format.ts';
 import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
@@ -23,6 +24,7 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 import { relayEvents } from '../upstream/stream.ts';
 import type { Retrieval } from './retrieval-of.ts';
+import { tooLongByWords } from './stream-errors.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
 /** How to relay an answer. */
@@ -32,6 +34,8 @@ export interface RelayOptions {
   readonly inBody: boolean;
   /** Whether the caller asked for a stream. */
   readonly streams: boolean;
+  /** Absent if the answer passes as it came. */
+  readonly form?: StreamForm;
   /** Absent if the model was given no tools of ours. */
   readonly retrieval: Retrieval | undefined;
   readonly life: CallLife;
@@ -85,8 +89,7 @@ function relayStream(
   options: RelayOptions,
   scope: RequestScope,
 ): Response {
-  const { format: answers, inBody, retrieval, life } = options;
-  const { config } = scope.services;
+  const { format: answers, inBody, form, retrieval, life } = options;
   const head = headOf(answer, planned, life, scope);
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
@@ -94,8 +97,8 @@ function relayStream(
   const gather = life.readsAnswer ? gathering(answers, life, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => completed(reportWith(planned, retrieval?.rounds, joined), options);
-  const reword = config.access && accountFault;
-  const stream = answers.stream(inBody ? report : undefined, reword);
+  const reword = rewording(scope, form);
+  const stream = answers.stream(inBody ? report : undefined, reword, form);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
   const join = retrieval && joined && new RoundsStage(joined, retrieval.rounds, check);
   const pipeline = new AnswerPipeline(stream, { join, gather });
@@ -111,6 +114,13 @@ function relayStream(
     },
   });
   return new Response(events, head);
+}
+
+/** What is reworded in the upstream's errors; undefined if nothing is. */
+function rewording({ services: { config } }: RequestScope, form: StreamForm | undefined): Reword | undefined {
+  const ofAccount = config.access && accountFault;
+  if (!form?.failsAsAnswer) return ofAccount;
+  return (error) => ofAccount?.(error) ?? tooLongByWords(error);
 }
 
 /** Gathers the text of a stream for the call's listeners. */

@@ -38,6 +38,11 @@ export const REQUEST_HEADERS = {
     description: 'The request goes up as it came; the report says what would have been done.',
     schema: flag,
   },
+  'x-memory-stream-errors': {
+    description:
+      'Where a streamed request finds errors: `events` of the stream, or the status of `http`. Without it: events for Codex, the status for all others.',
+    schema: { type: 'string', enum: ['events', 'http'] },
+  },
   'x-memory-user': {
     description: "Names the user, if the body's `safety_identifier` and `user` don't.",
     schema: id,
@@ -121,6 +126,9 @@ export const REPORT_HEADERS = [
   'x-memory-warning',
   'server-timing',
 ] as const satisfies readonly ResponseHeader[];
+
+/** Of each request whose answer may be a stream. */
+export const STREAM_HEADERS = ['x-memory-stream-errors'] as const satisfies readonly RequestHeader[];
 
 /** Of each request for a model. */
 export const MEMORY_HEADERS = [

@@ -11,9 +11,10 @@ import { concat } from '../lib/bytes.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import {
   type CompactionAnswer,
+  CompactionEvents,
   compactionBody,
-  compactionEvents,
   compactionResponse,
+  type ResponseName,
 } from '../protocol/responses/compaction.ts';
 import { responsesFormat } from '../protocol/responses/format.ts';
 import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses/request.ts';
@@ -30,12 +31,19 @@ export const RESPONSES: ModelApi<ResponsesRequest> = {
   field: 'input',
   read: readResponsesRequest,
   answers: responsesFormat,
-  compaction: (request, compaction, inBody) => {
-    const answer = answerOf(compaction, inBody);
-    if (request.field('stream') !== true) return Response.json(compactionResponse(request, answer));
-    return new Response(concat(compactionEvents(request, answer)), {
-      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' },
-    });
+  compaction: (request, inBody) => {
+    const named = newName();
+    const events = new CompactionEvents(request, named);
+    return {
+      keepalive: () => events.keepalive(),
+      response: (compaction) => {
+        const answer = answerOf(compaction, inBody, named);
+        if (request.field('stream') !== true) return Response.json(compactionResponse(request, answer));
+        return new Response(concat(events.rest(answer).map(({ bytes }) => bytes)), {
+          headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' },
+        });
+      },
+    };
   },
 };
 
@@ -76,12 +84,14 @@ async function forwarded(request: ResponsesRequest, scope: RequestScope): Promis
   return unread(await askUpstream(scope, '/responses/compact', request.write(undefined)), scope);
 }
 
-function answerOf({ sealed, usage, report }: Compaction, inBody: boolean): CompactionAnswer {
-  return {
-    sealed,
-    usage,
-    report: inBody ? report : undefined,
-    id: crypto.randomUUID().replaceAll('-', ''),
-    created: secondsOf(Date.now()),
-  };
+function answerOf(
+  { sealed, usage, report }: Compaction,
+  inBody: boolean,
+  named = newName(),
+): CompactionAnswer {
+  return { sealed, usage, report: inBody ? report : undefined, ...named };
+}
+
+function newName(): ResponseName {
+  return { id: crypto.randomUUID().replaceAll('-', ''), created: secondsOf(Date.now()) };
 }

@@ -30,6 +30,24 @@ export interface AnswerFault {
   readonly code: string | null;
 }
 
+/** An error that a caller finds in a stream, in the place of an answer. */
+export interface StreamFault extends AnswerFault {
+  /** The status of HTTP that it has outside of streams. */
+  readonly status?: number;
+}
+
+/** How a stream treats callers who know less, or more, than its protocol asks of them. */
+export interface StreamForm {
+  /** Whether an error is told as an answer that has failed, where the protocol has such answers. */
+  readonly failsAsAnswer?: boolean;
+  /**
+   * Where an event may be a sign of life: as long as the answer has no content, since clients may
+   * take the event for the whole answer so far; or anywhere, for clients that don't read it.
+   * Absent: only comments are.
+   */
+  readonly livesBy?: 'events_before_content' | 'events';
+}
+
 /** Rewords an error of the upstream for the caller; undefined leaves it as it is. */
 export type Reword = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
 
@@ -50,8 +68,10 @@ export interface AnswerStream {
   push(frame: Frame): Frame[];
   /** The upstream has closed the stream. */
   end(): { readonly complete: boolean; readonly frames: Frame[] };
-  /** The frame that ends the stream with an error. */
-  error(fault: AnswerFault): Uint8Array;
+  /** The frames that end the stream with an error. */
+  error(fault: StreamFault): Uint8Array;
+  /** An event without meaning, as a sign of life; undefined if only a comment can be one now. */
+  keepalive?(): Frame | undefined;
 }
 
 /** Looks at how a stream begins. */
@@ -151,7 +171,7 @@ export interface AnswerFormat {
    * @param report called when the answer is complete; absent if no report is added
    * @param reword absent if the upstream's errors are passed on unchanged
    */
-  stream(report: (() => Report) | undefined, reword?: Reword): AnswerStream;
+  stream(report: (() => Report) | undefined, reword?: Reword, form?: StreamForm): AnswerStream;
   /** For one stream. Delays nothing that a caller can read as an answer. */
   begin(): StreamBeginning;
   gather(): AnswerGatherer;

@@ -109,7 +109,8 @@ export class AnswerPipeline<Next extends object = never> {
   keepalive(): Uint8Array | undefined {
     if (this.splitter.inside || this.isOver) return undefined;
     const events = (this.join?.keepalive() ?? []).flatMap((frame) => this.pass(frame, AFTER_JOIN));
-    return events.length > 0 ? concat(bytesOf(events)) : KEEPALIVE;
+    if (events.length > 0) return concat(bytesOf(events));
+    return this.report.keepalive?.()?.bytes ?? KEEPALIVE;
   }
 
   /** The next answer, or the bytes that end the stream. */

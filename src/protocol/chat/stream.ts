@@ -1,7 +1,7 @@
 /** How the stream of a chat completion ends: chunks, the report, `[DONE]`. */
 import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerStream, Reword } from '../answers/answer-format.ts';
+import type { AnswerStream, Reword, StreamFault } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
 import { type Block, dataFrame, Frame, LONGEST_FRAME } from '../answers/sse.ts';
 
@@ -66,7 +66,7 @@ export class ChatStream implements AnswerStream {
     return { complete, frames: isCut ? this.reportFrames() : [] };
   }
 
-  error(error: AnswerFault): Uint8Array {
+  error(error: StreamFault): Uint8Array {
     return dataFrame(JSON.stringify({ error }));
   }
 

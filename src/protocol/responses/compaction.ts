@@ -5,20 +5,24 @@
 
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { Report, TokenUsage } from '../../memory/plan/report.ts';
-import { eventFrame } from '../answers/sse.ts';
+import { Frame } from '../answers/sse.ts';
 import type { ModelRequest } from '../model-request.ts';
 import { sealedItem } from '../sealed.ts';
 
-/** A finished compaction. */
-export interface CompactionAnswer {
-  readonly sealed: string;
-  readonly usage: TokenUsage;
-  /** Absent if the caller did not ask for it. */
-  readonly report: Report | undefined;
+/** What a response has from its beginning. */
+export interface ResponseName {
   /** A unique id, to build the response's and the item's from. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
+}
+
+/** A finished compaction. */
+export interface CompactionAnswer extends ResponseName {
+  readonly sealed: string;
+  readonly usage: TokenUsage;
+  /** Absent if the caller did not ask for it. */
+  readonly report: Report | undefined;
 }
 
 /**
@@ -53,24 +57,42 @@ export function compactionResponse(request: ModelRequest, answer: CompactionAnsw
   };
 }
 
-/** The events of that response. */
-export function compactionEvents(request: ModelRequest, answer: CompactionAnswer): Uint8Array[] {
-  const begun = { ...headOf(request, answer), status: 'in_progress', output: [], usage: null };
-  const at = { output_index: 0, item: itemOf(answer) };
-  const events: [type: string, fields: object][] = [
-    ['response.created', { response: begun }],
-    ['response.in_progress', { response: begun }],
-    ['response.output_item.added', at],
-    ['response.output_item.done', at],
-    ['response.completed', { response: compactionResponse(request, answer) }],
-  ];
-  return events.map(([type, fields], sequence_number) =>
-    eventFrame(type, JSON.stringify({ type, sequence_number, ...fields })),
-  );
+/** The events of that response, of which those that open it may come before the compaction. */
+export class CompactionEvents {
+  private readonly request: ModelRequest;
+  private readonly named: ResponseName;
+  private next = 0;
+
+  constructor(request: ModelRequest, named: ResponseName) {
+    this.request = request;
+    this.named = named;
+  }
+
+  /** The response begins, or goes on without news. */
+  keepalive(): Frame {
+    const response = { ...headOf(this.request, this.named), status: 'in_progress', output: [], usage: null };
+    return this.event(this.next === 0 ? 'response.created' : 'response.in_progress', { response });
+  }
+
+  /** All further events. @param answer with the name of these events */
+  rest(answer: CompactionAnswer): Frame[] {
+    const opening = this.next === 0 ? [this.keepalive(), this.keepalive()] : [];
+    const at = { output_index: 0, item: itemOf(answer) };
+    return [
+      ...opening,
+      this.event('response.output_item.added', at),
+      this.event('response.output_item.done', at),
+      this.event('response.completed', { response: compactionResponse(this.request, answer) }),
+    ];
+  }
+
+  private event(type: string, fields: object): Frame {
+    return Frame.of(JSON.stringify({ type, sequence_number: this.next++, ...fields }), type);
+  }
 }
 
 /** Fields that a response repeats from its request, with their defaults. */
-function headOf(request: ModelRequest, { id, created }: CompactionAnswer): object {
+function headOf(request: ModelRequest, { id, created }: ResponseName): object {
   const given = (field: string, otherwise: unknown): unknown => request.field(field) ?? otherwise;
   return {
     id: `resp_${id}`,

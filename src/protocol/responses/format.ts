@@ -23,7 +23,7 @@ function begunBy({ data = '', json }: Frame): Begun {
 
 export const responsesFormat: AnswerFormat = {
   name: 'responses',
-  stream: (report, reword) => new ResponsesStream(report, reword),
+  stream: (report, reword, form) => new ResponsesStream(report, reword, form),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),
   text: answerText,

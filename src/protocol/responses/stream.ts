@@ -1,11 +1,22 @@
-/** How the stream of a response ends: the last event contains the report. */
-import { asObject } from '../../lib/json.ts';
+/**
+ * How the stream of a response lives and ends: the last event contains the report, an error may be
+ * told as `response.failed`, and `response.in_progress` is the sign of life.
+ *
+ * A sign of life has the number of the event before it. The upstream's numbers stay as they are,
+ * and a caller who goes on after a number misses nothing.
+ */
+import { concat } from '../../lib/bytes.ts';
+import { asObject, parseJson } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerStream, Reword } from '../answers/answer-format.ts';
+import type { AnswerStream, Reword, StreamFault, StreamForm } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
+import { saidFault } from '../answers/said-fault.ts';
 import { type Block, eventFrame, Frame } from '../answers/sse.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
+import { FAILED, failedFrames } from './failed.ts';
+import { changedEvent } from './splices.ts';
+import { IN_PROGRESS, OPENS } from './stream-items.ts';
 
 /**
  * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming).
@@ -19,6 +30,8 @@ const NUMBERED = /^data:[^\r\n]*"sequence_number":\d/m;
 /** Where the report goes. */
 const EVENT: Outline = { fields: new Map([['response', levels(1)]]), others: {}, most: 100 };
 
+const NO_NAMES: ReadonlySet<string> = new Set();
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -29,18 +42,30 @@ export class ResponsesStream implements AnswerStream {
   isWhole = false;
   private readonly report: (() => Report) | undefined;
   private readonly reword: Reword | undefined;
+  private readonly form: StreamForm;
   private sequence = -1;
   /** The last frames that were skipped with a sequence number, if none was pushed after them. */
   private skipped: Block | undefined;
+  /** The last event that has opened the response. */
+  private opened: Frame | undefined;
+  /** Whether an event has come that does not open the response. */
+  private hasContent = false;
 
   /** See `AnswerFormat`. */
-  constructor(report: (() => Report) | undefined, reword?: Reword) {
+  constructor(report: (() => Report) | undefined, reword?: Reword, form: StreamForm = {}) {
     this.report = report;
     this.reword = reword;
+    this.form = form;
+  }
+
+  /** Whether it matters how the response begins. */
+  private get opens(): boolean {
+    const { failsAsAnswer, livesBy } = this.form;
+    return !this.hasContent && (failsAsAnswer === true || livesBy !== undefined);
   }
 
   skip(block: Block): boolean {
-    if (LAST.test(block.text)) return false;
+    if (this.opens || LAST.test(block.text)) return false;
     if (!block.text.includes('"sequence_number"')) return true;
     if (!NUMBERED.test(block.text)) return false;
     this.skipped = block;
@@ -50,12 +75,15 @@ export class ResponsesStream implements AnswerStream {
   push(frame: Frame): Frame[] {
     const { data } = frame;
     if (data === undefined) return [frame];
+    if (this.opens) this.begin(frame);
     this.count(frame);
+    const failed = this.form.failsAsAnswer ? this.asFailed(frame) : undefined;
+    if (failed) return failed;
     const type = lastEvent(frame)?.type;
     const rewordedData = reworded(frame, this.reword);
     if (type !== undefined) {
       this.isOver = true;
-      this.isWhole ||= type !== 'response.failed' && type !== 'error';
+      this.isWhole ||= type !== FAILED && type !== 'error';
       if (this.report && type !== 'error')
         return [Frame.of(withReport(rewordedData ?? data, this.report()), type)];
     }
@@ -67,10 +95,59 @@ export class ResponsesStream implements AnswerStream {
     return { complete: this.isOver, frames: [] };
   }
 
-  error({ message, param, code }: AnswerFault): Uint8Array {
-    for (const frame of this.skipped?.frames() ?? []) this.count(frame);
-    const event = { type: 'error', sequence_number: this.sequence + 1, code, message, param };
+  error(fault: StreamFault): Uint8Array {
+    this.countSkipped();
+    const number = this.sequence + 1;
+    if (this.form.failsAsAnswer) {
+      const frames = failedFrames(fault, asObject(this.opened?.json).response, number);
+      return concat(frames.map(({ bytes }) => bytes));
+    }
+    const { message, param, code } = fault;
+    const event = { type: 'error', sequence_number: number, code, message, param };
     return eventFrame('error', JSON.stringify(event));
+  }
+
+  keepalive(): Frame | undefined {
+    const { livesBy } = this.form;
+    if (livesBy === undefined || (livesBy === 'events_before_content' && this.hasContent)) return undefined;
+    this.countSkipped();
+    const sequence_number = Math.max(0, this.sequence);
+    if (this.opened) {
+      const changes = { type: IN_PROGRESS, sequence_number };
+      const data = changedEvent(this.opened.data ?? '', NO_NAMES, changes);
+      return data === undefined ? undefined : Frame.of(data, IN_PROGRESS);
+    }
+    // A client that reads the event expects the response to be created before.
+    if (livesBy !== 'events') return undefined;
+    return Frame.of(JSON.stringify({ type: IN_PROGRESS, sequence_number }), IN_PROGRESS);
+  }
+
+  /** Takes a frame while the response has no content. */
+  private begin(frame: Frame): void {
+    const { type, response } = asObject(frame.json);
+    if (typeof type !== 'string' || !type.startsWith('response.')) return;
+    if (!OPENS.has(type)) this.hasContent = true;
+    else if (response) this.opened = frame;
+  }
+
+  /** An error of the upstream as `response.failed`; undefined for any other event. */
+  private asFailed(frame: Frame): Frame[] | undefined {
+    if (!LAST.test(frame.data ?? '')) return undefined;
+    const { type, error } = asObject(frame.json);
+    if (type !== 'error' && (type !== undefined || !error)) return undefined;
+    const event = asObject(parseJson(reworded(frame, this.reword) ?? '') ?? frame.json);
+    this.isOver = true;
+    // The event has its own number, which is the next one here.
+    const number = Math.max(0, this.sequence);
+    const frames = failedFrames(saidFault(event), asObject(this.opened?.json).response, number);
+    const { report } = this;
+    return frames.map((each, index) =>
+      report && index === frames.length - 1 ? Frame.of(withReport(each.data ?? '', report()), FAILED) : each,
+    );
+  }
+
+  private countSkipped(): void {
+    for (const frame of this.skipped?.frames() ?? []) this.count(frame);
   }
 
   private count({ data = '' }: Frame): void {

@@ -1,7 +1,7 @@
 /** The routes that ask a model, and those that only plan. */
 
 import { answerOf, COMPACT, EXPLAIN, requestOf, streamOf, VERIFY } from '../bodies.ts';
-import { MEMORY_HEADERS, REPORT_HEADERS } from '../headers.ts';
+import { MEMORY_HEADERS, REPORT_HEADERS, STREAM_HEADERS } from '../headers.ts';
 import type { Operation } from '../operation.ts';
 import * as schemas from '../schemas/plan.ts';
 
@@ -72,7 +72,7 @@ export const MODELS: readonly Operation[] = [
     description:
       "OpenAI's own request and answer, streaming or not. The fields of Precis are read and removed before the request is forwarded. Status, headers and body of the answer are the upstream's.",
     access: 'caller',
-    headers: MEMORY_HEADERS,
+    headers: [...MEMORY_HEADERS, ...STREAM_HEADERS],
     body: {
       content: { 'application/json': requestOf('CreateChatCompletionRequest') },
       example: { model: 'gpt-6-sol', messages, memory_strategy, memory_report: true },
@@ -121,7 +121,7 @@ completion = client.chat.completions.create(
     description:
       "OpenAI's own request and answer, streaming or not. If the upstream stores the history, the request is forwarded unchanged (`upstream_state`).",
     access: 'caller',
-    headers: MEMORY_HEADERS,
+    headers: [...MEMORY_HEADERS, ...STREAM_HEADERS],
     body: {
       content: { 'application/json': requestOf('CreateResponse') },
       example: { model: 'gpt-6-sol', input: messages, store: false, memory_strategy },

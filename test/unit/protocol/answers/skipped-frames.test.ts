@@ -2,7 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
-import type { AnswerGatherer, AnswerStream } from '../../../../src/protocol/answers/answer-format.ts';
+import type {
+  AnswerGatherer,
+  AnswerStream,
+  StreamForm,
+} from '../../../../src/protocol/answers/answer-format.ts';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { type Block, Frame, KEEPALIVE } from '../../../../src/protocol/answers/sse.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
@@ -79,7 +83,7 @@ class ThoroughPipeline implements Pipeline {
   }
 
   keepalive(): Uint8Array | undefined {
-    return this.inside || this.isOver ? undefined : KEEPALIVE;
+    return this.inside || this.isOver ? undefined : (this.stream.keepalive?.()?.bytes ?? KEEPALIVE);
   }
 
   private pass(frames: readonly Uint8Array[]): Uint8Array[] {
@@ -107,7 +111,7 @@ function run(pipeline: Pipeline, bytes: Uint8Array, ends: readonly number[]): un
       .map(decode)
       .join(''),
     pipeline.isOver,
-    pipeline.keepalive() !== undefined,
+    decode(pipeline.keepalive() ?? new Uint8Array()),
     decode(pipeline.error(FAULT)),
   ]);
   const { complete, frames } = pipeline.end();
@@ -144,6 +148,9 @@ const responsesData = fc.oneof(
     '{"type":"response.completed","sequence_number":16,"response":{"status":"completed","output":[]}}',
     '{"type":"response.failed","sequence_number":17,"response":{"error":{"code":"x","message":"y"}}}',
     '{"type":"error","sequence_number":18,"message":"Overloaded"}',
+    '{"error":{"message":"Overloaded"}}',
+    '{"type":"response.in_progress","sequence_number":1,"response":{"id":"r","output":[]}}',
+    '{"type":"codex.rate_limits"}',
   ),
   fc.string({ maxLength: 20 }),
 );
@@ -174,6 +181,10 @@ const streamed = (data: fc.Arbitrary<string>) =>
     isReported: fc.boolean(),
     isReworded: fc.boolean(),
     isGathered: fc.boolean(),
+    form: fc.record({
+      failsAsAnswer: fc.boolean(),
+      livesBy: fc.constantFrom(undefined, 'events', 'events_before_content'),
+    }),
   });
 
 describe.each([
@@ -188,7 +199,7 @@ describe.each([
         const ends = [...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
         const report = how.isReported ? () => idleReport('none', 'default') : undefined;
         const reword = how.isReworded ? () => FAULT : undefined;
-        const stream = () => format.stream(report, reword);
+        const stream = () => format.stream(report, reword, how.form as StreamForm);
         const [quick, thorough] = [format.gather(), format.gather()];
         const listener = {
           skip: (block: Block) => quick.skip?.(block) === true,

@@ -1,0 +1,140 @@
+/**
+ * Tells errors in streams, to callers who look for them there and not in the status
+ * (docs/answers-and-errors.md#errors-in-streams). Codex shortens its conversation, or waits, only
+ * for events.
+ *
+ * An error is first made as for any caller, so logs, metrics and the call's event have its true
+ * status. Only then its response becomes a stream with that error as an event. Told so are errors
+ * of Precis, an upstream's word that the prompt is too long, and its rate limits; never 401, 402,
+ * 403 and 404, by which clients renew keys and find models.
+ */
+import { asObject, parseJson } from '../lib/json.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
+import type { AnswerFormat, Reword, StreamFault } from '../protocol/answers/answer-format.ts';
+import { saidFault } from '../protocol/answers/said-fault.ts';
+import { streamIn } from '../protocol/top-fields.ts';
+import type { Call } from '../request/call.ts';
+import { ApiError } from '../request/errors.ts';
+import { toldRefusal } from '../request/refusal.ts';
+import type { RequestScope } from '../request/scope.ts';
+import { errorPlaceIn, findsErrorsInStreams } from '../request/stream-form.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import { openAnswer } from '../upstream/opening.ts';
+import { isDecoded } from '../upstream/request.ts';
+import { LONGEST_ERROR, mayBeTooLong, readTooLong, readTooLongEvent } from '../upstream/too-long.ts';
+import { withRetryText } from './retry-text.ts';
+
+const RATE_LIMITED = 429;
+
+/** Statuses that stay, whoever is told. */
+const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([401, 402, 403, 404]);
+
+/** The errors of one call. */
+export class StreamErrors {
+  private readonly scope: RequestScope;
+  private readonly answers: AnswerFormat;
+  private body: Uint8Array | undefined;
+  /** Whether the call is answered by a mode that edits. */
+  private isEdited = false;
+
+  constructor(scope: RequestScope, answers: AnswerFormat) {
+    this.scope = scope;
+    this.answers = answers;
+  }
+
+  /** @throws ApiError for an invalid header */
+  check(): void {
+    errorPlaceIn(this.scope.headers);
+  }
+
+  /** The body has come. @param body decoded */
+  came(body: Uint8Array): void {
+    this.body = body;
+  }
+
+  /** The call is answered by its strategy. Otherwise the upstream's answers pass as they came. */
+  reads({ chosen }: Call): void {
+    this.isEdited = !passesThrough(chosen.strategy);
+  }
+
+  /** The answer of the work, or its error, in the caller's form. @throws what is not told so */
+  async through(work: () => Promise<Response>): Promise<Response> {
+    try {
+      const answer = await work();
+      return answer.ok || !this.isEdited || !this.isAsked() ? answer : await this.ofUpstream(answer);
+    } catch (error) {
+      if (!this.tells(error) || !this.isAsked()) throw error;
+      const { services, waitUntil } = this.scope;
+      const told = toldRefusal(error, services, waitUntil);
+      return this.inStream({ ...told.toBody().error, status: told.status });
+    }
+  }
+
+  /** Whether an error is told in events. A call that is not read has its request's faults alone. */
+  private tells(error: unknown): boolean {
+    if (!(error instanceof ApiError)) return this.isEdited;
+    return (this.isEdited || error.status < 500) && !OF_THE_ACCOUNT.has(error.status);
+  }
+
+  /** Whether the caller asks for a stream, and for errors in it. */
+  private isAsked(): boolean {
+    const { headers } = this.scope;
+    try {
+      if (!findsErrorsInStreams(headers, this.answers.name)) return false;
+    } catch {
+      // The error is about the header itself.
+      return false;
+    }
+    // A body that is not read, or not valid, does not say it.
+    const streams = this.body && streamIn(this.body);
+    return streams ?? headers.get('accept')?.includes('text/event-stream') === true;
+  }
+
+  private async ofUpstream(answer: Response): Promise<Response> {
+    const { status, headers } = answer;
+    const mayBeTold = status === RATE_LIMITED || mayBeTooLong(status);
+    if (!mayBeTold || !isDecoded(headers)) return answer;
+    const { log } = this.scope.services;
+    const unread = { response: answer, abort: () => undefined };
+    const opened = await openAnswer(unread, LONGEST_ERROR, TIME_LIMITS.errorBodyMs, log);
+    const text = opened.whole && new TextDecoder().decode(opened.whole);
+    const fault = text === undefined ? undefined : this.faultIn(text, status, headers);
+    return fault ? this.inStream(fault, headers) : opened.answer.response;
+  }
+
+  /** The error of an answer, as it is told in a stream; undefined if it is not. */
+  private faultIn(body: string, status: number, headers: Headers): StreamFault | undefined {
+    const isTooLong = readTooLong(status, body) !== undefined;
+    if (!isTooLong && status !== RATE_LIMITED) return undefined;
+    const said = {
+      ...saidFault(asObject(parseJson(body) ?? { error: body.slice(0, LONGEST_TEXT) })),
+      status,
+    };
+    // Codex reads the plan's limits from headers and body of the status.
+    if (said.type === 'usage_limit_reached') return undefined;
+    if (status === RATE_LIMITED) return withRetryText(said, headers);
+    return this.answers.name === 'chat' ? said : { ...said, code: TOO_LONG };
+  }
+
+  /** A stream of nothing but an error. @param headers of the answer that it takes the place of */
+  private inStream(fault: StreamFault, headers?: Headers): Response {
+    const format = this.answers.stream(undefined, undefined, { failsAsAnswer: true });
+    const head = new Headers(headers);
+    for (const name of ['content-length', 'content-encoding']) head.delete(name);
+    head.set('content-type', 'text/event-stream');
+    head.set('cache-control', 'no-cache, no-transform');
+    head.set('x-accel-buffering', 'no');
+    return new Response(format.error(fault), { headers: head });
+  }
+}
+
+const TOO_LONG = 'context_length_exceeded';
+
+/** Of an error that is no JSON, in characters. */
+const LONGEST_TEXT = 500;
+
+/** Gives an error in a stream the code that clients know, where its words say that it is that. */
+export const tooLongByWords: Reword = (error) => {
+  if (error.code === TOO_LONG || !readTooLongEvent(JSON.stringify({ error }))) return undefined;
+  return { ...saidFault({ error }), code: TOO_LONG };
+};

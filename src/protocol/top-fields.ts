@@ -1,0 +1,22 @@
+/** Fields of a body that is not read otherwise. */
+import { fieldOf, jsonOf, scanObject } from './json/spans.ts';
+
+/** Undefined if the body is no JSON object, or names no model. */
+export function modelIn(body: Uint8Array): string | undefined {
+  const model = valueIn(body, 'model')?.value;
+  return typeof model === 'string' ? model : undefined;
+}
+
+/** Whether a request asks for a stream; undefined if its body is no JSON object. */
+export function streamIn(body: Uint8Array): boolean | undefined {
+  const found = valueIn(body, 'stream');
+  return found && found.value === true;
+}
+
+/** The value of a top-level field; undefined if the body is no JSON object. */
+function valueIn(body: Uint8Array, field: string): { readonly value: unknown } | undefined {
+  const root = scanObject(body, { fields: new Map([[field, {}]]) });
+  if (!root) return undefined;
+  const span = fieldOf(root, field)?.value;
+  return { value: span && jsonOf(body, span) };
+}

@@ -1,0 +1,59 @@
+/**
+ * How streams treat their caller (docs/answers-and-errors.md#errors-in-streams): whether errors are
+ * told in them, and what keeps them alive.
+ */
+import { quote } from '../memory/strategy/hint.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
+import type { AnswerFormat, StreamForm } from '../protocol/answers/answer-format.ts';
+import type { Call } from './call.ts';
+import { ApiError } from './errors.ts';
+
+type Protocol = AnswerFormat['name'];
+
+/** Where a caller is told of errors. */
+type ErrorPlace = 'events' | 'http';
+
+const STREAM_ERRORS = 'x-memory-stream-errors';
+
+/**
+ * Where the header wants errors; undefined without it.
+ *
+ * @throws ApiError `invalid_memory_strategy` for any other word
+ */
+export function errorPlaceIn(headers: Headers): ErrorPlace | undefined {
+  const value = headers.get(STREAM_ERRORS)?.trim().toLowerCase() ?? '';
+  // A client that sends a variable which is not set sends an empty header.
+  if (value === '') return undefined;
+  if (value === 'events' || value === 'http') return value;
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `The header ${STREAM_ERRORS} must be events or http; this one is ${quote(value)}.`,
+    STREAM_ERRORS,
+  );
+}
+
+/** Whether errors are told in streams. @throws ApiError for an invalid header */
+export function findsErrorsInStreams(headers: Headers, protocol: Protocol): boolean {
+  const asked = errorPlaceIn(headers);
+  return asked === undefined ? protocol === 'responses' && isCodex(headers) : asked === 'events';
+}
+
+/** @throws ApiError for an invalid header */
+export function streamFormOf({ chosen, scope: { headers } }: Call, protocol: Protocol): StreamForm {
+  if (protocol !== 'responses' || passesThrough(chosen.strategy)) return {};
+  return {
+    failsAsAnswer: findsErrorsInStreams(headers, protocol),
+    livesBy: isCodex(headers) ? 'events' : 'events_before_content',
+  };
+}
+
+/**
+ * Codex names itself in both headers, by the program that runs it: `codex_cli_rs`, `codex-tui`,
+ * `codex_exec`, `codex_vscode`, `codex_sdk_ts`, `Codex Desktop`. The user agent goes on with a
+ * slash and the version (codex-rs/login/src/auth/default_client.rs in openai/codex).
+ */
+const CODEX = /^codex(?:[ _-]|\/|$)/i;
+
+function isCodex(headers: Headers): boolean {
+  return ['originator', 'user-agent'].some((name) => CODEX.test(headers.get(name) ?? ''));
+}

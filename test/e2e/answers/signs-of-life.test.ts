@@ -1,0 +1,117 @@
+/** What a caller gets while there is nothing to send. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
+import { eventsOf } from '../../../tools/upstream/response.ts';
+import { CODEX_HEADERS, readAsCodex } from '../../support/clients/codex.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+
+const KEEPALIVE_MS = 100;
+/** Some signs of life are due in this time, also on a slow machine. */
+const SILENCE_MS = 6 * KEEPALIVE_MS;
+
+/** Where the upstream falls silent: before the first event that matches. */
+let silentBefore = /./;
+
+const halting: Behaviour = async (_, response, { body }) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.flushHeaders();
+  let hasWaited = false;
+  for (const event of eventsOf(body, { id: '1', content: 'Hello there, caller.' })) {
+    if (!hasWaited && silentBefore.test(event)) {
+      hasWaited = true;
+      await sleep(SILENCE_MS);
+    }
+    response.write(event);
+  }
+  response.end();
+};
+
+const deployment = deploy({
+  limits: { keepaliveMs: KEEPALIVE_MS, streamBeginningMs: KEEPALIVE_MS },
+  upstream: { responses: halting },
+});
+
+async function respond(headers: Record<string, string>): Promise<Response> {
+  return deployment.fetch('/v1/responses', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-memory-strategy': 'compact', ...headers },
+    body: JSON.stringify({ model: 'gpt-5', stream: true, input: 'Hello.' }),
+  });
+}
+
+const lives = (events: readonly string[]): number =>
+  events.filter((type) => type === 'response.in_progress').length;
+
+describe('a response that is silent', () => {
+  it.each([
+    ['before it is created', /response\.created/],
+    ['after it is created', /response\.output_item\.added/],
+    ['in the middle of a text', /caller/],
+  ])('%s lives by events for Codex', async (_, where) => {
+    silentBefore = where;
+    const { turn, events } = await readAsCodex(await respond(CODEX_HEADERS));
+    expect(turn).toEqual({ does: 'goes_on' });
+    // The upstream sends one itself.
+    expect(lives(events)).toBeGreaterThan(2);
+  });
+
+  it('lives by events for any client as long as it has no content', async () => {
+    silentBefore = /response\.output_item\.added/;
+    const { events } = await readAsCodex(await respond({}));
+    expect(lives(events)).toBeGreaterThan(2);
+    for (const where of [/response\.created/, /caller/]) {
+      silentBefore = where;
+      const text = await (await respond({})).text();
+      expect(text.match(/^event: response\.in_progress$/gm)).toHaveLength(1);
+      expect(text).toContain(': keepalive\n\n');
+    }
+  });
+
+  it('lives by comments in mode none, where its bytes are the upstream’s', async () => {
+    silentBefore = /response\.output_item\.added/;
+    const text = await (await respond({ ...CODEX_HEADERS, 'x-memory-strategy': 'none' })).text();
+    expect(text.match(/^event: response\.in_progress$/gm)).toHaveLength(1);
+    expect(text).toContain(': keepalive\n\n');
+  });
+});
+
+describe('a compaction that takes long', () => {
+  it('begins its response, and goes on with its numbers', async () => {
+    const summary = {
+      model: 'gpt-5',
+      stream: true,
+      memory_strategy: { mode: 'summarize', context_limit: 2, keep_last_n_turns: 1 },
+    };
+    const said = (role: string, text: string) => ({ role, content: text.repeat(400) });
+    const input = [
+      said('user', 'One. '),
+      said('assistant', 'Two. '),
+      said('user', 'Three. '),
+      said('assistant', 'Four. '),
+      { type: 'compaction_trigger' },
+    ];
+    deployment.upstream.next({
+      type: 'answer',
+      content: 'They have counted up to four. '.repeat(6),
+      delayMs: SILENCE_MS,
+    });
+    const response = await deployment.fetch('/v1/responses', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...CODEX_HEADERS },
+      body: JSON.stringify({ ...summary, input }),
+    });
+    const copy = response.clone();
+    const { turn, events } = await readAsCodex(response);
+    expect(turn).toEqual({ does: 'goes_on' });
+    expect([events[0], ...events.slice(-3)]).toEqual([
+      'response.created',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    expect(lives(events)).toBeGreaterThan(1);
+    const numbers = [...(await copy.text()).matchAll(/"sequence_number":(\d+)/g)].map(([, n]) => Number(n));
+    expect(numbers).toEqual([...numbers.keys()]);
+  });
+});
