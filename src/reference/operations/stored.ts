@@ -119,7 +119,7 @@ const REFS: readonly Operation[] = [
     group: 'Refs',
     summary: 'A server of the Model Context Protocol, also as `/mcp`',
     description:
-      'The tools `retrieve_ref`, `list_refs` and `search_memory` over streamable HTTP, without sessions.',
+      'The tools `retrieve_ref`, `list_refs` and `search_memory` over streamable HTTP, without sessions. A request of the revision 2026-07-28 says so in `_meta`, and has the headers `MCP-Protocol-Version`, `Mcp-Method` and, for a call, `Mcp-Name`; any other is one of an earlier revision.',
     access: 'caller',
     headers: ['x-conversation-id', 'x-memory-user'],
     body: {
@@ -129,6 +129,11 @@ const REFS: readonly Operation[] = [
     answers: {
       200: json('The answer to a request.', JSON_RPC),
       202: { description: 'A notification is taken.' },
+      400: json(
+        'No single message, one whose headers contradict it, or one of a revision that is not known: the error names those that are.',
+        JSON_RPC,
+      ),
+      404: json('The revision has no such method.', JSON_RPC),
       403: json("A request with another site's `Origin`.", JSON_RPC),
       406: json('`Accept` has not both types of the protocol.', JSON_RPC),
     },

@@ -1,18 +1,27 @@
-/** `POST /mcp`: tools for clients of the Model Context Protocol. Requests share no session. */
+/**
+ * `POST /mcp`: tools for clients of the Model Context Protocol. Requests share no session.
+ *
+ * Both eras of the protocol have this address. A request of the revision 2026-07-28 says so in its
+ * own `_meta`; any other is one of an earlier revision, most of which begin with `initialize`.
+ */
 import type { Context } from 'hono';
+import { parseJson } from '../../lib/json.ts';
+import { errorFields, type Log } from '../../log.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
-import { createMcpServer } from './server.ts';
+import { createMcpServer, type ServedTool } from './server.ts';
 import { mcpTools } from './tools.ts';
 
 /**
- * Without a session id the transport is stateless, so any isolate can answer. Nothing is pushed, so
- * plain JSON responses are enough.
+ * Without a session id the transport of the earlier era is stateless, so any isolate can answer.
+ * Nothing is pushed, so plain JSON responses are enough.
  */
 const STATELESS = { enableJsonResponse: true };
+
+const VERSION_HEADER = 'mcp-protocol-version';
 
 /**
  * JSON-RPC codes (https://www.jsonrpc.org/specification#error_object). The second is the one that
@@ -41,13 +50,34 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   // never be answered.
   if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
     return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
-  const [{ WebStandardStreamableHTTPServerTransport }, server] = await Promise.all([
-    import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
-    createMcpServer(mcpTools(c, tenant)),
-  ]);
-  const transport = new WebStandardStreamableHTTPServerTransport(STATELESS);
+  const request = new Request(url, { method: 'POST', headers: plainHeaders(headers), body });
+  const tools = mcpTools(c, tenant);
+  return answered(request, parseJson(new TextDecoder().decode(body)), tools, c.get('services').log);
+}
+
+/** The answer in the era of the request. @param message its body; undefined if that is no JSON */
+async function answered(
+  request: Request,
+  message: unknown,
+  tools: readonly ServedTool[],
+  log: Log,
+): Promise<Response> {
+  const sdk = await import('@modelcontextprotocol/server');
+  const parsed = message === undefined ? {} : { parsedBody: message };
+  if (message === undefined || !(await sdk.isLegacyRequest(request, message))) {
+    const onerror = (error: Error): void =>
+      log('info', 'a message of MCP was refused', { code: 'mcp_refused', ...errorFields(error) });
+    const make = () => createMcpServer(tools);
+    return sdk.createMcpHandler(make, { legacy: 'reject', onerror }).fetch(request, parsed);
+  }
+  const named = request.headers.get(VERSION_HEADER);
+  // A client is answered whatever earlier revision it names: they all have these tools.
+  if (named !== null && !sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(named))
+    request.headers.delete(VERSION_HEADER);
+  const transport = new sdk.WebStandardStreamableHTTPServerTransport(STATELESS);
+  const server = await createMcpServer(tools);
   await server.connect(transport);
-  return transport.handleRequest(new Request(url, { method: 'POST', headers: plainHeaders(headers), body }));
+  return transport.handleRequest(request, parsed);
 }
 
 /**

@@ -1,12 +1,12 @@
 /**
  * A Model Context Protocol server for our tools
- * (https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
+ * (https://modelcontextprotocol.io/specification/2026-07-28/server/tools).
  *
  * The SDK is loaded on first use, since most isolates never need it.
  *
  * The tools call the code of the model's own (`tools.ts`), and may ask for any ref of the tenant.
  */
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { CacheHint, Server, Tool } from '@modelcontextprotocol/server';
 import { version } from '../../../package.json';
 import type { Result } from '../../lib/result.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
@@ -17,27 +17,33 @@ export interface ServedTool {
   call(args: string): Promise<Result<string, string>>;
 }
 
-/** A server without a transport, for a single request. */
+/**
+ * How long clients may keep what a list says. It changes with the deployment alone, so five minutes
+ * are short enough. `private`: no cache that others share may answer in the place of a key.
+ */
+const LISTS: CacheHint = { ttlMs: 300_000, cacheScope: 'private' };
+
+/** A server without a transport, for a single request of either era of the protocol. */
 export async function createMcpServer(tools: readonly ServedTool[]): Promise<Server> {
-  const [{ Server }, { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError }] =
-    await Promise.all([
-      import('@modelcontextprotocol/sdk/server/index.js'),
-      import('@modelcontextprotocol/sdk/types.js'),
-    ]);
+  const { Server, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
   // `McpServer` would need the JSON schemas a second time, in zod.
-  const server = new Server({ name: 'precis', version }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+  const server = new Server(
+    { name: 'precis', version },
+    { capabilities: { tools: {} }, cacheHints: { 'tools/list': LISTS, 'server/discover': LISTS } },
+  );
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map(listed) }));
+  server.setRequestHandler('tools/call', async ({ params }) => {
     const tool = tools.find(({ definition }) => definition.function.name === params.name);
-    if (!tool) throw new McpError(ErrorCode.InvalidParams, 'There is no tool of this name.');
+    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
     const found = await tool.call(JSON.stringify(params.arguments ?? {}));
     return { content: [{ type: 'text', text: found.ok ? found.value : found.reason }], isError: !found.ok };
   });
   return server;
 }
 
-function listed({ definition }: ServedTool) {
+function listed({ definition }: ServedTool): Tool {
   const { name, description, parameters } = definition.function;
-  const inputSchema = { ...parameters, required: [...parameters.required] };
+  // The SDK's type has an index signature, which the schemas of our own lack.
+  const inputSchema = { ...parameters, required: [...parameters.required] } as Tool['inputSchema'];
   return { name, description, inputSchema, annotations: { readOnlyHint: true } };
 }

@@ -341,11 +341,16 @@ describe('the endpoint', () => {
     expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
   });
 
-  it.each(['', '{', '"ping"', '{"method":"ping"}'])('refuses what is no message: %s', async (body) => {
+  it.each([
+    ['', -32700],
+    ['{', -32700],
+    ['"ping"', -32600],
+    ['{"method":"ping"}', -32600],
+  ])('refuses what is no message: %s', async (body, code) => {
     const response = await post(body);
 
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 } });
+    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code } });
   });
 
   it.each([[[PING]], [[PING, { ...PING, id: 2 }]], [[]], [[CALL, CANCEL]], ['\ufeff\n []']])(

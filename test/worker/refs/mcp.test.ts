@@ -1,6 +1,6 @@
 /** The tools of `/mcp` when their storage fails. */
 import { env } from 'cloudflare:workers';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
