@@ -106,10 +106,7 @@ export class StreamErrors {
   private faultIn(body: string, status: number, headers: Headers): StreamFault | undefined {
     const isTooLong = readTooLong(status, body) !== undefined;
     if (!isTooLong && status !== RATE_LIMITED) return undefined;
-    const said = {
-      ...saidFault(asObject(parseJson(body) ?? { error: body.slice(0, LONGEST_TEXT) })),
-      status,
-    };
+    const said = { ...saidFault(asObject(parseJson(body)), body.slice(0, LONGEST_TEXT)), status };
     // Codex reads the plan's limits from headers and body of the status.
     if (said.type === 'usage_limit_reached') return undefined;
     if (status === RATE_LIMITED) return withRetryText(said, headers);
@@ -130,7 +127,7 @@ export class StreamErrors {
 
 const TOO_LONG = 'context_length_exceeded';
 
-/** Of an error that is no JSON, in characters. */
+/** Of an error without a message: so many characters of its body are one. */
 const LONGEST_TEXT = 500;
 
 /** Gives an error in a stream the code that clients know, where its words say that it is that. */

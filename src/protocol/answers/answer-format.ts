@@ -170,6 +170,7 @@ export interface AnswerFormat {
   /**
    * @param report called when the answer is complete; absent if no report is added
    * @param reword absent if the upstream's errors are passed on unchanged
+   * @param form absent if the stream is treated as its protocol says
    */
   stream(report: (() => Report) | undefined, reword?: Reword, form?: StreamForm): AnswerStream;
   /** For one stream. Delays nothing that a caller can read as an answer. */

@@ -66,6 +66,20 @@ describe('Codex', () => {
     expect(events).toEqual(['response.created', 'response.failed']);
   });
 
+  it.each<[string, object | string]>([
+    ['of a gateway', { detail: TOO_LONG }],
+    ['without a message', { error: { code: 'context_length_exceeded' } }],
+    ['with its fields in the body', { object: 'error', message: TOO_LONG, code: 400 }],
+  ])('compacts after a refusal %s, too, and loses none of its words', async (_, body) => {
+    deployment.upstream.next({ type: 'error', status: 400, body });
+    const text = await (await asCodex()).text();
+    expect((await readAsCodex(new Response(text))).turn).toEqual({ does: 'compacts' });
+    const message = 'detail' in Object(body) || 'error' in Object(body) ? JSON.stringify(body) : TOO_LONG;
+    expect(JSON.parse(/^data: (.*failed.*)$/m.exec(text)?.[1] ?? '').response.error).toMatchObject({
+      message,
+    });
+  });
+
   it.each([
     ['Codex Desktop', 'Codex Desktop/1.0 (Mac OS 26.0.0; arm64)'],
     ['codex_vscode', ''],
