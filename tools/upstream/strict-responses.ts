@@ -36,14 +36,14 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   custom_tool_call: 'type call_id name input id status caller namespace',
   custom_tool_call_output: 'type call_id output id status caller name',
   reasoning: 'type id summary content encrypted_content status',
-  web_search_call: 'type id status action',
+  web_search_call: 'type id status action results',
   file_search_call: 'type id queries status results',
   code_interpreter_call: 'type id code container_id outputs status',
   image_generation_call: 'type id result status',
   computer_call: 'type id call_id pending_safety_checks status action actions',
   computer_call_output: 'type call_id output id acknowledged_safety_checks status',
   local_shell_call: 'type id call_id action status',
-  local_shell_call_output: 'type id output status',
+  local_shell_call_output: 'type id call_id output status',
   shell_call: 'type call_id action id caller environment status',
   shell_call_output: 'type call_id output id caller max_output_length status',
   apply_patch_call: 'type call_id operation status id caller',
@@ -61,6 +61,31 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   compaction: 'type id encrypted_content',
   compaction_trigger: 'type',
 };
+
+/** Fields that these items can't be without, in OpenAI's types. */
+const REQUIRED: Readonly<Record<string, string>> = {
+  web_search_call: 'id status action',
+  file_search_call: 'id queries status',
+  code_interpreter_call: 'id code container_id outputs status',
+  mcp_call: 'id arguments name server_label',
+  local_shell_call_output: 'output',
+  shell_call_output: 'call_id output',
+  apply_patch_call_output: 'call_id status',
+};
+
+/** The fields of the elements in lists of such items, by the type of the element. */
+const ELEMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'file_search_call.results': { '': 'attributes file_id filename score text' },
+  'code_interpreter_call.outputs': { logs: 'type logs', image: 'type url' },
+  'shell_call_output.output': { '': 'stdout stderr outcome' },
+};
+
+/** Fields of such items that are strings, if they are there. */
+const STRINGS = new Set([
+  'mcp_call.output',
+  'local_shell_call_output.output',
+  'apply_patch_call_output.output',
+]);
 
 /** Results that are text or parts; those of other tools have their own forms. */
 const TEXT_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
@@ -148,6 +173,10 @@ function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOp
   const fields = ITEM_FIELDS[type]?.split(' ');
   if (!fields) return [`${at}.type: unknown type ${type}`];
   const found = unknownFields(item, new Set(fields), `${at}.`);
+  for (const field of REQUIRED[type]?.split(' ') ?? [])
+    if (item[field] === undefined) found.push(`${at}.${field}: missing`);
+  for (const field of fields)
+    found.push(...fieldViolations(item[field], `${type}.${field}`, `${at}.${field}`));
   if (type === 'message') found.push(...messageViolations(item, at));
   if (TEXT_OUTPUTS.has(type)) {
     if (!isText(item.output, ['input_text', 'input_image', 'input_file']))
@@ -157,6 +186,25 @@ function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOp
   if (jsonArguments && type === 'function_call' && !isObject(item.arguments))
     found.push(`${at}.arguments: no JSON object`);
   return found;
+}
+
+/** @param name the type of the item and the field */
+function fieldViolations(value: unknown, name: string, at: string): string[] {
+  if ((value ?? null) === null) return [];
+  if (STRINGS.has(name)) return typeof value === 'string' ? [] : [`${at}: no string`];
+  const elements = ELEMENTS[name];
+  if (!elements) return [];
+  if (!Array.isArray(value)) return [`${at}: no list`];
+  return value.flatMap((element: Fields, index) => {
+    const fields = elements[elements[''] === undefined ? String(element.type) : '']?.split(' ');
+    if (!fields) return [`${at}[${index}].type: unknown type ${element.type}`];
+    const isOptional = name === 'file_search_call.results';
+    const missing = isOptional ? [] : fields.filter((field) => element[field] === undefined);
+    return [
+      ...unknownFields(element, new Set(fields), `${at}[${index}].`),
+      ...missing.map((field) => `${at}[${index}].${field}: missing`),
+    ];
+  });
 }
 
 function messageViolations({ role, content }: Fields, at: string): string[] {

@@ -78,6 +78,13 @@ const thoughtsIn = (input: readonly Item[]): unknown[] =>
 const OLD = [asks('go'), reasoning('a'), asksTool('a'), tells('a'), reasoning('b'), says('b')];
 const NEW = [asks('on'), reasoning('c'), asksTool('c'), tells('c'), reasoning('d'), says('d'), asks('and?')];
 
+const searched = (id: string): Item => ({
+  type: 'web_search_call',
+  id: `ws_${id}`,
+  status: 'completed',
+  action: { type: 'search', query: 'rows' },
+});
+
 describe('old reasoning items', () => {
   it('leave the view with the ids that refer to them, and nothing else does', () => {
     const { sent, report } = viewOfItems([...OLD, ...NEW], CLEARING);
@@ -122,7 +129,7 @@ describe('old reasoning items', () => {
   });
 
   it.each<[what: string, old: Item[]]>([
-    ['before an item of a hosted tool', [reasoning('a'), { type: 'web_search_call', id: 'ws_1' }, says('a')]],
+    ['before an item of a hosted tool', [reasoning('a'), searched('1'), says('a')]],
     ['where the answer goes on without any', [reasoning('a'), says('a'), says('b')]],
     ['of which only the id is there', [reasoning('a', { encrypted_content: undefined }), says('a')]],
   ])('stay %s', (_, old) => {
@@ -179,7 +186,7 @@ const conversation: fc.Arbitrary<Item[]> = fc
         const calls = at < answers.length - 1 ? Math.max(1, some) : some;
         const ids = Array.from({ length: calls }, next);
         const items = [
-          ...(searches ? [{ type: 'web_search_call', id: `ws_${next()}`, status: 'completed' }] : []),
+          ...(searches ? [searched(next())] : []),
           ...Array.from({ length: speaks || (calls === 0 && !searches ? 1 : 0) }, () =>
             says(next(), lines(2)),
           ),
