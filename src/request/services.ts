@@ -36,7 +36,7 @@ import type { RollMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
-import { BoundThinking } from '../upstream/bound-thinking.ts';
+import { ConversationRefusals } from '../upstream/conversation-refusals.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
@@ -85,8 +85,8 @@ export interface Services {
   readonly reasoning: LostReasoning;
   /** Models whose upstream refuses marks of its prompt cache. */
   readonly refusedMarks: ModelFacts<boolean>;
-  /** Conversations that go up without the thinking of earlier answers. */
-  readonly boundThinking: BoundThinking;
+  /** Conversations with parts that the upstream refuses. */
+  readonly refusals: ConversationRefusals;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The deployer's instructions for summaries, by name. */
   readonly prompts: ReadonlyMap<string, string>;
@@ -158,7 +158,7 @@ function createServices(env: Env): Services {
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
     refusedMarks: new ModelFacts<boolean>(Date.now),
-    boundThinking: new BoundThinking(),
+    refusals: new ConversationRefusals(),
   };
   return {
     ...caches,

@@ -8,14 +8,16 @@ import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { refusesThinking } from '../../upstream/bound-thinking.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
-import type { Retry } from './retry.ts';
+import type { BodyPart, Retry } from './retry.ts';
+
+const THINKING: BodyPart = 'thinking';
 
 /** Whether the thinking of a conversation was refused before. */
 export function isThinkingBound(call: Call): boolean {
-  const { boundThinking } = call.scope.services;
-  if (!boundThinking.any || passesThrough(call.chosen.strategy)) return false;
+  const { refusals } = call.scope.services;
+  if (!refusals.any || passesThrough(call.chosen.strategy)) return false;
   const conversation = conversationOfCall(call);
-  return conversation !== undefined && boundThinking.has(conversation.name);
+  return conversation !== undefined && refusals.has(conversation.name, THINKING);
 }
 
 export function withoutThinking(call: Call): Retry {
@@ -31,7 +33,7 @@ export function withoutThinking(call: Call): Retry {
       const { services } = scope;
       services.log('info', 'the upstream refuses thinking of earlier answers', { code: 'thinking_dropped' });
       const conversation = conversationOfCall(call);
-      if (conversation) services.boundThinking.note(conversation.name);
+      if (conversation) services.refusals.note(conversation.name, THINKING);
     },
   };
 }
