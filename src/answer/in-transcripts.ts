@@ -2,7 +2,7 @@
 
 import type { Entry } from '../memory/conversation/passage.ts';
 import { parseTranscriptHead } from '../summary/kept-transcript.ts';
-import { beginningOf } from '../summary/text/transcript.ts';
+import { beginningOf, textIn } from '../summary/text/transcript.ts';
 
 /** How many transcripts are read; each names the one before it. */
 const MOST_READ = 8;
@@ -11,7 +11,10 @@ const MOST_READ = 8;
 const LOOKED_FOR = 1_000;
 
 /** An output, as a transcript would have it. */
-export type Output = Pick<Entry, 'role' | 'tool' | 'text'>;
+export interface Output extends Pick<Entry, 'role' | 'tool' | 'text'> {
+  /** Whether it is a part of an answer, and so has no entry of its own. */
+  readonly isPart?: true;
+}
 
 /**
  * The transcript of each output that is in one, newest first.
@@ -34,8 +37,10 @@ export async function findInTranscripts<Looked extends Output>(
     looked.add(ref);
     const transcript = await read(ref);
     if (transcript === undefined) continue;
-    for (const output of left)
-      if (transcript.includes(beginningOf(output, LOOKED_FOR))) found.set(output, ref);
+    for (const output of left) {
+      const begins = output.isPart ? textIn(output.text, LOOKED_FOR) : beginningOf(output, LOOKED_FOR);
+      if (transcript.includes(begins)) found.set(output, ref);
+    }
     left = left.filter((output) => !found.has(output));
     const { earlier } = parseTranscriptHead(transcript);
     if (earlier !== undefined) waiting = [earlier, ...waiting];

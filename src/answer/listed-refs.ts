@@ -2,10 +2,11 @@
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { readHistory } from '../memory/conversation/history.ts';
+import { readHistory, type Unit } from '../memory/conversation/history.ts';
 import type { Message } from '../memory/conversation/message.ts';
 import { refOfBlock } from '../memory/conversation/session-summary.ts';
 import { outputRef } from '../memory/edits/compact.ts';
+import { hostedRef } from '../memory/edits/hosted.ts';
 import { NO_CALL, parseMarker, TEXT_OBSERVATION } from '../memory/edits/placeholder.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -41,9 +42,8 @@ export async function answerList(
   const { request, scope } = call;
   const { units } = history ?? readHistory(request.messages);
   const hidden = units
-    .flatMap(({ outputs }) => outputs)
     .toReversed()
-    .flatMap((output) => hiddenOutput(output.message, output.call, request.messages, view))
+    .flatMap((unit) => hiddenIn(unit, request.messages, view))
     .filter((output) => isWanted(output, read.value))
     .slice(0, MOST_LOOKED)
     .map((output) => listableOf(output, tenant, counter));
@@ -97,10 +97,40 @@ function transcriptsOf(view: MadeView['view'], history: MadeView['history']): st
 /** An output that the view does not show. */
 interface HiddenOutput extends Pick<Listable, 'tool' | 'callId' | 'text'> {
   readonly message: Message;
+  /** Its index among the message's hosted outputs. Absent: the content itself. */
+  readonly hosted?: number;
   /** As a transcript has it. */
   readonly entry: Output;
   /** Its removal from the view, unless its message left as a whole. */
   readonly removal: Removal | undefined;
+}
+
+/** The latest first. */
+function hiddenIn(unit: Unit, messages: readonly Message[], view: MadeView['view']): HiddenOutput[] {
+  const outputs = unit.outputs
+    .toReversed()
+    .flatMap(({ message, call }) => hiddenOutput(message, call, messages, view));
+  const hosted: HiddenOutput[] = [];
+  for (let index = unit.last; index >= unit.first; index--)
+    hosted.push(...hiddenHosted(index, messages, view));
+  return [...outputs, ...hosted];
+}
+
+function hiddenHosted(index: number, messages: readonly Message[], view: MadeView['view']): HiddenOutput[] {
+  const message = messages[index];
+  if (!message || !view) return [];
+  const outputs = (message.hosted?.() ?? []).map(
+    ({ tool, id = NO_CALL, content }, hosted): HiddenOutput[] => {
+      const removal = view.removals
+        .get(index)
+        ?.find(({ kind, call }) => kind === 'hosted' && call === hosted);
+      if (!removal && !view.dropped.has(index)) return [];
+      const { text, weight } = content();
+      const entry = { role: 'assistant', text: weight.texts.join('\n'), isPart: true } as const;
+      return [{ message, hosted, removal, entry, tool, callId: id, text }];
+    },
+  );
+  return outputs.toReversed().flat();
 }
 
 function hiddenOutput(
@@ -121,7 +151,7 @@ function hiddenOutput(
 
 /** The output with its ref and tokens. `isShown`: the ref is in the view, so it is stored. */
 function listableOf(
-  { message, removal, ...named }: HiddenOutput,
+  { message, hosted, removal, ...named }: HiddenOutput,
   { refs }: Tenant,
   counter: TokenCounter,
 ): Listable & Pick<HiddenOutput, 'entry'> & { readonly isShown: boolean } {
@@ -130,6 +160,14 @@ function listableOf(
   // The caller may have sent a placeholder of ours.
   const marker = parseMarker(named.text);
   const own = marker?.ref !== undefined && refs.owns(marker.ref) ? marker : undefined;
-  const ref = own?.ref ?? outputRef(message, refs);
-  return { ...named, ref, tokens: own?.tokens ?? counter.content(message), isShown: false };
+  if (own?.ref !== undefined)
+    return { ...named, ref: own.ref, tokens: own.tokens ?? counter.text(named.text), isShown: false };
+  if (hosted !== undefined)
+    return {
+      ...named,
+      ref: hostedRef(message, hosted, named.text, refs),
+      tokens: counter.text(named.text),
+      isShown: false,
+    };
+  return { ...named, ref: outputRef(message, refs), tokens: counter.content(message), isShown: false };
 }

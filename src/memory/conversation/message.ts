@@ -22,6 +22,8 @@ export interface ToolCall {
    * it.
    */
   readonly input: string;
+  /** Whether nothing can stand in the place of the arguments. */
+  readonly isFixed?: true;
 }
 
 /**
@@ -48,6 +50,18 @@ export interface Content {
    * escapes.
    */
   room(): number;
+  /** The kind of its element in the wire format, if upstreams may refuse that kind edited. */
+  readonly item?: string;
+}
+
+/**
+ * An output of a tool that the upstream runs. It stands in the answer that the tool was used for.
+ */
+export interface HostedOutput {
+  readonly tool: string;
+  /** The id of the element that holds it; undefined without one. */
+  readonly id: string | undefined;
+  content(): Content;
 }
 
 /** How a message carries its reasoning: as items of the array, or in fields of its own. */
@@ -147,7 +161,12 @@ export interface Message {
    * that part is not text.
    */
   opening(): string;
-  /** Texts other than the content that the model reads: names, calls, reasoning. */
+  /** The outputs of hosted tools in an answer. Decoded on each call. Absent: none. */
+  hosted?(): readonly HostedOutput[];
+  /**
+   * Texts other than the content that the model reads: names, calls, reasoning, outputs of hosted
+   * tools.
+   */
   otherTexts(): readonly string[];
   /**
    * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest

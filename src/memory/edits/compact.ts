@@ -38,6 +38,8 @@ export interface CompactContext {
   readonly refs: RefNamer | undefined;
   /** Whether removed content is stored under a ref. */
   readonly keep: boolean;
+  /** See `PlanContext`. */
+  readonly unedited?: ReadonlySet<string> | undefined;
   readonly digest: Digest;
   readonly writer: PreviewWriter;
   readonly facts: ContentFacts;
@@ -56,6 +58,8 @@ interface Facts {
   readonly marker: Marker | undefined;
   /** For arguments: whether they are a JSON object. */
   readonly object: boolean;
+  /** See `Content`. */
+  readonly item?: string;
   /** Whether UTF-8 can hold it: half a surrogate pair would come back as another character. */
   readonly storable: boolean;
   /** Equal contents have equal names. */
@@ -253,7 +257,8 @@ export function clearedInputs(
 ): Removal[] {
   if (unit.kind !== 'assistant') return [];
   const message = elementAt(history.messages, unit.first);
-  return message.calls.flatMap(({ id, name, input }, index) => {
+  return message.calls.flatMap(({ id, name, input, isFixed }, index) => {
+    if (isFixed) return [];
     const content = (): Content => ({
       text: input,
       type: 'application/json',
@@ -296,7 +301,9 @@ export function remove(
   // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
   const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
+  const { item } = facts;
   if (!facts.storable || facts.tokens < least) return undefined;
+  if (item !== undefined && context.unedited?.has(item)) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
   if (isEcho(facts, labels, strategy, context)) return undefined;
 
@@ -306,7 +313,8 @@ export function remove(
   if (replacement === undefined) return undefined;
   const { tokens, bytes, length, room } = facts;
   const freed = tokens - counter.marker(replacement);
-  const made = { ...removed, ...(ref || {}), tokens, bytes, replacement };
+  const kept = { ...(ref || {}), ...(item === undefined ? {} : { item }) };
+  const made = { ...removed, ...kept, tokens, bytes, replacement };
   if (!digestLine) return { ...made, freed };
   const line = digestLine(marker, facts);
   const left = Math.min(freed, tokens - longestDigested(line, counter));
@@ -323,9 +331,10 @@ function mayCompact(tool: string, strategy: CompactSettings): boolean {
 }
 
 function readFacts(content: Content, tokens: number, digest: Digest): Facts {
-  const { text, type } = content;
+  const { text, type, item } = content;
   return {
     tokens,
+    ...(item === undefined ? {} : { item }),
     bytes: utf8.encode(text).length,
     length: text.length,
     room: content.room(),

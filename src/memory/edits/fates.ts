@@ -27,10 +27,11 @@ export const FATES = [
 export type Fate = (typeof FATES)[number];
 
 /**
- * What is removed. `part`: an image or file in a part of a message's content. `reasoning`: what the
- * model thought before it answered.
+ * What is removed. `part`: an image or file in a part of a message's content. `hosted`: the output
+ * of a tool that the upstream runs, in the answer that it was used for. `reasoning`: what the model
+ * thought before it answered.
  */
-export const REMOVAL_KINDS = ['output', 'input', 'part', 'reasoning'] as const;
+export const REMOVAL_KINDS = ['output', 'input', 'part', 'hosted', 'reasoning'] as const;
 
 /**
  * Why a content is removed: it was old, large, identical to a later one, or replaced by a later

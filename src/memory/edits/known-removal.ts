@@ -17,13 +17,15 @@ export interface RemovalFacts {
   readonly reason: RemovalReason;
   /** Index of the edited message. */
   readonly message: number;
-  /** Index of the call for an input, or of the part for a part; otherwise -1. */
+  /** Index of the call, the part or the hosted output; otherwise -1. */
   readonly call: number;
   /** The tool's name and the call's id, as the caller wrote them. */
   readonly tool: string;
   readonly callId: string;
   /** The ref under which the content is stored; absent if it is not. */
   readonly ref?: string;
+  /** See `Content`. */
+  readonly item?: string;
   /** Size of the removed content. */
   readonly tokens: number;
   readonly bytes: number;
@@ -40,7 +42,7 @@ export interface RemovalFacts {
 
 /** All that removals depend on, apart from the message and those before it. */
 export interface RemovalSettings {
-  /** The strategy as JSON. */
+  /** The strategy as JSON, with the kinds of elements that are not edited. */
   readonly strategy: string;
   /** See `TokenCounter`. */
   readonly tokenizer: unknown;

@@ -59,14 +59,15 @@ export function previewTokens(setting: number | undefined, output: number): numb
 export interface PreviewWriter {
   /**
    * @param index the message with the output
-   * @param text the whole output: always the same for a message and part
+   * @param text the whole output: always the same for a message, output and part
    * @param most tokens of the preview, with the line break before it: a placeholder that comes back
    *   is recognised by the length of what follows its line
    * @param removed the part that is removed, if the rest stays: literals in the rest are left out,
    *   and a literal at the cut is named whole; the shape is that of the whole output
+   * @param hosted which of the message's hosted outputs it is
    * @returns lines, without a line break around them; empty if nothing fits
    */
-  write(index: number, text: () => string, most: number, removed?: Part): string;
+  write(index: number, text: () => string, most: number, removed?: Part, hosted?: number): string;
 }
 
 /** Cached previews, by message, the messages before it, size and part. */
@@ -121,8 +122,9 @@ export function createPreviewWriter(
   };
 
   return {
-    write: (index, text, most, removed) => {
-      const part = removed ? `${removed.from}-${removed.to}` : 'all';
+    write: (index, text, most, removed, hosted) => {
+      const whole = hosted === undefined ? 'all' : `hosted ${hosted}`;
+      const part = removed ? `${removed.from}-${removed.to}` : whole;
       return previews.remember(`${chainAt(index)}:${most}:${part}`, () =>
         copyOf(write(index, text(), most, removed)),
       );

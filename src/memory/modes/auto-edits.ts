@@ -4,6 +4,7 @@ import type { History, Output, Unit } from '../conversation/history.ts';
 import type { ToolCall } from '../conversation/message.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
 import { condensedOutputs, freedOver } from '../edits/condense/condense.ts';
+import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
 import type { OldReasoning } from '../edits/old-reasoning.ts';
@@ -104,8 +105,9 @@ export class AutoEdits implements Recalling {
 
   readonly heavy = (index: number, light: readonly Removal[]): readonly Removal[] => {
     this.compacted[index] ??= this.compact(index);
-    const gone = new Set(light.map(({ message, call }) => `${message}:${call}`));
-    return this.compacted[index].filter(({ message, call }) => !gone.has(`${message}:${call}`));
+    const nameOf = ({ kind, message, call }: Removal): string => `${kind}:${message}:${call}`;
+    const gone = new Set(light.map(nameOf));
+    return this.compacted[index].filter((removal) => !gone.has(nameOf(removal)));
   };
 
   readonly media = (index: number): readonly Removal[] => {
@@ -172,7 +174,11 @@ export class AutoEdits implements Recalling {
         const compacted = compactOutput(history, output, strategy, context);
         return (compacted && this.over(compacted)) ?? [];
       });
-    return [...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1), ...outputs];
+    return [
+      ...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1),
+      ...compactHosted(history, unit, strategy, context),
+      ...outputs,
+    ];
   }
 
   /** Of arguments that are of no more use among the messages before `until`. */

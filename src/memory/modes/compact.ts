@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { once } from '../../lib/once.ts';
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactUnit } from '../edits/compact.ts';
+import { compactHosted } from '../edits/hosted.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
@@ -85,9 +86,10 @@ export function compactContext(
   { messages }: History,
   context: PlanContext,
 ): CompactContext {
-  const { refs, counter } = context;
+  const { refs, counter, unedited } = context;
   const keep = strategy.compact_offload;
-  const settings = { strategy: JSON.stringify(strategy), tokenizer: counter.tokenizer, refs };
+  const given = JSON.stringify(unedited ? [strategy, ...unedited] : strategy);
+  const settings = { strategy: given, tokenizer: counter.tokenizer, refs };
   return { ...context, keep, settings, writer: createPreviewWriter(messages, context) };
 }
 
@@ -101,7 +103,10 @@ function removalsBy(
   return (index) => {
     const unit = history.units[index];
     if (!unit) return [];
-    known[index] ??= compactUnit(history, unit, strategy, context);
+    known[index] ??= [
+      ...compactUnit(history, unit, strategy, context),
+      ...compactHosted(history, unit, strategy, context),
+    ];
     return known[index];
   };
 }

@@ -75,6 +75,8 @@ export interface PlanContext {
   readonly digest: Digest;
   readonly facts: ContentFacts;
   readonly previews: WrittenPreviews;
+  /** Kinds of elements whose outputs stay whole, since the upstream has refused them edited. */
+  readonly unedited?: ReadonlySet<string> | undefined;
 }
 
 /** The plan of a request. */

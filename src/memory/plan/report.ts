@@ -155,7 +155,7 @@ const EDITS: Readonly<Record<RemovalEdit, EditOf>> = {
     const parts = count('part');
     return {
       type: 'compact',
-      cleared_tool_results: count('output'),
+      cleared_tool_results: count('output') + count('hosted'),
       cleared_tool_inputs: count('input'),
       ...(parts > 0 ? { cleared_parts: parts } : {}),
       cleared_tokens: freedBy(removals),

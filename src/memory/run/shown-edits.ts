@@ -6,6 +6,7 @@
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { clearedInputs, compactOutput } from '../edits/compact.ts';
 import { condenseOutput, freedOver } from '../edits/condense/condense.ts';
+import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
 import { TEXT_OBSERVATION } from '../edits/placeholder.ts';
@@ -74,6 +75,10 @@ class EditsAgain {
     const unit = this.units.get(edit.message);
     if (edit.kind === 'part') return unit ? removeMedia(history, unit, settings, context) : [];
     if (edit.kind === 'input') return unit ? clearedInputs(history, unit, settings, context, 0) : [];
+    if (edit.kind === 'hosted') {
+      const answer = history.units.find(({ first, last }) => first <= edit.message && edit.message <= last);
+      return answer ? compactHosted(history, answer, settings, context, 0) : [];
+    }
     const output = this.outputOf(edit);
     const condensed = condenseOutput(history, output, settings, context);
     const removal = ((): Removal | undefined => {

@@ -19,6 +19,7 @@ import {
   weightOfJson,
 } from '../parts.ts';
 import { COMPACTIONS } from '../sealed.ts';
+import { HostedOutput, outputField } from './hosted-output.ts';
 
 /** The fields of an item that are ever read. All others are passed through. */
 export const READ_FIELDS: readonly string[] = [
@@ -32,6 +33,10 @@ export const READ_FIELDS: readonly string[] = [
   'approval_request_id',
   'id',
   'output',
+  'outputs',
+  'results',
+  'action',
+  'operation',
   'encrypted_content',
   'tools',
 ];
@@ -49,6 +54,13 @@ const APPROVAL = 'mcp_approval_request';
 
 const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
+
+/** Where calls of OpenAI's own tools say what they do. */
+const ACTIONS: ReadonlyMap<string, string> = new Map([
+  ['shell_call', 'action'],
+  ['local_shell_call', 'action'],
+  ['apply_patch_call', 'operation'],
+]);
 
 /** Hosted tools whose items hold an image. */
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
@@ -96,6 +108,7 @@ export class Item {
   readonly facts: ItemFacts;
   private readonly body: Uint8Array;
   private weighed: Weight | undefined;
+  private readHosted: { readonly output: HostedOutput | undefined } | undefined;
 
   constructor(body: Uint8Array, span: JsonSpan, facts: ItemFacts) {
     this.body = body;
@@ -156,12 +169,25 @@ export class Item {
   /** The call; undefined if it is none. Decoded once. */
   get call(): ToolCall | undefined {
     if (!this.calls) return undefined;
+    const isEditable = EDITABLE_CALLS.has(this.type);
     this.facts.call ??= {
       id: this.callId ?? '',
-      name: this.string('name') ?? this.type,
-      input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '',
+      name: this.tool,
+      input: isEditable ? (this.inputText() ?? '') : this.actionText(),
+      ...(isEditable ? {} : { isFixed: true }),
     };
     return this.facts.call;
+  }
+
+  /** The name of a call's tool. Those that have none are OpenAI's own: `file_search`. */
+  get tool(): string {
+    return this.string('name') ?? this.type.replace(/_call$/, '');
+  }
+
+  /** The output of one of OpenAI's own tools; undefined if there is none, or if it must stay. */
+  get hosted(): HostedOutput | undefined {
+    this.readHosted ??= { output: HostedOutput.read(this.body, this.type, this.outputSpan()) };
+    return this.readHosted.output;
   }
 
   /** The span of a call's arguments. */
@@ -178,7 +204,8 @@ export class Item {
   content(): Content {
     const span = this.contentSpan();
     const isResult = this.answers !== undefined || this.type.endsWith('_output');
-    if (isResult && !EDITABLE_OUTPUTS.has(this.type)) return opaque(this.weight());
+    if (isResult && !EDITABLE_OUTPUTS.has(this.type))
+      return this.hosted?.content(this.type) ?? opaque(this.weight());
     if (!span) return plain('');
     if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
     return span.kind === 'string' ? plain(jsonOf(this.body, span) as string) : opaque(this.weight());
@@ -196,6 +223,13 @@ export class Item {
 
   /** What the model reads of an item that is neither a message nor an output. */
   weight(): Weight {
+    const { texts, ...weight } = this.around();
+    const output = this.hosted?.texts ?? [];
+    return { ...weight, texts: [...texts, ...output] };
+  }
+
+  /** The same without the output of one of OpenAI's own tools. */
+  around(): Weight {
     const { call } = this;
     if (call && EDITABLE_CALLS.has(this.type)) return { texts: [call.name, call.input], flat: 0 };
     if (PICTURES.has(this.type)) return { texts: [], flat: IMAGE };
@@ -203,8 +237,8 @@ export class Item {
     const encrypted = Math.ceil(content.length / ENCRYPTED_CHARACTERS);
     if (this.type === 'reasoning')
       return { texts: thoughtsIn(jsonOf(this.body, this.span)), flat: encrypted, encrypted };
-    const text = textOf(this.body, this.span);
-    if (mayHoldMedia(text)) return this.weightWithMedia(content, encrypted);
+    const text = this.hosted?.around(this.span) ?? textOf(this.body, this.span);
+    if (mayHoldMedia(text)) return this.weightWithMedia(text, content, encrypted);
     // The encrypted content occurs once in the item's JSON; it is not counted as text.
     return {
       texts: [content === '' ? text : text.replace(content, () => '')],
@@ -214,9 +248,9 @@ export class Item {
   }
 
   /** Cached, since such an item may be large and is weighed more than once. */
-  private weightWithMedia(content: string, encrypted: number): Weight {
+  private weightWithMedia(json: string, content: string, encrypted: number): Weight {
     if (!this.weighed) {
-      const { texts, flat } = weightOfJson(jsonOf(this.body, this.span));
+      const { texts, flat } = weightOfJson(JSON.parse(json));
       const rest = content === '' ? texts : texts.map((text) => text.replace(content, () => ''));
       this.weighed = { texts: rest, flat: flat + encrypted, encrypted };
     }
@@ -231,6 +265,16 @@ export class Item {
     const text = value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
     if (!value || value.end - value.start <= SHORT_FIELD) strings.set(key, text ?? null);
     return text;
+  }
+
+  private outputSpan(): JsonSpan | undefined {
+    const field = outputField(this.type);
+    return field === undefined ? undefined : fieldOf(this.span, field)?.value;
+  }
+
+  private actionText(): string {
+    const value = fieldOf(this.span, ACTIONS.get(this.type) ?? '')?.value;
+    return value ? textOf(this.body, value) : '';
   }
 
   private inputText(): string | undefined {

@@ -12,11 +12,13 @@
 
 import type {
   Content,
+  HostedOutput,
   InlineMedia,
   MessageFacts,
   Reasoning,
   Role,
   ToolCall,
+  Weight,
 } from '../../memory/conversation/message.ts';
 import { markSplices } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
@@ -137,8 +139,27 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return isReplaced || markSplices(this.body, spoken.contentSpan(), 'input_text').length > 0;
   }
 
+  /** The items with the outputs that `hosted` lists, in the same order. */
+  get hostedItems(): readonly Item[] {
+    return this.role === 'assistant' ? this.items.filter(({ hosted }) => hosted) : [];
+  }
+
+  hosted(): readonly HostedOutput[] {
+    return this.hostedItems.flatMap((item) => {
+      const { hosted, tool, type } = item;
+      return hosted ? [{ tool, id: item.string('id'), content: () => hosted.content(type) }] : [];
+    });
+  }
+
   otherTexts(): readonly string[] {
-    return this.others.flatMap((item) => item.weight().texts);
+    return this.otherWeights.flatMap(({ texts }) => texts);
+  }
+
+  /** What the model reads beside the content. */
+  private get otherWeights(): readonly Weight[] {
+    const weights = this.others.map((item) => item.weight());
+    const hosted = this.role === 'tool' && this.first.hosted;
+    return hosted ? [this.first.around(), ...weights] : weights;
   }
 
   reasoning(): Reasoning | undefined {
@@ -162,7 +183,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   private readContent(): Content {
     const content = this.spoken?.content() ?? plain('');
-    const weights = this.others.map((item) => item.weight());
+    const weights = this.otherWeights;
     const flat = weights.reduce((sum, weight) => sum + weight.flat, 0);
     if (flat === 0) return content;
     const encrypted = weights.reduce((sum, weight) => sum + (weight.encrypted ?? 0), 0);

@@ -5,6 +5,7 @@ import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary
 import { markSplices, openingOf, openingSplice, outputSplice, partSplices, roundsSplice } from '../edits.ts';
 import { cutMembers, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
+import type { Item } from './item.ts';
 import { ItemGroup } from './message.ts';
 import { withoutId } from './past-reasoning.ts';
 
@@ -70,14 +71,22 @@ function editSplices(
   return [
     ...(opened && spoken ? [openingSplice(bytes, spoken, opened.text, opened.taken, TEXT)] : []),
     ...removals.flatMap((removal) => {
+      if (removal.kind === 'hosted') return hostedSplices(message.hostedItems[removal.call], removal);
       if (removal.kind === 'output')
-        return [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked)];
+        return spoken?.hosted
+          ? hostedSplices(spoken, removal)
+          : [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked)];
       return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
     ...(isCleared(view, index) ? message.items.flatMap((item) => withoutId(bytes, item)) : []),
     ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
   ];
+}
+
+function hostedSplices(item: Item | undefined, { message, replacement }: Removal): Splice[] {
+  if (!item?.hosted) throw new Error(`message ${message} has no such output to remove`);
+  return item.hosted.splices(replacement);
 }
 
 function inputSplice(message: ItemGroup, removal: Removal): Splice {

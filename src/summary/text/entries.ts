@@ -84,7 +84,11 @@ export function piecesOf(
   });
 }
 
-function shortened(entry: Entry, { kind, call, replacement }: Removal): Entry {
+function shortened(entry: Entry, { kind, call, replacement, content }: Removal): Entry {
+  if (kind === 'hosted') {
+    const output = content().weight.texts.join('\n');
+    return { ...entry, text: entry.text.replace(output, () => replacement) };
+  }
   if (kind === 'output') return { ...entry, text: replacement };
   if (kind === 'part') return { ...entry, text: `${entry.text}\n${replacement}` };
   const calls = entry.calls.map((made, index) => (index === call ? { ...made, input: replacement } : made));

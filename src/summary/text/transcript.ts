@@ -113,7 +113,12 @@ export function beginningOf(
   most: number,
 ): string {
   const label = tool ? `${labelOf(tool.name)} (${labelOf(tool.id)})` : role;
-  return `${label}\n${text.slice(0, most).replace(FORGED_HEADER, '\\')}`.toWellFormed();
+  return `${label.toWellFormed()}\n${textIn(text, most)}`;
+}
+
+/** The first characters of a text as they stand in a transcript. */
+export function textIn(text: string, most: number): string {
+  return text.slice(0, most).replace(FORGED_HEADER, '\\').toWellFormed();
 }
 
 function bodyOf(entry: Entry): string {

@@ -188,8 +188,7 @@ describe('items as messages', () => {
       compact_trigger_turns: 1,
       compact_keep: 1,
     });
-    // Calls of other kinds than functions are left alone.
-    expect([...view.removals.keys()]).toEqual([4]);
+    expect([...view.removals.keys()]).toEqual([2, 4]);
   });
 
   it('that are an answer sent back are known by its text, with the reasoning before it too', () => {

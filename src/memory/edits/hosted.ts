@@ -1,0 +1,63 @@
+/** Replaces old outputs of tools that the upstream runs, where they stand in the answers. */
+import { elementAt } from '../../lib/elements.ts';
+import type { History, Unit } from '../conversation/history.ts';
+import type { Message } from '../conversation/message.ts';
+import type { CompactSettings } from '../strategy/fields.ts';
+import { type CompactContext, remembered, remove } from './compact.ts';
+import { NO_CALL, type RefNamer, writeMarker } from './placeholder.ts';
+import { previewTokens } from './preview.ts';
+import type { Removal } from './removal.ts';
+
+/** The removals of a unit's hosted outputs. @param least tokens of the smallest that is removed */
+export function compactHosted(
+  history: History,
+  unit: Unit,
+  strategy: CompactSettings,
+  context: CompactContext,
+  least: number = strategy.compact_min_tokens,
+): Removal[] {
+  if (unit.kind !== 'assistant') return [];
+  const removals: Removal[] = [];
+  for (let index = unit.first; index <= unit.last; index++) {
+    const message = elementAt(history.messages, index);
+    for (const [call, { tool, id = NO_CALL, content }] of (message.hosted?.() ?? []).entries()) {
+      const removal = remembered(`hosted ${call} ${least}`, message, content, context, () =>
+        remove(
+          {
+            kind: 'hosted',
+            reason: 'context_compaction',
+            least,
+            message: index,
+            call,
+            tool,
+            callId: id,
+            content,
+            key: keyOf(message, call),
+            count: () => context.counter.weight(keyOf(message, call), () => content().weight),
+            replacements: (marker, { tokens }) => {
+              const sized = marker.ref === undefined ? {} : { tokens };
+              const line = writeMarker({ ...marker, kind: 'tool output', ...sized });
+              const most = previewTokens(strategy.compact_preview_tokens, tokens);
+              if (most === 0) return [line];
+              const preview = context.writer.write(index, () => content().text, most, undefined, call);
+              return preview === '' ? [line] : [`${line}\n${preview}`, line];
+            },
+          },
+          strategy,
+          context,
+        ),
+      );
+      if (removal) removals.push(removal);
+    }
+  }
+  return removals;
+}
+
+/** The ref of a hosted output. @param text of its content */
+export function hostedRef(message: Message, index: number, text: string, refs: RefNamer): string {
+  return refs.name(keyOf(message, index), () => text);
+}
+
+function keyOf({ digest }: Message, index: number): string {
+  return `${digest}:hosted:${index}`;
+}
