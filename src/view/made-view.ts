@@ -29,6 +29,8 @@ export interface MadeView {
   readonly movedAt?: number | undefined;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
+  /** See `PlanContext`. */
+  readonly unedited?: ReadonlySet<string> | undefined;
   /** The items of the view that no earlier one had, by type of edit. Absent: not counted. */
   readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
@@ -68,6 +70,8 @@ export interface MakeViewOptions {
   readonly isAnswered?: boolean;
   /** The limit that the upstream has just stated. Absent: the one that is known already, if any. */
   readonly limit?: LearnedLimit | 'none';
+  /** See `PlanContext`. Absent: those that are known already, if any. */
+  readonly unedited?: ReadonlySet<string> | undefined;
 }
 
 /** A call whose view is being made. */

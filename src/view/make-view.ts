@@ -40,6 +40,7 @@ import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
+import { uneditedKinds } from './unedited.ts';
 
 const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters, or none, get placeholders without refs, and no summary is kept; LOCAL_TENANT gives them a tenant, in a deployment that only its owner reaches`;
 
@@ -62,14 +63,14 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     summarizerTarget(strategy, request, scope);
   }
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
-  const warnings: Warning[] = [];
+  const unedited = options.unedited ?? uneditedKinds(call);
+  const warnings: Warning[] = unedited ? ['outputs_whole'] : [];
   if (keepsContents(strategy) && !tenant) {
     warnings.push('no_tenant');
     scope.services.explain('no_tenant', NO_TENANT);
   }
-  const ofUser = userWarnings(user, tools);
-  if (offered === 'off' && !ofUser.includes('retrieval_off')) warnings.push('retrieval_off');
-  warnings.push(...ofUser);
+  if (offered === 'off') warnings.push('retrieval_off');
+  warnings.push(...userWarnings(user, tools));
 
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
   const within = limitOf(call, options);
@@ -82,14 +83,14 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const rounds = await findRounds(strategy, tools, viewCall);
   const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
   warnings.push(...(recalled?.warnings ?? []));
-  const made = { tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
+  const made = { tools, limit: within, unedited, ...(recalled ? { remember: recalled.remember } : {}) };
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) {
     const unchanged = untouched(chosen, warnings);
     return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
   }
 
   const counting = await scope.caches.counting(measure);
-  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
+  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, unedited };
   const planned = () => planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate);
   const { plan, messages } = await withRounds(planned, rounds, scope);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);

@@ -7,6 +7,7 @@ import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
 import type { Retry } from './retry.ts';
 import { withinLimit } from './too-long.ts';
+import { withWholeOutputs } from './whole-outputs.ts';
 
 /** @param first the view that goes up first @param options of the request's views */
 export function retriesOf(call: Call, { report }: MadeView, options: MakeViewOptions): readonly Retry[] {
@@ -14,7 +15,9 @@ export function retriesOf(call: Call, { report }: MadeView, options: MakeViewOpt
   return [
     withoutReasoning(request, scope),
     // What goes up as it came is not shortened.
-    ...(passesThrough(report) ? [] : [withoutThinking(call), withinLimit(call, options)]),
+    ...(passesThrough(report)
+      ? []
+      : [withoutThinking(call), withWholeOutputs(call, options), withinLimit(call, options)]),
     withoutMarks(request, scope),
   ];
 }

@@ -31,7 +31,8 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
       const limit = limitOfRetry(refusal, refused);
       const fields = { limit: limit.tokens };
       call.scope.services.log('info', 'the upstream says that the context is too long', fields);
-      const smaller = await smallerView(refused, limit, call, judged);
+      const { unedited } = attempt.made;
+      const smaller = await smallerView(refused, limit, call, { ...judged, unedited });
       if (!smaller) return undefined;
       // Only an accepted retry proves that the length was the fault.
       if (refusal.limit === undefined) proven = limitBetween(smaller.tokens, refused);
