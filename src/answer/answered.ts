@@ -26,7 +26,7 @@ export async function answerRead(
   const [first, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const attempts = new Attempts({ path, call, came, life, frozen });
   const asking = { request, answers, services: scope.services, make: attempts.make };
-  const attempt = await askAgain(attempts.first(first), retriesOf(call, first, options), asking);
+  const attempt = await askAgain(attempts.first(first), retriesOf(call, first, options, attempts), asking);
   const { answer, sent: body, usages } = attempt;
   const report = await attempt.report;
   const made = { ...(await withSession(attempt.made, call)), report };

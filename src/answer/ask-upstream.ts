@@ -17,6 +17,8 @@ export interface AskOptions {
   readonly left?: AbortSignal | undefined;
   /** Whether the body has the caller's encoding. Bytes have none by default, and streams do. */
   readonly asItCame?: boolean;
+  /** A header of ours. */
+  readonly header?: readonly [name: string, value: string] | undefined;
   /** Whether the usage of the answer is read, even if the deployment neither counts nor traces. */
   readonly counts?: boolean;
 }
@@ -37,7 +39,7 @@ export async function askUpstream(
   scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
-  { left, asItCame = !(body instanceof Uint8Array), counts = false }: AskOptions = {},
+  { left, asItCame = !(body instanceof Uint8Array), counts = false, header }: AskOptions = {},
 ): Promise<CountedAnswer> {
   const { services, caller, timings, incoming } = scope;
   const { config, log } = services;
@@ -46,6 +48,7 @@ export async function askUpstream(
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
   const headers = requestHeaders(incoming.headers, caller.account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
+  if (header) headers.set(...header);
   const modelCall = scope.trace?.calling(url);
   if (modelCall?.traceparent) {
     headers.set('traceparent', modelCall.traceparent);

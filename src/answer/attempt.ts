@@ -8,6 +8,7 @@ import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Additions } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
+import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
@@ -18,6 +19,7 @@ import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { isThinkingBound } from './retries/bound-thinking.ts';
+import { refusesKeys } from './retries/cache-key.ts';
 import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
@@ -44,9 +46,17 @@ interface Viewed {
 export class Attempts {
   private readonly asking: Asking;
   private readonly viewed = new Map<MadeView, Viewed>();
+  /** For the upstream's prompt cache. */
+  private readonly key: ConversationKey | undefined;
 
   constructor(asking: Asking) {
     this.asking = asking;
+    this.key = conversationKey(asking.call);
+  }
+
+  /** Whether bodies have a key of ours. */
+  get sendsKey(): boolean {
+    return this.key !== undefined && this.key.header === undefined;
   }
 
   /** The first attempt, without what the upstream is known to refuse. */
@@ -55,6 +65,7 @@ export class Attempts {
     const { request, scope } = call;
     const without = new Set<BodyPart>();
     if (refusesMarks(request, scope)) without.add('marks');
+    if (this.sendsKey && refusesKeys(request, scope)) without.add('key');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
     // Thinking may be bound to rounds that the view lacks.
     if (made.rounds === 'absent' || isThinkingBound(call)) without.add('thinking');
@@ -87,7 +98,8 @@ export class Attempts {
     const { call } = this.asking;
     const marks = without.has('marks') ? 0 : roomForMarks(call.request, made.view);
     const reasoning = !without.has('reasoning');
-    return writeBody(call, made, added, { marks, reasoning }, without.has('thinking'));
+    const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
+    return writeBody(call, made, added, { marks, reasoning, cacheKey }, without.has('thinking'));
   }
 
   /**
@@ -102,7 +114,10 @@ export class Attempts {
     options: Pick<AskOptions, 'left' | 'asItCame'> = {},
   ): Promise<UpstreamAnswer> {
     const { path, call, life } = this.asking;
-    const answer = await askUpstream(call.scope, path, body, { ...options, counts: life.readsUsage });
+    const { key } = this;
+    const header = key?.header === undefined ? undefined : ([key.header, key.key] as const);
+    const given = { ...options, header, counts: life.readsUsage };
+    const answer = await askUpstream(call.scope, path, body, given);
     if (answer.usage) usages.push(answer.usage);
     return answer;
   }
@@ -141,7 +156,7 @@ export function writeBody(
   { request, chosen, scope }: Call,
   { view, tools }: Pick<MadeView, 'view' | 'tools'>,
   added: Pick<AddedMessages, 'messages'>,
-  more: Pick<Additions, 'marks' | 'reasoning' | 'shared'>,
+  more: Pick<Additions, 'marks' | 'reasoning' | 'shared' | 'cacheKey'>,
   cutsThinking: boolean,
 ): WrittenBody {
   const body = request.write(view, {

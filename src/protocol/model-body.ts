@@ -3,8 +3,8 @@
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import type { JsonSpan } from './json/outline.ts';
-import { fieldOf, jsonOf, type Member, textOf } from './json/spans.ts';
-import type { SharedAccount } from './model-request.ts';
+import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
+import type { Additions } from './model-request.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
 
@@ -41,12 +41,22 @@ export abstract class ModelBody {
     return findStoredName(this.bytes, this.root, this.conversationField, opened);
   }
 
-  /** A prompt cache key of the caller's alone, if others share the account. */
-  cacheKey(shared: SharedAccount | undefined): Member[] {
-    if (!shared) return [];
+  /** A prompt cache key of the caller's alone, if others share the account and none is added. */
+  cacheKey({ shared, cacheKey }: Pick<Additions, 'shared' | 'cacheKey'>): Member[] {
+    if (!shared || cacheKey !== undefined) return [];
     const key = this.field(CACHE_KEY);
     const own = shared.cacheKey(typeof key === 'string' ? key : undefined);
     return own === undefined ? [] : [{ key: CACHE_KEY, json: JSON.stringify(own) }];
+  }
+
+  /**
+   * Puts a prompt cache key into a body that has none. It stands first, so that a longer array
+   * still begins with the bytes of the request before.
+   */
+  keySplices({ cacheKey }: Pick<Additions, 'cacheKey'>): Splice[] {
+    const at = this.root.start + 1;
+    if (cacheKey === undefined || fieldOf(this.root, CACHE_KEY)) return [];
+    return [{ start: at, end: at, with: `"${CACHE_KEY}":${JSON.stringify(cacheKey)},` }];
   }
 
   own(field: OwnField): unknown {

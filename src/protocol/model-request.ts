@@ -44,6 +44,8 @@ export interface Additions {
   readonly tools?: readonly string[] | undefined;
   /** Set if callers share the upstream's account: the upstream must store nothing then. */
   readonly shared?: SharedAccount | undefined;
+  /** A prompt cache key, for a body that has none. */
+  readonly cacheKey?: string | undefined;
   /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
   readonly reasoning?: boolean;
   /**

@@ -85,6 +85,8 @@ export interface Services {
   readonly reasoning: LostReasoning;
   /** Models whose upstream refuses marks of its prompt cache. */
   readonly refusedMarks: ModelFacts<boolean>;
+  /** Models whose upstream refuses keys of its prompt cache. */
+  readonly refusedKeys: ModelFacts<boolean>;
   /** Conversations with parts that the upstream refuses. */
   readonly refusals: ConversationRefusals;
   readonly agents: ReadonlyMap<string, Agent>;
@@ -158,6 +160,7 @@ function createServices(env: Env): Services {
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
     refusedMarks: new ModelFacts<boolean>(Date.now),
+    refusedKeys: new ModelFacts<boolean>(Date.now),
     refusals: new ConversationRefusals(),
   };
   return {

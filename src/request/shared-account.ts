@@ -6,7 +6,7 @@ import type { RequestScope } from './scope.ts';
  * OpenAI takes keys of up to 64 characters
  * (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`).
  */
-const CACHE_KEY_CHARACTERS = 40;
+export const CACHE_KEY_CHARACTERS = 40;
 
 /**
  * Gives each tenant prompt cache keys of its own: hits on a shared one would reveal what others

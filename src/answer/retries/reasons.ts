@@ -3,14 +3,24 @@ import { passesThrough } from '../../memory/strategy/strategy.ts';
 import type { Call } from '../../request/call.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import { withoutThinking } from './bound-thinking.ts';
+import { withoutKey } from './cache-key.ts';
 import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
 import type { Retry } from './retry.ts';
 import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
 
-/** @param first the view that goes up first @param options of the request's views */
-export function retriesOf(call: Call, { report }: MadeView, options: MakeViewOptions): readonly Retry[] {
+/**
+ * @param first the view that goes up first
+ * @param options of the request's views
+ * @param attempts that are made
+ */
+export function retriesOf(
+  call: Call,
+  { report }: MadeView,
+  options: MakeViewOptions,
+  attempts: { readonly sendsKey: boolean },
+): readonly Retry[] {
   const { request, scope } = call;
   return [
     withoutReasoning(request, scope),
@@ -19,5 +29,6 @@ export function retriesOf(call: Call, { report }: MadeView, options: MakeViewOpt
       ? []
       : [withoutThinking(call), withWholeOutputs(call, options), withinLimit(call, options)]),
     withoutMarks(request, scope),
+    ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
   ];
 }

@@ -134,11 +134,12 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
-  { injected = [], tools = [], shared, marks = 0 }: Additions = {},
+  { injected = [], tools = [], marks = 0, ...keys }: Additions = {},
 ): Uint8Array {
   const added = addTools(request.root, tools);
-  const members = [...added.members, ...request.cacheKey(shared)];
+  const members = [...added.members, ...request.cacheKey(keys)];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
+    ...request.keySplices(keys),
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
     ...memberSplices(request.root, isOwnField, members),

@@ -170,21 +170,22 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    { injected = [], tools = [], shared, reasoning = false, compaction, marks = 0 }: Additions = {},
+    { injected = [], tools = [], reasoning = false, compaction, marks = 0, ...more }: Additions = {},
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);
     const injection =
       injected.length > 0 ? this.injection(injectedJson(injected)) : { splices: [], members: [] };
     const members = [
-      ...(shared?.stores ? [{ key: 'store', json: 'false' }] : []),
-      ...this.cacheKey(shared),
+      ...(more.shared?.stores ? [{ key: 'store', json: 'false' }] : []),
+      ...this.cacheKey(more),
       ...injection.members,
       ...added.members,
       ...(reasoning ? this.addedInclude : []),
       ...(compaction === undefined || isCut ? [] : this.management(compaction)),
     ];
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [
+      ...this.keySplices(more),
       ...injection.splices,
       ...added.splices,
       ...memberSplices(this.root, (key) => isOwnField(key) || (isCut && key === MANAGEMENT), members),
