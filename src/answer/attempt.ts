@@ -154,7 +154,7 @@ interface WrittenBody {
 /** The body of a view with all that is added to it. The upstream's count reads it too. */
 export function writeBody(
   { request, chosen, scope }: Call,
-  { view, tools }: Pick<MadeView, 'view' | 'tools'>,
+  { view, tools, instructions }: Pick<MadeView, 'view' | 'tools' | 'instructions'>,
   added: Pick<AddedMessages, 'messages'>,
   more: Pick<Additions, 'marks' | 'reasoning' | 'shared' | 'cacheKey'>,
   cutsThinking: boolean,
@@ -163,6 +163,7 @@ export function writeBody(
     injected: added.messages,
     tools: tools?.definitions,
     shared: sharedAccount(scope),
+    movesInstructions: instructions !== undefined,
     compaction: compactionOf(chosen.strategy, request, scope.services.config),
     ...more,
   });

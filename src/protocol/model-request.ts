@@ -44,6 +44,8 @@ export interface Additions {
   readonly tools?: readonly string[] | undefined;
   /** Set if callers share the upstream's account: the upstream must store nothing then. */
   readonly shared?: SharedAccount | undefined;
+  /** Whether `ModelRequest.instructions` stand in the array, as its first message. */
+  readonly movesInstructions?: boolean;
   /** A prompt cache key, for a body that has none. */
   readonly cacheKey?: string | undefined;
   /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
@@ -66,6 +68,8 @@ export interface ModelRequest {
   readonly array: ReadArray | undefined;
   /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
+  /** The first message, if it has a field of its own and could stand in the array. */
+  readonly instructions?: WireMessage | undefined;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
   /** The caller's limit of the answer in tokens; 0 without one. */

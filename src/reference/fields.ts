@@ -22,6 +22,8 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   token_estimator: "How tokens are counted. By default as the model's are.",
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',
+  move_instructions:
+    'The `instructions` of a request go up as a leading developer message. Responses API only.',
   observe: 'The request goes up as it came, and the report says what would have been done.',
   keep_rounds: 'What the model has fetched for an answer stands before it in later views.',
   archive: 'Each message of the conversation is stored as it came. Edits nothing.',

@@ -17,6 +17,7 @@ import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';
 import { CONTENT_FACTS, type ContentFacts } from '../memory/edits/compact.ts';
 import { PREVIEWS, type WrittenPreviews } from '../memory/edits/preview.ts';
 import type { TokenMeasure } from '../memory/models/facts.ts';
+import type { PlacedInstructions } from '../memory/money/uncached-instructions.ts';
 import {
   createTokenCounter,
   loadTokenize,
@@ -52,6 +53,8 @@ export interface ConversationCaches {
   readonly sent: Cache<number>;
   /** Whether its newest view lacks kept rounds that could not be read, under an empty key. */
   readonly lacksRounds: Cache<true>;
+  /** Where its newest instructions stood, and what is cached of them, under an empty key. */
+  readonly instructions: Cache<PlacedInstructions>;
   /** The names of the items that its views have left out or replaced, under an empty key. */
   readonly items: Cache<ReadonlySet<string>>;
 }
@@ -67,6 +70,12 @@ const SENT: Bound<number> = { bytes: 1024 * 1024 };
 /** About 2 500 conversations. */
 const LACKING: Bound<true> = { bytes: 1024 * 1024 };
 
+/** About 1 500 conversations. */
+const PLACED: Bound<PlacedInstructions> = {
+  bytes: 1024 * 1024,
+  sizeOf: ({ preamble }) => 96 + textBytes(preamble),
+};
+
 /** About 100 000 names. */
 const ITEMS: Bound<ReadonlySet<string>> = { bytes: 8 * 1024 * 1024, sizeOf: ({ size }) => 80 * size };
 
@@ -81,6 +90,7 @@ export class TenantCaches {
   private readonly arrays = new KnownArrays();
   private readonly sent = new TenantLru(SENT);
   private readonly lacking = new TenantLru(LACKING);
+  private readonly placed = new TenantLru(PLACED);
   private readonly items = new TenantLru(ITEMS);
 
   /** @param tenant its id */
@@ -102,6 +112,7 @@ export class TenantCaches {
         prepared: this.prepared.of(name),
         sent: this.sent.of(name),
         lacksRounds: this.lacking.of(name),
+        instructions: this.placed.of(name),
         items: this.items.of(name),
       }),
     };
@@ -109,9 +120,10 @@ export class TenantCaches {
 
   /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
   forget(owner: string): void {
-    const { messages, texts, facts, previews, digests, prepared, arrays, sent, lacking, items } = this;
+    const { messages, texts, facts, previews, digests, prepared, arrays, sent, lacking, placed, items } =
+      this;
     const contents = [messages, texts, facts, previews, digests, prepared, arrays];
-    for (const each of [...contents, sent, lacking, items]) each.forget(owner);
+    for (const each of [...contents, sent, lacking, placed, items]) each.forget(owner);
   }
 
   /** The caches of a request without a tenant. They end with it. */

@@ -4,6 +4,7 @@
  */
 import { archive } from './archive.ts';
 import { headers } from './headers.ts';
+import { instructions } from './instructions.ts';
 import type { CallFeature, ScopeFeature } from './listener.ts';
 import { logLine } from './log-line.ts';
 import { memory } from './memory.ts';
@@ -28,5 +29,5 @@ export interface Features {
 export const FEATURES: Features = {
   everyCall: [headers, trace, metrics, logLine],
   conversations: [runEvent],
-  answers: [verdict, movedSince, receipt, viewMetrics, webhooks, upkeep, memory, archive],
+  answers: [verdict, movedSince, receipt, viewMetrics, webhooks, upkeep, memory, instructions, archive],
 };

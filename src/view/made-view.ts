@@ -31,6 +31,11 @@ export interface MadeView {
   readonly limit?: LearnedLimit | undefined;
   /** See `PlanContext`. */
   readonly unedited?: ReadonlySet<string> | undefined;
+  /**
+   * Instructions of a field of their own that stand in the array instead. `begin`: those of the
+   * request before have stayed. Absent: they stay.
+   */
+  readonly instructions?: 'moved' | 'begin' | undefined;
   /** The items of the view that no earlier one had, by type of edit. Absent: not counted. */
   readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */

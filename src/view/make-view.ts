@@ -36,16 +36,20 @@ import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
 import { type FoundRounds, findRounds } from './kept-rounds.ts';
+import { learnedOf, withBegun } from './learned.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
-import { uneditedKinds } from './unedited.ts';
 
 const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters, or none, get placeholders without refs, and no summary is kept; LOCAL_TENANT gives them a tenant, in a deployment that only its owner reaches`;
 
 /** @throws ApiError `body_too_large`, `memory_budget_exceeded`, and those of `summariesOf` */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
+  return withBegun(await viewOf(call, options));
+}
+
+async function viewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const { request, chosen, owner, scope } = call;
   const { tenant } = scope.caller;
   const { config } = scope.services;
@@ -63,12 +67,8 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     summarizerTarget(strategy, request, scope);
   }
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
-  const unedited = options.unedited ?? uneditedKinds(call);
-  const warnings: Warning[] = unedited ? ['outputs_whole'] : [];
-  if (keepsContents(strategy) && !tenant) {
-    warnings.push('no_tenant');
-    scope.services.explain('no_tenant', NO_TENANT);
-  }
+  const { warnings, ...learned } = learnedOf(call, strategy, options);
+  warnings.push(...tenantWarnings(strategy, scope));
   if (offered === 'off') warnings.push('retrieval_off');
   warnings.push(...userWarnings(user, tools));
 
@@ -83,13 +83,14 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const rounds = await findRounds(strategy, tools, viewCall);
   const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
   warnings.push(...(recalled?.warnings ?? []));
-  const made = { tools, limit: within, unedited, ...(recalled ? { remember: recalled.remember } : {}) };
+  const made = { ...learned, tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) {
     const unchanged = untouched(chosen, warnings);
     return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
   }
 
   const counting = await scope.caches.counting(measure);
+  const { unedited } = learned;
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, unedited };
   const planned = () => planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate);
   const { plan, messages } = await withRounds(planned, rounds, scope);
@@ -139,6 +140,12 @@ function withRoundsBack(report: Report, rounds: FoundRounds | undefined): Report
 function untouched({ strategy, source, ...chosen }: ChosenStrategy, warnings: readonly Warning[]): MadeView {
   const report = idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]);
   return { view: undefined, report };
+}
+
+function tenantWarnings(strategy: EditingStrategy, { caller, services }: RequestScope): Warning[] {
+  if (!keepsContents(strategy) || caller.tenant) return [];
+  services.explain('no_tenant', NO_TENANT);
+  return ['no_tenant'];
 }
 
 /** What the model can't reach of its user's other conversations, though the strategy lets it. */

@@ -25,6 +25,8 @@ export const WARNINGS = {
   limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
   thinking_dropped:
     'The upstream has refused the thinking of earlier answers, and the request went up without it.',
+  instructions_uncached:
+    "The upstream's prompt cache has ended before the instructions do, three times in a row; `move_instructions` may help.",
   outputs_whole:
     'The upstream has refused outputs of hosted tools that were edited; such outputs stay in this conversation.',
   rounds_absent: 'Kept rounds of earlier answers could not be read; nothing moves in this request.',

@@ -74,6 +74,8 @@ export const editing = {
   archive,
   /** Rounds of ours stand in later views, before the answer that they led to. */
   keep_rounds: z.boolean().default(true),
+  /** `instructions` of the Responses API go up as a leading developer message. */
+  move_instructions: z.boolean().default(false),
   /** The request goes up as it came; the report says what would have been done. */
   observe: z.boolean().default(false),
 };

@@ -37,9 +37,13 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['tools', { items: {}, most: MOST_MESSAGES }],
 ]);
 
+const INSTRUCTIONS = 'instructions';
+
 const MANAGEMENT = 'context_management';
 
 const TRIGGER = 'compaction_trigger';
+
+const EMPTY_JSON = '""';
 
 /** Types of items from developers. */
 const DEVELOPERS = new Set(['message', 'additional_tools']);
@@ -70,7 +74,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     shared: SharedArray | undefined,
   ) {
     super(bytes, root, ['tools']);
-    const instructions = fieldOf(root, 'instructions')?.value;
+    const instructions = fieldOf(root, INSTRUCTIONS)?.value;
     const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
     this.before = instructions?.kind === 'string' ? textOf(bytes, instructions) : '';
     const known = new KnownMessages<MessageFacts, ItemFacts>(shared, this.before);
@@ -96,6 +100,14 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     });
     const elements = groups.flatMap(({ items }) => items.map(({ facts }) => facts));
     return { field: 'input', bytes, list, before, elements, messages };
+  }
+
+  /** Undefined without an array that could take them, and where there is nothing to move. */
+  get instructions(): WireMessage | undefined {
+    const [first] = this.messages;
+    const takes = this.list?.kind === 'string' || this.list?.items !== undefined;
+    const isEmpty = this.before.length <= EMPTY_JSON.length;
+    return takes && !isEmpty && first instanceof Text && first.role === 'preamble' ? first : undefined;
   }
 
   /** Not for background responses, and not for stored prompts, which may have their own tools. */
@@ -174,8 +186,13 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);
-    const injection =
-      injected.length > 0 ? this.injection(injectedJson(injected)) : { splices: [], members: [] };
+    const isMoved = more.movesInstructions === true && this.instructions !== undefined;
+    const injection = this.injection(
+      isMoved ? `{"role":"developer","content":${this.before}}` : '',
+      injectedJson(injected),
+    );
+    const isCutField = (key: string): boolean =>
+      isOwnField(key) || (isCut && key === MANAGEMENT) || (isMoved && key === INSTRUCTIONS);
     const members = [
       ...(more.shared?.stores ? [{ key: 'store', json: 'false' }] : []),
       ...this.cacheKey(more),
@@ -188,7 +205,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...this.keySplices(more),
       ...injection.splices,
       ...added.splices,
-      ...memberSplices(this.root, (key) => isOwnField(key) || (isCut && key === MANAGEMENT), members),
+      ...memberSplices(this.root, isCutField, members),
       ...(view ? viewSplices(this.bytes, this.messages, view, latestMarks(view, marks)) : []),
     ]);
   }
@@ -221,26 +238,32 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   /**
-   * Inserts after the leading preamble, where the position does not change as the conversation
-   * grows.
+   * Inserts messages of ours after the leading preamble, where the position does not change as the
+   * conversation grows.
    *
-   * @param json messages of ours
+   * @param first a message to stand before all others; empty without one
+   * @param json messages of ours; empty without any
    */
-  private injection(json: string): AddedMessages {
+  private injection(first: string, json: string): AddedMessages {
+    const both = [first, json].filter((each) => each !== '').join(',');
     const spliced = (...splices: Splice[]): AddedMessages => ({ splices, members: [] });
+    const inserted = (at: number, text: string): Splice[] =>
+      text === '' ? [] : [{ start: at, end: at, with: text }];
     const input = fieldOf(this.root, 'input')?.value;
+    if (both === '') return spliced();
     if (!input || input.kind === 'literal')
-      return { splices: [], members: [{ key: 'input', json: `[${json}]` }] };
+      return { splices: [], members: [{ key: 'input', json: `[${both}]` }] };
     if (input.kind === 'string')
       return spliced(
-        { start: input.start, end: input.start, with: `[${json},{"role":"user","content":` },
-        { start: input.end, end: input.end, with: '}]' },
+        ...inserted(input.start, `[${both},{"role":"user","content":`),
+        ...inserted(input.end, '}]'),
       );
+    if (!input.items?.length) return spliced(...inserted(input.end - 1, both));
+    const leading = inserted(input.start + 1, first && `${first},`);
     const next = this.messages.find((message) => message.role !== 'preamble');
     const start = next instanceof ItemGroup ? next.items[0]?.span.start : undefined;
-    if (start !== undefined) return spliced({ start, end: start, with: `${json},` });
-    const end = input.end - 1;
-    return spliced({ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` });
+    if (start !== undefined) return spliced(...leading, ...inserted(start, json && `${json},`));
+    return spliced(...leading, ...inserted(input.end - 1, json && `,${json}`));
   }
 }
 

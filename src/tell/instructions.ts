@@ -1,0 +1,61 @@
+/** Learns from the usage of answers whether the upstream's cache holds instructions. */
+import { keyedCacheOf } from '../memory/models/cache-keys.ts';
+import { afterAnswer } from '../memory/money/uncached-instructions.ts';
+import { edits, tokenMeasure } from '../memory/strategy/strategy.ts';
+import { toolTokens } from '../memory/tokens/tokens.ts';
+import type { WireMessage } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { conversationOfCall } from '../request/conversation.ts';
+import type { CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
+
+/** Of requests with instructions in a field of their own, in modes that edit. */
+export const instructions: CallFeature = (call) => {
+  const { request, chosen, owner, scope } = call;
+  const isOn = scope.caller.tenant !== undefined && owner.off.length === 0 && edits(chosen.strategy);
+  return isOn && request.instructions ? new Instructions(call, request.instructions) : undefined;
+};
+
+class Instructions implements CallListener {
+  /** Of other vendors' caches it is not known that they leave instructions out. */
+  readonly readsUsage: boolean;
+  private readonly call: Call;
+  private readonly instructions: WireMessage;
+  private asked: SettledCall['asked'];
+
+  constructor(call: Call, instructions: WireMessage) {
+    this.call = call;
+    this.instructions = instructions;
+    this.readsUsage = keyedCacheOf(call.request.model) === 'openai';
+  }
+
+  settled({ asked }: SettledCall): void {
+    this.asked = asked;
+  }
+
+  async ended({ how }: CallEnd): Promise<void> {
+    const { asked, call, instructions } = this;
+    if (how !== 'complete' || !asked?.answer.ok) return;
+    const conversation = conversationOfCall(call);
+    if (!conversation) return;
+    const { instructions: known } = call.scope.caches.conversation(conversation.name);
+    const cached = this.readsUsage ? (asked.usages[0]?.usage()?.cached ?? null) : null;
+    const answer = {
+      place: asked.made.instructions === undefined ? ('field' as const) : ('message' as const),
+      preamble: `${instructions.digest} ${call.request.tools?.digest ?? ''}`,
+      at: Date.now(),
+      cached,
+      tokens: cached === null ? 0 : await this.tokensOver(cached),
+    };
+    known.set('', afterAnswer(known.get(''), answer));
+  }
+
+  /** The tokens of instructions and tools; 0 if there are no more than so many for certain. */
+  private async tokensOver(cached: number): Promise<number> {
+    const { request, chosen, scope } = this.call;
+    const bytes = this.instructions.bytes + (request.tools?.bytes ?? 0);
+    if (!edits(chosen.strategy) || bytes <= cached) return 0;
+    const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
+    const { counter } = await scope.caches.counting(measure);
+    return counter.message(this.instructions) + toolTokens(request.tools, counter);
+  }
+}
