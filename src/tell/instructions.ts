@@ -16,7 +16,10 @@ export const instructions: CallFeature = (call) => {
 };
 
 class Instructions implements CallListener {
-  /** Of other vendors' caches it is not known that they leave instructions out. */
+  /**
+   * Of other vendors' caches it is not known that they leave instructions out. Without events no
+   * answer is heard for its usage.
+   */
   readonly readsUsage: boolean;
   private readonly call: Call;
   private readonly instructions: WireMessage;
@@ -25,7 +28,8 @@ class Instructions implements CallListener {
   constructor(call: Call, instructions: WireMessage) {
     this.call = call;
     this.instructions = instructions;
-    this.readsUsage = keyedCacheOf(call.request.model) === 'openai';
+    const { request, scope } = call;
+    this.readsUsage = scope.services.config.keepsEvents && keyedCacheOf(request.model) === 'openai';
   }
 
   settled({ asked }: SettledCall): void {
