@@ -16,7 +16,8 @@ interface Learned extends Pick<MadeView, 'unedited' | 'instructions'> {
 }
 
 export function learnedOf(call: Call, strategy: EditingStrategy, options: MakeViewOptions): Learned {
-  const unedited = options.unedited ?? uneditedKinds(call);
+  const known = options.unedited ?? uneditedKinds(call);
+  const unedited = known?.size ? known : undefined;
   const placed = placeOf(call, strategy);
   return {
     unedited,

@@ -36,6 +36,7 @@ export function receiptOf(call: Call, made: MadeView): Receipt | undefined {
     observed: made.report.potential !== undefined,
     strategy: { ...chosen.strategy },
     limit: limitIn(made),
+    ...(made.unedited ? { unedited: [...made.unedited] } : {}),
     hashes: hashesOf(call, made),
   };
   return { ...receipt, signature: signatureOf(receipt, tenant) };

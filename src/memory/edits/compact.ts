@@ -142,18 +142,31 @@ export function compactOutput(
         reason,
         least,
         replacements: (marker, facts) => {
-          const line = outputLine(output, marker, facts);
-          const most = previewTokens(strategy.compact_preview_tokens, facts.tokens);
-          if (most === 0) return [line];
-          // If the preview makes the placeholder too long, try without it.
-          const preview = context.writer.write(output.message, () => content().text, most);
-          return preview === '' ? [line] : [`${line}\n${preview}`, line];
+          const write = (most: number) => context.writer.write(output.message, () => content().text, most);
+          return previewed(outputLine(output, marker, facts), strategy, facts, write);
         },
       },
       strategy,
       context,
     ),
   );
+}
+
+/**
+ * The possible placeholders of a content: its line with a preview, and alone.
+ *
+ * @param write the preview of so many tokens
+ */
+export function previewed(
+  line: string,
+  { compact_preview_tokens }: CompactSettings,
+  { tokens }: Pick<Facts, 'tokens'>,
+  write: (most: number) => string,
+): string[] {
+  const most = previewTokens(compact_preview_tokens, tokens);
+  const preview = most === 0 ? '' : write(most);
+  // If the preview makes the placeholder too long, it stands without it.
+  return preview === '' ? [line] : [`${line}\n${preview}`, line];
 }
 
 /**

@@ -3,9 +3,8 @@ import { elementAt } from '../../lib/elements.ts';
 import type { History, Unit } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
-import { type CompactContext, remembered, remove } from './compact.ts';
+import { type CompactContext, previewed, remembered, remove } from './compact.ts';
 import { NO_CALL, type RefNamer, writeMarker } from './placeholder.ts';
-import { previewTokens } from './preview.ts';
 import type { Removal } from './removal.ts';
 
 /** The removals of a unit's hosted outputs. @param least tokens of the smallest that is removed */
@@ -37,10 +36,9 @@ export function compactHosted(
             replacements: (marker, { tokens }) => {
               const sized = marker.ref === undefined ? {} : { tokens };
               const line = writeMarker({ ...marker, kind: 'tool output', ...sized });
-              const most = previewTokens(strategy.compact_preview_tokens, tokens);
-              if (most === 0) return [line];
-              const preview = context.writer.write(index, () => content().text, most, undefined, call);
-              return preview === '' ? [line] : [`${line}\n${preview}`, line];
+              const write = (most: number) =>
+                context.writer.write(index, () => content().text, most, undefined, call);
+              return previewed(line, strategy, { tokens }, write);
             },
           },
           strategy,

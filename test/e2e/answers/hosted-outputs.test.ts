@@ -143,6 +143,11 @@ describe.each([false, true])('hosted tools’ outputs (streamed: %s)', (stream) 
     expect(search(again.views[0])).toEqual(conversation[1]);
     expect(again.memory.warnings).toContain('outputs_whole');
 
+    const { receipt } = again.memory;
+    expect(receipt?.unedited).toEqual(['file_search_call']);
+    const verified = await get('/v1/verify', { model: 'gpt-5', input: next, receipt });
+    expect(await verified.json()).toMatchObject({ valid: true, complete: true });
+
     const explained = await get('/v1/explain', {
       model: 'gpt-5',
       input: next,

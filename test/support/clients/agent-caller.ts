@@ -105,13 +105,21 @@ export function tokensOf(body: object): number {
   return ANSWER_TOKENS + toolTokens(tools, counter) + all;
 }
 
-/** Violations of the prefix law: a view extends the previous one, unless the frontier moved. */
-export function brokenPrefixes(all: readonly Sent[]): string[] {
+/**
+ * Violations of the prefix law: a view extends the previous one, unless the frontier moved.
+ *
+ * @param textOf what of a body is compared; by default all of it
+ */
+export function brokenPrefixes(
+  all: readonly Sent[],
+  textOf = ({ rawBody }: Sent['seen']): string => rawBody.toString(),
+): string[] {
   return all.slice(1).flatMap((sent, at) => {
     if (sent.headers.get('x-memory-frontier') === 'moved') return [];
-    const former = all[at]?.seen.rawBody.toString().slice(0, -2) ?? '';
+    const before = all[at];
+    const former = before ? textOf(before.seen).slice(0, -2) : '';
     // The messages come last in the body.
-    return sent.seen.rawBody.toString().startsWith(former)
+    return textOf(sent.seen).startsWith(former)
       ? []
       : [`the view of ${sent.messages.length} messages does not begin with the one before`];
   });
