@@ -248,6 +248,8 @@ describe.each(PROTOCOLS)('what is meant for Precis, over $name', (protocol) => {
       'messages',
       'metadata',
       'model',
+      // Of the conversation, in its place.
+      'prompt_cache_key',
       'safety_identifier',
       'user',
     ]);
