@@ -35,7 +35,7 @@ export function drawBills(bills: readonly ScheduleBill[], conversations: number)
     text(
       72,
       30,
-      'What `auto` costs at 32 k, by the price of cached input',
+      'What auto costs at 32 k, by the price of cached input',
       `font-size="16" font-weight="600" fill="${INK}"`,
     ),
     text(

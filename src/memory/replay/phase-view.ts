@@ -1,4 +1,4 @@
-/** Tokens of a view at a position of the phases, and of the parts of it that a move leaves alone. */
+/** Tokens of a view at a position of the phases, and of its parts that a move leaves alone. */
 import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';

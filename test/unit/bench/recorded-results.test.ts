@@ -79,13 +79,25 @@ describe.each(SCHEDULES)('generated conversations billed by %s', (schedule) => {
       return { conversation, ratio: policies?.find(({ name }) => name === POLICY)?.ratios?.[index] };
     });
 
-    expect(recorded.filter(({ ratio = 1 }) => ratio < 0.9).length).toBeGreaterThan(5);
+    expect(recorded.filter(({ ratio = 1 }) => ratio < 0.9).length).toBeGreaterThan(4);
     expect(measured).toEqual(recorded);
   });
 
   it('are never dearer than without a policy by 3 %', () => {
     expect(DEARER).toBe(1.03);
     expect(measured.filter(({ ratio = Number.NaN }) => !(ratio <= DEARER))).toEqual([]);
+  });
+});
+
+/** Recorded conversations that `POLICY` makes dearer. Each ends one request after its only move. */
+const KNOWN_DEARER: Readonly<Partial<Record<ScheduleName, number>>> = { 'anthropic-5m': 1 };
+
+describe.each(SCHEDULES)('recorded conversations billed by %s', (schedule) => {
+  it('are dearer than without a policy by 3 % in no more cases than are known', () => {
+    const { all, dearerFrom } = read(`recorded-${schedule}.json`);
+    const auto = all.policies.find(({ name }) => name === POLICY);
+    expect(dearerFrom).toBe(DEARER);
+    expect(auto?.dearer).toBe(KNOWN_DEARER[schedule] ?? 0);
   });
 });
 
