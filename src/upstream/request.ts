@@ -22,7 +22,7 @@ const OWN_HEADERS = new Set(['x-agent-type', 'x-conversation-id']);
  * Headers that callers of a shared account may send. Any other could make a gateway in front of the
  * upstream choose another host, path, method or account, with the deployer's key.
  */
-const SHARED_REQUEST = ['accept', 'user-agent', 'openai-beta', 'x-stainless-*'];
+const SHARED_REQUEST = ['accept', 'user-agent', 'openai-beta', 'anthropic-beta', 'x-stainless-*'];
 
 /**
  * Response headers that callers of a shared account get. Others reveal the account: its

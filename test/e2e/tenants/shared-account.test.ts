@@ -79,6 +79,7 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
       accept: 'application/json',
       'user-agent': 'test/1',
       'openai-beta': 'x=v1',
+      'anthropic-beta': 'thinking-binding-controls-2026-08-01',
       'x-stainless-lang': 'js',
     };
     const type = name === 'models' ? {} : { 'content-type': 'application/json' };
