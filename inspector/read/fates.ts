@@ -99,6 +99,7 @@ const EDIT_REASONS: Readonly<Record<RemovalReason, string>> = {
   offloaded: 'large',
   condensed: 'the same value in fewer tokens',
   old_reasoning: 'of an old turn',
+  bound_thinking: 'bound to what has changed',
   duplicate: 'identical to a later one',
   superseded: 'replaced by a later result of the same call',
 };

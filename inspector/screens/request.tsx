@@ -285,6 +285,7 @@ function Facts({ event }: { event: RunEvent }) {
     ['answer', String(event.status), event.error ?? event.ended.replaceAll('_', ' ')],
     ['times', duration(ms.total), timesOf(ms)],
     ['fetched by the model', `${event.retrieval_rounds} rounds`],
+    ...thinkingFacts(event),
     ['when', moment(event.created_at)],
   ];
   return (
@@ -305,6 +306,11 @@ function Facts({ event }: { event: RunEvent }) {
 }
 
 type Fact = [name: string, value: string, note?: string];
+
+function thinkingFacts({ dropped_thinking_blocks: blocks }: RunEvent): Fact[] {
+  if (!blocks) return [];
+  return [['thinking left out', `${count(blocks)} blocks`, 'what they are bound to has changed']];
+}
 
 /** What an observed request would have sent and saved. */
 function potentialFacts(event: RunEvent, potential: number | null, came: number | null): Fact[] {

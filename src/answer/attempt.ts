@@ -13,12 +13,13 @@ import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import type { CallLife } from '../tell/life.ts';
+import type { SentPrefix } from '../upstream/bound-thinking.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
-import { isThinkingBound } from './retries/bound-thinking.ts';
+import { type KeptThinking, keptThinking, withLessThinking } from './kept-thinking.ts';
 import { refusesKeys } from './retries/cache-key.ts';
 import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
@@ -38,6 +39,7 @@ interface Asking {
 /** What the attempts with one view share. */
 interface Viewed {
   readonly added: AddedMessages;
+  readonly thinking: KeptThinking;
   /** Begun when it is first asked for. */
   report(): Promise<Report>;
 }
@@ -48,6 +50,7 @@ export class Attempts {
   private readonly viewed = new Map<MadeView, Viewed>();
   /** For the upstream's prompt cache. */
   private readonly key: ConversationKey | undefined;
+  private sent: SentPrefix | undefined;
 
   constructor(asking: Asking) {
     this.asking = asking;
@@ -67,8 +70,6 @@ export class Attempts {
     if (refusesMarks(request, scope)) without.add('marks');
     if (this.sendsKey && refusesKeys(request, scope)) without.add('key');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
-    // Thinking may be bound to rounds that the view lacks.
-    if (made.rounds === 'absent' || isThinkingBound(call)) without.add('thinking');
     return { made, without };
   }
 
@@ -76,9 +77,9 @@ export class Attempts {
   readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
     const { call, came, life } = this.asking;
     const viewed = await this.viewOf(made);
-    const { added } = viewed;
+    const { added, thinking } = viewed;
     const usages: UsageTail[] = [];
-    const { body: sent, isCut } = this.bodyOf({ made, without, added });
+    const { body: sent, thinkingFrom } = this.bodyOf({ made, without, added });
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
@@ -89,7 +90,11 @@ export class Attempts {
     life.sent({ body: sent, usages });
     const viewReport = viewed.report();
     const answer = await answering;
-    const report = isCut ? viewReport.then(withThinkingDropped) : viewReport;
+    const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);
+    const report = isLess
+      ? viewReport.then((told) => withLessThinking(told, call, thinkingFrom, thinking.isChanged))
+      : viewReport;
+    if (answer.response.ok) this.sent = thinking.noteSent(thinkingFrom);
     return { made, without, added, sent, answer, usages, report };
   };
 
@@ -98,8 +103,21 @@ export class Attempts {
     const { call } = this.asking;
     const marks = without.has('marks') ? 0 : roomForMarks(call.request, made.view);
     const reasoning = !without.has('reasoning');
+    const known = this.viewed.get(made)?.thinking.from ?? 0;
+    const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
-    return writeBody(call, made, added, { marks, reasoning, cacheKey }, without.has('thinking'));
+    return writeBody(call, made, added, { marks, reasoning, cacheKey }, thinkingFrom);
+  }
+
+  /**
+   * Goes on after a round of ours.
+   *
+   * @param usages takes the usage of its answer
+   * @throws ApiError
+   */
+  goOn(body: Uint8Array, usages: UsageTail[], left: AbortSignal): Promise<UpstreamAnswer> {
+    if (this.sent) this.sent.hadRounds = true;
+    return this.ask(body, usages, { left });
   }
 
   /**
@@ -131,6 +149,7 @@ export class Attempts {
     let report: Promise<Report> | undefined;
     const viewed: Viewed = {
       added,
+      thinking: keptThinking(call, made, added),
       report: () => {
         report ??= life.reports(made).then((fields) => ({ ...added.addTo(made.report), ...fields }));
         return report;
@@ -141,14 +160,13 @@ export class Attempts {
   }
 }
 
-function withThinkingDropped(report: Report): Report {
-  return { ...report, warnings: [...report.warnings, 'thinking_dropped'] };
-}
+/** That of all messages, and of what else a body has. */
+const ALL_THINKING = Number.POSITIVE_INFINITY;
 
 interface WrittenBody {
   readonly body: Uint8Array;
-  /** Whether it has lost thinking of earlier answers. */
-  readonly isCut: boolean;
+  /** The messages before this one have lost their thinking. */
+  readonly thinkingFrom: number;
 }
 
 /** The body of a view with all that is added to it. The upstream's count reads it too. */
@@ -157,7 +175,7 @@ export function writeBody(
   { view, tools, instructions }: Pick<MadeView, 'view' | 'tools' | 'instructions'>,
   added: Pick<AddedMessages, 'messages'>,
   more: Pick<Additions, 'marks' | 'reasoning' | 'shared' | 'cacheKey'>,
-  cutsThinking: boolean,
+  thinkingFrom: number,
 ): WrittenBody {
   const body = request.write(view, {
     injected: added.messages,
@@ -166,7 +184,9 @@ export function writeBody(
     movesInstructions: instructions !== undefined,
     compaction: compactionOf(chosen.strategy, request, scope.services.config),
     ...more,
+    ...(thinkingFrom === ALL_THINKING ? {} : { thinkingFrom }),
   });
-  const cut = cutsThinking ? withoutThinking(body, request.conversationField) : undefined;
-  return { body: cut ?? body, isCut: cut !== undefined };
+  if (thinkingFrom !== ALL_THINKING) return { body, thinkingFrom };
+  const cut = withoutThinking(body, request.conversationField);
+  return { body: cut ?? body, thinkingFrom: request.messages.length };
 }

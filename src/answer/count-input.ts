@@ -13,7 +13,7 @@ import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { writeBody } from './attempt.ts';
-import { isThinkingBound } from './retries/bound-thinking.ts';
+import { keptThinking } from './kept-thinking.ts';
 import { unread } from './unread-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
@@ -28,8 +28,7 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const options = { force: false, dryRun: true, count: call.chosen.report, viewOnly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const added = await addedMessages(call, made, frozen);
-  const cutsThinking = made.rounds === 'absent' || isThinkingBound(call);
-  const { body } = writeBody(call, made, added, { shared }, cutsThinking);
+  const { body } = writeBody(call, made, added, { shared }, keptThinking(call, made, added).from);
   const answer = await askUpstream(scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);

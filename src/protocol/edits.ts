@@ -8,7 +8,7 @@
 
 import { bufferOf } from '../lib/bytes.ts';
 import type { Removal } from '../memory/edits/removal.ts';
-import type { ShownRounds, View } from '../memory/plan/view.ts';
+import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
 import { BREAKPOINTS, type TextType } from './parts.ts';
@@ -26,7 +26,7 @@ interface Spoken {
  * beginning it replaces.
  */
 export function openingOf(
-  view: View | undefined,
+  view: Pick<View, 'summary' | 'trim'> | undefined,
   index: number,
 ): { text: string; taken: number } | undefined {
   const request = view?.summary?.request;
@@ -39,7 +39,7 @@ export function openingOf(
 }
 
 /** Puts rounds of ours before a message or an item. */
-export function roundsSplice({ start }: Pick<JsonSpan, 'start'>, { json }: ShownRounds): Splice {
+export function roundsSplice({ start }: Pick<JsonSpan, 'start'>, json: string): Splice {
   return { start, end: start, with: `${json},` };
 }
 

@@ -55,6 +55,8 @@ export interface Additions {
    * one. Absent: as the caller sent it.
    */
   readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
+  /** The messages before this one are written without their thinking. */
+  readonly thinkingFrom?: number;
 }
 
 export interface ModelRequest {

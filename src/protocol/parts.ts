@@ -176,7 +176,10 @@ function knownWeightOf(part: unknown, format: PartFormat): string | number | und
   if (text !== undefined) return text;
   const price = format.priceOf(part);
   if (price > 0) return price;
-  const { type, refusal } = asObject(part);
+  const { type, refusal, thinking, data } = asObject(part);
+  if (type === 'thinking') return asString(thinking);
+  // Nobody can read it, so it is counted as other encrypted content.
+  if (type === 'redacted_thinking') return Math.ceil(asString(data).length / ENCRYPTED_CHARACTERS);
   return type === 'refusal' ? asString(refusal) : undefined;
 }
 

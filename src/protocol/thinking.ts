@@ -5,21 +5,19 @@
  * without any.
  */
 import { bufferOf } from '../lib/bytes.ts';
-import { isReasoning } from './chat/reasoning.ts';
+import {
+  isReasoning,
+  isThinkingPart,
+  PROVIDER_FIELDS,
+  THINKING_BLOCKS,
+  THINKING_LISTS,
+} from './chat/reasoning.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 
 /** One of these stands in every body with thinking. */
 const SIGNS = ['reasoning', 'thinking'];
-
-/** Anthropic's parts of a content. */
-const PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
-
-/** Anthropic's blocks, by LiteLLM (https://docs.litellm.ai/docs/reasoning_content). */
-const BLOCKS = 'thinking_blocks';
-/** Where LiteLLM repeats them. */
-const PROVIDER_FIELDS = 'provider_specific_fields';
 
 /** Items that may stand without the reasoning before them, but not with its id. */
 const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call']);
@@ -41,6 +39,43 @@ export function withoutThinking(
   return splices.length === 0 ? undefined : splice(bytes, { start: 0, end: bytes.length }, splices);
 }
 
+/**
+ * The messages or items of rounds without their thinking.
+ *
+ * @param json see `ShownRounds`
+ */
+export function roundsWithoutThinking(json: string, field: ModelRequest['conversationField']): string {
+  const head = `{"${field}":[`;
+  const cut = withoutThinking(new TextEncoder().encode(`${head}${json}]}`), field);
+  return cut ? new TextDecoder().decode(cut).slice(head.length, -']}'.length) : json;
+}
+
+/**
+ * Cuts the thinking from an answer that rounds before it have, too. The caller got it as a part of
+ * one message; the upstream made it before the call that the rounds have answered.
+ *
+ * @param json of the rounds
+ */
+export function repeatedThinking(bytes: Uint8Array, message: JsonSpan, json: string): Splice[] {
+  const whole = opened(bytes, message);
+  const lists = [...THINKING_LISTS, 'content'].map((key) => fieldOf(whole, key)?.value);
+  const provider = fieldOf(whole, PROVIDER_FIELDS)?.value;
+  if (provider?.kind === 'object') lists.push(fieldOf(opened(bytes, provider), THINKING_BLOCKS)?.value);
+  const isRepeated = (block: JsonSpan): boolean =>
+    ['signature', 'data'].some((key) => {
+      const value = stringIn(bytes, block, key);
+      return typeof value === 'string' && value !== '' && json.includes(JSON.stringify(value));
+    });
+  return lists.flatMap((list) => {
+    if (list?.kind !== 'array') return [];
+    const blocks = within(bytes, list, levels(2)).items ?? [];
+    return cutMembers(blocks, (index) => {
+      const block = blocks[index];
+      return block !== undefined && isRepeated(block);
+    });
+  });
+}
+
 /** A message or item with its own fields. */
 const opened = (bytes: Uint8Array, item: JsonSpan): JsonSpan => within(bytes, item, levels(1));
 
@@ -54,7 +89,7 @@ function ofMessages(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
   const splices = items.flatMap((item, index) => {
     const message = opened(bytes, item);
     if (stringIn(bytes, message, 'role') !== 'assistant') return [];
-    const cuts = inMessage(bytes, message);
+    const cuts = thinkingIn(bytes, message);
     if (cuts.length > 0 && isEmpty(bytes, message)) {
       empty.add(index);
       return [];
@@ -64,18 +99,23 @@ function ofMessages(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
   return [...splices, ...cutMembers(items, (index) => empty.has(index))];
 }
 
-/** The thinking in an assistant message. */
-function inMessage(bytes: Uint8Array, message: JsonSpan): Splice[] {
+/**
+ * Cuts the thinking in an assistant message.
+ *
+ * @param message with its own fields
+ * @param losesToo fields that are cut with it
+ */
+export function thinkingIn(
+  bytes: Uint8Array,
+  message: JsonSpan,
+  losesToo: (index: number) => boolean = () => false,
+): Splice[] {
   const fields = message.fields ?? [];
   return [
-    ...cutMembers(fields, (index) => isThinking(fields[index]?.key ?? '')),
-    ...cutInside(bytes, message, 'content', (part) => PARTS.has(stringIn(bytes, part, 'type'))),
-    ...cutFieldInside(bytes, message, PROVIDER_FIELDS, BLOCKS),
+    ...cutMembers(fields, (index) => isReasoning(fields[index]?.key ?? '') || losesToo(index)),
+    ...cutInside(bytes, message, 'content', (part) => isThinkingPart(stringIn(bytes, part, 'type'))),
+    ...cutFieldInside(bytes, message, PROVIDER_FIELDS, THINKING_BLOCKS),
   ];
-}
-
-function isThinking(key: string): boolean {
-  return isReasoning(key) || key === BLOCKS;
 }
 
 /** Cuts elements of a list in a field. */
@@ -111,7 +151,7 @@ function isEmpty(bytes: Uint8Array, message: JsonSpan): boolean {
     if (value?.kind === 'object') return true;
     if (value?.kind !== 'array') return false;
     const elements = within(bytes, value, levels(2)).items ?? [];
-    return elements.some((element) => !PARTS.has(stringIn(bytes, element, 'type')));
+    return elements.some((element) => !isThinkingPart(stringIn(bytes, element, 'type')));
   };
   return !['content', 'tool_calls', 'function_call', 'refusal', 'audio'].some(isFilled);
 }
@@ -133,9 +173,9 @@ function ofItems(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
       splices.push(
         ...cutMembers(fields, (at) => {
           const key = fields[at]?.key ?? '';
-          return isThinking(key) || (follows && key === 'id');
+          return isReasoning(key) || (follows && key === 'id');
         }),
-        ...cutInside(bytes, item, 'content', (part) => PARTS.has(stringIn(bytes, part, 'type'))),
+        ...cutInside(bytes, item, 'content', (part) => isThinkingPart(stringIn(bytes, part, 'type'))),
       );
     }
     follows = type === 'reasoning' || (follows && isAnswers);

@@ -36,6 +36,7 @@ import type { RollMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
+import { BoundThinking } from '../upstream/bound-thinking.ts';
 import { ConversationRefusals } from '../upstream/conversation-refusals.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
@@ -89,6 +90,8 @@ export interface Services {
   readonly refusedKeys: ModelFacts<boolean>;
   /** Conversations with parts that the upstream refuses. */
   readonly refusals: ConversationRefusals;
+  /** What stood before thinking that is bound to it. */
+  readonly boundThinking: BoundThinking;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The deployer's instructions for summaries, by name. */
   readonly prompts: ReadonlyMap<string, string>;
@@ -162,6 +165,7 @@ function createServices(env: Env): Services {
     refusedMarks: new ModelFacts<boolean>(Date.now),
     refusedKeys: new ModelFacts<boolean>(Date.now),
     refusals: new ConversationRefusals(),
+    boundThinking: new BoundThinking(),
   };
   return {
     ...caches,

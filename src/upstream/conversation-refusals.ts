@@ -7,20 +7,21 @@ const HOLDS_MS = 24 * 60 * 60_000;
 /** About 2 500 refusals. */
 const REMEMBERED = { bytes: 1024 * 1024 };
 
-/** Refused parts by `conversationName`. */
+/** Refused parts by `conversationName`, with the length of the array that was refused last. */
 export class ConversationRefusals {
-  private readonly refused = new ExpiringLru<true>(REMEMBERED, Date.now);
+  private readonly refused = new ExpiringLru<number>(REMEMBERED, Date.now);
 
   /** Whether there may be any. */
   any = false;
 
-  has(conversation: string, part: string): boolean {
-    return this.refused.get(conversation, part) ?? false;
+  /** How many messages the array had; undefined if the part was never refused. */
+  at(conversation: string, part: string): number | undefined {
+    return this.refused.get(conversation, part);
   }
 
-  note(conversation: string, part: string): void {
+  note(conversation: string, part: string, messages: number): void {
     this.any = true;
-    this.refused.set(conversation, part, true, HOLDS_MS);
+    this.refused.set(conversation, part, messages, HOLDS_MS);
   }
 
   /** @param owner a conversation's name, or a tenant's id */

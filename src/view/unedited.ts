@@ -8,6 +8,6 @@ export function uneditedKinds(call: Call): ReadonlySet<string> | undefined {
   const { refusals } = call.scope.services;
   const conversation = refusals.any ? conversationOfCall(call) : undefined;
   if (!conversation) return undefined;
-  const kinds = HOSTED.filter((kind) => refusals.has(conversation.name, kind));
+  const kinds = HOSTED.filter((kind) => refusals.at(conversation.name, kind) !== undefined);
   return kinds.length === 0 ? undefined : new Set(kinds);
 }

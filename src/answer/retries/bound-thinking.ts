@@ -1,8 +1,7 @@
 /**
- * Sends a request without the thinking of earlier answers, once the upstream has refused it: our
- * edits have changed what it is bound to (docs/design.md#10-upstream-and-access).
+ * Sends a request without the thinking of earlier answers, once the upstream has refused it: what
+ * it is bound to has changed, and nobody here knew (docs/design.md#10-upstream-and-access).
  */
-import { passesThrough } from '../../memory/strategy/strategy.ts';
 import { withoutThinking as cutThinking } from '../../protocol/thinking.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
@@ -10,15 +9,8 @@ import { refusesThinking } from '../../upstream/bound-thinking.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
 import type { BodyPart, Retry } from './retry.ts';
 
-const THINKING: BodyPart = 'thinking';
-
-/** Whether the thinking of a conversation was refused before. */
-export function isThinkingBound(call: Call): boolean {
-  const { refusals } = call.scope.services;
-  if (!refusals.any || passesThrough(call.chosen.strategy)) return false;
-  const conversation = conversationOfCall(call);
-  return conversation !== undefined && refusals.has(conversation.name, THINKING);
-}
+/** Names it among the refusals of a conversation. */
+export const THINKING: BodyPart = 'thinking';
 
 export function withoutThinking(call: Call): Retry {
   const { request, scope } = call;
@@ -33,7 +25,7 @@ export function withoutThinking(call: Call): Retry {
       const { services } = scope;
       services.log('info', 'the upstream refuses thinking of earlier answers', { code: 'thinking_dropped' });
       const conversation = conversationOfCall(call);
-      if (conversation) services.refusals.note(conversation.name, THINKING);
+      if (conversation) services.refusals.note(conversation.name, THINKING, request.messages.length);
     },
   };
 }

@@ -33,7 +33,9 @@ export function withWholeOutputs(call: Call, options: MakeViewOptions): Retry {
         kinds: [...refused].join(' '),
       });
       const conversation = conversationOfCall(call);
-      if (conversation) for (const kind of refused) services.refusals.note(conversation.name, kind);
+      if (!conversation) return;
+      for (const kind of refused)
+        services.refusals.note(conversation.name, kind, call.request.messages.length);
     },
   };
 }

@@ -75,6 +75,17 @@ export interface Reasoning {
   readonly bytes: number;
 }
 
+/** All that a model has thought before an answer, as it is sent back. */
+export interface Thinking {
+  readonly weight: Weight;
+  /** Of its JSON. */
+  readonly bytes: number;
+  /** How many blocks it has, at least one. */
+  readonly blocks: number;
+  /** Whether the message has nothing else. Without its thinking it leaves. */
+  readonly isAll: boolean;
+}
+
 /** An image or file that is inline in a content part. */
 export interface InlineMedia {
   readonly kind: 'image' | 'file';
@@ -173,6 +184,8 @@ export interface Message {
    * would not stand without it. Decoded on each call.
    */
   reasoning(): Reasoning | undefined;
+  /** The thinking of an answer, in every form; undefined if there is none. Decoded on each call. */
+  thinking(): Thinking | undefined;
   /**
    * Whether a mark of a prompt cache can be put behind the content.
    *

@@ -35,9 +35,9 @@ export const REMOVAL_KINDS = ['output', 'input', 'part', 'hosted', 'reasoning'] 
 
 /**
  * Why a content is removed: it was old, large, identical to a later one, or replaced by a later
- * result of the same call; the same value is shown in fewer tokens; or it is the reasoning of an
- * old turn. With the edit that a report counts it in, and the fate of a message of which nothing
- * else is removed.
+ * result of the same call; the same value is shown in fewer tokens; it is the reasoning of an old
+ * turn; or it is thinking that is bound to what has changed before it. With the edit that a report
+ * counts it in, and the fate of a message of which nothing else is removed.
  */
 export const REMOVAL_REASONS = {
   context_compaction: { edit: 'compact', fate: 'placeholder' },
@@ -46,6 +46,7 @@ export const REMOVAL_REASONS = {
   superseded: { edit: 'dedupe', fate: 'placeholder' },
   condensed: { edit: 'condense', fate: 'condensed' },
   old_reasoning: { edit: 'clear_reasoning', fate: 'cleared' },
+  bound_thinking: { edit: 'clear_reasoning', fate: 'cleared' },
 } as const satisfies Readonly<Record<string, { readonly edit: string; readonly fate: Fate }>>;
 
 export type RemovalKind = (typeof REMOVAL_KINDS)[number];

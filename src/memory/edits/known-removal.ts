@@ -38,6 +38,8 @@ export interface RemovalFacts {
   readonly freed: number;
   /** Where a digest may stand instead of the preview. */
   readonly digest?: DigestPlace;
+  /** Of reasoning: whether the message has nothing else, and leaves with it. */
+  readonly isAll?: true;
 }
 
 /** All that removals depend on, apart from the message and those before it. */

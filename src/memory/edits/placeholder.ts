@@ -18,7 +18,7 @@ export const TEXT_OBSERVATION = 'text_observation';
 export const NO_CALL = 'none';
 
 /** Reasoning leaves without a marker. */
-export type MarkerReason = Exclude<RemovalReason, 'old_reasoning'>;
+export type MarkerReason = Exclude<RemovalReason, 'old_reasoning' | 'bound_thinking'>;
 
 export interface Marker {
   readonly kind: MarkerKind;
@@ -144,6 +144,10 @@ export function beginsAsObservation(text: string): boolean {
   return OBSERVATION_STARTS.some((start) => text.startsWith(start));
 }
 
+function isMarkerReason(text: string): text is MarkerReason {
+  return isReason(text) && text !== 'old_reasoning' && text !== 'bound_thinking';
+}
+
 /** The marker on the first line of a text. Its ref is not checked. */
 export function parseMarker(text: string): Marker | undefined {
   if (!text.startsWith(MARKER_START)) return undefined;
@@ -151,7 +155,7 @@ export function parseMarker(text: string): Marker | undefined {
   const match = MARKER_LINE.exec(end < 0 ? text : text.slice(0, end));
   if (!match) return undefined;
   const [, kind, tool = TEXT_OBSERVATION, call = NO_CALL, reason, ref, tokens] = match;
-  if (reason === undefined || !isReason(reason) || reason === 'old_reasoning') return undefined;
+  if (reason === undefined || !isMarkerReason(reason)) return undefined;
   return {
     kind: CALL_KINDS.find((each) => each === kind) ?? 'observation',
     tool,

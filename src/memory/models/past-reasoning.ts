@@ -1,7 +1,7 @@
 /**
  * How APIs treat the reasoning of earlier turns that comes back in a request. It is cleared without
  * being asked for only where a source says that it is billed, and that a history without it is
- * accepted.
+ * accepted; or where it is bound to what stands before it, and that has changed.
  */
 import type { ReasoningForm } from '../conversation/message.ts';
 import { baseName, rowOf } from './families.ts';
@@ -9,8 +9,14 @@ import { baseName, rowOf } from './families.ts';
 /**
  * - billed: the model reads it again, and a history without it is accepted.
  * - required: a history without it is refused.
+ * - bound: it is refused where anything before it has changed. A history without it is accepted.
  */
-export type PastReasoning = 'billed' | 'required';
+export type PastReasoning = 'billed' | 'required' | 'bound';
+
+/** Whether an API binds thinking to what stands before it. */
+export function bindsThinking({ items, fields }: ReasoningTerms): boolean {
+  return items === 'bound' || fields === 'bound';
+}
 
 /** By its form in the array. Absent: nobody knows, or the API leaves it out by itself. */
 export type ReasoningTerms = Readonly<Partial<Record<ReasoningForm, PastReasoning>>>;
@@ -19,7 +25,17 @@ export type ReasoningTerms = Readonly<Partial<Record<ReasoningForm, PastReasonin
 interface ReasoningRow {
   readonly family: string;
   readonly terms: ReasoningTerms;
+  /** Whether minor versions after the first have other terms. */
+  readonly isFirst: boolean;
 }
+
+/** Models of Anthropic that bind no thinking. */
+const OLDER_CLAUDE = ['3', '4', 'haiku-3', 'sonnet-4', 'opus-4', 'haiku-4'].map((name) => `claude-${name}`);
+/** Of these, those since 5.1 or 5.5 do. */
+const FIRST_CLAUDE_5 = ['fable', 'mythos', 'opus', 'sonnet', 'haiku'].map((name) => `claude-${name}-5`);
+
+/** A minor version in the rest of a name, not a date. */
+const MINOR_VERSION = /^-[1-9]\d?(?!\d)/;
 
 /**
  * The longest family applies. What has no row is never cleared by default:
@@ -45,15 +61,19 @@ const ROWS: readonly ReasoningRow[] = [
   // (https://github.com/MoonshotAI/kimi-agent-sdk/issues/169, 2026-04-23).
   ...rows(['kimi'], { items: 'required', fields: 'required' }),
   // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (2026-08-31): a
-  // thinking block is refused if anything before it has changed, so also an earlier block.
-  ...rows(['claude'], { items: 'required', fields: 'required' }),
+  // thinking block is refused if anything before it has changed. Thinking may leave from the start.
+  ...rows(['claude'], { items: 'bound', fields: 'bound' }),
+  // https://platform.claude.com/docs/en/build-with-claude/extended-thinking (read 2026-11): while
+  // tools are used, the thinking before the calls has to be sent back. None is bound.
+  ...rows(OLDER_CLAUDE, { items: 'required', fields: 'required' }),
+  ...rows(FIRST_CLAUDE_5, { items: 'required', fields: 'required' }, true),
   // "reasoning details must be preserved" (https://github.com/RooCodeInc/Roo-Code/issues/11629,
   // read 2026-11).
   ...rows(['gemini'], { items: 'required', fields: 'required' }),
 ];
 
-function rows(families: readonly string[], terms: ReasoningTerms): ReasoningRow[] {
-  return families.map((family) => ({ family, terms }));
+function rows(families: readonly string[], terms: ReasoningTerms, isFirst = false): ReasoningRow[] {
+  return families.map((family) => ({ family, terms, isFirst }));
 }
 
 /** Of a model that nobody knows. */
@@ -62,5 +82,6 @@ export const UNKNOWN_REASONING: ReasoningTerms = {};
 /** The terms of a model by its name. */
 export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
   if (model === undefined) return UNKNOWN_REASONING;
-  return rowOf(baseName(model), ROWS)?.terms ?? UNKNOWN_REASONING;
+  const isMeant = ({ isFirst }: ReasoningRow, rest: string): boolean => !isFirst || !MINOR_VERSION.test(rest);
+  return rowOf(baseName(model), ROWS, isMeant)?.terms ?? UNKNOWN_REASONING;
 }

@@ -1,7 +1,6 @@
 /** `auto`: its plan by replay (docs/design.md#6-edits-in-the-order-of-auto). */
 
 import { once } from '../../lib/once.ts';
-import { PrefixSums } from '../../lib/prefix-sums.ts';
 import { answeredBefore, type History } from '../conversation/history.ts';
 import { mayCondense } from '../edits/condense/condense.ts';
 import { stayingRequest } from '../edits/first-request.ts';
@@ -15,7 +14,7 @@ import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { EarlyLeaving } from '../replay/seen-outputs.ts';
 import { canRetrieve } from '../strategy/fields.ts';
-import type { TokenSums } from '../tokens/sums.ts';
+import { sumsWithout, type TokenSums } from '../tokens/sums.ts';
 import { AutoEdits } from './auto-edits.ts';
 import { type AutoStrategy, contradiction, keptTurns, mostAtSight, schema } from './auto-settings.ts';
 import { compactContext } from './compact.ts';
@@ -75,7 +74,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   // If the model can fetch the rest, the largest outputs are offloaded before it first sees them.
   const most = retrieval ? mostAtSight(strategy, rule.window) : undefined;
   const edits = new AutoEdits(history, strategy, contents, most, first?.message, old);
-  const sent = sumsWithout(sums, edits.atSight);
+  const sent = sumsWith(edits.atSight, sums);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
     minReclaim: strategy.min_reclaim_tokens,
@@ -164,10 +163,8 @@ function newlyOffloaded(
 }
 
 /** The prefix sums of an array with removals. */
-function sumsWithout(sums: TokenSums, removals: readonly Removal[]): TokenSums {
+function sumsWith(removals: readonly Removal[], sums: TokenSums): TokenSums {
   if (removals.length === 0) return sums;
   const freed = new Map(removals.map((removal) => [removal.message, removal.freed]));
-  const rest = new PrefixSums([], sums.before(0));
-  for (let at = 0; at < sums.length; at++) rest.push(sums.at(at) - (freed.get(at) ?? 0));
-  return rest;
+  return sumsWithout(sums, (message) => freed.get(message) ?? 0);
 }

@@ -11,13 +11,16 @@
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
 import { partsOf } from '../models/facts.ts';
+import { bindsThinking } from '../models/past-reasoning.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
+import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
 import { RoundsInView } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { answerRoomOf, budgetsOf, frontierOf } from '../strategy/strategy.ts';
-import { tokenSums } from '../tokens/sums.ts';
+import { sumsWithout, tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
+import { keptBesideMemory, withoutThinkingBefore } from './left-thinking.ts';
 import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
 
 export interface Plan extends Planned {
@@ -88,25 +91,33 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
   const lacksRounds = request.rounds === 'absent';
-  const sums = tokenSums(history, request.toolTokens, context.counter);
+  const all = tokenSums(history, request.toolTokens, context.counter);
+  const thinking = bindsThinking(request.terms.reasoning) ? thinkingIn(history, context.counter) : undefined;
+  // What may leave by itself is no part of what else leaves.
+  const sums = thinking ? sumsWithout(all, (index) => thinking.tokens.at(index)) : all;
+  const without = <Made extends Planned>(planned: Made, from: number): Made =>
+    // Some of it is bound to rounds that are not there.
+    withoutThinkingBefore(planned, history, thinking, lacksRounds ? history.messages.length : from);
   const previous = history.requestPoints.at(-2);
-  const repeated = previous ? sums.before(previous.messages) : 0;
+  const repeated = previous ? all.before(previous.messages) : 0;
   if (recalled) {
     const budgets = budgetsFor(strategy, request);
     const inView = roundsInView(request, budgets);
     const planned = recalled.plan(strategy, { ...request, budgets, sums, inView }, context);
-    return { strategy, history, actsOnSoft: false, repeated, lacksRounds, marks: false, ...planned };
+    const bound = without(planned, keptBesideMemory(planned, history, thinking));
+    return { strategy, history, actsOnSoft: false, repeated, lacksRounds, marks: false, ...bound };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
   // Over the soft budget, only reversible modes run.
   const actsOnSoft = context.refs !== undefined && replayed.isReversible?.(strategy) === true;
   const soft = actsOnSoft ? budgets.soft : undefined;
-  const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request);
+  const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request, thinking);
   const inView = roundsInView(request, budgets);
   const planned = replayed.plan(strategy, { ...request, rule, sums, inView }, context);
+  const bound = without(planned, planned.replay.thinkingFrom ?? 0);
   const { marks } = request.terms;
-  return { strategy, history, budgets, actsOnSoft, repeated, lacksRounds, marks, ...planned };
+  return { strategy, history, budgets, actsOnSoft, repeated, lacksRounds, marks, ...bound };
 }
 
 /** The rounds of ours in the views of an array, before its first request. */
@@ -148,26 +159,50 @@ function ruleOf(
   mode: ReplayedMode<EditingStrategy>,
   budgets: Pick<ReplayRule, 'soft'> & Omit<Budgets, 'soft'>,
   request: PlanRequest,
+  thinking: ThinkingSums | undefined,
 ): ReplayRule {
-  const most = promptLimit(request, budgets.window);
+  const answer = answerRoom(request.answerTokens, budgets.window);
+  // A move for the answer's room alone is undone at the next request, and so would change the
+  // prefix twice. Where that costs thinking, the room counts at every request point.
+  const isBound = bindsThinking(request.terms.reasoning);
+  const room = isBound ? answer : 0;
+  const most = Math.min(promptLimit(request, budgets.window), budgets.window - room);
+  const hard = room === 0 ? budgets.hard : budgets.hard && Math.min(budgets.hard, budgets.window - room);
   return {
     frontier: frontierOf(strategy),
     turnsDue: mode.turnsDue(strategy),
     turnsLossy: mode.turnsLossy?.(strategy),
     stepsDue: mode.stepsDue?.(strategy),
     messagesDue: mode.messagesDue?.(strategy),
-    hard: budgets.hard ?? (most < budgets.window ? most : undefined),
+    hard: hard ?? (most < budgets.window ? most : undefined),
     soft: budgets.soft,
     step: budgets.step,
     watermark: strategy.low_watermark_pct,
     minReclaim: strategy.min_reclaim_tokens ?? 0,
     window: budgets.window,
     learned: request.limit !== undefined && request.limit <= budgets.window,
-    answer: answerRoom(request.answerTokens, budgets.window),
+    answer: answer - room,
     force: request.force,
+    thinking: thinking && { ...thinking, late: lateOver(strategy, most, budgets) },
     still: request.rounds === 'absent',
     ...(request.whole ? NO_TAIL : mode.tail(strategy)),
   };
+}
+
+/** The share of its hard budget over which a view loses thinking in the middle of a turn. */
+const LATE = 1.25;
+
+/**
+ * See `ThinkingRule`. A caller that asks for moves of any size wants its budget at that price.
+ *
+ * @param most tokens that the upstream accepts
+ */
+function lateOver(
+  { min_reclaim_tokens: least }: EditingStrategy,
+  most: number,
+  { hard = most, step = most }: Pick<Budgets, 'hard' | 'step'>,
+): number | undefined {
+  return least === 0 ? undefined : Math.min(LATE * hard, step, most);
 }
 
 const NO_TAIL: Tail = { stops: 'unit', keepTurns: 0, keepSteps: 0 };

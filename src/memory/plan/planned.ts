@@ -86,12 +86,23 @@ export interface Planned extends ViewNeeds {
   readonly dropped: readonly number[];
   /** Contents that were asked for again after they had left the view. Absent if there are none. */
   readonly misses?: readonly Miss[];
+  /** Thinking that is bound to what has changed. Absent if none has left. */
+  readonly thinking?: LeftThinking;
   /** Rounds of ours that stand in the view. Absent: none. */
   readonly rounds?: readonly KeptRounds[];
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
   /** Present if the view exceeds its budget and the strategy asks for an error. */
   readonly exceeded?: BudgetExceeded | undefined;
+}
+
+/** Thinking that has left the view. */
+export interface LeftThinking {
+  /** Of the messages before this one. */
+  readonly from: number;
+  /** With those of messages that have left it too. */
+  readonly blocks: number;
+  readonly removals: readonly Removal[];
 }
 
 /** The size of a view that exceeds its budget, in tokens. */

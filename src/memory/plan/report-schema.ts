@@ -194,6 +194,11 @@ export const reportSchema = z.strictObject({
     .array(missSchema)
     .exactOptional()
     .describe('Contents that were asked for again after they had left the view; the newest 50.'),
+  dropped_thinking_blocks: count
+    .exactOptional()
+    .describe(
+      'Blocks of thinking that the request went up without, since what they are bound to has changed.',
+    ),
   injection: z
     .strictObject({ tokens, text: z.string() })
     .exactOptional()

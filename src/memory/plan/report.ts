@@ -64,7 +64,9 @@ export function reportOf(
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
-  const waits = replay.refused.some(({ because }) => because === 'floor' || because === 'regret');
+  const waits =
+    replay.waits === true ||
+    replay.refused.some(({ because }) => because === 'floor' || because === 'regret');
   const edits = appliedEdits(plan, view, made);
   // Where nothing could be stored, nothing is edited, whatever was planned. But a late result may
   // bring back all that earlier requests have removed, and that changes the view too.
@@ -82,6 +84,7 @@ export function reportOf(
     ...(summary ? { summary } : {}),
     ...(view.rounds ? { kept_rounds: keptRoundsOf(view.rounds) } : {}),
     ...(plan.misses ? { misses: reportedMisses(plan.history, plan.misses) } : {}),
+    ...(plan.thinking ? { dropped_thinking_blocks: plan.thinking.blocks } : {}),
     warnings: [
       ...new Set([
         ...warnings,
@@ -89,6 +92,7 @@ export function reportOf(
         ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),
         ...(plan.lacksRounds ? ['rounds_absent' as const] : []),
+        ...(plan.thinking ? ['thinking_dropped' as const] : []),
       ]),
     ],
   };

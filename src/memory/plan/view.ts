@@ -33,6 +33,8 @@ export interface View {
   readonly marks?: readonly number[];
   /** Rounds of ours, by the message that they stand before. Absent: none. */
   readonly rounds?: ReadonlyMap<number, ShownRounds>;
+  /** The messages before this one, and rounds before them, are without thinking. Absent: none. */
+  readonly thinkingFrom?: number;
 }
 
 /** Rounds of ours, ready to be written. */
@@ -94,7 +96,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   let made = 0;
   /** Tokens that the plan has counted for digests, and that the view does not have. */
   let unused = 0;
-  for (const removal of plan.segments.flat()) {
+  for (const removal of [...plan.segments.flat(), ...(plan.thinking?.removals ?? [])]) {
     if (dropped.has(removal.message)) continue;
     if (removal.ref !== undefined && !words.isWritten(removal.ref)) {
       missing += removal.freed;
@@ -109,7 +111,10 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     else removals.set(removal.message, [shown]);
   }
   const rounds = shownRounds(plan, words);
-  const beside = rounds.size > 0 ? { rounds } : {};
+  const beside = {
+    ...(rounds.size > 0 ? { rounds } : {}),
+    ...(plan.thinking ? { thinkingFrom: plan.thinking.from } : {}),
+  };
   if (stays)
     return { removals, dropped, ...beside, tokens: replay.before - made + roundsTokens(plan), incomplete };
   const marks = plan.marks ? marksOf(plan, removals, dropped, { summary, trim }) : [];

@@ -24,7 +24,7 @@ export const WARNINGS = {
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
   limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
   thinking_dropped:
-    'The upstream has refused the thinking of earlier answers, and the request went up without it.',
+    'The request went up without thinking of earlier answers, since what it is bound to has changed, or since the upstream has refused it.',
   instructions_uncached:
     "The upstream's prompt cache has ended before the instructions do, three times in a row; `move_instructions` may help.",
   outputs_whole:

@@ -20,9 +20,10 @@
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
+import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { MoveCause } from './move-cause.ts';
-import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
+import { type Cuts, type Due, filledUpTo, frontierUnit, type ReplayRule } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';
 
@@ -141,11 +142,15 @@ export interface Replay {
   readonly refused: readonly Refusal[];
   /** The trigger of the last move. */
   readonly trigger: Trigger;
-  /** Tokens of the caller's array and of the view. */
+  /** Tokens of the caller's array and of the view, without thinking that is bound. */
   readonly before: number;
   readonly after: number;
   /** The cuts of the next move if it is near enough to prepare for; otherwise equal to `cuts`. */
   readonly next: Cuts;
+  /** The messages before this one are without thinking that is bound. Absent: all have theirs. */
+  readonly thinkingFrom?: number;
+  /** Whether a move is put off at the last request point, since it would cost thinking. */
+  readonly waits?: boolean;
 }
 
 /** A move of the frontier. */
@@ -171,12 +176,14 @@ const PREPARE_FROM = 0.6;
 export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
   const tails = new Tails(history, rule);
   const counts = new CountTriggers(history, rule);
+  const thinking = rule.thinking && new ThinkingInView(history, rule.thinking);
   const moves: Move[] = [];
   let trigger: Trigger = 'none';
   let moved = false;
   let before = 0;
   let previous: Standing | undefined;
   let refused: readonly Refusal[] = [];
+  let waits = false;
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
@@ -184,18 +191,24 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
+    if (cameBack) thinking?.leave(point);
     mover.see?.(tail, before, point, history.requestPoints[index - 1]?.messages ?? 0);
     const { freed } = mover.position;
     mover.shed(0);
     const shed = mover.position.freed;
     const isStill = last && rule.still === true;
-    if (!isStill) mover.leave?.(tail, before, point, index);
+    const thought = thinking?.tokens(point) ?? 0;
+    // What leaves early saves less than thinking is worth.
+    if (!isStill && !thinking?.isIn(point)) mover.leave?.(tail, before, point, index);
     const early = mover.position.freed;
     const cause = new MoveCause(mover);
-    const due = isStill ? undefined : dueAt(point, rule, mover, before, last);
+    const isPutOff = !(rule.force && last) && thinking?.waits(point, before - early + thought) === true;
+    const met = isStill ? undefined : dueAt(point, rule, mover, before + thought, last);
+    waits = isPutOff && met !== undefined;
+    const due = isPutOff ? undefined : thought > 0 ? farther(met) : met;
     if (due) mover.move(tail, due, before, point);
     cause.note(due);
-    const counted = isStill ? undefined : counts.move(tail, mover, before, point);
+    const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);
     cause.note(counted);
     const over = before - mover.position.freed - rule.window;
     if (over > 0) mover.shed(over);
@@ -206,14 +219,17 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     cause.note(dueForAnswer);
     if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
     refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
-    const isMove = mover.position.freed > freed;
+    const isEdited = mover.position.freed > freed;
+    const isMove = isEdited || (due !== undefined && leavesAlone(rule, due, before - freed, thought));
+    if (isMove) thinking?.leave(point);
     moved = isMove || cameBack;
     mover.settle(before);
     if (!isMove) continue;
     const { cuts, freed: gone } = mover.position;
-    trigger = cause.trigger ?? (early > shed ? 'large_output' : 'token_budget');
+    trigger = (isEdited ? cause.trigger : due?.trigger) ?? (early > shed ? 'large_output' : 'token_budget');
     const { settledUnit: settled } = mover;
-    moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone, settled });
+    const array = before + (rule.thinking?.tokens.before(point.messages) ?? 0);
+    moves.push({ cuts, trigger, messages: point.messages, before: array, after: before - gone, settled });
   }
   // A move for the answer's room of the previous request is not kept, and a summary that it showed
   // would disappear.
@@ -221,9 +237,19 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
 
   const { cuts, freed } = mover.position;
   const after = before - freed;
-  const near = isNear(history, rule, mover, after) || counts.isNear(mover);
-  const next = near ? tails.beyond() : cuts;
-  return { cuts, moves, moved, refused, trigger, before, after, next };
+  const thought = thinking?.tokens({ messages: history.messages.length }) ?? 0;
+  const near = isNear(history, rule, mover, after + thought) || counts.isNear(mover);
+  const gone = thinking ? { thinkingFrom: thinking.from, waits } : {};
+  return { cuts, moves, moved, refused, trigger, before, after, next: near ? tails.beyond() : cuts, ...gone };
+}
+
+/**
+ * The same, so that what takes thinking along goes as far as it is meant to: a summary leaves no
+ * view between watermark and budget.
+ */
+function farther(due: Due | undefined): Due | undefined {
+  if (!due || !Number.isFinite(due.lossyOver)) return due;
+  return { ...due, lossyOver: Math.min(due.lossyOver, due.target || due.lossyOver) };
 }
 
 /** The position for a request that is not the last one, including its answer's room. */
@@ -241,6 +267,19 @@ function cutByAnswer(
   mover.position = position;
   mover.turnsCut = turnsCut;
   return moved;
+}
+
+/**
+ * Whether thinking leaves in a move that edits nothing else: where the view is over its budget for
+ * it, and without it would be where moves stop; or where nothing else helps.
+ *
+ * @param rest tokens of the view without it
+ */
+function leavesAlone(rule: ReplayRule, due: Due, rest: number, thought: number): boolean {
+  const { window, hard = window, step = window, watermark } = rule;
+  const view = rest + thought;
+  if (thought === 0 || view <= Math.min(hard, window)) return false;
+  return rest <= filledUpTo(due, watermark) || view > window || (view > step && rest <= step);
 }
 
 function isSame(one: Standing, other: Standing): boolean {

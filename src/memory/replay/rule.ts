@@ -1,4 +1,5 @@
 /** The rule of a replay, and the cuts that it moves. */
+import type { ThinkingRule } from './bound-thinking.ts';
 import type { Trigger } from './trigger.ts';
 
 /**
@@ -48,6 +49,8 @@ export interface ReplayRule {
   readonly stops: 'unit' | 'turn';
   /** Whether triggers count as met at the last request point. */
   readonly force: boolean;
+  /** Thinking that leaves with each move. The sums of the replay are without it. */
+  readonly thinking?: ThinkingRule | undefined;
   /** Whether nothing moves at the last request point. */
   readonly still?: boolean;
 }

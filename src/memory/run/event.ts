@@ -132,6 +132,10 @@ export const runEventSchema = z.strictObject({
   /** Of the messages of ours beside the view: memory of other conversations, and memory blocks. */
   injection_tokens: count.nullable(),
   /**
+   * Blocks of thinking that the request went up without; null in events of versions before 0.7.0.
+   */
+  dropped_thinking_blocks: count.nullable(),
+  /**
    * The rounds of earlier answers in the view, by the message that they stand before. Empty in
    * events of versions before 0.7.0.
    */

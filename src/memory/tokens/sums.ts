@@ -13,6 +13,13 @@ export function tokenSums({ messages }: History, toolTokens: number, counter: To
   );
 }
 
+/** The same without a part of each message. @param part its tokens */
+export function sumsWithout(sums: TokenSums, part: (message: number) => number): TokenSums {
+  const rest = new PrefixSums([], sums.before(0));
+  for (let at = 0; at < sums.length; at++) rest.push(sums.at(at) - part(at));
+  return rest;
+}
+
 /** Tokens of the units, without the preamble. */
 export function unitSums(history: History, sums: TokenSums): PrefixSums {
   return new PrefixSums(

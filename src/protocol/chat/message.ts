@@ -11,12 +11,13 @@ import {
   type MessageFacts,
   type Reasoning,
   type Role,
+  type Thinking,
   type ToolCall,
   type Weight,
 } from '../../memory/conversation/message.ts';
 import { markSplices } from '../edits.ts';
-import type { JsonSpan } from '../json/outline.ts';
-import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import { type JsonSpan, levels } from '../json/outline.ts';
+import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
@@ -30,7 +31,14 @@ import {
   type PartFormat,
   plain,
 } from '../parts.ts';
-import { REASONING_DETAILS, REASONING_TEXTS, weightOfDetails } from './reasoning.ts';
+import {
+  isThinkingPart,
+  PROVIDER_FIELDS,
+  REASONING_TEXTS,
+  THINKING_BLOCKS,
+  THINKING_LISTS,
+  weightOfThinking,
+} from './reasoning.ts';
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
@@ -38,6 +46,9 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
   ['function', 'tool'],
 ]);
+
+/** What an answer may have in the place of a content, beside calls. */
+const SPOKEN = ['refusal', 'audio'];
 
 /** Text fields of a message that the model reads, beside `content` and its reasoning. */
 const TEXT_FIELDS = ['name', 'refusal'];
@@ -54,8 +65,10 @@ export const READ_FIELDS: readonly string[] = [
   'tool_call_id',
   COMPACTED_MARK,
   ...TEXT_FIELDS,
+  'audio',
   ...REASONING_TEXTS,
-  REASONING_DETAILS,
+  ...THINKING_LISTS,
+  PROVIDER_FIELDS,
 ];
 
 const PARTS: PartFormat = {
@@ -129,14 +142,15 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   }
 
   get flatTokens(): number {
-    const mayHaveAny = this.contentSpan()?.kind === 'array' || fieldOf(this.span, REASONING_DETAILS);
+    const mayHaveAny =
+      this.contentSpan()?.kind === 'array' || THINKING_LISTS.some((field) => fieldOf(this.span, field));
     this.facts.flatTokens ??= mayHaveAny ? this.content().weight.flat : 0;
     return this.facts.flatTokens;
   }
 
   content(): Content {
     if (this.decoded) return this.decoded;
-    const content = withEncrypted(this.readContent(), this.details());
+    const content = withEncrypted(this.readContent(), this.listedWeight());
     if (this.kept.take(content)) this.decoded = content;
     return content;
   }
@@ -164,14 +178,33 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   /** Undefined where nothing else would be left of the message. */
   reasoning(): Reasoning | undefined {
     if (this.role !== 'assistant') return undefined;
-    const spans = [...REASONING_TEXTS, REASONING_DETAILS].flatMap(
-      (field) => fieldOf(this.span, field)?.value ?? [],
-    );
+    const spans = this.thinkingSpans();
     if (spans.length === 0) return undefined;
     if (this.calls.length === 0 && this.content().text === '') return undefined;
-    const { flat = 0, encrypted = 0 } = this.details() ?? {};
-    const bytes = spans.reduce((sum, { start, end }) => sum + end - start, 0);
-    return { form: 'fields', weight: { texts: this.thoughts(), flat, encrypted }, bytes };
+    const { flat = 0, encrypted = 0 } = this.listedWeight() ?? {};
+    return { form: 'fields', weight: { texts: this.thoughts(), flat, encrypted }, bytes: bytesOf(spans) };
+  }
+
+  thinking(): Thinking | undefined {
+    if (this.role !== 'assistant') return undefined;
+    const content = this.contentSpan();
+    const parts = content?.kind === 'array' ? (jsonOf(this.body, content) as unknown[]) : [];
+    const thought = parts.filter((part) => isThinkingPart(asObject(part).type));
+    const spans = this.thinkingSpans();
+    if (spans.length === 0 && thought.length === 0) return undefined;
+    const listed = this.listedWeight();
+    const inContent = weightOfThinking(thought);
+    const others = thought.length > 0 ? parts.length - thought.length : this.readContent().text.length;
+    return {
+      weight: {
+        texts: [...this.thoughts(), ...inContent.texts],
+        flat: (listed?.flat ?? 0) + inContent.flat,
+        encrypted: (listed?.encrypted ?? 0) + (inContent.encrypted ?? 0),
+      },
+      bytes: bytesOf(spans) + thought.reduce((sum: number, part) => sum + jsonBytes(part), 0),
+      blocks: Math.max(1, this.list()?.length ?? 0, thought.length),
+      isAll: others === 0 && this.calls.length === 0 && !SPOKEN.some((field) => this.says(field)),
+    };
   }
 
   /** The span of `content`, if the message has one. */
@@ -205,15 +238,47 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     };
   }
 
-  /** The texts of its reasoning. A list of details comes before a text, which repeats it. */
+  /** The texts of its reasoning. A list comes before a text, which repeats it. */
   private thoughts(): readonly string[] {
-    const { texts = [] } = this.details() ?? {};
+    const { texts = [] } = this.listedWeight() ?? {};
     return texts.length > 0 ? texts : REASONING_TEXTS.flatMap((field) => this.stringField(field) ?? []);
   }
 
-  private details(): Weight | undefined {
-    const span = this.role === 'assistant' ? fieldOf(this.span, REASONING_DETAILS)?.value : undefined;
-    return span?.kind === 'array' ? weightOfDetails(jsonOf(this.body, span)) : undefined;
+  private listedWeight(): Weight | undefined {
+    const list = this.list();
+    return list && weightOfThinking(list);
+  }
+
+  /** Its list of thinking; the first one if gateways have added several. */
+  private list(): unknown[] | undefined {
+    if (this.role !== 'assistant') return undefined;
+    const spans = THINKING_LISTS.flatMap((field) => fieldOf(this.span, field)?.value ?? []);
+    const span = spans.find(({ kind }) => kind === 'array') ?? this.repeatedList();
+    return span && (jsonOf(this.body, span) as unknown[]);
+  }
+
+  /** LiteLLM's second list. */
+  private repeatedList(): JsonSpan | undefined {
+    const fields = fieldOf(this.span, PROVIDER_FIELDS)?.value;
+    const span =
+      fields?.kind === 'object'
+        ? fieldOf(within(this.body, fields, levels(1)), THINKING_BLOCKS)?.value
+        : undefined;
+    return span?.kind === 'array' ? span : undefined;
+  }
+
+  /** All fields with thinking, which leave together. */
+  private thinkingSpans(): JsonSpan[] {
+    const spans = [...REASONING_TEXTS, ...THINKING_LISTS].flatMap(
+      (field) => fieldOf(this.span, field)?.value ?? [],
+    );
+    return [...spans, ...[this.repeatedList()].filter((span) => span !== undefined)];
+  }
+
+  /** Whether a field is there and not null. */
+  private says(field: string): boolean {
+    const span = fieldOf(this.span, field)?.value;
+    return span !== undefined && textOf(this.body, span) !== 'null';
   }
 
   private readCalls(): ToolCall[] {
@@ -237,6 +302,10 @@ function withEncrypted(content: Content, details: Weight | undefined): Content {
   const { weight } = content;
   const { flat, encrypted = 0 } = details;
   return { ...content, weight: { ...weight, flat: weight.flat + flat, encrypted } };
+}
+
+function bytesOf(spans: readonly JsonSpan[]): number {
+  return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
 function readCall(call: unknown): ToolCall {

@@ -12,17 +12,42 @@ export const REASONING_TEXTS: readonly string[] = ['reasoning_content', 'reasoni
 /** OpenRouter's list (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 export const REASONING_DETAILS = 'reasoning_details';
 
-const FIELDS = new Set([...REASONING_TEXTS, REASONING_DETAILS]);
+/** Anthropic's blocks, by LiteLLM (https://docs.litellm.ai/docs/reasoning_content). */
+export const THINKING_BLOCKS = 'thinking_blocks';
+/** Where LiteLLM repeats them. */
+export const PROVIDER_FIELDS = 'provider_specific_fields';
+
+/** Lists of thinking, in pieces in a stream. Each of them repeats the texts. */
+export const THINKING_LISTS: readonly string[] = [REASONING_DETAILS, THINKING_BLOCKS];
+
+export function isThinkingList(field: string): boolean {
+  return THINKING_LISTS.includes(field);
+}
+
+/** Anthropic's parts of a content. */
+const THINKING_PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
+/** Whether a part of a content, by its type, is thinking. */
+export function isThinkingPart(type: unknown): boolean {
+  return THINKING_PARTS.has(type);
+}
+
+const FIELDS = new Set([...REASONING_TEXTS, ...THINKING_LISTS]);
 
 /** Whether a field of an assistant message holds reasoning. */
 export function isReasoning(field: string): boolean {
   return FIELDS.has(field);
 }
 
-/** What the model reads of `reasoning_details`: texts, and encrypted data at a flat price. */
-export function weightOfDetails(details: unknown): Weight {
-  const parts = Array.isArray(details) ? details.map(asObject) : [];
-  const texts = parts.flatMap(({ text, summary }) => [asString(text), asString(summary)]).filter(Boolean);
+/**
+ * What the model reads of `reasoning_details`, `thinking_blocks` or thinking parts: texts, and
+ * encrypted data at a flat price.
+ */
+export function weightOfThinking(list: unknown): Weight {
+  const parts = Array.isArray(list) ? list.map(asObject) : [];
+  const texts = parts
+    .flatMap(({ text, summary, thinking }) => [text, summary, thinking].map(asString))
+    .filter(Boolean);
   const encrypted = parts.reduce(
     (sum, { data }) => sum + Math.ceil(asString(data).length / ENCRYPTED_CHARACTERS),
     0,

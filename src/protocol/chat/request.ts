@@ -7,6 +7,7 @@
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
+import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import {
@@ -24,9 +25,9 @@ import { KeptContents } from '../kept-contents.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
+import { repeatedThinking, roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
-import { isReasoning } from './reasoning.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
 /** What to keep of a body: its messages with their fields, and the number of tools. */
@@ -134,7 +135,7 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
-  { injected = [], tools = [], marks = 0, ...keys }: Additions = {},
+  { injected = [], tools = [], marks = 0, thinkingFrom = 0, ...keys }: Additions = {},
 ): Uint8Array {
   const added = addTools(request.root, tools);
   const members = [...added.members, ...request.cacheKey(keys)];
@@ -143,7 +144,16 @@ export function writeChatRequest(
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
     ...memberSplices(request.root, isOwnField, members),
-    ...viewSplices(request, view, (message) => hasMark(request, message), {}, latestMarks(view, marks)),
+    ...viewSplices(
+      request,
+      view,
+      (message) => hasMark(request, message),
+      {},
+      {
+        cacheMarks: latestMarks(view, marks),
+        thinkingFrom,
+      },
+    ),
   ]);
 }
 
@@ -183,34 +193,55 @@ function isChanged(view: View | undefined, index: number): boolean {
   return view.removals.has(index) || openingOf(view, index) !== undefined;
 }
 
+/** How a view is written that goes upstream. */
+interface WrittenView {
+  /** The messages that get a mark of the prompt cache. */
+  readonly cacheMarks?: readonly number[];
+  /** See `Additions`. */
+  readonly thinkingFrom?: number;
+}
+
 /** @param losesMark whether a mark of ours is cut from a message */
 function viewSplices(
   request: ChatRequest,
   view: View | undefined,
   losesMark: (message: ChatMessage) => boolean,
   newFields: object,
-  cacheMarks: readonly number[] = [],
+  { cacheMarks = [], thinkingFrom: from = 0 }: WrittenView = {},
 ): Splice[] {
+  const thinkingFrom = Math.max(from, view?.thinkingFrom ?? 0);
+  const isBound = bindsThinking(reasoningTermsOf(request.model));
   const dropped = view?.dropped ?? new Set<number>();
   const { summary, recap } = view ?? {};
   const replaced = view && replacedBySummary(view);
   const spans = request.messages.map(({ span }) => span);
   const recapped = recap && spans[recap.after];
+  const isEmptied = (index: number): boolean =>
+    view?.removals.get(index)?.some(({ isAll }) => isAll) === true ||
+    (index < thinkingFrom && request.messages[index]?.thinking()?.isAll === true);
+  const leaves = (index: number): boolean => dropped.has(index) || isEmptied(index);
   const splices = [
     // A cut at the end of the array may begin where the recap is put.
     ...(recap && recapped ? [recapSplice(recap, recapped.end, newFields)] : []),
-    ...cutMembers(spans, (index) => dropped.has(index) && index !== replaced),
+    ...cutMembers(spans, (index) => leaves(index) && index !== replaced),
   ];
   for (const [index, message] of request.messages.entries()) {
     if (summary && index === replaced) {
       const { start, end } = message.span;
       splices.push({ start, end, with: summaryMessages(summary, newFields) });
     }
-    if (dropped.has(index)) continue;
+    if (leaves(index)) continue;
     const rounds = view?.rounds?.get(index);
-    if (rounds) splices.push(roundsSplice(message.span, rounds));
     const removals = view?.removals.get(index) ?? [];
-    const isCleared = removals.some(({ kind }) => kind === 'reasoning');
+    const isCleared =
+      removals.some(({ kind }) => kind === 'reasoning') ||
+      (index < thinkingFrom && message.role === 'assistant');
+    if (rounds) {
+      const isWithout = index < thinkingFrom;
+      const json = isWithout ? roundsWithoutThinking(rounds.json, 'messages') : rounds.json;
+      splices.push(roundsSplice(message.span, json));
+      if (isBound && !isCleared) splices.push(...repeatedThinking(request.bytes, message.span, json));
+    }
     splices.push(...cutFields(request, message, losesMark(message), isCleared));
     const isMarked = cacheMarks.includes(index);
     const opened = openingOf(view, index);
@@ -272,11 +303,10 @@ function cutFields(
   isCleared: boolean,
 ): Splice[] {
   if (!losesMark && !isCleared) return [];
-  const fields = within(request.bytes, message.span, levels(1)).fields ?? [];
-  return cutMembers(fields, (index) => {
-    const field = fields[index];
-    return (losesMark && isMark(request.bytes, field)) || (isCleared && isReasoning(field?.key ?? ''));
-  });
+  const whole = within(request.bytes, message.span, levels(1));
+  const fields = whole.fields ?? [];
+  const isCut = (index: number): boolean => losesMark && isMark(request.bytes, fields[index]);
+  return isCleared ? thinkingIn(request.bytes, whole, isCut) : cutMembers(fields, isCut);
 }
 
 function hasMark(request: ChatRequest, message: ChatMessage): boolean {

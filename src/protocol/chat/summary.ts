@@ -46,7 +46,10 @@ export function recapSplice(recap: Recap, end: number, fields: object): Splice {
 }
 
 /** The message that a summary replaces with messages of its own: the first that is dropped. */
-export function replacedBySummary({ summary, dropped }: View): number | undefined {
+export function replacedBySummary({
+  summary,
+  dropped,
+}: Pick<View, 'summary' | 'dropped'>): number | undefined {
   return summary?.form === 'pair' || summary?.form === 'alone' ? Math.min(...dropped) : undefined;
 }
 

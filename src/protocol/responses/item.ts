@@ -1,7 +1,17 @@
 /** One item of `input`, in the caller's bytes. */
 
+import { bufferOf } from '../../lib/bytes.ts';
 import { asObject, asString } from '../../lib/json.ts';
-import type { Content, InlineMedia, Role, ToolCall, Weight } from '../../memory/conversation/message.ts';
+import {
+  type Content,
+  type InlineMedia,
+  jsonBytes,
+  type Role,
+  type Thinking,
+  type ToolCall,
+  type Weight,
+} from '../../memory/conversation/message.ts';
+import { isThinkingPart, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import {
@@ -98,6 +108,9 @@ export interface ItemFacts {
   readonly strings: Map<string, string | null>;
   call?: ToolCall;
 }
+
+/** One of these stands in every item of another type with thinking. */
+const THINKING_SIGNS = [...THINKING_LISTS, '"thinking"', '"redacted_thinking"'];
 
 /** In bytes of JSON. Names, types and ids are shorter. */
 const SHORT_FIELD = 256;
@@ -219,6 +232,22 @@ export class Item {
   /** See `Message`. */
   opening(): string {
     return openingIn(this.body, this.contentSpan(), PARTS);
+  }
+
+  /** Thinking that a gateway has put into an item of another type. */
+  thinkingInside(): Omit<Thinking, 'isAll'> | undefined {
+    if (this.role !== 'assistant' || this.type === 'reasoning') return undefined;
+    const json = bufferOf(this.body.subarray(this.span.start, this.span.end));
+    if (!THINKING_SIGNS.some((sign) => json.includes(sign))) return undefined;
+    const { content, ...fields } = asObject(jsonOf(this.body, this.span));
+    const parts = (Array.isArray(content) ? content : []).filter((part) =>
+      isThinkingPart(asObject(part).type),
+    );
+    const lists = THINKING_LISTS.map((field) => fields[field]).filter(Array.isArray);
+    const found = [...lists.slice(0, 1), parts].flat();
+    if (found.length === 0) return undefined;
+    // Fields of gateways are not counted, so they free nothing.
+    return { weight: weightOfThinking(parts), bytes: jsonBytes(found), blocks: found.length };
   }
 
   /** What the model reads of an item that is neither a message nor an output. */

@@ -17,6 +17,7 @@ import type {
   MessageFacts,
   Reasoning,
   Role,
+  Thinking,
   ToolCall,
   Weight,
 } from '../../memory/conversation/message.ts';
@@ -29,7 +30,7 @@ import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { Item, type ItemFacts } from './item.ts';
-import { reasoningIn } from './past-reasoning.ts';
+import { reasoningIn, thinkingAmong } from './past-reasoning.ts';
 
 /** Items whose content may be a list of parts. */
 const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output', 'custom_tool_call_output']);
@@ -164,6 +165,10 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   reasoning(): Reasoning | undefined {
     return this.role === 'assistant' ? reasoningIn(this.items) : undefined;
+  }
+
+  thinking(): Thinking | undefined {
+    return this.role === 'assistant' ? thinkingAmong(this.items) : undefined;
   }
 
   private get first(): Item {

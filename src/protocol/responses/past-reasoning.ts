@@ -1,7 +1,8 @@
 /** What a turn of the model can do without once it is old: its reasoning items. */
-import type { Reasoning } from '../../memory/conversation/message.ts';
+import type { Reasoning, Thinking, Weight } from '../../memory/conversation/message.ts';
 import { levels } from '../json/outline.ts';
-import { cutMembers, type Splice, within } from '../json/spans.ts';
+import { type Splice, within } from '../json/spans.ts';
+import { thinkingIn } from '../thinking.ts';
 import type { Item } from './item.ts';
 
 /**
@@ -16,28 +17,53 @@ export function reasoningIn(items: readonly Item[]): Reasoning | undefined {
   const others = items.filter(({ type }) => type !== 'reasoning');
   if (thoughts.length === 0 || others.length === 0) return undefined;
   if (!others.every(({ type }) => FREE.has(type))) return undefined;
-  const weights = thoughts.map((item) => item.weight());
-  const sum = (count: (weight: (typeof weights)[number]) => number): number =>
-    weights.reduce((all, weight) => all + count(weight), 0);
+  return { form: 'items', weight: weightOf(thoughts), bytes: bytesOf(thoughts) };
+}
+
+/** All thinking among the items of a turn of the model, also what gateways put into other items. */
+export function thinkingAmong(items: readonly Item[]): Thinking | undefined {
+  const thoughts = items.filter(({ type }) => type === 'reasoning');
+  const inside = items.map((item) => item.thinkingInside()).filter((found) => found !== undefined);
+  if (thoughts.length === 0 && inside.length === 0) return undefined;
+  const weight = weightOf(thoughts);
+  const sum = (count: (found: Omit<Thinking, 'isAll'>) => number): number =>
+    inside.reduce((all, found) => all + count(found), 0);
   return {
-    form: 'items',
     weight: {
-      texts: weights.flatMap(({ texts }) => texts),
-      flat: sum(({ flat }) => flat),
-      encrypted: sum(({ encrypted }) => encrypted ?? 0),
+      texts: [...weight.texts, ...inside.flatMap(({ weight: { texts } }) => texts)],
+      flat: weight.flat + sum((found) => found.weight.flat),
+      encrypted: (weight.encrypted ?? 0) + sum((found) => found.weight.encrypted ?? 0),
     },
-    bytes: thoughts.reduce((all, { span }) => all + span.end - span.start, 0),
+    bytes: bytesOf(thoughts) + sum(({ bytes }) => bytes),
+    blocks: thoughts.length + sum(({ blocks }) => blocks),
+    isAll: thoughts.length === items.length,
   };
 }
 
+function weightOf(items: readonly Item[]): Weight {
+  const weights = items.map((item) => item.weight());
+  const sum = (count: (weight: Weight) => number): number =>
+    weights.reduce((all, weight) => all + count(weight), 0);
+  return {
+    texts: weights.flatMap(({ texts }) => texts),
+    flat: sum(({ flat }) => flat),
+    encrypted: sum(({ encrypted }) => encrypted ?? 0),
+  };
+}
+
+function bytesOf(items: readonly Item[]): number {
+  return items.reduce((all, { span }) => all + span.end - span.start, 0);
+}
+
 /**
- * Cuts the `id` of an item whose reasoning is cleared. OpenAI refuses an item with its id and
- * without that reasoning ("… was provided without its required 'reasoning' item"), and accepts one
- * without an id (https://github.com/laravel/ai/pull/1052, 2026-09-21). Calls and results are paired
- * by `call_id`, which stays.
+ * Cuts what an item has of the thinking that is cleared: the fields of gateways, and its `id`.
+ * OpenAI refuses an item with its id and without that reasoning ("… was provided without its
+ * required 'reasoning' item"), and accepts one without an id
+ * (https://github.com/laravel/ai/pull/1052, 2026-09-21). Calls and results are paired by `call_id`,
+ * which stays. So do the ids of hosted tools' items, which stand for what the upstream has stored.
  */
-export function withoutId(bytes: Uint8Array, { type, span }: Item): Splice[] {
-  if (type === 'reasoning') return [];
-  const fields = within(bytes, span, levels(1)).fields ?? [];
-  return cutMembers(fields, (index) => fields[index]?.key === 'id');
+export function withoutThinking(bytes: Uint8Array, { type, span }: Item): Splice[] {
+  if (!FREE.has(type)) return [];
+  const item = within(bytes, span, levels(1));
+  return thinkingIn(bytes, item, (index) => item.fields?.[index]?.key === 'id');
 }

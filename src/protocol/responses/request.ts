@@ -23,7 +23,7 @@ import { addTools, type FunctionTool } from '../tools.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
 import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
-import { viewSplices } from './view-splices.ts';
+import { NO_EDITS, viewSplices } from './view-splices.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   [
@@ -182,7 +182,15 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    { injected = [], tools = [], reasoning = false, compaction, marks = 0, ...more }: Additions = {},
+    {
+      injected = [],
+      tools = [],
+      reasoning = false,
+      compaction,
+      marks = 0,
+      thinkingFrom = 0,
+      ...more
+    }: Additions = {},
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);
@@ -206,7 +214,9 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...injection.splices,
       ...added.splices,
       ...memberSplices(this.root, isCutField, members),
-      ...(view ? viewSplices(this.bytes, this.messages, view, latestMarks(view, marks)) : []),
+      ...(view || thinkingFrom > 0
+        ? viewSplices(this.bytes, this.messages, view ?? NO_EDITS, latestMarks(view, marks), thinkingFrom)
+        : []),
     ]);
   }
 
@@ -358,6 +368,10 @@ class Text extends NamedMessage implements WireMessage {
   }
 
   reasoning(): undefined {
+    return undefined;
+  }
+
+  thinking(): undefined {
     return undefined;
   }
 }

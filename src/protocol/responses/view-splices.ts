@@ -5,23 +5,33 @@ import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary
 import { markSplices, openingOf, openingSplice, outputSplice, partSplices, roundsSplice } from '../edits.ts';
 import { cutMembers, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
+import { roundsWithoutThinking } from '../thinking.ts';
 import type { Item } from './item.ts';
 import { ItemGroup } from './message.ts';
-import { withoutId } from './past-reasoning.ts';
+import { withoutThinking } from './past-reasoning.ts';
 
 const TEXT = 'input_text';
+
+/** The view of a request that no plan edits. */
+export const NO_EDITS: EditedItems = { removals: new Map(), dropped: new Set() };
+
+/** The part of a view that edits items. */
+type EditedItems = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
 
 /**
  * The splices that make the view of a body's items.
  *
  * @param marks the messages that get a mark of the prompt cache
+ * @param from see `Additions.thinkingFrom`
  */
 export function viewSplices(
   bytes: Uint8Array,
   messages: readonly WireMessage[],
-  view: View,
+  view: EditedItems,
   marks: readonly number[],
+  from = 0,
 ): Splice[] {
+  const thinkingFrom = Math.max(from, view.thinkingFrom ?? 0);
   const { dropped, summary, recap } = view;
   const replaced = replacedBySummary(view);
   const items = messages.flatMap((message, index) =>
@@ -33,9 +43,10 @@ export function viewSplices(
     (place) => {
       const { item, index = -1, at } = items[place] ?? {};
       if (dropped.has(index)) return !(index === replaced && at === 0);
-      return item?.type === 'reasoning' && isCleared(view, index);
+      return item?.type === 'reasoning' && isCleared(view, index, thinkingFrom);
     },
   );
+  const unbound = withoutTheirIds(messages, view, thinkingFrom);
   // A cut at the end of the array may begin where the recap is put.
   const splices = recap && recapped ? [recapSplice(recap, recapped.end, {}), ...cuts] : cuts;
   for (const [index, message] of messages.entries()) {
@@ -46,20 +57,42 @@ export function viewSplices(
     if (dropped.has(index)) continue;
     const rounds = view.rounds?.get(index);
     // Reasoning that is cut may stand first.
-    const before = message.items.find(({ type }) => type !== 'reasoning' || !isCleared(view, index));
-    if (rounds && before) splices.push(roundsSplice(before.span, rounds));
+    const isWithout = isCleared(view, index, thinkingFrom);
+    const before = message.items.find(({ type }) => type !== 'reasoning' || !isWithout);
+    if (rounds && before) {
+      const json = index < thinkingFrom ? roundsWithoutThinking(rounds.json, 'input') : rounds.json;
+      splices.push(roundsSplice(before.span, json));
+    }
     splices.push(...editSplices(bytes, view, message, index, marks.includes(index)));
+    if (unbound.has(index)) splices.push(...message.items.flatMap((item) => withoutThinking(bytes, item)));
   }
   return splices;
 }
 
-function isCleared(view: View, index: number): boolean {
+/**
+ * The messages whose items lose what ties them to reasoning that is cleared: those that it led to,
+ * and those that continue them without reasoning of their own.
+ */
+function withoutTheirIds(
+  messages: readonly WireMessage[],
+  view: EditedItems,
+  thinkingFrom: number,
+): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const [index, { role, continues }] of messages.entries())
+    if (role === 'assistant' && (isCleared(view, index, thinkingFrom) || (continues && found.has(index - 1))))
+      found.add(index);
+  return new Set([...found].filter((index) => !view.dropped.has(index)));
+}
+
+function isCleared(view: EditedItems, index: number, thinkingFrom: number): boolean {
+  if (index < thinkingFrom) return true;
   return view.removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false;
 }
 
 function editSplices(
   bytes: Uint8Array,
-  view: View,
+  view: EditedItems,
   message: ItemGroup,
   index: number,
   isMarked: boolean,
@@ -79,7 +112,6 @@ function editSplices(
       return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
-    ...(isCleared(view, index) ? message.items.flatMap((item) => withoutId(bytes, item)) : []),
     ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
   ];
 }

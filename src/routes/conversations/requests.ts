@@ -100,7 +100,7 @@ function withOutline(run: RunEvent): object {
 }
 
 /** Members that events of earlier versions lack. */
-const UNKNOWN = { view_cached: null, placeholders: null };
+const UNKNOWN = { view_cached: null, placeholders: null, dropped_thinking_blocks: null };
 
 function onWire<Run extends ListedRun>(run: Run): Run {
   return { ...UNKNOWN, ...run, created_at: secondsOf(run.created_at) };

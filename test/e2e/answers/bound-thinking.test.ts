@@ -1,4 +1,7 @@
-/** Upstreams that sign thinking together with everything before it, as Claude does. */
+/**
+ * Upstreams that sign thinking together with everything before it, as Claude does, where only their
+ * refusal shows it.
+ */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
@@ -111,6 +114,9 @@ const DIALECTS: Record<string, Dialect> = {
   'over the Responses API, in a stream': responses(streams({ type: 'error', code: null, message: WORDS })),
 };
 
+/** A model of which nobody knows that it binds its thinking. */
+const NAMELESS = 'the-best-of-the-house';
+
 let current: Dialect;
 
 /** Checks signatures, and answers with what it was asked. */
@@ -144,7 +150,7 @@ function callerOf(dialect: Dialect, stream: boolean, strategy: unknown) {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        model: 'anthropic/claude-fable-5.1',
+        model: NAMELESS,
         stream,
         store: false,
         memory_report: true,

@@ -62,6 +62,7 @@ const EVENT: RunEvent = runEventSchema.parse({
   ],
   summary: { memory_id: 1, status: 'completed', covers: [1, 3], ref: REF, usage: { input: 0, output: 0 } },
   injection_tokens: null,
+  dropped_thinking_blocks: 0,
   kept_rounds: [],
   retrieval_rounds: 0,
   warnings: [],

@@ -1,7 +1,10 @@
 /** Bodies without the thinking of earlier answers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withoutThinking } from '../../../src/protocol/thinking.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+import { repeatedThinking, roundsWithoutThinking, withoutThinking } from '../../../src/protocol/thinking.ts';
+import { counter } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
 type Field = 'messages' | 'input';
@@ -113,5 +116,119 @@ describe('any body without thinking', () => {
         expect(cut('messages', left ?? whole)).toBeUndefined();
       }),
     );
+  });
+});
+
+const requestOf = (field: Field, list: readonly unknown[]) => {
+  const bytes = new TextEncoder().encode(JSON.stringify({ model: 'claude', [field]: list }));
+  const read = field === 'messages' ? readChatRequest(bytes) : readResponsesRequest(bytes);
+  if (!read.ok) throw new Error(read.reason.message);
+  return read.value;
+};
+
+const SIGNED = [
+  { ...said, reasoning: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'a' }] },
+  { ...said, reasoning_content: 'Hm.', thinking_blocks: [thought, sealed] },
+  { ...said, provider_specific_fields: { thinking_blocks: [thought], citations: null } },
+  { role: 'assistant', content: [thought, text, { type: 'text', text: 'And so.' }] },
+  { role: 'assistant', content: null, tool_calls: calls, thinking_blocks: [thought] },
+  { role: 'assistant', content: '', reasoning_content: 'Hm.' },
+  { role: 'assistant', content: [thought], refusal: null },
+];
+
+describe('a body without the thinking before a message', () => {
+  const anyMessage = fc.constantFrom<Json>(user, said, ...SIGNED);
+  const anyItem = fc.constantFrom<Json>(
+    { role: 'user', content: 'Hm?' },
+    { ...message, content: [thought, ...message.content] },
+    message,
+    call,
+    output,
+    reasoning,
+    { ...message, id: 'msg_1', thinking_blocks: [thought] },
+  );
+  const cases = fc.oneof(
+    fc.tuple(fc.constant<Field>('messages'), fc.array(anyMessage, { minLength: 1 })),
+    fc.tuple(fc.constant<Field>('input'), fc.array(anyItem, { minLength: 1 })),
+  );
+  const listOf = (field: Field, bytes: Uint8Array): unknown[] =>
+    JSON.parse(new TextDecoder().decode(bytes))[field] as unknown[];
+
+  it('is cut there and unchanged behind it', () => {
+    fc.assert(
+      fc.property(cases, fc.nat(), ([field, list], at) => {
+        const request = requestOf(field, list);
+        const groups = request.messages.map(({ json }) => JSON.parse(`[${new TextDecoder().decode(json)}]`));
+        const from = at % (groups.length + 1);
+        const head = groups.slice(0, from).flat();
+        const left = withoutIds((head.length > 0 && cut(field, head)) || head);
+        const sent = listOf(field, request.write(undefined, { thinkingFrom: from }));
+        const rest = groups.slice(from).flat();
+        expect(withoutIds(sent.slice(0, sent.length - rest.length))).toEqual(left);
+        if (field === 'messages') expect(sent.slice(sent.length - rest.length)).toEqual(rest);
+      }),
+    );
+  });
+
+  it.each(SIGNED)('knows how much it has lost: %j', (signed) => {
+    const [whole] = requestOf('messages', [signed]).messages;
+    const left = cut('messages', [signed])?.[0];
+    const { weight, isAll, blocks = 0, bytes = 0 } = whole?.thinking() ?? {};
+    expect(isAll).toBe(left === undefined);
+    expect(blocks).toBeGreaterThan(0);
+    expect(bytes).toBeGreaterThan(0);
+    if (!whole || !weight || left === undefined) return;
+    const [bare] = requestOf('messages', [left]).messages;
+    const lost = weight.flat + weight.texts.reduce((sum, each) => sum + counter.text(each), 0);
+    expect(bare && counter.message(whole) - counter.message(bare)).toBe(lost);
+    expect(bare?.thinking()).toBeUndefined();
+  });
+
+  it.each([user, said, message])('knows where there is none: %j', (bare) => {
+    expect(requestOf('messages', [bare]).messages[0]?.thinking()).toBeUndefined();
+  });
+
+  it.each([{ ...reasoning }, { ...message, content: [thought] }, { ...call, thinking_blocks: [thought] }])(
+    'knows it in items: %j',
+    (item) => {
+      const thinking = requestOf('input', [item]).messages[0]?.thinking();
+      expect(thinking).toMatchObject({ blocks: 1, isAll: item.type === 'reasoning' });
+    },
+  );
+});
+
+/** Whether the items that thinking has led to keep their ids does not matter here. */
+const withoutIds = (list: readonly unknown[]): unknown[] =>
+  list.map((each) => {
+    const { id: _, ...rest } = each as Json;
+    return rest;
+  });
+
+describe('rounds of ours', () => {
+  const round = { ...said, thinking_blocks: [thought], reasoning_content: 'Hm.' };
+  const result = { role: 'tool', tool_call_id: 'call_1', content: 'thinking' };
+
+  it('stand without their thinking where that is bound to what has changed', () => {
+    const json = [round, result].map((each) => JSON.stringify(each)).join(',');
+    expect(JSON.parse(`[${roundsWithoutThinking(json, 'messages')}]`)).toEqual([said, result]);
+    expect(roundsWithoutThinking(JSON.stringify(result), 'messages')).toBe(JSON.stringify(result));
+  });
+
+  it('have the thinking that the answer after them repeats', () => {
+    const own = { type: 'thinking', thinking: 'So.', signature: 'own' };
+    const answer = { ...said, thinking_blocks: [thought, own], reasoning_content: 'Hm.So.' };
+    const [read] = requestOf('messages', [answer]).messages;
+    const bytes = read?.json ?? new Uint8Array();
+    const splices = repeatedThinking(
+      bytes,
+      { kind: 'object', start: 0, end: bytes.length },
+      JSON.stringify(round),
+    );
+    const text = new TextDecoder().decode(bytes);
+    const left = splices.reduceRight(
+      (cutText, { start, end }) => cutText.slice(0, start) + cutText.slice(end),
+      text,
+    );
+    expect(JSON.parse(left)).toEqual({ ...answer, thinking_blocks: [own] });
   });
 });

@@ -47,6 +47,7 @@ function run(billing?: BillOrder, at = 1_000_000_000): NewRun {
     left_out: [],
     summary: null,
     injection_tokens: null,
+    dropped_thinking_blocks: 0,
     kept_rounds: [],
     retrieval_rounds: 0,
     warnings: [],

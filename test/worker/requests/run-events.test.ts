@@ -99,6 +99,7 @@ const newRun = (fields: Partial<NewRun> = {}): NewRun => ({
   left_out: [],
   summary: null,
   injection_tokens: null,
+  dropped_thinking_blocks: 0,
   kept_rounds: [],
   retrieval_rounds: 0,
   warnings: [],

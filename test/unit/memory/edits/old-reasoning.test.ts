@@ -192,7 +192,7 @@ describe('old reasoning', () => {
   it.each([
     ['deepseek-v4-pro', true],
     ['kimi-k3', true],
-    ['claude-opus-5-5', true],
+    ['claude-opus-4-5', true],
     ['gpt-4.1', undefined],
     ['gpt-4.1', false],
     // Only its items are known to be billed.

@@ -146,13 +146,21 @@ describe('old reasoning items', () => {
     ['gpt-5.6', undefined, false],
     ['gpt-5.6', false, true],
     ['gpt-6.1-sol', undefined, false],
-    ['claude-opus-5-5', true, true],
+    ['claude-opus-4-5', true, true],
     ['my-deployment', undefined, true],
   ])('with %s and clear_reasoning %s, stay: %s', (model, clear_reasoning, stays) => {
     const strategy = { ...CLEARING, ...(clear_reasoning === undefined ? {} : { clear_reasoning }) };
     const { sent } = viewOfItems([...OLD, ...NEW], strategy, model);
     expect(thoughtsIn(sent).length).toBe(stays ? 4 : 2);
   });
+
+  it.each([undefined, true, false])(
+    'leave with all others where they are bound to what has changed (clear_reasoning %s)',
+    (clear_reasoning) => {
+      const { sent } = viewOfItems([...OLD, ...NEW], { ...CLEARING, clear_reasoning }, 'claude-opus-5-5');
+      expect(thoughtsIn(sent)).toEqual([]);
+    },
+  );
 });
 
 function toldByCustom(): Item {

@@ -1,0 +1,38 @@
+/** What a view has changed before a message, as a text: equal ones mean equal prefixes. */
+import type { View } from './view.ts';
+
+/**
+ * Of two views whose arrays begin with the same messages, those messages went up in the same bytes
+ * where these texts are equal. Reasoning is no part of it.
+ *
+ * @param messages the index of the message
+ */
+export function editsBefore(view: View | undefined, messages: number): string {
+  if (!view) return '';
+  const { removals, dropped, summary, trim, recap, rounds = new Map() } = view;
+  const left = [...dropped].filter((index) => index < messages).sort((a, b) => a - b);
+  const replaced = [...removals]
+    .filter(([index]) => index < messages)
+    .sort(([a], [b]) => a - b)
+    .flatMap(([index, ofMessage]) =>
+      ofMessage
+        .filter(({ kind }) => kind !== 'reasoning')
+        .map(({ kind, call, replacement }) => [index, kind, call, replacement]),
+    );
+  const led = [...rounds].flatMap(([index, { rounds: count }]) => (index < messages ? [[index, count]] : []));
+  const shown = [summary?.block, summary?.form, summary?.request, trim?.line, trim?.request, recap];
+  if (left.length + replaced.length + led.length === 0 && shown.every((part) => part === undefined))
+    return '';
+  return JSON.stringify([left, replaced, shown, led]);
+}
+
+/** The indices of the messages that earlier requests had no more than, newest first. */
+export function earlierRequests(messages: readonly { readonly role: string }[]): number[] {
+  const found: number[] = [];
+  let spoke: string | undefined;
+  for (const [index, { role }] of messages.entries()) {
+    if (role === 'assistant' && (spoke === 'user' || spoke === 'tool')) found.push(index);
+    if (role !== 'preamble') spoke = role;
+  }
+  return found.reverse();
+}

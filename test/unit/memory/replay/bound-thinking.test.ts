@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
+import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
+import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
+import { type Dialect, refusedBlock } from '../../../../tools/upstream/bound-thinking.ts';
+import {
+  autoOptions,
+  autoStrategy,
+  type ConversationBody,
+  conversation,
+  lateRichConversation,
+  richConversation,
+  strategy,
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import { lines } from '../../../support/conversations/chat.ts';
+import { blocksOf, growWithThinking, type ThoughtRequest } from '../../../support/conversations/thinking.ts';
+import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
+import { type Viewed, type ViewOptions, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
+
+const RUNS = { numRuns: 120, endOnFailure: true };
+const MODEL = 'anthropic/claude-fable-5.2';
+
+interface Case {
+  readonly body: ConversationBody;
+  readonly input: MemoryStrategyRequest;
+  readonly options: ViewOptions;
+  readonly dialect: Dialect;
+  /** Which answers have thinking, over and over. */
+  readonly thinks: readonly boolean[];
+}
+
+function casesOf(
+  bodies: fc.Arbitrary<ConversationBody>,
+  inputs: fc.Arbitrary<MemoryStrategyRequest>,
+  options: fc.Arbitrary<ViewOptions>,
+): fc.Arbitrary<Case> {
+  return fc.record({
+    body: fc
+      .tuple(bodies, fc.option(fc.constantFrom(100, 3_000), { nil: undefined }))
+      .map(([body, max_tokens]) => ({ ...body, model: MODEL, ...(max_tokens ? { max_tokens } : {}) })),
+    input: inputs,
+    options,
+    dialect: fc.constantFrom<Dialect>('openrouter', 'litellm', 'responses'),
+    thinks: fc.oneof(fc.constant([true]), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })),
+  });
+}
+
+const anyConversation = fc.oneof(conversation, richConversation, lateRichConversation);
+
+const CASES: [modes: string, cases: fc.Arbitrary<Case>][] = [
+  ['every mode but auto', casesOf(anyConversation, strategy, fc.constant({}))],
+  ['auto', casesOf(anyConversation, autoStrategy, autoOptions(false))],
+  ['auto with retrieval', casesOf(anyConversation, autoStrategy, autoOptions(true))],
+];
+
+type AnyViewed = Viewed<ModelRequest>;
+type Requests = readonly ThoughtRequest<AnyViewed>[];
+
+/** The view of a body of either protocol. */
+function viewOfBody(body: object, input: MemoryStrategyRequest, options: ViewOptions): AnyViewed {
+  if (!('input' in body)) return viewOf(body, input, options);
+  const read = readResponsesRequest(new TextEncoder().encode(JSON.stringify(body)));
+  if (!read.ok) throw new Error(read.reason.message);
+  return viewOfRequest(read.value, input, options);
+}
+
+/** The requests that a law is broken in. */
+const LAWS: Readonly<Record<string, (requests: Requests) => readonly unknown[]>> = {
+  'has no block that is bound to something else': (requests) =>
+    requests.flatMap(({ sent }, index) => (refusedBlock(sent) ? [index] : [])),
+
+  'keeps all blocks while the frontier stays': (requests) =>
+    requests.flatMap(({ came, sent, viewed }, index) => {
+      const before = requests[index - 1];
+      if (!before || viewed.report.frontier.moved) return [];
+      const kept = blocksOf(sent) - blocksOf(before.sent);
+      return kept === blocksOf(came) - blocksOf(before.came) ? [] : [index];
+    }),
+
+  'says how many blocks have left': (requests) =>
+    requests.flatMap(({ came, sent, viewed }, index) => {
+      const left = blocksOf(came) - blocksOf(sent);
+      return left === (viewed.plan.thinking?.blocks ?? 0) ? [] : [index];
+    }),
+
+  'counts no thinking that has left': (requests) =>
+    requests.flatMap(({ viewed }, index) => {
+      const { before = 0, after = 0 } = viewed.report.tokens ?? {};
+      return after <= before ? [] : [index];
+    }),
+};
+
+describe.each(CASES)('bound thinking, %s', (_, cases) => {
+  let found: ReadonlyMap<string, unknown>;
+  let moves = 0;
+  let kept = 0;
+
+  beforeAll(() => {
+    found = brokenLawsIn(cases, RUNS, ({ body, input, options, dialect, thinks }) => {
+      const requests = growWithThinking(
+        body,
+        dialect,
+        (answer) => thinks[answer % thinks.length] === true,
+        (grown) => {
+          const viewed = viewOfBody(grown, input, options);
+          return { viewed, sent: JSON.parse(new TextDecoder().decode(viewed.bytes)) };
+        },
+      );
+      moves += requests.filter(({ viewed }) => viewed.report.frontier.moved).length;
+      kept += requests.filter(({ sent, viewed }) => viewed.plan.thinking && blocksOf(sent) > 0).length;
+      return Object.fromEntries(Object.entries(LAWS).map(([law, ask]) => [law, ask(requests)]));
+    });
+  });
+
+  it.each(Object.keys(LAWS))('%s', (law) => {
+    expect(found.get(law)).toBeUndefined();
+  });
+
+  it('is tried where the frontier moves, and where thinking stays after a move', () => {
+    expect(moves).toBeGreaterThan(20);
+    expect(kept).toBeGreaterThan(5);
+  });
+});
+
+describe('a move that would take thinking along', () => {
+  /** So many steps of about 700 tokens, each with a block of thinking. */
+  const stepsOf = (count: number, from = 0): ConversationBody['messages'] =>
+    Array.from({ length: count }, (_, at) => [
+      {
+        role: 'assistant',
+        content: null,
+        thinking_blocks: [{ type: 'thinking', thinking: `I look at ${from + at}.`, signature: 'signed' }],
+        tool_calls: [{ id: `c${from + at}`, type: 'function', function: { name: 'look', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: `c${from + at}`, content: lines(55, `row ${from + at}`) },
+    ]).flat();
+  const asks = (content: string) => ({ role: 'user', content });
+  const bare = (messages: ConversationBody['messages']): ConversationBody['messages'] =>
+    messages.map(({ thinking_blocks: _, ...message }) => message);
+  const view = (messages: ConversationBody['messages'], input: object = {}, model = MODEL) =>
+    viewOf({ model, messages }, {
+      mode: 'auto',
+      token_budget: 6_000,
+      min_reclaim_tokens: 1,
+      ...input,
+    } as MemoryStrategyRequest);
+  const OVER = [asks('Go.'), ...stepsOf(11)];
+
+  it('waits in the middle of a turn, and says so', () => {
+    const { report } = view(OVER);
+    expect(report.tokens?.after).toBeGreaterThan(6_000);
+    expect(report.applied_edits).toEqual([]);
+    expect(report.warnings).toEqual(['waiting']);
+  });
+
+  it.each<[why: string, messages: ConversationBody['messages'], input?: object, model?: string]>([
+    ['at the end of the turn', [...OVER, { role: 'assistant', content: 'Well.' }, asks('And?')]],
+    ['once the view is over its hard budget by a quarter', [asks('Go.'), ...stepsOf(15)]],
+    ['once the view would not fit the window', OVER, { context_window_tokens: 6_400 }],
+    ['where the caller enforces the budget', OVER, { min_reclaim_tokens: 0 }],
+    ['where there is no thinking', bare(OVER)],
+    ['where thinking is bound to nothing', OVER, {}, 'claude-sonnet-4-5'],
+  ])('is made %s', (_, messages, input, model) => {
+    const { report } = view(messages, input, model);
+    expect(report.frontier.moved || report.applied_edits.length > 0).toBe(true);
+    expect(report.tokens?.after).toBeLessThan(6_000);
+  });
+
+  it('is made where the caller asks for it', () => {
+    const { report } = viewOf(
+      { model: MODEL, messages: OVER },
+      { mode: 'auto', token_budget: 6_000 },
+      { force: true },
+    );
+    expect(report).toMatchObject({ trigger: 'token_budget', dropped_thinking_blocks: 11 });
+  });
+
+  it('takes all thinking until then, says how much, and keeps what comes later', () => {
+    const moved = [...OVER, { role: 'assistant', content: 'Well.' }, asks('And?')];
+    const { report, view: shown, plan } = view(moved);
+    expect(report.dropped_thinking_blocks).toBe(11);
+    expect(report.warnings).toContain('thinking_dropped');
+    expect(report.applied_edits).toContainEqual(
+      expect.objectContaining({ type: 'clear_reasoning', messages: 11 }),
+    );
+    expect(shown.thinkingFrom).toBe(moved.length);
+    expect(plan.replay.moves).toHaveLength(1);
+    const later = view([...moved, ...stepsOf(2, 20)]);
+    expect(later.report.frontier.moved).toBe(false);
+    expect(later.report.dropped_thinking_blocks).toBe(11);
+    expect(blocksOf(JSON.parse(new TextDecoder().decode(later.bytes)))).toBe(2);
+  });
+
+  it('is one of thinking alone where nothing else is too much', () => {
+    const heavy = stepsOf(6).map((message) =>
+      message.role === 'assistant'
+        ? { ...message, thinking_blocks: [{ type: 'thinking', thinking: lines(115, 'hm'), signature: 's' }] }
+        : { ...message, content: 'ok' },
+    );
+    const { report } = view([asks('Go.'), ...heavy, { role: 'assistant', content: 'Well.' }, asks('And?')]);
+    expect(report).toMatchObject({ trigger: 'token_budget', frontier: { moved: true } });
+    expect(report.applied_edits.map(({ type }) => type)).toEqual(['clear_reasoning']);
+    expect(report.tokens?.after).toBeLessThan(1_000);
+  });
+
+  it('takes a message along that has nothing but thinking', () => {
+    const only = {
+      role: 'assistant',
+      content: '',
+      reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 's' }],
+    };
+    const messages = [asks('Go.'), only, asks('Go on.'), ...stepsOf(11), asks('And?')];
+    const viewed = view(messages);
+    expect(viewed.report.frontier.moved).toBe(true);
+    const sent = JSON.parse(new TextDecoder().decode(viewed.bytes));
+    expect(JSON.stringify(sent)).not.toContain('Hm.');
+    expect(sent.messages.slice(0, 2)).toEqual([asks('Go.'), asks('Go on.')]);
+  });
+});
