@@ -225,9 +225,9 @@ async function readRounds(
 }
 
 /** @param join from the protocol */
-function joining<Joined>({ tools, rounds, reasoning }: Retrieval, join: Joining<Joined>): Joined {
+function joining<Joined>({ tools, rounds, reasoning, isBound }: Retrieval, join: Joining<Joined>): Joined {
   const { isAsked: isHidden, isUnstored } = reasoning ?? {};
-  return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored });
+  return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored, isBound });
 }
 
 /** Status and headers of the answer. The caller's answer begins. */

@@ -1,4 +1,5 @@
 /** The retrieval rounds of an answer whose model was given tools of ours. */
+import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { MessageReader } from '../protocol/read-messages.ts';
 import type { Call } from '../request/call.ts';
@@ -18,6 +19,8 @@ export interface Retrieval {
   readonly rounds: Rounds;
   /** Absent where the caller decides about reasoning itself. */
   readonly reasoning?: JoinedReasoning;
+  /** See `ReasoningForm`. */
+  readonly isBound?: boolean;
 }
 
 /** What the rounds are made from. */
@@ -42,7 +45,10 @@ export function retrievalOf(
     const { body } = attempts.bodyOf({ made, without, added });
     return startRounds({ body, report, addedTokens: added.tokens, count }, tools, made, call, api);
   };
-  const send = (body: Uint8Array, left: AbortSignal) => attempts.ask(body, usages, { left });
-  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeperOf(call, tools, api));
-  return { tools, rounds, reasoning: reasoningOf({ without }, call.request, call.scope) };
+  const send = (body: Uint8Array, left: AbortSignal) => attempts.goOn(body, usages, left);
+  const keeper = keeperOf(call, tools, api);
+  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper);
+  const reasoning = reasoningOf({ without }, call.request, call.scope);
+  const isBound = !keeper && bindsThinking(reasoningTermsOf(call.request.model));
+  return { tools, rounds, reasoning, isBound };
 }

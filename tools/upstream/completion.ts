@@ -13,6 +13,8 @@ export interface ToolCall {
 export interface Answer {
   content?: string;
   toolCalls?: ToolCall[];
+  /** Fields of the message with its thinking, and the deltas that bring them in a stream. */
+  thought?: { readonly fields: object; readonly deltas: readonly object[] } | undefined;
 }
 
 export interface Usage {
@@ -56,6 +58,7 @@ export function completion(answer: Answer, frame: Frame): object {
   const message = {
     role: 'assistant',
     content: answer.content ?? null,
+    ...answer.thought?.fields,
     ...(calls && { tool_calls: calls }),
     refusal: null,
     annotations: [],
@@ -90,6 +93,7 @@ export function* chunks(answer: Answer, frame: Frame, includeUsage: boolean): Ge
     chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: reason }]);
 
   yield delta({ role: 'assistant', content: answer.content === undefined ? null : '', refusal: null });
+  for (const thought of answer.thought?.deltas ?? []) yield delta(thought);
   for (const content of words(answer.content ?? '')) yield delta({ content });
   for (const [index, call] of (answer.toolCalls ?? []).entries()) {
     const named = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };

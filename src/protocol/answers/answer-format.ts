@@ -147,6 +147,8 @@ export interface JoinedStreams extends JoinedAnswers {
 export interface ReasoningForm {
   /** Whether its encrypted form is hidden, since the caller has not asked for it. */
   readonly isHidden?: boolean | undefined;
+  /** Whether the API binds it to what stands before it, where rounds of ours won't stand again. */
+  readonly isBound?: boolean | undefined;
   /** Whether the request asks the upstream not to store its answer. The answer may contradict. */
   readonly isUnstored?: boolean | undefined;
 }

@@ -26,6 +26,14 @@ export abstract class CountedAnswers implements JoinedAnswers {
     return this.tally.total;
   }
 
+  /**
+   * Whether thinking goes to the caller so that it can come back. What is thought behind rounds of
+   * ours may be bound to them, and the caller never sends those.
+   */
+  protected get signs(): boolean {
+    return !(this.isLater && this.reasoning.isBound);
+  }
+
   /** Starts the next answer. */
   protected goOn(): void {
     this.isLater = true;

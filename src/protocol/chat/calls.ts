@@ -1,8 +1,10 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
 import { elementAt } from '../../lib/elements.ts';
-import { asString, type JsonObject } from '../../lib/json.ts';
+import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
+import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
+import { addPieces } from './thinking-pieces.ts';
 
 const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
 
@@ -88,20 +90,46 @@ export function goOnChat(
   return appendTo(body, 'messages', [...messages, ...answers]);
 }
 
-/** A message built from the deltas of a stream. */
+/** A message built from the deltas of a stream, or of the messages of several answers. */
 export class GatheredMessage {
   readonly fields: JsonObject = {};
+  /** The blocks of thinking that are of earlier answers, by field. */
+  private readonly whole = new Map<string, number>();
 
-  /** Appends to strings and lists, and replaces other values. Ignores calls. */
+  /** Another answer begins. */
+  begin(): void {
+    for (const [key, value] of Object.entries(this.fields)) {
+      const list = key === PROVIDER_FIELDS ? asObject(value)[THINKING_BLOCKS] : value;
+      if (Array.isArray(list)) this.whole.set(key, list.length);
+    }
+  }
+
+  /** Appends to strings, lists and blocks, and replaces other values. Ignores calls. */
   add(delta: JsonObject): void {
     for (const [key, value] of Object.entries(delta)) {
       const known = this.fields[key];
       if (key === 'tool_calls' || key === 'role' || value === null) continue;
-      if (typeof value === 'string' && typeof known === 'string') this.fields[key] = known + value;
+      if (isThinkingList(key) && Array.isArray(value)) this.fields[key] = this.blocksOf(key, known, value);
+      else if (key === PROVIDER_FIELDS)
+        this.fields[key] = this.providerFields(asObject(known), asObject(value));
+      else if (typeof value === 'string' && typeof known === 'string') this.fields[key] = known + value;
       // Appends in place; a new list for each delta would be quadratic.
       else if (Array.isArray(value) && Array.isArray(known)) for (const item of value) known.push(item);
       else this.fields[key] = Array.isArray(value) ? [...value] : value;
     }
+  }
+
+  private blocksOf(key: string, known: unknown, pieces: readonly unknown[]): unknown[] {
+    const blocks = Array.isArray(known) ? known : [];
+    addPieces(blocks, pieces, this.whole.get(key));
+    return blocks;
+  }
+
+  private providerFields(known: JsonObject, added: JsonObject): JsonObject {
+    const pieces = added[THINKING_BLOCKS];
+    const both = { ...known, ...added };
+    if (!Array.isArray(pieces)) return both;
+    return { ...both, [THINKING_BLOCKS]: this.blocksOf(PROVIDER_FIELDS, known[THINKING_BLOCKS], pieces) };
   }
 }
 

@@ -9,6 +9,7 @@ import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
+import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
 
 interface Choice {
   readonly message?: JsonObject;
@@ -26,6 +27,7 @@ const encoder = new TextEncoder();
 export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
   private last: Choice | undefined;
   private readonly message = new GatheredMessage();
+  private readonly indices = new ThinkingIndices();
   private first: Completion | undefined;
 
   constructor(...joining: Parameters<Joining<JoinedChatBodies>>) {
@@ -49,7 +51,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
     if (decides && isWhole(choice.finish_reason)) {
-      this.message.add(message);
+      this.add(this.signs ? message : withoutBlocks(message));
       this.first ??= completion;
       this.goOn();
       return turnOf(message, ours);
@@ -64,14 +66,22 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     return encoder.encode(JSON.stringify(joined));
   }
 
+  /** Adds what the caller sees of an answer. */
+  private add(message: JsonObject): void {
+    this.message.add(this.indices.shifted(message));
+    this.message.begin();
+    this.indices.begin();
+  }
+
   private callerCompletion(
     last: Completion,
     choice: Choice,
     message: JsonObject,
     calls: readonly CallPiece[],
   ): { readonly choices: readonly Choice[]; readonly [field: string]: unknown } {
-    const { tool_calls: _, ...words } = message;
-    this.message.add(words);
+    const { tool_calls: _, ...all } = message;
+    const words = this.signs ? all : withoutBlocks(all);
+    this.add(words);
     const { id, created, model } = this.first ?? last;
     const usage = last.usage ? { usage: this.tally.forCaller } : {};
     const answer = {

@@ -29,6 +29,7 @@ import {
 } from './calls.ts';
 import { plainDelta } from './plain-delta.ts';
 import { DONE } from './stream.ts';
+import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
 
 interface Choice {
   readonly index?: number;
@@ -68,6 +69,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** Who made the first call of this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
+  private readonly indices = new ThinkingIndices();
   /** What the caller has seen of earlier answers. */
   private earlierText = '';
   /** The ids of the calls that the caller has seen. */
@@ -115,6 +117,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     this.message = new GatheredMessage();
     this.decided = undefined;
     this.finish = undefined;
+    this.indices.begin();
   }
 
   take(frame: Frame): Frame[] {
@@ -131,11 +134,11 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     if (!choice) return this.usageOnly(chunk, frame);
 
     this.first ??= chunk;
-    const delta = choice.delta ?? {};
+    const delta = isObject(choice.delta) ? this.indices.shifted(choice.delta) : (choice.delta ?? {});
     // Chunks of unknown shape are passed on.
     if (!isObject(choice) || !isObject(delta))
       return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
-    this.message.add(delta);
+    this.message.add(choice.delta ?? {});
     const pieces = Array.isArray(delta.tool_calls)
       ? delta.tool_calls.filter((piece): piece is CallPiece => piece !== null)
       : [];
@@ -187,7 +190,8 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     finish: string | null,
   ): Frame[] {
     const { tool_calls, role, ...others } = delta;
-    const words = Array.isArray(tool_calls) ? others : { tool_calls, ...others };
+    const spoken = Array.isArray(tool_calls) ? others : { tool_calls, ...others };
+    const words = this.signs ? spoken : withoutBlocks(spoken);
     const says = Object.values(words).some((value) => (value ?? '') !== '');
     const counts = (chunk.usage ?? null) !== null && !this.goesOn;
     const speaks = !this.hasRole && (role ?? null) !== null;

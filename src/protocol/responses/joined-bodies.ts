@@ -8,7 +8,7 @@ import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
 import { type Ending, saidItems } from './answer-text.ts';
 import { ItemSorter, turnOf } from './calls.ts';
-import { isEncrypted, withoutEncrypted } from './reasoning.ts';
+import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
 export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodies {
@@ -37,7 +37,8 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     const sorter = new ItemSorter(this.names, this.mayAnswer);
     const items = callerItems(output, sorter);
     const hides = this.reasoning.isHidden && items.some(isEncrypted);
-    this.items.push(...(hides ? items.map(withoutEncrypted) : items));
+    const asShown = hides ? withoutEncrypted : this.signs ? same : marked;
+    this.items.push(...items.map(asShown));
     this.isUnstored = field('store') === false;
     const counted = field('usage');
     if (counted) this.tally.count(asObject(counted));
@@ -55,6 +56,11 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     return splice(body, { start: 0, end: body.length }, splices);
   }
 }
+
+const same = (item: unknown): unknown => item;
+
+/** An item that is removed when it comes back, if it is encrypted. */
+const marked = (item: unknown): unknown => (isEncrypted(item) ? withMark(asObject(item)) : item);
 
 function callerItems(output: readonly unknown[], sorter: ItemSorter): unknown[] {
   const items: unknown[] = [];

@@ -27,7 +27,7 @@ import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { type Ending, saidItems } from './answer-text.ts';
 import { ItemSorter, turnOf } from './calls.ts';
-import { withMark, withoutEncrypted } from './reasoning.ts';
+import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
 import {
   IN_PROGRESS,
@@ -111,8 +111,8 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   }
 
   begin(): void {
-    this.goOn();
     this.earlierItems.push(...this.callerItems());
+    this.goOn();
     this.isThrough = false;
     this.opening = [];
     this.items = new StreamItems();
@@ -313,7 +313,8 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   /** An item as the caller gets it. */
   private itemFor<Item>(state: ItemState | undefined, item: Item): Item | JsonObject {
     if (state?.isMarked && item) return withMark(item);
-    return this.reasoning.isHidden ? withoutEncrypted(item) : item;
+    if (this.reasoning.isHidden) return withoutEncrypted(item);
+    return !this.signs && isEncrypted(item) ? withMark(asObject(item)) : item;
   }
 
   /** An event with the caller's numbers. */

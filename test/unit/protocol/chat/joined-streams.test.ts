@@ -245,3 +245,79 @@ describe('arguments that are no JSON object', () => {
     expect(turns.turn?.calls[0]?.arguments).toBe(args);
   });
 });
+
+describe('thinking in pieces', () => {
+  const detail = (more: Json, index = 0): Json => ({ type: 'reasoning.text', format: 'f', index, ...more });
+  const block = (thinking: string, signature = ''): Json => ({ type: 'thinking', thinking, signature });
+  const ofOurs = { ...calling(named('retrieve_ref', 0, 'x', '{}')), finish: 'tool_calls' };
+  const listed = (list: Json): Json => ({ reasoning_details: [list] });
+  const blocks = (list: Json): Json => ({
+    thinking_blocks: [list],
+    provider_specific_fields: { thinking_blocks: [list], citations: null },
+  });
+
+  it('goes up as the blocks that were signed, joined by index', () => {
+    const { turns, shown } = turnsOf();
+    shown(
+      { delta: listed(detail({ text: 'I ' })) },
+      { delta: listed(detail({ text: 'look.' })) },
+      { delta: listed(detail({ signature: 's0' })) },
+      { delta: listed(detail({ type: 'reasoning.encrypted', data: 'xyz' }, 1)) },
+      ofOurs,
+    );
+    expect(turns.turn?.messages[0]).toMatchObject({
+      reasoning_details: [
+        detail({ text: 'I look.', signature: 's0' }),
+        detail({ type: 'reasoning.encrypted', data: 'xyz' }, 1),
+      ],
+    });
+  });
+
+  it('goes up as the blocks that were signed, each up to its signature', () => {
+    const { turns, shown } = turnsOf();
+    const redacted = { type: 'redacted_thinking', data: 'abc' };
+    const pieces = [block('I '), block('look.'), block('', 's0'), redacted, block('So'), block('', 's1')];
+    shown(...pieces.map((piece) => ({ delta: blocks(piece) })), ofOurs);
+    const whole = [block('I look.', 's0'), redacted, block('So', 's1')];
+    expect(turns.turn?.messages[0]).toMatchObject({
+      thinking_blocks: whole,
+      provider_specific_fields: { thinking_blocks: whole, citations: null },
+    });
+  });
+
+  it('has indices that go on after an answer', () => {
+    const { turns, shown } = turnsOf();
+    shown({ delta: listed(detail({ text: 'I look.', signature: 's0' })) }, ofOurs);
+    turns.begin();
+    const later = shown({ delta: listed(detail({ text: 'I see.', signature: 's1' })) }, ofOurs);
+    expect(later[0]?.choices[0]?.delta).toEqual(listed(detail({ text: 'I see.', signature: 's1' }, 1)));
+    expect(turns.turn?.messages[0]).toMatchObject(listed(detail({ text: 'I see.', signature: 's1' })));
+    turns.begin();
+    const last = shown(
+      { delta: listed(detail({ text: 'Yes.' })) },
+      { delta: listed(detail({ text: '.' }, 1)) },
+    );
+    expect(last.map(({ choices }) => choices[0]?.delta)).toEqual([
+      listed(detail({ text: 'Yes.' }, 2)),
+      listed(detail({ text: '.' }, 3)),
+    ]);
+  });
+
+  it('comes without its blocks where it is bound to rounds that the caller never sends', () => {
+    const turns = new JoinedChatStreams(OURS, () => true, { isBound: true });
+    const take = (delta: Json, finish: string | null = null): Json[] => {
+      const data = JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: finish }] });
+      return turns.take(Frame.of(data)).map(({ bytes }) => {
+        const chunk = JSON.parse(decoder.decode(bytes).slice(6)) as Shown;
+        return chunk.choices[0]?.delta ?? {};
+      });
+    };
+    const first = { reasoning: 'I look.', ...listed(detail({ text: 'I look.', signature: 's0' })) };
+    expect(take(first)).toEqual([first]);
+    take({ tool_calls: [named('retrieve_ref', 0, 'x', '{}')] }, 'tool_calls');
+    turns.begin();
+    expect(take({ reasoning: 'I see.', ...blocks(block('I see.', 's1')) })).toEqual([
+      { reasoning: 'I see.', provider_specific_fields: { citations: null } },
+    ]);
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Lists of thinking in the deltas of a stream. A block comes in pieces: its text first, and its
+ * signature last. OpenRouter gives all pieces of a block the same `index`
+ * (https://github.com/agno-agi/agno/issues/8794, 2026-07-07). LiteLLM gives none, and a block ends
+ * with its signature. A piece is no block, so one that goes up by itself is refused.
+ */
+import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
+import { isThinkingList, isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
+
+/** Members whose pieces are one text. */
+const TEXTS = new Set(['text', 'thinking', 'summary', 'data']);
+
+/**
+ * Adds pieces to blocks.
+ *
+ * @param since the blocks before this one are of earlier answers, and whole
+ */
+export function addPieces(blocks: unknown[], pieces: readonly unknown[], since = 0): void {
+  for (const piece of pieces) {
+    const at = isObject(piece) ? placeOf(blocks, piece, since) : -1;
+    if (at < 0) blocks.push(piece);
+    else blocks[at] = joined(asObject(blocks[at]), piece as JsonObject);
+  }
+}
+
+/** The block that a piece continues; -1 if it begins one. */
+function placeOf(blocks: readonly unknown[], piece: JsonObject, since: number): number {
+  const { type, index } = piece;
+  if (typeof index === 'number') {
+    const at = blocks.findLastIndex((block) => asObject(block).index === index);
+    return at >= since && isSameType(asObject(blocks[at]).type, type) ? at : -1;
+  }
+  const at = blocks.length - 1;
+  const last = asObject(blocks[at]);
+  const isOpen = at >= since && last.type === 'thinking' && !last.signature;
+  return isOpen && type === last.type ? at : -1;
+}
+
+/** A piece need not repeat its type. */
+function isSameType(known: unknown, type: unknown): boolean {
+  return type === undefined || known === undefined || known === type;
+}
+
+function joined(block: JsonObject, piece: JsonObject): JsonObject {
+  const both = { ...block };
+  for (const [key, value] of Object.entries(piece)) {
+    const known = both[key];
+    if (value === null || value === '') both[key] ??= value;
+    else if (TEXTS.has(key) && typeof known === 'string' && typeof value === 'string')
+      both[key] = known + value;
+    else both[key] = value;
+  }
+  return both;
+}
+
+/** The lists of thinking in a delta or a message, and where gateways repeat them. */
+export function mapThinking(
+  fields: JsonObject,
+  map: (list: readonly unknown[]) => readonly unknown[] | undefined,
+): JsonObject {
+  if (!Object.keys(fields).some((key) => isThinkingList(key) || key === PROVIDER_FIELDS)) return fields;
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) => {
+      if (isThinkingList(key) && Array.isArray(value)) {
+        const list = map(value);
+        return list ? [[key, list]] : [];
+      }
+      const { [THINKING_BLOCKS]: inside, ...others } = asObject(value);
+      if (key !== PROVIDER_FIELDS || !Array.isArray(inside)) return [[key, value]];
+      const list = map(inside);
+      return [[key, list ? { ...others, [THINKING_BLOCKS]: list } : others]];
+    }),
+  );
+}
+
+/** Fields without blocks of thinking. Its texts stay, for the caller to show. */
+export function withoutBlocks(fields: JsonObject): JsonObject {
+  const rest = mapThinking(fields, () => undefined);
+  if (!Array.isArray(rest.content)) return rest;
+  return { ...rest, content: rest.content.filter((part) => !isThinkingPart(asObject(part).type)) };
+}
+
+/**
+ * The thinking of all answers that are joined into one. Each of them counts its blocks from 0, and
+ * clients join blocks with the same index, so indices go on after the earlier answers.
+ */
+export class ThinkingIndices {
+  private first = 0;
+  private next = 0;
+
+  /** Another answer begins. */
+  begin(): void {
+    this.first = this.next;
+  }
+
+  /** A delta or a message with the caller's indices. */
+  shifted(fields: JsonObject): JsonObject {
+    return mapThinking(fields, (list) =>
+      list.map((piece) => {
+        const { index } = asObject(piece);
+        if (typeof index !== 'number') return piece;
+        this.next = Math.max(this.next, this.first + index + 1);
+        return this.first === 0 ? piece : { ...asObject(piece), index: this.first + index };
+      }),
+    );
+  }
+}

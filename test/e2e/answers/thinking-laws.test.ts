@@ -1,0 +1,128 @@
+/**
+ * Generated conversations with a model that binds its thinking: each turn may change what stands
+ * before it, in every way that a caller has.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
+import { blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
+import { type SigningModel, signingModel } from '../../../tools/upstream/signing-model.ts';
+import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+
+const RUNS = { numRuns: 4, endOnFailure: true };
+const STEPS = 2;
+
+let model: SigningModel;
+const behaviour: Behaviour = (...given) => {
+  if (typeof model.behaviour === 'function') model.behaviour(...given);
+};
+const deployment = deploy({
+  summarizer: true,
+  upstream: { strict: { lenientFields: true }, chat: behaviour },
+});
+
+const RETRIEVAL = { compact_retrieval: 'tool', low_watermark_pct: 0.5 };
+const STRATEGIES: readonly object[] = [
+  { mode: 'auto', token_budget: 7_000, context_window_tokens: 12_000 },
+  { mode: 'auto', token_budget: 7_000, min_reclaim_tokens: 0, compact_retrieval: 'off' },
+  { mode: 'compact', token_budget: 6_000 },
+  { mode: 'compact', token_budget: 9_000, ...RETRIEVAL },
+  { mode: 'compact', token_budget: 9_000, ...RETRIEVAL, keep_rounds: false },
+  { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 },
+  { mode: 'summarize', context_limit: 2, keep_last_n_turns: 1 },
+  { mode: 'trim', max_turns: 3, keep_last_n_turns: 1 },
+  { mode: 'rolling_summary', summarize_after_seq: 1, full_zone_turns: 1 },
+];
+
+/** What a caller does before a turn. */
+type Change =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'write a block' }
+  | { readonly kind: 'refresh' }
+  | { readonly kind: 'limit'; readonly tokens: number }
+  | { readonly kind: 'strategy'; readonly strategy: object }
+  | { readonly kind: 'fork'; readonly back: number };
+
+const strategy = fc.constantFrom(...STRATEGIES);
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Change>({ kind: 'nothing' }) },
+  fc.constant<Change>({ kind: 'write a block' }),
+  fc.constant<Change>({ kind: 'refresh' }),
+  fc.constantFrom(200, 3_000).map((tokens): Change => ({ kind: 'limit', tokens })),
+  strategy.map((changed): Change => ({ kind: 'strategy', strategy: changed })),
+  fc.integer({ min: 1, max: 2 }).map((back): Change => ({ kind: 'fork', back })),
+);
+
+const run = fc.record({
+  memory_strategy: strategy,
+  blocks: fc.boolean(),
+  injection: fc.boolean(),
+  changes: fc.array(change, { minLength: 4, maxLength: 7 }),
+});
+
+const FORMS = (['openrouter', 'litellm', 'responses'] as const).flatMap((dialect) =>
+  [false, true].map((stream): [Dialect, boolean] => [dialect, stream]),
+);
+
+let conversations = 0;
+
+describe.each(FORMS)('every conversation with thinking by %s (stream: %s)', (dialect, stream) => {
+  it('has no thinking that is refused, and some that stays', async () => {
+    let kept = 0;
+    let dropped = 0;
+    await fc.assert(
+      fc.asyncProperty(run, async ({ memory_strategy, blocks, injection, changes }) => {
+        model = signingModel({ dialect, answer: workingModel(STEPS) });
+        const id = ++conversations;
+        const label = `of-law-${id}`;
+        const write = (text: string) =>
+          deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
+        if (blocks) await write('Weigh twice.');
+        let fields: Record<string, unknown> = {
+          model: 'claude-fable-5.2',
+          conversation_id: `law-${id}`,
+          user: 'weigher',
+          memory_strategy,
+          ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
+          ...(injection ? { memory_injection: true } : {}),
+        };
+        const agent = new ThinkingAgent(deployment.client(), { dialect, stream, fields: {}, lines: 50 });
+        const snapshots: (typeof agent.array)[] = [];
+        const before = deployment.upstream.requests.length;
+
+        for (const [turn, changed] of changes.entries()) {
+          snapshots.push([...agent.array]);
+          let once = {};
+          if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
+          if (changed.kind === 'refresh' && blocks)
+            once = { memory_blocks: { labels: [label], refresh: true } };
+          if (changed.kind === 'refresh' && injection)
+            once = { ...once, memory_injection: { refresh: true } };
+          if (changed.kind === 'limit')
+            once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
+          if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
+          if (changed.kind === 'fork') {
+            const point = snapshots.at(-1 - changed.back);
+            if (point) agent.array.splice(0, agent.array.length, ...point);
+          }
+          const asked = turn * 10 + 1;
+          for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
+            ...fields,
+            ...once,
+          }))
+            if (memory.dropped_thinking_blocks) dropped++;
+        }
+
+        const sent = deployment.upstream.requests
+          .slice(before)
+          .filter(({ path }) => /completions|responses/.test(path));
+        kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
+        expect(model.refused).toBe(0);
+      }),
+      RUNS,
+    );
+    expect(kept).toBeGreaterThan(10);
+    expect(dropped).toBeGreaterThan(3);
+  });
+});

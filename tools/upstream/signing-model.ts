@@ -1,0 +1,75 @@
+/**
+ * A model behind a gateway that thinks before each answer, and signs what it thinks. It refuses
+ * thinking behind a changed prefix, or drops it where a request asks for that.
+ */
+import { type Behaviour, behave, respond, sendAnswer, sendJson, tokensOf } from './behaviours.ts';
+import {
+  asksToDrop,
+  boundWords,
+  type Dialect,
+  deltasOf,
+  fieldsOf,
+  nextThought,
+  refusedBlock,
+  sealedThought,
+} from './bound-thinking.ts';
+import { type Answer, usageOf } from './completion.ts';
+import type { RecordedRequest } from './recorded-request.ts';
+
+type Json = RecordedRequest['body'];
+
+export interface SigningModel {
+  readonly behaviour: Behaviour;
+  /** How many requests had a block that is bound to something else. */
+  refused: number;
+}
+
+export interface SigningOptions {
+  readonly dialect: Dialect;
+  /** What the model answers. */
+  answer(body: Json): Answer;
+  /** What it thinks. Default: the same before every answer. */
+  thought?(body: Json): string;
+}
+
+const THOUGHT = 'I should look at what I have, and go on from there.';
+
+export function signingModel({ dialect, answer, thought }: SigningOptions): SigningModel {
+  const model: SigningModel = {
+    refused: 0,
+    behaviour: (request, response, recorded) => {
+      const { body } = recorded;
+      const refused = refusedBlock(body);
+      if (refused) model.refused++;
+      if (refused && !asksToDrop(recorded))
+        return sendJson(response, refusalOf(dialect, boundWords(refused.element)), 400);
+      // A summarizer's or an embedder's request is none of a conversation.
+      if (!body.messages && !body.input) return behave({ type: 'answer' }, request, response, recorded);
+      const next = nextThought(body, thought?.(body) ?? THOUGHT);
+      const usage = usageOf(tokensOf(recorded), 20);
+      const said = answer(body);
+      if (dialect === 'responses')
+        return respond(response, body, { ...said, reasoning: { encrypted: sealedThought(next) }, usage });
+      const thoughtOf = { fields: fieldsOf(dialect, next), deltas: deltasOf(dialect, next) };
+      const frame = { id: 'chatcmpl-thinker', model: String(body.model), usage };
+      return sendAnswer(response, body, { ...said, thought: thoughtOf }, frame);
+    },
+  };
+  return model;
+}
+
+/** An error in the words of each gateway. */
+function refusalOf(dialect: Dialect, message: string): object {
+  const anthropic = { type: 'error', error: { type: 'invalid_request_error', message } };
+  if (dialect === 'openrouter')
+    return {
+      error: {
+        message: 'Provider returned error',
+        code: 400,
+        metadata: { raw: JSON.stringify(anthropic), provider_name: 'Anthropic' },
+      },
+    };
+  if (dialect === 'litellm')
+    return { error: { message: `litellm.BadRequestError: AnthropicException - ${message}`, code: '400' } };
+  return dialect === 'parts' ? anthropic : { error: { message, code: 'invalid_request' } };
+}
