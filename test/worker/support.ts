@@ -183,6 +183,11 @@ const isCompletion = ({ url }: Sent) => url.endsWith('/chat/completions');
 
 let made = 0;
 
+/** A body without the key of its conversation, which differs from conversation to conversation. */
+export function withoutKey(body = ''): string {
+  return body.replace(/"prompt_cache_key":"[0-9a-f]+",/, '');
+}
+
 /** The app and a new conversation. */
 export function start(strategy: object | undefined, variables: Partial<Env> = {}, key = KEY) {
   const id = `conversation ${made++}`;
@@ -218,7 +223,9 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
     });
     if (response.ok) messages.push(assistant('This is the answer.'));
     if (ends) await settled();
-    const view = app.sent.filter((sent) => isCompletion(sent) && !isSummarizer(sent)).at(-1)?.body ?? '';
+    const view = withoutKey(
+      app.sent.filter((sent) => isCompletion(sent) && !isSummarizer(sent)).at(-1)?.body,
+    );
     return { response, view, warning: response.headers.get('x-memory-warning') };
   };
   const rounds = async (from: number, to: number) => {

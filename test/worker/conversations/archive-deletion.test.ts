@@ -120,7 +120,8 @@ describe('a writer that a deletion has overtaken', () => {
 
     expect(await messages()).toEqual([...talk, ANSWER]);
     await remove();
-    expect(await packsOf()).toEqual(before);
+    // Deletions of other tests may still be taking packs away.
+    expect((await packsOf()).filter((pack) => !before.includes(pack))).toEqual([]);
   });
 
   it('adds nothing before what another one is about to add', async () => {
