@@ -8,6 +8,7 @@ import { skippedTests } from './tools/skipped-tests.ts';
  */
 const LONG = [
   'browser/conversations',
+  'answers/kept-thinking',
   'answers/silent-reasoning',
   'clients/soak',
   'clients/clients',
