@@ -2,9 +2,9 @@
  * The thinking of earlier answers that a request goes up with, where its API binds it to what
  * stands before it (docs/design.md#bound-thinking). The plan knows what its own moves take along.
  * What else has changed since the request before, this isolate knows: a summary that came late, a
- * content that was not stored in time, other messages or tools of ours. It also knows for which
- * answers it was asked: a caller that has skipped a request has thinking that was made without our
- * edits.
+ * content that was not stored in time, other messages or tools of ours. Another isolate may have
+ * asked for the answers that this one does not know, so their thinking stays. If they were made
+ * without our edits, the upstream refuses them once (`retries/bound-thinking.ts`).
  */
 import { elementAt } from '../lib/elements.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
@@ -33,9 +33,6 @@ export interface KeptThinking {
    */
   noteSent(from: number): SentPrefix | undefined;
 }
-
-/** What stands in a request that goes up as it came. */
-const NOTHING_OF_OURS = sha256Hex(JSON.stringify([[], [], false, editsBefore(undefined, 0)]));
 
 const ALL: KeptThinking = { from: 0, isChanged: false, noteSent: () => undefined };
 
@@ -67,20 +64,13 @@ export function keptThinking(
     );
   const asked = (end: number): string => elementAt(hashes, end);
   const sentAs = (end: number) => services.boundThinking.sentAs(id, asked(end));
-  const earlier = earlierRequests(messages);
-  const end = earlier.find((index) => sentAs(index) !== undefined);
+  const end = earlierRequests(messages).find((index) => sentAs(index) !== undefined);
   const before = end === undefined ? undefined : sentAs(end);
   /** Whether the answer to the last known request stands behind what it stood behind. */
   const isKept = (of: number): boolean =>
     before?.ours === oursBefore(of) && (!before.hadRounds || view?.rounds?.has(of) === true);
-  // Where nothing of ours stands before it, an answer may have been asked for anywhere. An isolate
-  // that knows none of the requests is new, and trusts the plan.
-  const isFromElsewhere = (index: number): boolean =>
-    index >= thinkingFrom &&
-    messages[index]?.thinking() !== undefined &&
-    oursBefore(index) !== NOTHING_OF_OURS;
-  const isSame =
-    end === undefined || (isKept(end) && !earlier.some((index) => index > end && isFromElsewhere(index)));
+  // A move of the plan since then has taken along all that was thought before it.
+  const isSame = end === undefined || thinkingFrom > end || isKept(end);
   const known = isSame ? (before?.from ?? 0) : messages.length;
   const from = Math.max(thinkingFrom, refused, known);
   return {
