@@ -179,13 +179,16 @@ export class PhaseMover implements Mover {
       weights.addUnsure(unit, unsure);
     }
     const { leftOut, passed } = standing;
-    if (journal.length > before) {
+    const isShortened = journal.length > before;
+    if (isShortened) {
       const freed = this.view.freedWith(leftOut, passed);
       this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
     }
     if (outputs.length === 0) return;
     const rest = weights.least(this.tailUnit(tail), arrayTokens, point);
-    this.crowding = Math.max(0, rest + this.rounds.tokens(passed.heavy) - fresh.budget);
+    // Rounds leave for fresh outputs alone, and not where the view exceeds its budget without them.
+    const isCrowded = isShortened || rest <= fresh.budget;
+    this.crowding = isCrowded ? Math.max(0, rest + this.rounds.tokens(passed.heavy) - fresh.budget) : 0;
   }
 
   leave(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void {

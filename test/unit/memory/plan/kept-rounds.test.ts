@@ -10,7 +10,7 @@ import {
   richConversation,
   strategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
-import { assistant, body, lines, step, user } from '../../../support/conversations/chat.ts';
+import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
 import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
 import {
   brokenContinuation,
@@ -144,6 +144,15 @@ describe('kept rounds', () => {
     expect([...(view.rounds?.keys() ?? [])]).toEqual([5]);
     expect(report.frontier.moved).toBe(true);
     expect(report.trigger).toBe('token_budget');
+  });
+
+  it('stay where the view exceeds its budget without them, and nothing fresh is shortened', () => {
+    const messages = [system(lines(700)), user('Go.'), ...step('c0', 'edit', 'edited')];
+    const round = roundOf(2, lines(10));
+    const viewed = viewOf(body(messages), BUDGET, { retrieval: true, rounds: [round] });
+    expect(viewed.report.tokens?.after).toBeGreaterThan(BUDGET.token_budget + round.tokens);
+    expect(viewed.view.rounds?.get(2)?.json).toBe(round.json);
+    expect(viewed.report.frontier.moved).toBe(false);
   });
 
   it('that exceed the bound by themselves are never shown', () => {
