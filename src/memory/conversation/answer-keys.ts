@@ -38,8 +38,8 @@ function keyAt(
   digest: Digest,
 ): string | undefined {
   const { facts } = elementAt(messages, first);
-  const next = messages.findIndex(({ role }, index) => index > first && role !== 'assistant');
-  const end = next < 0 ? messages.length : next;
+  let end = first + 1;
+  while (messages[end]?.role === 'assistant') end++;
   // The messages before it and the message itself are what its facts may depend on.
   if (end > first + 1) return answerKey(asked, messages.slice(first, end), digest);
   if (facts.answerKey?.asked !== asked) {
