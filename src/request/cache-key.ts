@@ -37,7 +37,9 @@ export function conversationKey(call: Call): ConversationKey | undefined {
   if (!tenant || !cache) return undefined;
   // A shared account has keys of its tenants.
   if (cache === 'openai' && (config.access || owner.conversation === undefined)) return undefined;
-  if (request.field(FIELD) !== undefined || scope.incoming.headers.has(HEADER)) return undefined;
+  // The header of a shared account's caller does not go up.
+  const hasHeader = !config.access && scope.incoming.headers.has(HEADER);
+  if (request.field(FIELD) !== undefined || hasHeader) return undefined;
   const key = tenant.seal(`conversation_cache_key:${nameOf(call)}`).slice(0, CACHE_KEY_CHARACTERS);
   const isHeader = cache === 'xai' && request.conversationField === 'messages';
   return isHeader ? { key, header: HEADER } : { key };

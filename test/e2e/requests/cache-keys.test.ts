@@ -3,13 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
+const ACCESS_KEY = 'a-key-of-the-deployment-for-caches';
+const sharing = deploy({
+  vars: { ACCESS_KEYS: `alice=${ACCESS_KEY}`, UPSTREAM_API_KEY: 'sk-the-key-of-the-account-1' },
+  upstream: { strict: false },
+});
 const uncached = deploy({ vars: { UPSTREAM_PROMPT_CACHE: 'false' }, upstream: { strict: false } });
 
 type Json = Record<string, unknown>;
 
 let keys = 0;
-const callerOf = (on = deployment) => {
-  const key = `sk-the-key-of-a-keyed-caller-${++keys}`;
+const callerOf = (on = deployment, key = `sk-the-key-of-a-keyed-caller-${++keys}`) => {
   return async (
     path: 'chat/completions' | 'responses',
     body: Json,
@@ -130,4 +134,11 @@ describe('a key of a prompt cache', () => {
     const { status, fields } = await callerOf()('responses', { model: 'gpt-5', ...NAMED });
     expect([status, fields.length]).toEqual([400, 1]);
   });
+});
+
+it('of a shared account goes up although its caller sends a header that does not', async () => {
+  const ask = callerOf(sharing, ACCESS_KEY);
+  const headers = { 'x-grok-conv-id': 'mine' };
+  const { ids } = await ask('chat/completions', { model: 'grok-4.6', ...NAMED }, { headers });
+  expect(ids).toEqual([expect.stringMatching(KEY)]);
 });
