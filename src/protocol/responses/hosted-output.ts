@@ -25,14 +25,14 @@ const among =
     members.includes(member);
 
 /**
- * What identifies a web page. No type describes the results of a web search, so all other texts in
- * them are taken for its output.
+ * What identifies a web page or an element of its results. No type describes the results of a web
+ * search, so all other texts in them are taken for its output.
  */
-const OF_PAGE = among('type', 'id', 'url', 'title', 'source', 'status', 'published_at', 'date', 'language');
+const OF_PAGE = /^(?:type|id|url|title|source|status|date|language|favicon|image|thumbnail)$|_(?:id|url|at)$/;
 
 const PLACES: ReadonlyMap<string, Place> = new Map([
   ['file_search_call', { field: 'results', isText: among('text') }],
-  ['web_search_call', { field: 'results', isText: (member) => !OF_PAGE(member) }],
+  ['web_search_call', { field: 'results', isText: (member) => !OF_PAGE.test(member) }],
   ['code_interpreter_call', { field: 'outputs', isText: among('logs') }],
   ['mcp_call', { field: 'output', isText: among('text') }],
   ['shell_call_output', { field: 'output', isText: among('stdout', 'stderr') }],
