@@ -443,7 +443,7 @@ function shortenedWhatIsFresh({ plan, view, report, options }: Viewed): string[]
   const budget = Math.min(hardBudget(budgets), budgets.window);
   const { offload_fresh_tokens: limit, offload_min_tokens: least } = strategy;
   const half = Math.floor(budgets.window / 2);
-  const most = Math.min(limit ?? Math.max(least, Math.min(20_000, half)), limit ? half : Infinity);
+  const most = Math.min(limit ?? Math.max(least, Math.min(25_000, half)), limit ? half : Infinity);
   return [
     ...(said === short.length ? [] : [`${short.length} fresh outputs are short, and ${said} are said to be`]),
     ...short.flatMap(({ message, tokens }) => {

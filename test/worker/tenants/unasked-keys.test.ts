@@ -4,7 +4,7 @@
  */
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MODES, SUMMARIZE, SUMMARIZER, start, startApp } from '../support.ts';
+import { MODES, SUMMARIZE, SUMMARIZER, start, startApp, withoutKey } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
@@ -49,7 +49,7 @@ describe('a key that the upstream can not be asked about', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('x-memory-warning')).toBeNull();
     expect(view()).toContain('<session_summary ref=');
-    expect(view()).toBe(said.at(-1)?.view);
+    expect(withoutKey(view())).toBe(said.at(-1)?.view);
     expect(summarizerCalls()).toEqual([]);
     expect(writes()).toEqual([]);
     expect(await talk.overview()).toEqual(stored);
