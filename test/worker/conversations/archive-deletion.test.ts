@@ -4,24 +4,27 @@ import { user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
 import { ANSWER, archive, COMPACT, packsOf, racingApp, recordLog, tablesOf } from './archived.ts';
 
+/** Other files share the bucket, so these conversations have a tenant of their own. */
+const KEY = 'sk-a-caller-whose-archives-are-deleted';
+
 recordLog();
 
 describe('deleting a conversation', () => {
   it('takes its archive, and leaves that of another one with the same messages', async () => {
-    const before = await packsOf();
-    const one = archive();
-    const other = archive();
+    const before = await packsOf(KEY);
+    const one = archive({}, KEY);
+    const other = archive({}, KEY);
     for (const { ask } of [one, other]) {
       await ask([user('One')]);
       await ask([user('One'), ANSWER, user('Two')]);
     }
-    const both = await packsOf();
+    const both = await packsOf(KEY);
 
     const deleted = await one.remove();
 
     expect(both.length - before.length).toBe(4);
     expect(deleted.status).toBe(200);
-    expect((await packsOf()).length - before.length).toBe(2);
+    expect((await packsOf(KEY)).length - before.length).toBe(2);
     expect(await tablesOf(one.stub)).toEqual([]);
     expect((await one.get()).status).toBe(404);
     expect((await one.remove()).status).toBe(404);
@@ -29,7 +32,7 @@ describe('deleting a conversation', () => {
   });
 
   it('lets its archive begin anew', async () => {
-    const { ask, remove, messages } = archive();
+    const { ask, remove, messages } = archive({}, KEY);
     await ask([user('One')]);
     await remove();
     await ask([user('One'), ANSWER, user('Two')]);
@@ -38,22 +41,22 @@ describe('deleting a conversation', () => {
   });
 
   it('takes packs whose messages never came into the index', async () => {
-    const before = await packsOf();
-    const { ask, objects, remove, stub } = archive();
+    const before = await packsOf(KEY);
+    const { ask, objects, remove, stub } = archive({}, KEY);
     objects.failing.add('addToArchive');
     await ask([user('One')]);
-    const between = await packsOf();
+    const between = await packsOf(KEY);
     const deleted = await remove();
 
     expect(between.length - before.length).toBe(1);
     expect(deleted.status).toBe(200);
-    expect(await packsOf()).toEqual(before);
+    expect(await packsOf(KEY)).toEqual(before);
     expect(await tablesOf(stub)).toEqual([]);
   });
 
   it('can be done again when R2 has failed', async () => {
-    const before = await packsOf();
-    const { ask, watched, remove } = archive();
+    const before = await packsOf(KEY);
+    const { ask, watched, remove } = archive({}, KEY);
     await ask([user('One')]);
     watched.failing.add('delete');
     const failed = await remove();
@@ -61,15 +64,15 @@ describe('deleting a conversation', () => {
 
     expect(failed.status).toBe(503);
     expect((await remove()).status).toBe(200);
-    expect(await packsOf()).toEqual(before);
+    expect(await packsOf(KEY)).toEqual(before);
   });
 
   it.each<[string, 'before' | 'after']>([
     ['about to be written', 'before'],
     ['just written', 'after'],
   ])('takes what is %s meanwhile', async (_, when) => {
-    const before = await packsOf();
-    const { id, stub } = archive();
+    const before = await packsOf(KEY);
+    const { id, stub } = archive({}, KEY);
     const bucket = new Proxy(watchedBucket().bucket, {
       get:
         (target, name) =>
@@ -81,20 +84,24 @@ describe('deleting a conversation', () => {
           return done;
         },
     });
-    const racing = startApp(bucket);
+    const racing = startApp(bucket, {}, KEY);
     racing.answer.words = () => 'This is the answer.';
     await racing.chat({ conversation_id: id, memory_strategy: COMPACT, messages: [user('One')] });
 
-    expect(await packsOf()).toEqual(before);
+    expect(await packsOf(KEY)).toEqual(before);
     expect(await tablesOf(stub)).toEqual([]);
   });
 
   it('lets nobody go on behind what is gone', async () => {
-    const { id, ask, stub, messages } = archive();
+    const { id, ask, stub, messages } = archive({}, KEY);
     await ask([user('One')]);
-    const racing = racingApp(id, async (method) => {
-      if (method === 'notePacks') await stub.clear();
-    });
+    const racing = racingApp(
+      id,
+      async (method) => {
+        if (method === 'notePacks') await stub.clear();
+      },
+      KEY,
+    );
     const talk = [user('One'), ANSWER, user('Two')];
     await racing(talk);
     const between = await tablesOf(stub);
@@ -110,37 +117,48 @@ describe('a writer that a deletion has overtaken', () => {
   const talk = Array.from({ length: 8 }, (_, n) => user(`${n} ${'x'.repeat(LARGEST_PACK - 1_000)}`));
 
   it('takes back its own packs alone', async () => {
-    const before = await packsOf();
-    const { id, ask, remove, stub, messages } = archive();
-    const racing = racingApp(id, async (method) => {
-      if (method === 'addToArchive') await stub.clear();
-      if (method === 'delete') await ask(talk);
-    });
+    const before = await packsOf(KEY);
+    const { id, ask, remove, stub, messages } = archive({}, KEY);
+    const racing = racingApp(
+      id,
+      async (method) => {
+        if (method === 'addToArchive') await stub.clear();
+        if (method === 'delete') await ask(talk);
+      },
+      KEY,
+    );
     await racing(talk);
 
     expect(await messages()).toEqual([...talk, ANSWER]);
     await remove();
-    // Deletions of other tests may still be taking packs away.
-    expect((await packsOf()).filter((pack) => !before.includes(pack))).toEqual([]);
+    expect(await packsOf(KEY)).toEqual(before);
   });
 
   it('adds nothing before what another one is about to add', async () => {
-    const { id, stub, page, messages } = archive();
+    const { id, stub, page, messages } = archive({}, KEY);
     const noted = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
-    const second = racingApp(id, async (method) => {
-      if (method !== 'addToArchive') return;
-      noted.resolve();
-      await ended.promise;
-    });
+    const second = racingApp(
+      id,
+      async (method) => {
+        if (method !== 'addToArchive') return;
+        noted.resolve();
+        await ended.promise;
+      },
+      KEY,
+    );
     let added = 0;
     let writing: Promise<unknown> | undefined;
-    const first = racingApp(id, async (method) => {
-      if (method !== 'addToArchive' || ++added < 2) return;
-      await stub.clear();
-      writing = second(talk);
-      await noted.promise;
-    });
+    const first = racingApp(
+      id,
+      async (method) => {
+        if (method !== 'addToArchive' || ++added < 2) return;
+        await stub.clear();
+        writing = second(talk);
+        await noted.promise;
+      },
+      KEY,
+    );
     await first(talk);
     const between = await messages();
     ended.resolve();

@@ -66,11 +66,12 @@ export interface Page {
 let made = 0;
 
 /** The app and a new conversation. */
-export function archive(variables: Partial<Env> = {}) {
+export function archive(variables: Partial<Env> = {}, key = KEY) {
   const id = `archived ${made++}`;
   const watched = watchedBucket();
   const objects = watchedObjects(env.CONVERSATION_MEMORY);
-  const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace, ...variables });
+  const bound = { CONVERSATION_MEMORY: objects.namespace, ...variables };
+  const app = startApp(watched.bucket, bound, key);
   app.answer.words = () => 'This is the answer.';
   const ask = (messages: object[], more: object = {}) =>
     app.chat({ model: 'gpt-4.1', conversation_id: id, memory_strategy: COMPACT, ...more, messages });
@@ -95,7 +96,7 @@ export function archive(variables: Partial<Env> = {}) {
     found,
     remove,
     writes,
-    stub: objectOf({ id }),
+    stub: objectOf({ id }, { key }),
   };
 }
 
@@ -107,7 +108,7 @@ export const ANSWER = assistant('This is the answer.');
  * @param before is awaited before each call of the bucket and of the object, by the name of the
  *   method
  */
-export function racingApp(id: string, before: (method: string) => Promise<void>) {
+export function racingApp(id: string, before: (method: string) => Promise<void>, key = KEY) {
   const raced = <Target extends object>(target: Target): Target =>
     new Proxy(target, {
       get:
@@ -122,13 +123,11 @@ export function racingApp(id: string, before: (method: string) => Promise<void>)
         },
     });
   const real = env.CONVERSATION_MEMORY;
-  const app = startApp(raced(env.REFS), {
-    EVENTS: 'off',
-    CONVERSATION_MEMORY: {
-      idFromName: (name: string) => real.idFromName(name),
-      get: (of: DurableObjectId) => raced(real.get(of)),
-    } as unknown as DurableObjectNamespace,
-  });
+  const namespace = {
+    idFromName: (name: string) => real.idFromName(name),
+    get: (of: DurableObjectId) => raced(real.get(of)),
+  } as unknown as DurableObjectNamespace;
+  const app = startApp(raced(env.REFS), { EVENTS: 'off', CONVERSATION_MEMORY: namespace }, key);
   app.answer.words = () => 'This is the answer.';
   return (messages: object[]) => app.chat({ conversation_id: id, memory_strategy: COMPACT, messages });
 }
