@@ -225,9 +225,9 @@ describe('the records of an error that is told in a stream', () => {
     const latin = { 'content-type': 'application/json; charset=latin1' };
     expect((await readAsCodex(await asCodex({ headers: latin }))).turn).toMatchObject({ does: 'shows' });
 
-    const lines = deployment.worker.output().slice(before);
-    expect(lines).toMatch(/a request was answered.*"?status"?[=:] ?400/);
-    expect(lines).toMatch(/a request was refused.*unsupported_media_type/);
+    const lines = () => deployment.worker.output().slice(before);
+    await until('the refusal is logged', async () => /was refused.*unsupported_media_type/.test(lines()));
+    expect(lines()).toMatch(/a request was answered.*"?status"?[=:] ?400/);
     const list = async (): Promise<{ status: number; ended: string }[]> => {
       const headers = { authorization };
       const events = await deployment.fetch('/v1/conversations/records/requests', { headers });
