@@ -81,23 +81,9 @@ export class OldReasoning {
   private make(index: number, message: Message): Removal | undefined {
     const reasoning = message.reasoning();
     if (!reasoning || !this.forms.includes(reasoning.form)) return undefined;
-    const { weight, bytes } = reasoning;
-    const tokens = this.context.counter.weight(`reasoning:${message.digest}`, () => weight);
+    const tokens = this.context.counter.weight(`reasoning:${message.digest}`, () => reasoning.weight);
     // The size of reasoning that is only referred to is not known.
-    if (tokens === 0) return undefined;
-    return {
-      kind: 'reasoning',
-      reason: 'old_reasoning',
-      message: index,
-      call: -1,
-      tool: NO_TOOL,
-      callId: NO_CALL,
-      content: () => contentOf(reasoning),
-      tokens,
-      bytes,
-      replacement: '',
-      freed: tokens,
-    };
+    return tokens === 0 ? undefined : reasoningRemoval('old_reasoning', index, reasoning, tokens);
   }
 
   /**
@@ -109,7 +95,33 @@ export class OldReasoning {
   }
 }
 
-function contentOf(reasoning: Reasoning | undefined): Content {
+/**
+ * The removal of what a message's model has thought. Nothing stands in its place.
+ *
+ * @param message its index
+ */
+export function reasoningRemoval(
+  reason: 'old_reasoning' | 'bound_thinking',
+  message: number,
+  thought: Pick<Reasoning, 'weight' | 'bytes'>,
+  tokens: number,
+): Removal {
+  return {
+    kind: 'reasoning',
+    reason,
+    message,
+    call: -1,
+    tool: NO_TOOL,
+    callId: NO_CALL,
+    content: () => contentOf(thought),
+    tokens,
+    bytes: thought.bytes,
+    replacement: '',
+    freed: tokens,
+  };
+}
+
+function contentOf(reasoning: Pick<Reasoning, 'weight' | 'bytes'> | undefined): Content {
   const { weight, bytes } = reasoning ?? { weight: { texts: [], flat: 0 }, bytes: 0 };
   return { text: weight.texts.join('\n'), type: 'text/plain; charset=utf-8', weight, room: () => bytes };
 }
