@@ -1,5 +1,5 @@
 /** The types for callers (`precis/types`), as another package sees them. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,16 +11,48 @@ const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const dir = mkdtempSync(join(tmpdir(), 'types-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** What the compiler says about a file of a package that depends on this one. */
-function compiled(source: string): string {
-  writeFileSync(join(dir, 'caller.ts'), source);
+/** Files of a package that depends on this one, by what they show. */
+const SOURCES = {
+  types: `
+    import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryReport, MemoryStrategyRequest } from 'precis/types';
+    export const blocks: MemoryBlocksRequest = { labels: ['team'], writable: true };
+    export const strategy: MemoryStrategyRequest = { mode: 'auto', token_budget: 32_000 };
+    export const injection: MemoryInjectionRequest = { role: 'user' };
+    export const freed = ({ tokens }: MemoryReport): number => (tokens?.before ?? 0) - (tokens?.after ?? 0);
+  `,
+  null: `
+    import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryStrategyRequest } from 'precis/types';
+    export const strategies: MemoryStrategyRequest[] = [
+      { mode: 'auto', token_budget: null, compact_exclude_tools: null, rehydrate: { items: null } },
+      { mode: 'rolling_summary', summary_max_tokens: null, archive: null },
+      { mode: 'none' },
+    ];
+    export const injections: MemoryInjectionRequest[] = [{ role: null, max_tokens: null }, true];
+    export const blocks: MemoryBlocksRequest[] = [{ labels: [], role: null, writable: null }, ['a'], false];
+  `,
+  'null elsewhere': `
+    import type { MemoryBlocksRequest, MemoryStrategyRequest } from 'precis/types';
+    export const strategy: MemoryStrategyRequest = { mode: null };
+    export const blocks: MemoryBlocksRequest = { labels: null };
+  `,
+  'an unknown field': `
+    import type { MemoryStrategyRequest } from 'precis/types';
+    export const strategy: MemoryStrategyRequest = { mode: 'compact', token_budgt: 32_000 };
+  `,
+};
+
+const fileOf = (of: string): string => `${of.replaceAll(' ', '-')}.ts`;
+
+/** The compiler's errors. It reads all files at once, since a start takes it longer than a file. */
+function compile(): string {
+  for (const [of, source] of Object.entries(SOURCES)) writeFileSync(join(dir, fileOf(of)), source);
   const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024', '--types', ''];
-  try {
-    execFileSync(process.execPath, [TSC, ...options, 'caller.ts'], { cwd: dir, encoding: 'utf8' });
-    return '';
-  } catch (error) {
-    return (error as { stdout: string }).stdout;
-  }
+  const files = Object.keys(SOURCES).map(fileOf);
+  const { stdout, stderr } = spawnSync(process.execPath, [TSC, ...options, ...files], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
+  return stdout + stderr;
 }
 
 describe('precis/types', () => {
@@ -33,42 +65,24 @@ describe('precis/types', () => {
     cwd: ROOT,
   });
 
+  const errors = compile().match(/^.*error TS.*$/gm) ?? [];
+  const errorsOf = (of: keyof typeof SOURCES): string[] =>
+    errors.filter((error) => error.startsWith(fileOf(of)));
+
   it('has the strategy, the injection, the memory blocks and the report', () => {
-    const source = `
-      import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryReport, MemoryStrategyRequest } from 'precis/types';
-      export const blocks: MemoryBlocksRequest = { labels: ['team'], writable: true };
-      export const strategy: MemoryStrategyRequest = { mode: 'auto', token_budget: 32_000 };
-      export const injection: MemoryInjectionRequest = { role: 'user' };
-      export const freed = ({ tokens }: MemoryReport): number => (tokens?.before ?? 0) - (tokens?.after ?? 0);
-    `;
-    expect(compiled(source)).toBe('');
+    expect(errorsOf('types')).toEqual([]);
   });
 
   it('allows null where the API takes it, and not elsewhere', () => {
-    const allowed = `
-      import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryStrategyRequest } from 'precis/types';
-      export const strategies: MemoryStrategyRequest[] = [
-        { mode: 'auto', token_budget: null, compact_exclude_tools: null, rehydrate: { items: null } },
-        { mode: 'rolling_summary', summary_max_tokens: null, archive: null },
-        { mode: 'none' },
-      ];
-      export const injections: MemoryInjectionRequest[] = [{ role: null, max_tokens: null }, true];
-      export const blocks: MemoryBlocksRequest[] = [{ labels: [], role: null, writable: null }, ['a'], false];
-    `;
-    expect(compiled(allowed)).toBe('');
-    const refused = `
-      import type { MemoryBlocksRequest, MemoryStrategyRequest } from 'precis/types';
-      export const strategy: MemoryStrategyRequest = { mode: null };
-      export const blocks: MemoryBlocksRequest = { labels: null };
-    `;
-    expect(compiled(refused).match(/error TS/g)).toHaveLength(2);
+    expect(errorsOf('null')).toEqual([]);
+    expect(errorsOf('null elsewhere')).toHaveLength(2);
   });
 
   it('knows no field that the schema refuses', () => {
-    const source = `
-      import type { MemoryStrategyRequest } from 'precis/types';
-      export const strategy: MemoryStrategyRequest = { mode: 'compact', token_budgt: 32_000 };
-    `;
-    expect(compiled(source)).toContain("'token_budgt' does not exist");
+    expect(errorsOf('an unknown field')).toEqual([expect.stringContaining("'token_budgt' does not exist")]);
+  });
+
+  it('gives the compiler nothing else to say', () => {
+    expect(errors).toHaveLength(3);
   });
 });
