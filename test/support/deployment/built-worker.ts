@@ -1,6 +1,7 @@
 /** Starts the Worker that worker-build.ts has built, with temporary storage. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { inject } from 'vitest';
 import type { BuiltWorker } from '../../../tools/worker-modules.ts';
 import type { WorkerServer } from '../../../tools/worker-server.ts';
@@ -31,7 +32,8 @@ class Host {
   private orders = 0;
 
   constructor() {
-    this.process = fork(join(import.meta.dirname, 'worker-host.ts'), { execArgv: [] });
+    const quick = pathToFileURL(join(import.meta.dirname, 'quick-config.ts')).href;
+    this.process = fork(join(import.meta.dirname, 'worker-host.ts'), { execArgv: ['--import', quick] });
     this.process.on('message', (reply: HostReply) => this.heard.get(reply.id)?.(reply));
     this.process.once('exit', (code) => {
       for (const [id, hear] of this.heard) hear({ id, failed: `its process has ended: ${code}` });
