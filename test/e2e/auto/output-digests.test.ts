@@ -9,6 +9,7 @@ import {
   user,
 } from '../../support/conversations/chat.ts';
 import { type Asked, type Deployment, deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { type Manner, type Reading, tokensIn, UNWANTED } from '../../support/deployment/summarizer.ts';
 
@@ -16,7 +17,7 @@ const deployment = deploy({ summarizer: true, alone: true });
 /** Its summarizer may take longer than a request waits. */
 const hasty = deploy({
   summarizer: true,
-  vars: { SUMMARIZER_TIMEOUT_MS: '20000', OFFLOAD_DIGEST_WAIT_MS: '300' },
+  vars: { SUMMARIZER_TIMEOUT_MS: '20000', OFFLOAD_DIGEST_WAIT_MS: '3000' },
 });
 
 const LOGS = {
@@ -160,10 +161,11 @@ describe.each(PROTOCOLS)('digests of large outputs, over $name,', (protocol) => 
   const ask = (messages: Message[], more: object = {}) => deployment.ask({ ...fields, ...more, messages });
 
   it('leave the preview if the summarizer is late, for good', async () => {
-    hasty.summarizer.always('slow');
+    hasty.summarizer.next('held');
     const topic = `apples, late, ${protocol.name}`;
     const asked = await hasty.ask({ ...fields, messages: fresh(topic) });
-    hasty.summarizer.always('summary');
+    await until('the summarizer is asked', () => hasty.summarizer.readings.length > 0);
+    hasty.summarizer.release();
     const again = await hasty.ask({ ...fields, messages: later(topic)[0] ?? [] });
 
     expectPreview(asked, topic);

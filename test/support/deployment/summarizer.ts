@@ -70,6 +70,8 @@ export interface Summarizer {
   next(...manners: Manner[]): void;
   /** The manner of all requests without a queued one. */
   always(manner: Manner): void;
+  /** Sends the answers that were asked for in the manner 'held'. */
+  release(): void;
   /** Runs work while nothing listens at the summarizer's address. */
   away<Value>(work: () => Promise<Value>): Promise<Value>;
   /** Forgets all requests and manners. */
@@ -80,11 +82,16 @@ export interface Summarizer {
 export async function startSummarizer(): Promise<Summarizer> {
   const readings: Reading[] = [];
   const queue: Manner[] = [];
+  const held: (() => void)[] = [];
   let standing: Manner = 'summary';
   const chat: Behaviour = (request, response, recorded) => {
     const reading = readingOf(recorded);
     readings.push(reading);
-    void behave(MANNERS[queue.shift() ?? standing](reading), request, response, recorded);
+    const manner = queue.shift() ?? standing;
+    const answer = (of: keyof typeof MANNERS) =>
+      void behave(MANNERS[of](reading), request, response, recorded);
+    if (manner === 'held') held.push(() => answer('summary'));
+    else answer(manner);
   };
   let upstream: Upstream = await startUpstream({ chat });
   const { url } = upstream;
@@ -105,9 +112,13 @@ export async function startSummarizer(): Promise<Summarizer> {
     always: (manner) => {
       standing = manner;
     },
+    release() {
+      for (const send of held.splice(0)) send();
+    },
     reset() {
       readings.length = 0;
       queue.length = 0;
+      held.length = 0;
       upstream.requests.length = 0;
       standing = 'summary';
     },
@@ -251,7 +262,8 @@ const MANNERS = {
     }),
 } satisfies Record<string, (reading: Reading) => Behaviour>;
 
-export type Manner = keyof typeof MANNERS;
+/** A manner of answering. One that is held sends a summary when the test releases it. */
+export type Manner = keyof typeof MANNERS | 'held';
 
 /** Text that would end a summary in a view, if it could. */
 export const FORGED =
