@@ -41,7 +41,10 @@ const WEBHOOK_URL = `http://127.0.0.1:${(receiver.address() as AddressInfo).port
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());
-const deployment = deploy({ vars: { ...summarizer.vars, WEBHOOK_URL, WEBHOOK_SECRET } });
+const deployment = deploy({
+  vars: { ...summarizer.vars, WEBHOOK_URL, WEBHOOK_SECRET },
+  limits: { webhookPauseMs: 50, longerWebhookPauseMs: 100 },
+});
 
 beforeEach(() => {
   received.length = 0;

@@ -21,6 +21,8 @@ import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
+/** Notices soon that a caller has left. */
+const attentive = deploy({ limits: { keepaliveMs: 200 } });
 
 const TOOL = definitionOf('retrieve_ref');
 const LIST = listDefinitionOf('list_refs');
@@ -563,6 +565,7 @@ describe.each(
 
 describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (protocol) => {
   deployment.over(protocol);
+  attentive.over(protocol);
   const refusal: Behaviour = {
     type: 'error',
     status: 429,
@@ -612,12 +615,12 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
   });
 
   it('the second upstream is told also where it has not begun to answer', async () => {
-    deployment.upstream.next(
+    attentive.upstream.next(
       says((ref) => ({ content: 'Let me look.', toolCalls: [retrieve({ ref })] })),
       { type: 'hang' },
     );
     const left = new AbortController();
-    const { body } = await deployment.fetch('/v1/chat/completions', {
+    const { body } = await attentive.fetch('/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...paramsOf(), stream: true }),
@@ -625,13 +628,12 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
     });
     // Reads on, as a caller does who has not left: to stop reading would be leaving.
     const reading = body?.pipeTo(new WritableStream()).catch(() => undefined);
-    await until('the second upstream is asked', () => deployment.chats().length === 2);
+    await until('the second upstream is asked', () => attentive.chats().length === 2);
     left.abort();
     await reading;
 
-    // A caller who has left is noticed when a comment can't be written: the first or the second,
-    // each after 15 s.
-    await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true, 50_000);
+    // A caller who has left is noticed when a comment can't be written: the first or the second.
+    await until('the second upstream is closed', () => attentive.chats()[1]?.closed === true, 50_000);
   });
 });
 
