@@ -4,7 +4,7 @@
  * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). It is written as
  * gateways with OpenAI's APIs write it.
  */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 
 type Json = Record<string, unknown>;
 
@@ -41,10 +41,11 @@ export function refusedBlock(body: Json): Block | undefined {
  */
 function validBlocks(body: Json): Block[] {
   const valid: Block[] = [];
+  const ownHash = bindingsIn(body);
   for (const block of blocksIn(body)) {
     const [own, last] = block.signature.split('.');
     const before = valid.at(-1);
-    if (own === ownHash(body, block) && (!before || last === idOf(before.signature))) valid.push(block);
+    if (own === ownHash(block) && (!before || last === idOf(before.signature))) valid.push(block);
   }
   return valid;
 }
@@ -60,7 +61,7 @@ export function asksToDrop({ body, headers }: { readonly body: Json; readonly he
 export function nextThought(body: Json, text: string): Pick<Block, 'text' | 'signature'> {
   const elements = elementsOf(body);
   const last = validBlocks(body).at(-1);
-  const own = ownHash(body, { element: elements.length, text });
+  const own = bindingsIn(body)({ element: elements.length, text });
   return { text, signature: `${own}.${last ? idOf(last.signature) : ''}` };
 }
 
@@ -123,15 +124,30 @@ const listed = (value: unknown): Json[] => (Array.isArray(value) ? value : []);
 
 const elementsOf = ({ messages, input }: Json): Json[] => listed(messages ?? input);
 
-/** What a block is bound to. */
-function ownHash(body: Json, { element, text }: Pick<Block, 'element' | 'text'>): string {
-  const before = elementsOf(body).slice(0, element).flatMap(withoutThinking);
-  return hash(JSON.stringify([body.tools ?? [], body.instructions ?? null, before, text]));
+/** What each block of a body is bound to. An element is read once for all blocks after it. */
+function bindingsIn(body: Json): (block: Pick<Block, 'element' | 'text'>) => string {
+  const elements = elementsOf(body);
+  const beginning = createHash('sha256').update(
+    JSON.stringify([body.tools ?? [], body.instructions ?? null]),
+  );
+  /** The hash of all before each element. */
+  const before = [beginning];
+  let last = beginning;
+  return ({ element, text }) => {
+    for (const next of elements.slice(before.length - 1, element)) {
+      last = last.copy();
+      for (const read of withoutThinking(next)) last.update(JSON.stringify(read));
+      before.push(last);
+    }
+    return shortened((before[element] ?? last).copy().update(JSON.stringify(text)));
+  };
 }
 
 const idOf = (signature: string): string => hash(signature);
 
-const hash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 24);
+const hash = (text: string): string => shortened(createHash('sha256').update(text));
+
+const shortened = (of: Hash): string => of.digest('base64url').slice(0, 24);
 
 /** Members that say nothing to the model. */
 const SILENT = new Set([
