@@ -4,7 +4,7 @@
  */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
-import { bareName, baseName, type FamilyRow, rowOf } from './families.ts';
+import { bareName, baseName, type FamilyRow, rowOf, spelling } from './families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
@@ -196,17 +196,26 @@ export function largestInputOf(
 /** A positive number in gpt-tokenizer's table. */
 function factOf(model: string | undefined, fact: 'context_window' | 'max_output_tokens'): number | undefined {
   if (model === undefined) return undefined;
-  const value = asObject((specs as Record<string, unknown>)[baseName(model).toLowerCase()])[fact];
+  const value = asObject(specOf(spelling(baseName(model))))[fact];
   return typeof value === 'number' && value > 0 ? value : undefined;
+}
+
+/** That table, read when the first model is looked up. */
+let specsBySpelling: ReadonlyMap<string, unknown> | undefined;
+
+function specOf(spelled: string): unknown {
+  specsBySpelling ??= new Map(Object.entries(specs).map(([name, spec]) => [spelling(name), spec]));
+  return specsBySpelling.get(spelled);
 }
 
 function familyOf(model: string | undefined): FamilyFacts | undefined {
   return model === undefined ? undefined : rowOf(baseName(model), FAMILIES);
 }
 
-/** GPT-4 and GPT-3.5 use cl100k; later and unknown models use o200k (tiktoken's model.py). */
+/** GPT-4, with its dated versions, and GPT-3.5. */
+const OF_CL100K = /^gpt-(?:4(?![o\d]|-\d{1,2}(?![\dk]))|3-5)/;
+
+/** These use cl100k; later and unknown models use o200k (tiktoken's model.py). */
 function encodingOf(model: string | undefined): 'o200k_base' | 'cl100k_base' {
-  return model !== undefined && /^(gpt-4(?![.o\d])|gpt-3\.5)/i.test(baseName(model))
-    ? 'cl100k_base'
-    : 'o200k_base';
+  return model !== undefined && OF_CL100K.test(spelling(baseName(model))) ? 'cl100k_base' : 'o200k_base';
 }

@@ -9,19 +9,65 @@ export function bareName(model: string): string {
  * The model that a name is a variant of: `gpt-4o` of the fine-tuned `ft:gpt-4o:acme::id`
  * (https://docs.litellm.ai/docs/tutorials/finetuned_chat_gpt, read 2026-11) and of a router's
  * `openai/gpt-4o:nitro` (https://openrouter.ai/docs/guides/routing/model-variants/overview, read
- * 2026-11). Its tokens and window are the model's; its prices may be others.
+ * 2026-11).
  */
-export function baseName(model: string): string {
+export function variantOf(model: string): string {
   const [first = '', second = ''] = bareName(model).split(':');
   return first === 'ft' ? second : first;
 }
 
 /**
- * Routers spell names differently: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2`
- * for `glm-5.2`.
+ * The model that a name is a variant of, by the name that its vendor gives it:
+ * `claude-opus-5-5` of `us.anthropic.claude-opus-5-5-v1:0`, `claude-opus-5` of
+ * `claude-opus-5@20260724`. Its tokens and window are the model's; its prices may be others.
+ */
+export function baseName(model: string): string {
+  return variantOf(withoutGateway(bareName(model)));
+}
+
+/**
+ * Words before dots: regions and vendors of Bedrock
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html), vendors
+ * of Oracle, and `system.ai.` of Databricks. No model's own name has a word without a number before
+ * its first dot. `deepseek.v3` and `deepseek.r1` need their vendor.
+ */
+const DOTTED_WORDS = /^(?:[a-z]+(?:-[a-z]+)*\.){1,2}(?![vr]\d)(?=.*\d)/i;
+
+/**
+ * Words before dashes: `databricks-claude-opus-5`
+ * (https://docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models), and
+ * SAP's `anthropic--claude-4.5-sonnet` (https://github.com/SAP/ai-sdk-js).
+ */
+const DASHED_WORDS = /^(?:databricks|anthropic|azure|bedrock|google|openai|vertex|xai)--?(?=.*\d)/i;
+
+/**
+ * A name without the words of a gateway, the version at the end of Bedrock's names (`-v1:0`), and
+ * the version or region that Vertex puts after an `@`
+ * (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude). All of these
+ * were read in 2026-11.
+ *
+ * @param name bare
+ */
+export function withoutGateway(name: string): string {
+  return name
+    .replace(DOTTED_WORDS, '')
+    .replace(DASHED_WORDS, '')
+    .replace(/@.*$/, '')
+    .replace(/-v?\d+:\d+$/, '');
+}
+
+/**
+ * Servers spell names differently: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2`
+ * or Fireworks' `glm-5p2` for `glm-5.2`, `claude-4.5-sonnet` for `claude-sonnet-4-5`, and Azure's
+ * `gpt-35-turbo` for `gpt-3.5-turbo`.
  */
 export function spelling(name: string): string {
-  return name.toLowerCase().replaceAll('.', '-');
+  return name
+    .toLowerCase()
+    .replaceAll('.', '-')
+    .replace(/(?<=\d)p(?=\d)/, '-')
+    .replace(/^claude-(\d+(?:-\d{1,2})?)-(fable|haiku|mythos|opus|sonnet)(?![a-z])/, 'claude-$2-$1')
+    .replace(/^gpt-35(?!\d)/, 'gpt-3-5');
 }
 
 /** A row of a table of models. */

@@ -30,7 +30,11 @@ interface ReasoningRow {
 }
 
 /** Models of Anthropic that bind no thinking. */
-const OLDER_CLAUDE = ['3', '4', 'haiku-3', 'sonnet-4', 'opus-4', 'haiku-4'].map((name) => `claude-${name}`);
+const OLDER_CLAUDE = [
+  '3',
+  '4',
+  ...['haiku', 'sonnet', 'opus'].flatMap((tier) => [`${tier}-3`, `${tier}-4`]),
+].map((name) => `claude-${name}`);
 /** Of these, those since 5.1 or 5.5 do. */
 const FIRST_CLAUDE_5 = ['fable', 'mythos', 'opus', 'sonnet', 'haiku'].map((name) => `claude-${name}-5`);
 

@@ -1,5 +1,5 @@
 /** When vendors switch models off, as their pages say it. */
-import { baseName, type FamilyRow, rowOf } from './families.ts';
+import { type FamilyRow, rowOf, variantOf } from './families.ts';
 import { VERSION } from './versions.ts';
 
 export interface Retirement {
@@ -35,10 +35,10 @@ function rows(families: readonly string[], retirement: Retirement): RetirementRo
 
 /**
  * When a model is switched off; undefined if that is not known. A row holds for the model and its
- * dated versions.
+ * dated versions, not for those of a gateway with names of its own, which has its own days.
  */
 export function retirementOf(model: string): Retirement | undefined {
-  const row = rowOf(baseName(model), ROWS, (_, rest) => VERSION.test(rest));
+  const row = rowOf(variantOf(model), ROWS, (_, rest) => VERSION.test(rest));
   if (!row) return undefined;
   const { on, replacement } = row;
   return { on, ...(replacement === undefined ? {} : { replacement }) };

@@ -1,6 +1,6 @@
 /** Finds the prices of a model, for its bill and for the plan of its views. */
 import type { UtcTime } from '../../lib/utc-time.ts';
-import { bareName, baseName, rowOf } from './families.ts';
+import { bareName, baseName, rowOf, withoutGateway } from './families.ts';
 import { type Peak, PUBLISHED_PRICES, type PublishedPrices } from './published-prices.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
 import { VERSION } from './versions.ts';
@@ -27,7 +27,7 @@ export function scheduleOf(
 ): Schedule | undefined {
   if (model === null || model === undefined) return undefined;
   const name = bareName(model);
-  const own = rowOf(name, prices);
+  const own = rowOf(name, prices) ?? rowOf(withoutGateway(name), prices);
   if (own) return deployerSchedule(own);
   const found = rowOf(
     name,

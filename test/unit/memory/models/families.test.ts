@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rowOf, spelling } from '../../../../src/memory/models/families.ts';
+import { measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
+import { baseName, rowOf, spelling } from '../../../../src/memory/models/families.ts';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 
 const rows = (...families: string[]) => families.map((family) => ({ family }));
 const familyOf = (name: string, ...families: string[]) => rowOf(name, rows(...families))?.family;
@@ -56,5 +59,100 @@ describe('the family of a model', () => {
         expect(familyOf(model, ...families)).toBe(longest);
       }),
     );
+  });
+});
+
+describe('the names of gateways', () => {
+  it.each([
+    // Bedrock: a region, the vendor, the model, its version.
+    ['us.anthropic.claude-opus-5-5-v1:0', 'claude-opus-5.5'],
+    ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', 'claude-sonnet-4.5'],
+    ['us-gov.anthropic.claude-haiku-4-5-20251001-v1:0', 'claude-haiku-4.5'],
+    ['apac.anthropic.claude-sonnet-4-20250514-v1:0', 'claude-sonnet-4'],
+    ['global.anthropic.claude-fable-5-2-v1', 'claude-fable-5.2'],
+    ['global.anthropic.claude-opus-5', 'claude-opus-5'],
+    ['anthropic.claude-3-5-haiku-20241022-v1:0', 'claude-haiku-3.5'],
+    ['in.openai.gpt-5.6-terra', 'gpt-5.6-terra'],
+    ['openai.gpt-oss-120b-1:0', 'gpt-oss-120b'],
+    ['us.deepseek.r1-v1:0', 'deepseek-r1'],
+    ['deepseek.v3-v1:0', 'deepseek-v3'],
+    ['moonshotai.kimi-k2.5', 'kimi-k2.5'],
+    ['zai.glm-4.7', 'glm-4.7'],
+    ['qwen.qwen3-coder-480b-a35b-v1:0', 'qwen3-coder'],
+    ['bedrock/us-east-1/us.anthropic.claude-opus-5-5-v1:0', 'claude-opus-5.5'],
+    ['bedrock/converse/eu.anthropic.claude-opus-5-5-v1:0', 'claude-opus-5.5'],
+    [
+      'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-5-5-v1:0',
+      'claude-opus-5.5',
+    ],
+    // Vertex: a version or a region.
+    ['claude-opus-5-5@20260831', 'claude-opus-5.5'],
+    ['vertex_ai/claude-opus-4-5@20251101', 'claude-opus-4.5'],
+    ['vertex/anthropic/claude-sonnet-5@us-east5', 'claude-sonnet-5'],
+    ['publishers/anthropic/models/claude-haiku-4-5@default', 'claude-haiku-4.5'],
+    ['models/gemini-3.1-pro', 'gemini-3.1-pro'],
+    ['publishers/google/models/gemini-2.5-flash', 'gemini-2.5-flash'],
+    // Routers.
+    ['anthropic/claude-opus-5.5:beta', 'claude-opus-5.5'],
+    ['openrouter/anthropic/claude-opus-5.5:thinking', 'claude-opus-5.5'],
+    ['anthropic/claude-4.5-sonnet-20250929', 'claude-sonnet-4.5'],
+    ['~anthropic/claude-fable-5.2', 'claude-fable-5.2'],
+    ['openai/gpt-oss-120b:cerebras', 'gpt-oss-120b'],
+    ['@cf/openai/gpt-oss-120b', 'gpt-oss-120b'],
+    ['accounts/fireworks/models/glm-5p3', 'glm-5.3'],
+    ['accounts/fireworks/models/kimi-k2p6', 'kimi-k2.6'],
+    ['together_ai/deepseek-ai/DeepSeek-V4-Pro', 'deepseek-v4-pro'],
+    // Platforms.
+    ['databricks-claude-opus-5-5', 'claude-opus-5.5'],
+    ['system.ai.databricks-claude-opus-4-6', 'claude-opus-4.6'],
+    ['databricks-gpt-5-5', 'gpt-5.5'],
+    ['anthropic--claude-4.5-haiku', 'claude-haiku-4.5'],
+    ['xai.grok-4.5', 'grok-4.5'],
+    ['openai-gpt-4.1', 'gpt-4.1'],
+    ['azure/eu/gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
+    ['azure-gpt-5.5', 'gpt-5.5'],
+    ['ft:gpt-4.1-mini:org::id', 'gpt-4.1-mini'],
+    ['ft:gpt-4.1-mini-2025-04-14:org:my.suffix:id', 'gpt-4.1-mini-2025-04-14'],
+    ['claude-opus-5-5[1m]', 'claude-opus-5.5'],
+  ])('%s is %s', (name, model) => {
+    const { window, answer, prices, reasoning } = termsOf(model);
+    expect(termsOf(name)).toMatchObject({ window, answer, prices, reasoning });
+    expect(measureOf(name)).toBe(measureOf(model));
+  });
+
+  it.each([
+    'my-gpt-4o',
+    'acme-claude-opus-5-5',
+    'not.a.model',
+    'llama.cpp',
+    'anthropic',
+    'openai-community',
+    'us.',
+    '@latest',
+    'gpt-41',
+    'text-embedding-3-small',
+  ])('%s is no model that a table has', (name) => {
+    expect(termsOf(name)).toEqual(termsOf('a-model-that-nobody-knows'));
+  });
+
+  it('leave their own prices open, but for those of the deployer', () => {
+    const at = { day: '2026-11-30', weekday: 1, hour: 12 };
+    const name = 'us.anthropic.claude-opus-5-5-v1:0';
+    const own = { family: 'claude-opus-5.5', fresh: 4.4, cached: 0.22, output: 22 };
+    expect(scheduleOf(name, at)).toBeUndefined();
+    expect(scheduleOf(name, at, [own])).toMatchObject({ fresh: 4.4, output: 22 });
+  });
+
+  it('leave the names of vendors as they are', () => {
+    for (const { family } of PUBLISHED_PRICES) expect(baseName(family)).toBe(family);
+  });
+
+  it('tell the encodings of models with similar names apart', () => {
+    for (const name of ['gpt-4', 'gpt-4-0613', 'gpt-4-32k', 'gpt-4-1106-preview', 'gpt-35-turbo'])
+      expect(measureOf(name)).toBe('cl100k_base');
+    for (const name of ['gpt-4o', 'gpt-4.1', 'gpt-4-1-mini', 'gpt-5'])
+      expect(measureOf(name)).toBe('o200k_base');
+    expect(windowOf('gpt-4-1-mini')).toBe(windowOf('gpt-4.1-mini'));
+    expect(windowOf('gpt-35-turbo')).toBe(windowOf('gpt-3.5-turbo'));
   });
 });
