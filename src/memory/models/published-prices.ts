@@ -18,6 +18,8 @@ export interface PublishedPrices extends Omit<Rates, 'output'> {
   readonly source: string;
   /** The day of the copy of the page, or of the dataset's row where no copy had it (YYYY-MM-DD). */
   readonly asOf: string;
+  /** Whether the source is not the vendor's, or was not read itself. */
+  readonly isSecondHand?: boolean;
   /** The last day for which the source promises them, if it names one (YYYY-MM-DD). */
   readonly until?: string | undefined;
   /** Absent where prices are the same at all hours. */
@@ -37,7 +39,8 @@ export interface Peak {
 const MINUTE_MS = 60_000;
 
 /** What the families of one page share. */
-interface Page extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'until' | 'peak'> {
+interface Page
+  extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'isSecondHand' | 'until' | 'peak'> {
   readonly lifetimeMinutes: number;
   /** The price of a write ÷ that of fresh input. */
   readonly write?: number;
@@ -145,10 +148,18 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
     },
     [['gpt-6.2-sol', 2, 0.1, 10]],
   ),
-  // Second hand (https://apidog.com/blog/gpt-6-1-terra-pricing), as is GPT-6.2 Astra: cached input
-  // of the newest models costs a twentieth of fresh input.
-  ...page({ ...OPENAI_LIFETIMES, asOf: '2026-10-26' }, [['gpt-6.1-terra', 1, 0.05, 5]]),
-  ...page({ ...OPENAI_LIFETIMES, asOf: '2026-11-24' }, [['gpt-6.2-astra', 8, 0.4, 40]]),
+  // Second hand, as is GPT-6.2 Astra: cached input of the newest models costs a twentieth of fresh
+  // input.
+  ...page(
+    {
+      ...OPENAI_LIFETIMES,
+      source: 'https://apidog.com/blog/gpt-6-1-terra-pricing',
+      asOf: '2026-10-26',
+      isSecondHand: true,
+    },
+    [['gpt-6.1-terra', 1, 0.05, 5]],
+  ),
+  ...page({ ...OPENAI_LIFETIMES, asOf: '2026-11-24', isSecondHand: true }, [['gpt-6.2-astra', 8, 0.4, 40]]),
   ...page(OPENAI_WRITES, [
     ['gpt-6.1-sol', 2, 0.1, 10],
     ['gpt-6-astra', 10, 1, 50],
@@ -317,7 +328,18 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
 ];
 
 function page(
-  { source, asOf, until, hits, step, peak, lifetimeMinutes, write = 1, lifetimes }: Page,
+  {
+    source,
+    asOf,
+    isSecondHand = false,
+    until,
+    hits,
+    step,
+    peak,
+    lifetimeMinutes,
+    write = 1,
+    lifetimes,
+  }: Page,
   rows: readonly Row[],
 ): PublishedPrices[] {
   return rows.map(([family, fresh, cached, output]) => ({
@@ -331,6 +353,7 @@ function page(
     lifetimeMs: lifetimeMinutes * MINUTE_MS,
     source,
     asOf,
+    ...(isSecondHand ? { isSecondHand } : {}),
     until,
     peak,
     ...(lifetimes ? { lifetimes: lifetimesOf(lifetimes, fresh) } : {}),
