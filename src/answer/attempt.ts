@@ -106,7 +106,8 @@ export class Attempts {
     const known = this.viewed.get(made)?.thinking.from ?? 0;
     const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
-    return writeBody(call, made, added, { marks, reasoning, cacheKey }, thinkingFrom);
+    const shared = sharedAccount(call.scope, { hasOwnKey: this.key !== undefined });
+    return writeBody(call, made, added, { marks, reasoning, cacheKey, shared }, thinkingFrom);
   }
 
   /**
@@ -180,7 +181,6 @@ export function writeBody(
   const body = request.write(view, {
     injected: added.messages,
     tools: tools?.definitions,
-    shared: sharedAccount(scope),
     movesInstructions: instructions !== undefined,
     compaction: compactionOf(chosen.strategy, request, scope.services.config),
     ...more,

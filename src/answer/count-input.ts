@@ -19,7 +19,7 @@ import { unread } from './unread-body.ts';
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
 export async function countInput(path: string, answers: AnswerFormat, call: Call): Promise<Response> {
   const { request, scope } = call;
-  const shared = sharedAccount(scope, true);
+  const shared = sharedAccount(scope, { isCount: true });
   if (isObserved(call)) {
     const answer = await askUpstream(scope, path, request.write(undefined, { shared }));
     noteVerdict(answer.response, scope);

@@ -136,6 +136,31 @@ describe('a key of a prompt cache', () => {
   });
 });
 
+describe('a key of a conversation with a shared account', () => {
+  it('that the upstream refuses leaves no other behind, from the next attempt on', async () => {
+    const ask = callerOf(sharing, ACCESS_KEY);
+    const error = { message: 'Unknown parameter.', param: 'prompt_cache_key', code: 'unknown_parameter' };
+    sharing.upstream.next({ type: 'error', status: 400, body: { error } });
+    const first = await ask('responses', { model: 'grok-4.6', ...NAMED });
+    expect([first.status, first.fields]).toEqual([200, [expect.stringMatching(KEY), undefined]]);
+    const next = await ask('responses', { model: 'grok-4.6', ...NAMED });
+    expect([next.status, next.fields]).toEqual([200, [undefined]]);
+  });
+
+  it('stands in the header alone where that is its place', async () => {
+    const { ids, fields } = await callerOf(sharing, ACCESS_KEY)('chat/completions', {
+      model: 'grok-4.5',
+      ...NAMED,
+    });
+    expect([ids, fields]).toEqual([[expect.stringMatching(KEY)], [undefined]]);
+  });
+
+  it('is that of the tenant where the conversation has none', async () => {
+    const { fields } = await callerOf(sharing, ACCESS_KEY)('responses', { model: 'gpt-5', ...NAMED });
+    expect(fields).toEqual([expect.stringMatching(KEY)]);
+  });
+});
+
 it('of a shared account goes up although its caller sends a header that does not', async () => {
   const ask = callerOf(sharing, ACCESS_KEY);
   const headers = { 'x-grok-conv-id': 'mine' };
