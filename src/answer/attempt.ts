@@ -122,6 +122,28 @@ export class Attempts {
   }
 
   /**
+   * Goes on with another view.
+   *
+   * @param usages takes the usage of its answer
+   * @param onto puts the rounds so far after its body
+   * @throws ApiError
+   */
+  async goOnWith(
+    { made, without }: NextAttempt,
+    usages: UsageTail[],
+    left: AbortSignal,
+    onto: (body: Uint8Array) => Uint8Array,
+  ): Promise<Attempt> {
+    const { added, thinking, report } = await this.viewOf(made);
+    const { body, thinkingFrom } = this.bodyOf({ made, without, added });
+    const sent = onto(body);
+    const answer = await this.ask(sent, usages, { left });
+    if (answer.response.ok) this.sent = thinking.noteSent(thinkingFrom);
+    if (this.sent) this.sent.hadRounds = true;
+    return { made, without, added, sent, answer, usages, report: report() };
+  }
+
+  /**
    * Sends a body of the same request.
    *
    * @param usages takes the usage of its answer

@@ -7,6 +7,7 @@ import { Rounds } from '../retrieval/rounds.ts';
 import type { MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
+import { askRounds } from './ask-rounds.ts';
 import type { Attempts } from './attempt.ts';
 import { keeperOf } from './keep-rounds.ts';
 import { type JoinedReasoning, reasoningOf } from './retries/encrypted-reasoning.ts';
@@ -33,10 +34,11 @@ interface Asked {
 
 /** Undefined if the model was given no tools of ours. @param attempt the one that was answered */
 export function retrievalOf(
-  { made, without, added, usages }: Attempt,
+  attempt: Attempt,
   attempts: Attempts,
   { call, api, options }: Asked,
 ): Retrieval | undefined {
+  const { made, without, added } = attempt;
   const { tools, report } = made;
   if (!tools) return undefined;
   const count = async () => (await makeView(call, { ...options, count: true })).report;
@@ -45,7 +47,7 @@ export function retrievalOf(
     const { body } = attempts.bodyOf({ made, without, added });
     return startRounds({ body, report, addedTokens: added.tokens, count }, tools, made, call, api);
   };
-  const send = (body: Uint8Array, left: AbortSignal) => attempts.goOn(body, usages, left);
+  const send = askRounds(attempt, attempts, { call, answers: api.answers, options });
   const keeper = keeperOf(call, tools, api);
   const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper);
   const reasoning = reasoningOf({ without }, call.request, call.scope);

@@ -45,30 +45,41 @@ export interface RoundsStart {
   readonly answerer: Answerer;
 }
 
+/**
+ * Puts the rounds so far after another body of the same request. Later ones go on from there.
+ */
+export type Onto = (body: Uint8Array) => Uint8Array;
+
+/** Sends a body upstream. @param onto for another body, if this one is refused */
+export type AskRound = (body: Uint8Array, signal: AbortSignal, onto: Onto) => Promise<UpstreamAnswer>;
+
+/** A turn with its results. */
+type Answered = readonly [turn: ToolTurn, results: readonly string[]];
+
 export class Rounds {
   /** How often the upstream was asked again. */
   count = 0;
   private readonly most: number;
   private readonly goOn: AnswerFormat['goOn'];
   private readonly start: () => Promise<RoundsStart>;
-  private readonly ask: (body: Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>;
+  private readonly ask: AskRound;
   private readonly keeper: RoundsKeeper | undefined;
   private readonly left = new AbortController();
   private started: RoundsStart | undefined;
+  private readonly answered: Answered[] = [];
   private isOver = false;
 
   /**
    * @param most how often to ask again
    * @param goOn from the protocol
    * @param start called for the first round
-   * @param ask sends a body upstream
    * @param keeper keeps the rounds for later requests; absent: they are not kept
    */
   constructor(
     most: number,
     goOn: AnswerFormat['goOn'],
     start: () => Promise<RoundsStart>,
-    ask: (body: Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>,
+    ask: AskRound,
     keeper?: RoundsKeeper,
   ) {
     this.most = most;
@@ -104,7 +115,12 @@ export class Rounds {
     const noted = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
     const { body: longer, added } = this.goOn(body, turn, noted);
     this.started = { body: longer, answerer };
-    const asked = this.ask(longer, this.left.signal);
+    this.answered.push([turn, noted]);
+    const asked = this.ask(longer, this.left.signal, (first) => {
+      const again = this.answered.reduce((sofar, [of, given]) => this.goOn(sofar, of, given).body, first);
+      this.started = { body: again, answerer };
+      return again;
+    });
     this.keeper?.add(added);
     return asked;
   }

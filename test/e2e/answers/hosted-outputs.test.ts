@@ -171,10 +171,10 @@ describe.each([false, true])('hosted tools’ outputs (streamed: %s)', (stream) 
 
 /** A call with arguments that may depend on the output before it. */
 const calls =
-  (name: string, args: (last: string) => object): Behaviour =>
+  (name: string, args: (last: string) => object, id = `call_of_${name}`): Behaviour =>
   (request, response, recorded) => {
     const last = String((recorded.body.input as Item[]).at(-1)?.output ?? '');
-    const call = { id: `call_of_${name}`, name, arguments: JSON.stringify(args(last)) };
+    const call = { id, name, arguments: JSON.stringify(args(last)) };
     void behave({ type: 'answer', toolCalls: [call] }, request, response, recorded);
   };
 
@@ -201,6 +201,62 @@ it.each([false, true])('a model finds and fetches a hosted output (streamed: %s)
   const [, listed, fetched] = bodies.map((input) => String((input as Item[]).at(-1)?.output));
   expect(listed).toMatch(/^ref_[a-z2-7]{26} web_search \(call_id=ws_b\), \d+ tokens: .+$/);
   expect(fetched).toContain(OUTPUTS.web_search?.slice(0, 200));
+});
+
+describe.each([
+  [false, false],
+  [true, false],
+  [true, true],
+])('a refusal in a later round (streamed: %s, told in the stream: %s)', (stream, inStream) => {
+  const memory_strategy = {
+    mode: 'auto',
+    token_budget: 3_000,
+    compact_keep: 1,
+    min_reclaim_tokens: 0,
+    compact_retrieval: 'tool',
+  };
+
+  it.each([1, 2])('after %i of them has the item whole, in that round and from then on', async (rounds) => {
+    const naming: Naming = (index) => ({ message: 'Invalid value.', param: `input[${index}]`, code: null });
+    const lists = Array.from({ length: rounds }, (_, round) =>
+      calls('list_refs', () => ({ tool: 'shell' }), `call_${round}`),
+    );
+    deployment.upstream.next(...lists);
+    refuses = { type: 'web_search_call', naming, inStream };
+    const { ask } = callerOf();
+    const { text, views } = await ask(conversation, stream, { memory_strategy });
+    expect(text).toBe('This is what the upstream has to say.');
+    expect(views).toHaveLength(rounds + 2);
+    const search = (view: readonly Item[] = []) => view.find(({ type }) => type === 'web_search_call');
+    for (const view of views.slice(0, -1)) expect(JSON.stringify(search(view))).toContain('⟦removed');
+    const [refused, last] = views.slice(-2);
+    expect(search(last)).toEqual(conversation[2]);
+    // Other items are as they were, and the calls of all rounds stand after them, with results.
+    expect(last?.filter(({ type }) => type !== 'web_search_call')).toEqual(
+      refused?.filter(({ type }) => type !== 'web_search_call'),
+    );
+    expect(last?.filter(({ type }) => type === 'function_call_output')).toHaveLength(rounds);
+
+    const next = [...conversation, says('3', 'Done.'), asks('More.')];
+    const again = await ask(next, stream, { memory_strategy });
+    expect(again.views).toHaveLength(1);
+    expect(search(again.views[0])).toEqual(conversation[2]);
+    expect(again.memory.warnings).toContain('outputs_whole');
+  });
+});
+
+it('a refusal of something else in a later round goes to the caller as it came', async () => {
+  const error = { message: 'Invalid value.', param: 'input[0].content', code: 'invalid_value' };
+  deployment.upstream.next(
+    calls('list_refs', () => ({ tool: 'shell' })),
+    { type: 'error', status: 400, body: { error } },
+  );
+  const before = deployment.upstream.requests.length;
+  const memory_strategy = { mode: 'auto', token_budget: 3_000, compact_keep: 1, compact_retrieval: 'tool' };
+  const asked = callerOf().ask(conversation, false, { memory_strategy });
+  await expect(asked).rejects.toMatchObject({ message: expect.stringContaining('Invalid value.') });
+  const posts = deployment.upstream.requests.slice(before).filter(({ method }) => method === 'POST');
+  expect(posts).toHaveLength(2);
 });
 
 describe('an upstream’s refusal', () => {
