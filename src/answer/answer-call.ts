@@ -32,14 +32,14 @@ async function answered(
   errors.came(came.bytes);
   const passed = passRead(api, came, scope, life);
   if (passed) return passed;
+  errors.reads();
   const call = await readModelCall(came, api, scope);
-  if (api.compaction && isCompactedHere(call)) {
-    errors.reads(call);
+  // Precis makes it, whatever the mode.
+  if (api.compaction && isCompactedHere(call))
     return answerCompaction(api.compaction, api.answers, call, life);
-  }
+  errors.chose(call);
   life.reads(call, 'answer');
   if (isObserved(call)) return answerObserved(api, call, came, life);
-  errors.reads(call);
   return answerRead(api, call, came, life);
 }
 

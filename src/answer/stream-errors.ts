@@ -6,7 +6,8 @@
  * An error is first made as for any caller, so logs, metrics and the call's event have its true
  * status. Only then its response becomes a stream with that error as an event. Told so are errors
  * of Precis, an upstream's word that the prompt is too long, and its rate limits; never 401, 402,
- * 403 and 404, by which clients renew keys and find models.
+ * 403 and 404, by which clients renew keys and find models. A call that passes as it came has its
+ * request's faults alone, once that is known.
  */
 import { asObject, parseJson } from '../lib/json.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
@@ -15,6 +16,7 @@ import { saidFault } from '../protocol/answers/said-fault.ts';
 import { streamIn } from '../protocol/top-fields.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
+import { isObserved } from '../request/observation.ts';
 import { toldRefusal } from '../request/refusal.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { errorPlaceIn, findsErrorsInStreams } from '../request/stream-form.ts';
@@ -34,8 +36,8 @@ export class StreamErrors {
   private readonly scope: RequestScope;
   private readonly answers: AnswerFormat;
   private body: Uint8Array | undefined;
-  /** Whether the call is answered by a mode that edits. */
-  private isEdited = false;
+  /** Whether all failures of the call are told, not its request's faults alone. */
+  private tellsAll = false;
 
   constructor(scope: RequestScope, answers: AnswerFormat) {
     this.scope = scope;
@@ -52,16 +54,21 @@ export class StreamErrors {
     this.body = body;
   }
 
-  /** The call is answered by its strategy. Otherwise the upstream's answers pass as they came. */
-  reads({ chosen }: Call): void {
-    this.isEdited = !passesThrough(chosen.strategy);
+  /** The body is read, for the strategy that it is answered by. */
+  reads(): void {
+    this.tellsAll = true;
+  }
+
+  /** The call is answered by its strategy. */
+  chose(call: Call): void {
+    this.tellsAll = !passesThrough(call.chosen.strategy) && !isObserved(call);
   }
 
   /** The answer of the work, or its error, in the caller's form. @throws what is not told so */
   async through(work: () => Promise<Response>): Promise<Response> {
     try {
       const answer = await work();
-      return answer.ok || !this.isEdited || !this.isAsked() ? answer : await this.ofUpstream(answer);
+      return answer.ok || !this.tellsAll || !this.isAsked() ? answer : await this.ofUpstream(answer);
     } catch (error) {
       if (!this.tells(error) || !this.isAsked()) throw error;
       const { services, waitUntil } = this.scope;
@@ -70,10 +77,10 @@ export class StreamErrors {
     }
   }
 
-  /** Whether an error is told in events. A call that is not read has its request's faults alone. */
+  /** Whether an error is told in events. */
   private tells(error: unknown): boolean {
-    if (!(error instanceof ApiError)) return this.isEdited;
-    return (this.isEdited || error.status < 500) && !OF_THE_ACCOUNT.has(error.status);
+    if (!(error instanceof ApiError)) return this.tellsAll;
+    return (this.tellsAll || error.status < 500) && !OF_THE_ACCOUNT.has(error.status);
   }
 
   /** Whether the caller asks for a stream, and for errors in it. */

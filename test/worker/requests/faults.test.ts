@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../src/request/errors.ts';
+import { RESPONSES } from '../../../src/routes/responses.ts';
+import { CODEX_HEADERS } from '../../support/clients/codex.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket } from '../support.ts';
 
@@ -135,6 +138,41 @@ describe('a request whose storage fails', () => {
       expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
     }
   });
+});
+
+describe('a failure before the strategy of a request is known', () => {
+  const EVENTS = { 'x-memory-stream-errors': 'events' };
+  const request = (headers: Record<string, string>, fields: object) =>
+    startApp(watchedBucket().bucket).request('/v1/responses', {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-5', input: 'Hello.', stream: true, ...fields }),
+    });
+
+  it.each([
+    ['of storage', new ApiError('store_failed', 'Storage did not answer.'), 'store_failed'],
+    ['of ours', new TypeError('a bug'), 'internal_error'],
+  ])(
+    '%s stands in the stream where its caller looks for it, in each mode that is read',
+    async (_, error, code) => {
+      vi.spyOn(console, 'log').mockImplementation(() => undefined);
+      vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      vi.spyOn(RESPONSES, 'read').mockImplementation(() => {
+        throw error;
+      });
+      for (const mode of ['auto', 'compact', 'none'])
+        for (const headers of [CODEX_HEADERS, EVENTS]) {
+          const fields = { memory_strategy: { mode }, conversation_id: 'a conversation' };
+          const told = await request(headers, fields);
+          const text = await told.text();
+          expect([told.status, told.headers.get('content-type')], text).toEqual([200, 'text/event-stream']);
+          expect(text).toContain('event: response.failed');
+          expect(text).toContain(code);
+          expect((await request(headers, { ...fields, stream: false })).status).toBeGreaterThanOrEqual(500);
+          expect((await request({}, fields)).status).toBeGreaterThanOrEqual(500);
+        }
+    },
+  );
 });
 
 describe('a ref that was deleted', () => {
