@@ -22,7 +22,7 @@ import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { askedKey, keepsRounds } from '../view/kept-rounds.ts';
+import { keepsRounds } from '../view/kept-rounds.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 
 /** What keeps the rounds of a request; undefined where none are kept. */
@@ -68,7 +68,7 @@ export class KeptAnswer implements RoundsKeeper {
     const { rounds, isTooLarge } = this;
     if (rounds.length === 0 && !isTooLarge) {
       // The answer goes first.
-      if (isComplete) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
+      if (isComplete && said) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
       return undefined;
     }
     const keeping = said && isSettled && !isTooLarge ? this.store(said) : this.drop();
@@ -144,11 +144,15 @@ export class KeptAnswer implements RoundsKeeper {
     }
   }
 
-  /** Remembers that an answer had no rounds, so that the next request need not ask. */
-  private noteNone(said: SaidAnswer | undefined): void {
-    const named = () => said && this.named(said, readMessages(this.api, said.json));
-    const conversation = this.conversation ?? named();
-    conversation?.remembered.keptRounds.keep(askedKey(this.asked), null, Date.now());
+  /**
+   * Remembers that an answer had no rounds, so that the next request need not ask. It says nothing
+   * of other answers to the same array: another isolate may have kept rounds of a retry.
+   */
+  private noteNone(said: SaidAnswer): void {
+    const answer = readMessages(this.api, said.json);
+    const conversation = this.conversation ?? this.named(said, answer);
+    const key = this.keyOf(answer);
+    if (key !== undefined) conversation?.remembered.keptRounds.keep(key, null, Date.now());
   }
 
   private keyOf(answer: readonly WireMessage[]): string | undefined {

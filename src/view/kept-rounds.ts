@@ -35,11 +35,6 @@ export function keepsRounds(
   return edits(strategy) && strategy.keep_rounds && tools !== undefined;
 }
 
-/** The key under which an isolate remembers that its answer to messages had no rounds. */
-export function askedKey(asked: string): string {
-  return `asked ${asked}`;
-}
-
 /** The rounds for the view of a request; undefined where none can be kept of it. Never throws. */
 export async function findRounds(
   strategy: ActingStrategy,
@@ -76,8 +71,7 @@ export class FoundRounds {
     const { keptRounds } = this.conversation.remembered;
     const keys = answers.map(({ key }) => key);
     try {
-      // What this isolate has answered without a round has none, whatever a client makes of it.
-      const known = answers.map(({ key, asked }) => keptRounds.get(key) ?? keptRounds.get(askedKey(asked)));
+      const known = keys.map((key) => keptRounds.get(key));
       const unknown = keys.filter((_, index) => !known[index]);
       const look = () => this.scope.timings.measure('store', () => this.look(unknown));
       const asked = unknown.length > 0 ? await look() : [];

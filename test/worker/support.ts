@@ -114,13 +114,15 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
     modelsStatus: number;
     /** The words of an answer; without them it has no choices. */
     words?: (sent: Sent) => string;
+    /** The calls of an answer, beside its words. */
+    calls?: (sent: Sent) => object[] | undefined;
   } = { status: 200, modelsStatus: 200 };
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     const request = new Request(input, init);
     const one = { url: request.url, headers: request.headers, body: await request.text() };
     sent.push(one);
     const status = request.url.endsWith('/models') ? answer.modelsStatus : answer.status;
-    const message = { role: 'assistant', content: answer.words?.(one) };
+    const message = { role: 'assistant', content: answer.words?.(one), tool_calls: answer.calls?.(one) };
     const choices = answer.words ? [{ index: 0, message, finish_reason: 'stop' }] : [];
     return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices }, { status });
   });

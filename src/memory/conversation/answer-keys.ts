@@ -14,8 +14,6 @@ interface KeyedAnswer {
   /** Index of its first message. */
   readonly message: number;
   readonly key: string;
-  /** The hash of the messages that were asked. */
-  readonly asked: string;
 }
 
 /**
@@ -25,9 +23,8 @@ interface KeyedAnswer {
 export function answersIn({ messages, requestPoints }: History, digest: Digest): KeyedAnswer[] {
   const hashes = prefixHashes(messages, digest);
   return requestPoints.slice(0, -1).flatMap(({ messages: first }) => {
-    const asked = elementAt(hashes, first);
-    const key = keyAt(messages, first, asked, digest);
-    return key === undefined ? [] : [{ message: first, key, asked }];
+    const key = keyAt(messages, first, elementAt(hashes, first), digest);
+    return key === undefined ? [] : [{ message: first, key }];
   });
 }
 

@@ -126,6 +126,28 @@ describe('kept rounds', () => {
     expect(there.calls.filter((call) => /keptRounds|R2\.get/.test(call))).toEqual(['R2.get', 'keptRounds']);
   });
 
+  it.each([
+    ['of a named conversation', true],
+    ['of a conversation without a name', false],
+  ])('%s show in an isolate that has answered the same array without any', async (_, isNamed) => {
+    const talk = conversation();
+    const id = isNamed ? talk.id : undefined;
+    const [here, there] = [isolate(talk), isolate(talk)];
+    const edits = () => ({
+      id: `call_${++made}`,
+      type: 'function',
+      function: { name: 'edit_file', arguments: '{}' },
+    });
+    expect((await here.ask(id, [...talk.messages], {}, edits)).bodies).toHaveLength(1);
+    expect((await there.ask(id, talk.messages)).bodies).toHaveLength(2);
+
+    const bodies = [];
+    for (const { ask } of [here, there])
+      bodies.push((await ask(id, [...talk.messages], {}, edits)).bodies[0]);
+    expect(keptIn(bodies[0])).toBe(1);
+    expect(bodies[1]).toBe(bodies[0]);
+  });
+
   it('of the first request of a conversation without a name have a place', async () => {
     const talk = conversation();
     const messages = [user(`What is in ${talk.own}?`)];

@@ -59,14 +59,18 @@ function isolate(variables: Partial<Env> = {}, own = ++tenants) {
   ];
   let before: string[] = [];
   let words: string | undefined;
+  let asked = 0;
   app.answer.words = ({ url }) => {
     if (url !== UPSTREAM) return writeSections(new Map([['## Progress', 'Much was done.']]));
     before = counted();
     return words as string;
   };
-  /** @param answer without one, the round goes on, as after an answer that calls tools */
+  app.answer.calls = ({ url }) =>
+    url === UPSTREAM && words === undefined ? (calls(callAfter(asked)).tool_calls as object[]) : undefined;
+  /** @param answer without one, a tool is called, as in the next `stepOf`, and the round goes on */
   const ask = async (messages: readonly Message[], fields: Message, answer?: string) => {
     words = answer;
+    asked = messages.length;
     const start = counted();
     const response = await app.chat(body(messages, fields));
     expect(response.status).toBe(200);
@@ -109,9 +113,17 @@ async function settled(tenant: string): Promise<void> {
   }
 }
 
-const stepOf = (own: number, n: number, count = 60): Message[] => [
-  calls([`call_${n}`, 'search', `{"page":${n}}`]),
-  result(`call_${n}`, lines(count, `${own} page ${n}`)),
+/** The call in the answer to so many messages. */
+const callAfter = (messages: number): [string, string, string] => [
+  `call_${messages}`,
+  'search',
+  `{"page":${messages}}`,
+];
+
+/** The answer to an array, with its result. */
+const stepOf = ({ length }: readonly Message[], own: number, count = 60): Message[] => [
+  calls(callAfter(length)),
+  result(`call_${length}`, lines(count, `${own} page ${length}`)),
 ];
 
 interface Mode {
@@ -184,7 +196,7 @@ async function conversation(
   const messages: Message[] = [system('Do.'), user(`Go ${own}.`)];
   const asked: Awaited<ReturnType<typeof ask>>[] = [];
   for (let n = 1; n <= steps; n++) {
-    messages.push(...stepOf(own, n, count));
+    messages.push(...stepOf(messages, own, count));
     asked.push(await ask(messages, all));
   }
   for (let n = 1; n <= rounds; n++) {
@@ -193,9 +205,8 @@ async function conversation(
     await settled(first.tenant);
   }
   const send = () => ask(messages, all);
-  let more = 100;
   const stepMore = (count = 3) => {
-    messages.push(...stepOf(own, more++, count));
+    messages.push(...stepOf(messages, own, count));
     return send();
   };
   return { ...first, messages, fields: all, asked, send, stepMore };
@@ -280,8 +291,7 @@ describe('a conversation with digests of large outputs', () => {
     const { own, messages, ask, fields, send, stepMore } = await conversation(DIGESTS, TOOLS);
 
     const small = [await send(), await stepMore(), await send()];
-    messages.push(...stepOf(own, 200, 200), ...stepOf(own, 201, 200).slice(0, 1));
-    messages.push(result('call_201', lines(200, `${own} page 201`)));
+    for (const count of [200, 200]) messages.push(...stepOf(messages, own, count));
     const large = await ask(messages, fields);
     const after = [await send(), await stepMore()];
 
