@@ -76,11 +76,14 @@ export class PhaseView {
   }
 
   /**
-   * The part before a unit that is read from the cache if the unit changes. A request has ended
-   * there, and a cache with boundaries still looks for that end among the newest messages.
+   * The part before a unit that is read from the cache if its outputs change. A request has ended
+   * there, after the rounds that led to its answer, and a cache with boundaries still looks for
+   * that end among the newest messages.
    */
   keptBefore(unit: number, { messages }: RequestPoint, standing: PhaseStanding): number {
-    const kept = this.before(unit, standing);
+    const { heavy } = standing.passed;
+    const own = this.rounds.tokens(heavy, unit + 1) - this.rounds.tokens(heavy, unit);
+    const kept = this.before(unit, standing) + own;
     const { first, kind } = elementAt(this.history.units, unit);
     return kind === 'assistant' && messages - first <= LOOKED_BACK ? kept : this.reread(kept, standing);
   }
