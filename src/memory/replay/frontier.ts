@@ -196,8 +196,8 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const { freed } = mover.position;
     mover.shed(0);
     const shed = mover.position.freed;
-    const isStill = last && rule.still === true;
     const thought = thinking?.tokens(point) ?? 0;
+    const isStill = last && rule.still === true && before - shed + thought <= rule.window - rule.answer;
     // What leaves early saves less than thinking is worth.
     if (!isStill && !thinking?.isIn(point)) mover.leave?.(tail, before, point, index);
     const early = mover.position.freed;
@@ -210,12 +210,12 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     cause.note(due);
     const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);
     cause.note(counted);
-    const over = before - mover.position.freed - rule.window;
-    if (over > 0) mover.shed(over);
+    shedOver(rule.window, mover, before);
     cause.note(due);
     // The answer's room is checked last, so that the rule above is the same at every request.
     const dueForAnswer = last && !isStill ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
+    if (dueForAnswer) shedOver(rule.window - rule.answer, mover, before);
     cause.note(dueForAnswer);
     if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
     refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
@@ -267,6 +267,12 @@ function cutByAnswer(
   mover.position = position;
   mover.turnsCut = turnsCut;
   return moved;
+}
+
+/** Lets rounds of ours leave a view that is over a limit, after all else that may leave. */
+function shedOver(limit: number, mover: Mover, arrayTokens: number): void {
+  const over = arrayTokens - mover.position.freed - limit;
+  if (over > 0) mover.shed(over);
 }
 
 /**

@@ -51,7 +51,7 @@ export interface ReplayRule {
   readonly force: boolean;
   /** Thinking that leaves with each move. The sums of the replay are without it. */
   readonly thinking?: ThinkingRule | undefined;
-  /** Whether nothing moves at the last request point. */
+  /** Whether nothing moves at the last request point, but for the window. */
   readonly still?: boolean;
 }
 

@@ -195,6 +195,28 @@ describe('kept rounds', () => {
     expect(report.applied_edits).toEqual(before.report.applied_edits);
   });
 
+  it('that can not be read leave for the window what may leave', () => {
+    const request = body([user('Go.'), ...steps(12)]);
+    const limit = 6_000;
+    const { report } = viewOf(request, { mode: 'auto' }, { rounds: 'absent', limit });
+    expect(report.warnings).toContain('rounds_absent');
+    expect(report.tokens?.before).toBeGreaterThan(limit);
+    expect(report.tokens?.after).toBeLessThanOrEqual(limit);
+  });
+
+  it('leave where the view has no room for the answer with them, and nothing else does', () => {
+    const messages = [system(lines(60)), user('Go.'), assistant('Done.'), user('On.')];
+    const input = { mode: 'auto', context_window_tokens: 2_000 } as const;
+    const rounds = [roundOf(2, lines(10))];
+    const answerOf = (more: number, all: typeof messages) =>
+      viewOf(body(all, { max_tokens: 2_000 - more }), input, { rounds });
+    const size = viewOf(body(messages), input, { rounds }).report.tokens?.after ?? 0;
+    expect(answerOf(size, messages).view.rounds?.size).toBe(1);
+    const tight = answerOf(size - 1, messages);
+    expect(tight.view.rounds).toBeUndefined();
+    expect(tight.report.frontier.moved).toBe(true);
+  });
+
   it('of answers that the array lacks change nothing', () => {
     const messages = [...turns(2), user('On.')];
     const bare = viewOf(body(messages), BUDGET);
