@@ -13,9 +13,9 @@ import type { History } from '../memory/conversation/history.ts';
 import type { ActingStrategy } from '../memory/modes/table.ts';
 import type { KeptRounds } from '../memory/replay/kept-rounds.ts';
 import { edits } from '../memory/strategy/strategy.ts';
-import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import type { RequestScope } from '../request/scope.ts';
+import { areGone, type StoredRounds } from '../storage/conversation/kept-rounds.ts';
 import type { SeenRounds } from '../storage/conversation/remembered.ts';
 import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
@@ -52,17 +52,20 @@ export async function findRounds(
 
 /** The rounds of one array. */
 export class FoundRounds {
-  /** In the array's order; `absent` if storage does not answer. */
+  /** In the array's order; `absent` if the conversation's object does not answer. */
   kept: readonly KeptRounds[] | 'absent' = [];
   /** Whether the conversation's view before lacked some. Those that are back change the view. */
   lackedBefore = false;
   private readonly conversation: StoredConversation;
   private readonly scope: RequestScope;
+  /** Whether no view goes up. */
+  private readonly isDry: boolean;
   private readonly seen = new Map<string, SeenRounds>();
 
-  constructor(conversation: StoredConversation, { scope }: Call) {
+  constructor(conversation: StoredConversation, { scope, options }: ViewCall) {
     this.conversation = conversation;
     this.scope = scope;
+    this.isDry = options.dryRun;
   }
 
   /** Finds those of the answers in an array. */
@@ -85,16 +88,19 @@ export class FoundRounds {
       );
     } catch (error) {
       this.failed(error);
+      this.kept = 'absent';
       return;
     }
     const { lacksRounds } = this.caches;
     this.lackedBefore = lacksRounds.get('') === true;
-    if (this.lackedBefore) lacksRounds.delete('');
+    if (this.lackedBefore && !this.isDry) lacksRounds.delete('');
+    const now = Date.now();
     this.kept = answers.flatMap(({ message, key }) => {
-      const stored = this.seen.get(key)?.stored;
-      if (!stored) return [];
-      const { rounds, tokens, bytes } = stored;
-      return [{ key, message, rounds, tokens, bytes }];
+      const seen = this.seen.get(key);
+      if (!seen) return [];
+      const { rounds, tokens, bytes } = seen.stored;
+      const lost = areGone(seen.stored, now) ? (seen.isTold ? 'told' : 'gone') : undefined;
+      return [{ key, message, rounds, tokens, bytes, ...(lost ? { lost } : {}) }];
     });
   }
 
@@ -103,20 +109,24 @@ export class FoundRounds {
    * and the view has to be planned anew.
    */
   async read(shown: readonly KeptRounds[]): Promise<ReadonlyMap<string, string> | undefined> {
-    if (shown.length === 0) return new Map();
-    const gone = new Set(shown.filter(({ key }) => this.seen.get(key)?.stored.names.length === 0));
-    if (gone.size > 0 && this.kept !== 'absent') {
-      // The conversation has kept newer ones, as of a fork of this array.
-      this.kept = this.kept.filter((rounds) => ![...gone].some(({ key }) => key === rounds.key));
-      return undefined;
-    }
     try {
       const reading = fewAtOnce(AT_ONCE, shown, ({ key }) => this.messages(key));
       const texts = await within(TIME_LIMITS.keptRoundsMs, reading);
       return new Map(shown.map(({ key }, index) => [key, elementAt(texts, index)]));
     } catch (error) {
       this.failed(error);
+      const { kept } = this;
+      if (kept !== 'absent') this.kept = kept.map((rounds) => ({ lost: 'unread', ...rounds }));
       return undefined;
+    }
+  }
+
+  /** Remembers that a view is reported to be without rounds that are kept no more. */
+  tell(lost: readonly KeptRounds[]): void {
+    const { keptRounds } = this.conversation.remembered;
+    for (const { key } of this.isDry ? [] : lost) {
+      const known = keptRounds.get(key);
+      if (known?.value) keptRounds.keep(key, { ...known.value, isTold: true }, known.at);
     }
   }
 
@@ -132,7 +142,8 @@ export class FoundRounds {
     const texts = parts.filter((part) => part instanceof Uint8Array);
     if (texts.length < parts.length) {
       // What is lost never comes back.
-      remembered.keptRounds.keep(key, { stored: { ...stored, names: [] }, json: undefined }, at);
+      const lost = { stored: { ...stored, names: [] }, json: undefined, isTold: true };
+      remembered.keptRounds.keep(key, lost, at);
       throw new StoreError(parts.find((part) => part instanceof Error) ?? new Error('kept rounds are lost'));
     }
     const read = texts.map((text) => new TextDecoder().decode(text)).join(',');
@@ -150,9 +161,17 @@ export class FoundRounds {
     );
     return keys.map((key, index) => {
       const stored = found[index] ?? null;
-      const known = this.seen.get(key);
-      const isSame = known?.stored.names.join() === stored?.names.join();
-      const seen = stored && { stored, json: isSame ? known?.json : undefined };
+      const before = remembered.keptRounds.get(key);
+      // Another isolate has kept them, of an answer with the same key.
+      if (stored && before?.value === null) this.caches.lacksRounds.set('', true);
+      const known = before?.value ?? this.seen.get(key);
+      // What is lost in the bucket never comes back, whatever the row says.
+      const isKnown = known?.stored.names.length === 0 || isSame(known?.stored, stored);
+      const seen =
+        stored &&
+        (isKnown && known
+          ? { ...known, stored: { ...stored, names: known.stored.names } }
+          : { stored, json: undefined });
       remembered.keptRounds.keep(key, seen, at);
       return seen;
     });
@@ -177,6 +196,9 @@ export class FoundRounds {
   private failed(error: unknown): void {
     this.caches.lacksRounds.set('', true);
     logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
-    this.kept = 'absent';
   }
+}
+
+function isSame(one: StoredRounds | undefined, other: StoredRounds | null): boolean {
+  return one?.names.join() === other?.names.join();
 }

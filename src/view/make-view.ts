@@ -121,6 +121,7 @@ async function withRounds(planned: () => Plan, rounds: FoundRounds | undefined, 
   for (;;) {
     const plan = timings.time('plan', planned);
     const messages = await rounds?.read(plan.rounds ?? []);
+    if (messages) rounds?.tell(plan.lost ?? []);
     if (!rounds || messages) return { plan, messages };
   }
 }

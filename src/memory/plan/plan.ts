@@ -90,14 +90,18 @@ const NEVER = Number.POSITIVE_INFINITY;
 export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
-  const lacksRounds = request.rounds === 'absent';
   const all = tokenSums(history, request.toolTokens, context.counter);
   const thinking = bindsThinking(request.terms.reasoning) ? thinkingIn(history, context.counter) : undefined;
   // What may leave by itself is no part of what else leaves.
   const sums = thinking ? sumsWithout(all, (index) => thinking.tokens.at(index)) : all;
-  const without = <Made extends Planned>(planned: Made, from: number): Made =>
+  const without = <Made extends Planned>(made: Made, from: number) => {
+    const planned = withoutLost(made);
+    const { lost = [] } = planned;
+    const lacksRounds = request.rounds === 'absent' || lost.some((rounds) => rounds.lost !== 'told');
     // Some of it is bound to rounds that are not there.
-    withoutThinkingBefore(planned, history, thinking, lacksRounds ? history.messages.length : from);
+    const end = lacksRounds ? history.messages.length : from;
+    return { lacksRounds, ...withoutThinkingBefore(planned, history, thinking, end) };
+  };
   const previous = history.requestPoints.at(-2);
   const repeated = previous ? all.before(previous.messages) : 0;
   if (recalled) {
@@ -105,7 +109,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     const inView = roundsInView(request, budgets);
     const planned = recalled.plan(strategy, { ...request, budgets, sums, inView }, context);
     const bound = without(planned, keptBesideMemory(planned, history, thinking));
-    return { strategy, history, actsOnSoft: false, repeated, lacksRounds, marks: false, ...bound };
+    return { strategy, history, actsOnSoft: false, repeated, marks: false, ...bound };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
@@ -117,7 +121,20 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const planned = replayed.plan(strategy, { ...request, rule, sums, inView }, context);
   const bound = without(planned, planned.replay.thinkingFrom ?? 0);
   const { marks } = request.terms;
-  return { strategy, history, budgets, actsOnSoft, repeated, lacksRounds, marks, ...bound };
+  return { strategy, history, budgets, actsOnSoft, repeated, marks, ...bound };
+}
+
+/**
+ * A plan whose view has no lost rounds. They count where it is decided what moves, as they did in
+ * earlier requests, and not in its tokens.
+ */
+function withoutLost<Made extends Planned>(planned: Made): Made {
+  const { rounds = [], replay } = planned;
+  const lost = rounds.filter((one) => one.lost !== undefined);
+  if (lost.length === 0) return planned;
+  const after = lost.reduce((sum, { tokens }) => sum - tokens, replay.after);
+  const shown = rounds.filter((one) => one.lost === undefined);
+  return { ...planned, replay: { ...replay, after }, rounds: shown, lost };
 }
 
 /** The rounds of ours in the views of an array, before its first request. */
@@ -184,7 +201,7 @@ function ruleOf(
     answer: answer - room,
     force: request.force,
     thinking: thinking && { ...thinking, late: lateOver(strategy, most, budgets) },
-    still: request.rounds === 'absent',
+    still: request.rounds === 'absent' || request.rounds?.some(({ lost }) => lost === 'unread') === true,
     ...(request.whole ? NO_TAIL : mode.tail(strategy)),
   };
 }

@@ -36,8 +36,8 @@ export interface PlanRequest {
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
   /**
-   * Rounds of ours that are kept of its answers, in the array's order. `absent`: it is not known,
-   * or they can't be read.
+   * Rounds of ours that are kept of its answers, in the array's order. `absent`: it is not known
+   * which there are.
    */
   readonly rounds?: readonly KeptRounds[] | 'absent' | undefined;
 }
@@ -90,6 +90,8 @@ export interface Planned extends ViewNeeds {
   readonly thinking?: LeftThinking;
   /** Rounds of ours that stand in the view. Absent: none. */
   readonly rounds?: readonly KeptRounds[];
+  /** Rounds that would stand in it, but for their messages. Absent: none. */
+  readonly lost?: readonly KeptRounds[];
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
   /** Present if the view exceeds its budget and the strategy asks for an error. */

@@ -29,7 +29,7 @@ export const WARNINGS = {
     "The upstream's prompt cache has ended before the instructions do, three times in a row; `move_instructions` may help.",
   outputs_whole:
     'The upstream has refused outputs of hosted tools that were edited; such outputs stay in this conversation.',
-  rounds_absent: 'Kept rounds of earlier answers could not be read; nothing moves in this request.',
+  rounds_absent: 'Kept rounds of earlier answers could not be read, or are kept no more.',
   embeddings_failed: 'A search went by words alone.',
 } as const;
 

@@ -5,6 +5,7 @@
  *
  * Rounds come with their answer, leave when the frontier passes it, and never come back. All of
  * that follows from the array and from the list of rounds, so each isolate finds the same ones.
+ * Those whose messages are lost count as before: the moves of earlier requests stay as they were.
  */
 import type { History } from '../conversation/history.ts';
 import type { Cursor, Position } from './frontier.ts';
@@ -22,6 +23,12 @@ export interface KeptRounds {
   readonly tokens: number;
   /** Bytes of their JSON. */
   readonly bytes: number;
+  /**
+   * Why a view is without their messages: they can't be read now (`unread`), or they are kept no
+   * more (`gone`), and the conversation knows that from an earlier request (`told`). Absent: they
+   * are there.
+   */
+  readonly lost?: 'unread' | 'gone' | 'told' | undefined;
 }
 
 type Size = Pick<KeptRounds, 'rounds' | 'tokens' | 'bytes'>;

@@ -2,10 +2,15 @@
  * The rounds of ours that led to answers of a conversation (docs/design.md#kept-rounds), by the key
  * of each answer. Their messages are in R2; a row has their names and their size. See
  * `storage-schema.md`.
+ *
+ * Rounds beyond the bounds leave all views at one moment that the row names. By then each isolate
+ * has asked again, so none shows rounds that another one does not. Their objects are named until
+ * requests that have begun before have read them.
  */
 import type { KeptRounds } from '../../memory/replay/kept-rounds.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
 import type { LazyTables, Tables } from '../tables.ts';
+import { TRUST_MS } from '../trusted.ts';
 import type { StoredPart } from './tables.ts';
 
 /**
@@ -13,6 +18,9 @@ import type { StoredPart } from './tables.ts';
  * were, from which the frontier follows.
  */
 const KEPT_ROWS = 1_000;
+
+/** Milliseconds after they have left views, from which no request reads contents any more. */
+const READ_MS = 60_000;
 
 const TABLE = 'kept_rounds';
 
@@ -23,7 +31,8 @@ const SCHEMA = `
     names TEXT NOT NULL,
     rounds INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
-    bytes INTEGER NOT NULL
+    bytes INTEGER NOT NULL,
+    gone_at INTEGER
   );
 `;
 
@@ -31,10 +40,20 @@ const SCHEMA = `
 export interface StoredRounds extends Omit<KeptRounds, 'message'> {
   /** The objects with their messages, one per round; empty if these are not kept any more. */
   readonly names: readonly string[];
+  /**
+   * When they leave all views, in milliseconds since the epoch; null while they are within the
+   * bounds.
+   */
+  readonly goneAt: number | null;
+}
+
+/** Whether no view shows rounds any more. @param now milliseconds since the epoch */
+export function areGone({ names, goneAt }: StoredRounds, now: number): boolean {
+  return names.length === 0 || (goneAt !== null && now >= goneAt);
 }
 
 /** Rounds to be kept. Times are in milliseconds since the epoch. */
-export interface NewRounds extends StoredRounds {
+export interface NewRounds extends Omit<StoredRounds, 'goneAt'> {
   /** When their request came. */
   readonly since: number;
   /** A later call is refused: by then the caller may have sent the answer back. */
@@ -49,7 +68,14 @@ export interface RoundsVerdict {
   readonly gone: readonly string[];
 }
 
-type Row = { answer_key: string; names: string; rounds: number; tokens: number; bytes: number };
+type Row = {
+  answer_key: string;
+  names: string;
+  rounds: number;
+  tokens: number;
+  bytes: number;
+  gone_at: number | null;
+};
 
 export class KeptRoundsRows implements StoredPart {
   private readonly sql: SqlStorage;
@@ -61,7 +87,7 @@ export class KeptRoundsRows implements StoredPart {
   /** @param now milliseconds since the epoch */
   constructor(tables: Tables, now: () => number) {
     this.sql = tables.sql;
-    this.table = tables.lazy([TABLE], SCHEMA);
+    this.table = tables.lazy([TABLE], SCHEMA, { found: () => this.migrate() });
     this.now = now;
   }
 
@@ -84,7 +110,7 @@ export class KeptRoundsRows implements StoredPart {
     if (!this.any()) return keys.map(() => null);
     const rows = this.sql
       .exec<Row>(
-        `SELECT answer_key, names, rounds, tokens, bytes FROM ${TABLE}
+        `SELECT answer_key, names, rounds, tokens, bytes, gone_at FROM ${TABLE}
          WHERE answer_key IN (SELECT value FROM json_each(?))`,
         JSON.stringify(keys),
       )
@@ -112,26 +138,37 @@ export class KeptRoundsRows implements StoredPart {
     return { kept, gone: [...(isOurs ? [] : names), ...this.evict()] };
   }
 
-  /** Forgets the contents of the oldest rounds beyond the bounds. @returns their objects */
+  /** Has the oldest rounds beyond the bounds leave. @returns objects that nothing reads any more */
   private evict(): string[] {
+    const now = this.now();
     let rounds = 0;
     let bytes = 0;
-    const gone: string[] = [];
+    const unread: string[] = [];
     const rows = this.sql.exec<Row & { kept_id: number }>(
-      `SELECT kept_id, names, rounds, bytes FROM ${TABLE} WHERE names != '[]' ORDER BY kept_id DESC`,
+      `SELECT kept_id, names, rounds, bytes, gone_at FROM ${TABLE} WHERE names != '[]' ORDER BY kept_id DESC`,
     );
-    for (const row of rows.toArray()) {
-      rounds += row.rounds;
-      bytes += row.bytes;
-      if (rounds <= MOST_ROUNDS && bytes <= MOST_BYTES) continue;
-      gone.push(...(JSON.parse(row.names) as string[]));
-      this.sql.exec(`UPDATE ${TABLE} SET names = '[]' WHERE kept_id = ?`, row.kept_id);
+    for (const { kept_id, ...row } of rows.toArray()) {
+      if (row.gone_at === null) {
+        rounds += row.rounds;
+        bytes += row.bytes;
+        if (rounds > MOST_ROUNDS || bytes > MOST_BYTES)
+          this.sql.exec(`UPDATE ${TABLE} SET gone_at = ? WHERE kept_id = ?`, now + TRUST_MS, kept_id);
+      } else if (now >= row.gone_at + READ_MS) {
+        unread.push(...storedOf(row).names);
+        this.sql.exec(`UPDATE ${TABLE} SET names = '[]' WHERE kept_id = ?`, kept_id);
+      }
     }
     this.sql.exec(`DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`);
-    return gone;
+    return unread;
+  }
+
+  private migrate(): void {
+    const columns = this.sql.exec<{ name: string }>(`PRAGMA table_info(${TABLE})`).toArray();
+    if (!columns.some(({ name }) => name === 'gone_at'))
+      this.sql.exec(`ALTER TABLE ${TABLE} ADD COLUMN gone_at INTEGER`);
   }
 }
 
-function storedOf({ answer_key: key, names, rounds, tokens, bytes }: Row): StoredRounds {
-  return { key, names: JSON.parse(names) as string[], rounds, tokens, bytes };
+function storedOf({ answer_key: key, names, rounds, tokens, bytes, gone_at: goneAt }: Row): StoredRounds {
+  return { key, names: JSON.parse(names) as string[], rounds, tokens, bytes, goneAt };
 }

@@ -56,6 +56,8 @@ export interface SeenRounds {
   readonly stored: StoredRounds;
   /** Their messages: JSON, separated by commas. Undefined before they are read. */
   readonly json: string | undefined;
+  /** Whether a view that lacks them, since they are kept no more, has been reported. */
+  readonly isTold?: boolean;
 }
 
 /** As many as two conversations may keep. Null: there are none of the answer. */

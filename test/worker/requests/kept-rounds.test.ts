@@ -1,8 +1,11 @@
 /** Kept rounds over real storage: who sees them, what they cost, and what happens when it fails. */
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
+import { TRUST_MS } from '../../../src/storage/trusted.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
@@ -43,6 +46,22 @@ function editor(body: string): object {
   const [name, args] = edits ? ['edit_file', { line: 300 }] : ['retrieve_ref', { ref, lines: '290-310' }];
   const id = `${edits ? 'call' : 'fetch'}_${++made}`;
   return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };
+}
+
+/** A call of a model that fetches nothing. */
+const edits = (): object => ({
+  id: `call_${++made}`,
+  type: 'function',
+  function: { name: 'edit_file', arguments: '{}' },
+});
+
+/** Stops the clock. @returns moves it on, by milliseconds */
+function clock(): (more: number) => void {
+  let now = Date.now();
+  vi.spyOn(Date, 'now').mockImplementation(() => now);
+  return (more) => {
+    now += more;
+  };
 }
 
 /** The app in an isolate of its own, whose upstream is the editor. */
@@ -133,11 +152,6 @@ describe('kept rounds', () => {
     const talk = conversation();
     const id = isNamed ? talk.id : undefined;
     const [here, there] = [isolate(talk), isolate(talk)];
-    const edits = () => ({
-      id: `call_${++made}`,
-      type: 'function',
-      function: { name: 'edit_file', arguments: '{}' },
-    });
     expect((await here.ask(id, [...talk.messages], {}, edits)).bodies).toHaveLength(1);
     expect((await there.ask(id, talk.messages)).bodies).toHaveLength(2);
 
@@ -146,6 +160,33 @@ describe('kept rounds', () => {
       bodies.push((await ask(id, [...talk.messages], {}, edits)).bodies[0]);
     expect(keptIn(bodies[0])).toBe(1);
     expect(bodies[1]).toBe(bodies[0]);
+  });
+
+  it('come with a move to an isolate whose own answer had the same key, once it has asked', async () => {
+    const talk = conversation();
+    const pass = clock();
+    const same = (made: object) => ({ ...made, id: 'call_same' });
+    const editsAs = () => same(edits());
+    const editorAs = (body: string) =>
+      viewOf(body).at(-1)?.tool_call_id === 'fetch_it'
+        ? same(editor(body))
+        : { ...editor(body), id: 'fetch_it' };
+    const [here, there] = [isolate(talk), isolate(talk)];
+    await here.ask(talk.id, [...talk.messages], {}, editsAs);
+    expect((await there.ask(talk.id, talk.messages, {}, editorAs)).bodies).toHaveLength(2);
+
+    const views = [];
+    for (const more of [0, 61_000, 0, 0]) {
+      pass(more);
+      const { bodies, frontier } = await here.ask(talk.id, [...talk.messages], {}, edits);
+      views.push([keptIn(bodies[0]), frontier]);
+    }
+    expect(views).toEqual([
+      [0, 'none'],
+      [0, 'none'],
+      [1, 'moved'],
+      [1, 'none'],
+    ]);
   });
 
   it('of the first request of a conversation without a name have a place', async () => {
@@ -375,6 +416,42 @@ describe('rounds that can not be read', () => {
   });
 });
 
+describe('rounds that others under the same name drive out', () => {
+  it('leave the views of all isolates at the same moment, and each says so once', async () => {
+    const talk = conversation();
+    const pass = clock();
+    const first = isolate(talk);
+    await first.ask(talk.id, talk.messages);
+    pass(0.6 * TRUST_MS);
+    const name = conversationName(talk.tenant, undefined, { id: talk.id });
+    const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+    const others = { names: ['of a fork'], rounds: 50, tokens: 10, bytes: 100 };
+    const times = { since: Date.now(), until: Date.now() + 1_000 };
+    expect(await stub.keepRounds({ key: 'an answer to a fork', ...others, ...times })).toMatchObject({
+      kept: others,
+      gone: [],
+    });
+
+    const second = isolate(talk);
+    const views = async () => {
+      const seen = [];
+      for (const { ask } of [first, second]) {
+        const { bodies, frontier, warning } = await ask(talk.id, [...talk.messages], {}, edits);
+        seen.push([keptIn(bodies[0]), frontier, warning]);
+      }
+      return seen;
+    };
+    const both = (...seen: unknown[]) => [seen, seen];
+    for (const more of [0, 0.6 * TRUST_MS, 0.4 * TRUST_MS - 1]) {
+      pass(more);
+      expect(await views()).toEqual(both(1, 'none', null));
+    }
+    pass(1);
+    expect(await views()).toEqual(both(0, 'moved', 'rounds_absent'));
+    expect(await views()).toEqual(both(0, 'none', null));
+  });
+});
+
 describe('the object of a conversation', () => {
   const rounds = (key: string, more: object = {}) => ({
     key,
@@ -414,21 +491,45 @@ describe('the object of a conversation', () => {
 
   it('keeps the contents of fifty rounds, and the size of those before', async () => {
     const stub = stubOf('many');
-    const gone: string[] = [];
-    for (let n = 0; n < 6; n++) gone.push(...(await stub.keepRounds(rounds(`${n}`, { rounds: 10 }))).gone);
-    expect(gone).toEqual(['rounds_of_0']);
+    const pass = clock();
+    const keep = async (n: number) => (await stub.keepRounds(rounds(`${n}`, { rounds: 10 }))).gone;
+    for (let n = 0; n < 6; n++) expect(await keep(n)).toEqual([]);
+    const goneAt = Date.now() + TRUST_MS;
     expect(await stub.keptRounds(['0', '1'])).toMatchObject([
-      { names: [], tokens: 10 },
-      { names: ['rounds_of_1'] },
+      { names: ['rounds_of_0'], goneAt },
+      { names: ['rounds_of_1'], goneAt: null },
     ]);
+
+    pass(TRUST_MS);
+    expect(await keep(6)).toEqual([]);
+    pass(60_000);
+    expect(await keep(7)).toEqual(['rounds_of_0']);
+    expect(await stub.keptRounds(['0'])).toMatchObject([{ names: [], tokens: 10, goneAt }]);
   });
 
   it('keeps eight MiB of contents, the newest ones', async () => {
     const stub = stubOf('large');
     const bytes = 3 * 1024 * 1024;
-    const gone: string[] = [];
-    for (let n = 0; n < 4; n++) gone.push(...(await stub.keepRounds(rounds(`${n}`, { bytes }))).gone);
-    expect(gone).toEqual(['rounds_of_0', 'rounds_of_1']);
+    for (let n = 0; n < 4; n++) await stub.keepRounds(rounds(`${n}`, { bytes }));
+    const kept = await stub.keptRounds(['0', '1', '2', '3']);
+    expect(kept.map((one) => one?.goneAt === null)).toEqual([false, false, true, true]);
+  });
+
+  it('reads the rows of a table without the time at which rounds leave', async () => {
+    const stub = stubOf('early');
+    await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      sql.exec(`CREATE TABLE kept_rounds (kept_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        answer_key TEXT NOT NULL UNIQUE, names TEXT NOT NULL, rounds INTEGER NOT NULL,
+        tokens INTEGER NOT NULL, bytes INTEGER NOT NULL)`);
+      sql.exec(`INSERT INTO kept_rounds (answer_key, names, rounds, tokens, bytes)
+        VALUES ('a', '["of a"]', 1, 10, 100)`);
+    });
+    await evictDurableObject(stub);
+    await stub.keepRounds(rounds('b'));
+    expect(await stub.keptRounds(['a', 'b'])).toMatchObject([
+      { names: ['of a'], goneAt: null },
+      { names: ['rounds_of_b'], goneAt: null },
+    ]);
   });
 });
 

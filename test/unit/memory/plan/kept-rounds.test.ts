@@ -204,6 +204,29 @@ describe('kept rounds', () => {
     expect(report.tokens?.after).toBeLessThanOrEqual(limit);
   });
 
+  it.each([
+    ['can not be read', 'unread' as const, true],
+    ['are kept no more', 'gone' as const, true],
+    ['were told to be kept no more', 'told' as const, false],
+  ])('that %s leave the moves of earlier requests as they were', (_, lost, isToldNow) => {
+    const rounds = [3, 5].map((message) => roundOf(message, lines(30, `line of ${message}`)));
+    const messages = [user('Go.'), ...steps(12)];
+    const { plan } = viewOf(body(messages), BUDGET, { rounds });
+    const end = plan.replay.moves[0]?.messages ?? 0;
+    const request = body(messages.slice(0, end + 2));
+    const all = [...rounds, roundOf(end, lines(10))];
+    const whole = viewOf(request, BUDGET, { rounds: all });
+    const without = viewOf(request, BUDGET, { rounds: all.map((one) => ({ ...one, lost })) });
+
+    const { kept_rounds: shown, tokens } = whole.report;
+    expect(shown?.rounds).toBe(2);
+    expect(without.view.rounds).toBeUndefined();
+    expect(without.report.applied_edits).toEqual(whole.report.applied_edits);
+    expect(without.report.tokens?.after).toBe((tokens?.after ?? 0) - (shown?.tokens ?? 0));
+    expect(without.report.warnings.includes('rounds_absent')).toBe(isToldNow);
+    expect(without.report.frontier.moved).toBe(isToldNow);
+  });
+
   it('leave where the view has no room for the answer with them, and nothing else does', () => {
     const messages = [system(lines(60)), user('Go.'), assistant('Done.'), user('On.')];
     const input = { mode: 'auto', context_window_tokens: 2_000 } as const;
