@@ -20,7 +20,7 @@ import { type AutoStrategy, contradiction, keptTurns, mostAtSight, schema } from
 import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { refillsOf } from './refills.ts';
-import { compactionDue, stepsDue, unitTail } from './tails.ts';
+import { compactionDue, readingTail, stepsDue } from './tails.ts';
 
 /** Answers after which an output over `offload_min_tokens` may leave (docs/benchmark.md). */
 const ANSWERS_TO_LEAVE = 4;
@@ -43,7 +43,7 @@ export const auto = {
     stepsDue: (strategy: AutoStrategy) => stepsDue(strategy),
     messagesDue: ({ max_messages }: AutoStrategy) => max_messages,
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
-    tail: (strategy: AutoStrategy) => unitTail(keptTurns(strategy), strategy),
+    tail: (strategy: AutoStrategy) => readingTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
     mayActEarly: (strategy: AutoStrategy, { history, retrieval }: PlanRequest, window: number) =>
       (retrieval === true && mayOffload(strategy, history, window)) ||

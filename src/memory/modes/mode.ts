@@ -69,7 +69,7 @@ export interface ReplayedMode<Strategy> {
 }
 
 /** The recent units that no edit touches. */
-export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'>;
+export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | 'stops'>;
 
 /** A request to replay. */
 export interface ReplayRequest extends PlanRequest {

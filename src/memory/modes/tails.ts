@@ -26,6 +26,22 @@ export function unitTail(
 }
 
 /**
+ * Results that confirm what a call has done are smaller. A model that has read much takes from it
+ * after some of these steps (docs/benchmark.md#small-steps-in-the-tail).
+ */
+const SMALL_STEPS = { under: 20, most: 4 };
+
+/**
+ * The same for a mode that cuts what the model has just read: steps in which there is little to
+ * read don't count, unless the caller says how many steps stay.
+ */
+export function readingTail(kept: number | undefined, settings: CompactSettings): Tail {
+  const tail = unitTail(kept, settings);
+  const isOwn = settings.compact_keep_steps !== undefined || settings.compact_trigger_steps !== undefined;
+  return isOwn ? tail : { ...tail, smallSteps: SMALL_STEPS };
+}
+
+/**
  * The tail of a mode that drops turns. The current turn always stays, since a view without it would
  * ask nothing.
  */

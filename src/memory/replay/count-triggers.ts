@@ -7,7 +7,7 @@ import {
   type RequestPoint,
   type Unit,
 } from '../conversation/history.ts';
-import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
+import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 
 /** The least share of `max_messages` that a move takes out, so that not every request is a move. */
 const LEAST_SHARE = 0.5;
@@ -17,7 +17,7 @@ interface CountedMover {
   readonly position: object;
   readonly leftCuts: Cuts;
   readonly rewrites: boolean;
-  move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
+  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void;
 }
 
 export class CountTriggers {
@@ -41,7 +41,7 @@ export class CountTriggers {
   }
 
   /** Moves up to the tail if a trigger is met. Returns that trigger. */
-  move(tail: Cuts, mover: CountedMover, arrayTokens: number, point: RequestPoint): Due | undefined {
+  move(tail: TailCuts, mover: CountedMover, arrayTokens: number, point: RequestPoint): Due | undefined {
     const due = this.dueBySteps(point, tail) ?? this.dueByMessages(point, tail, mover);
     if (!due) return undefined;
     const before = mover.position;
@@ -59,7 +59,7 @@ export class CountTriggers {
     return this.stepsUpTo(end) + 1 >= stepsDue || messages + MESSAGES_PER_STEP >= messagesDue;
   }
 
-  private dueBySteps(point: RequestPoint, tail: Cuts): Due | undefined {
+  private dueBySteps(point: RequestPoint, tail: TailCuts): Due | undefined {
     const { stepsDue } = this.rule;
     if (stepsDue === undefined || this.stepsUpTo(point.units) < stepsDue) return undefined;
     const inTurns = this.steps.between(Math.min(tail.turn, point.units), point.units);
@@ -68,7 +68,7 @@ export class CountTriggers {
 
   private dueByMessages(
     point: RequestPoint,
-    tail: Cuts,
+    tail: TailCuts,
     { leftCuts, rewrites }: CountedMover,
   ): Due | undefined {
     const { messagesDue, frontier } = this.rule;
@@ -79,7 +79,7 @@ export class CountTriggers {
     const turn = Math.max(leftCuts.turn, tail.turn);
     const withTurns = this.leftOut({ turn, step: leftCuts.step }, rewrites);
     const shrinks = all - withTurns >= messagesDue && this.rule.keepSteps !== undefined;
-    const step = Math.max(leftCuts.step, tail.step);
+    const step = Math.max(leftCuts.step, tail.tight);
     const leaves = shrinks ? this.leftOut({ turn, step }, rewrites) : withTurns;
     if (leaves - left < Math.max(1, messagesDue * LEAST_SHARE)) return undefined;
     return this.toTail('messages', 0, shrinks);
@@ -89,7 +89,8 @@ export class CountTriggers {
     const { hard, window, frontier } = this.rule;
     const trimOver = Math.min(hard ?? window, window);
     const unconditional = frontier === 'slide';
-    return { trigger, lossyOver, trimOver, unconditional, target: 0, shrinkOver: shrinks ? 0 : undefined };
+    const over = shrinks ? 0 : undefined;
+    return { trigger, lossyOver, trimOver, unconditional, target: 0, shrinkOver: over, tightOver: over };
   }
 
   private stepsUpTo(unit: number): number {

@@ -23,7 +23,7 @@ import type { TokenSums } from '../tokens/sums.ts';
 import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { MoveCause } from './move-cause.ts';
-import { type Cuts, type Due, filledUpTo, frontierUnit, type ReplayRule } from './rule.ts';
+import { type Cuts, type Due, filledUpTo, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';
 
@@ -96,7 +96,7 @@ export interface Mover {
    *
    * @param since the first message that no answer has followed
    */
-  see?(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void;
+  see?(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void;
   /**
    * Lets rounds of ours leave, the oldest first: those that exceed their bounds, or as many as free
    * so many tokens. Returns whether any have left.
@@ -107,14 +107,14 @@ export interface Mover {
    *
    * @param index of the request point
    */
-  leave?(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void;
+  leave?(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void;
   /**
    * Moves as far as necessary. Does nothing if that frees too little.
    *
    * @param tail the limit of each cut
    * @param arrayTokens tokens of the array up to this request point
    */
-  move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
+  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void;
   /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
   /** What the last move left out, and why; empty if it took all that was due. */
@@ -174,7 +174,7 @@ const PREPARE_FROM = 0.6;
 
 /** Finds the frontier. @param mover a new one, for the strategy's edits */
 export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
-  const tails = new Tails(history, rule);
+  const tails = new Tails(history, rule, sums);
   const counts = new CountTriggers(history, rule);
   const thinking = rule.thinking && new ThinkingInView(history, rule.thinking);
   const moves: Move[] = [];
@@ -256,7 +256,7 @@ function farther(due: Due | undefined): Due | undefined {
 function cutByAnswer(
   mover: Mover,
   rule: ReplayRule,
-  tail: Cuts,
+  tail: TailCuts,
   arrayTokens: number,
   point: RequestPoint,
 ): Standing {
@@ -324,12 +324,14 @@ function dueAt(
       step: rule.step !== undefined && tokens > rule.step ? rule.step : undefined,
       target,
       shrinkOver: target > 0 ? target : limit,
+      tightOver: limit,
     };
   }
   const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
   if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
     const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
-    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0, shrinkOver: undefined };
+    const shrinks = { shrinkOver: undefined, tightOver: undefined };
+    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0, ...shrinks };
   }
   if (forced)
     return {
@@ -339,6 +341,7 @@ function dueAt(
       unconditional: true,
       target: 0,
       shrinkOver: tokens - 1,
+      tightOver: tokens - 1,
     };
   return undefined;
 }
@@ -362,6 +365,7 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
     unconditional: true,
     target,
     shrinkOver: target > 0 ? target : limit,
+    tightOver: limit,
   };
 }
 

@@ -30,7 +30,7 @@ import { refusalsOf } from './phase-refusals.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from './phase-standing.ts';
 import { PhaseView } from './phase-view.ts';
 import { PhaseWorth } from './phase-worth.ts';
-import type { Cuts, Due } from './rule.ts';
+import type { Cuts, Due, TailCuts } from './rule.ts';
 import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
 import type { ViewWeights } from './view-weights.ts';
@@ -165,7 +165,7 @@ export class PhaseMover implements Mover {
     return back !== undefined;
   }
 
-  see(tail: Cuts, arrayTokens: number, point: RequestPoint, since: number): void {
+  see(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void {
     const { standing, edits, settings, journal, weights } = this;
     const { shortened } = edits;
     const { fresh } = settings;
@@ -191,7 +191,7 @@ export class PhaseMover implements Mover {
     this.crowding = isCrowded ? Math.max(0, rest + this.rounds.tokens(passed.heavy) - fresh.budget) : 0;
   }
 
-  leave(tail: Cuts, arrayTokens: number, point: RequestPoint, index: number): void {
+  leave(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void {
     const { settings, standing, seen, journal } = this;
     if (!seen) return;
     const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
@@ -218,7 +218,7 @@ export class PhaseMover implements Mover {
     return outputs.filter((output) => this.isShown(output)).map(({ removal }) => removal);
   }
 
-  move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
+  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
     if (!this.worth.isTried(point.units, due)) return;
@@ -226,12 +226,15 @@ export class PhaseMover implements Mover {
     // Reasoning can't be brought back, so it leaves where a summary may replace messages.
     const clears = Number.isFinite(due.lossyOver);
     const limits = [tail.turn];
-    if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
+    if (this.settings.shrinks && due.shrinkOver !== undefined)
+      limits.push(Math.max(tail.turn, tail.step), Math.max(tail.turn, tail.tight));
+    const { tightOver = Number.POSITIVE_INFINITY } = due;
 
     const pass = new Pass(this.journal, this.rounds, start.passed, (first) =>
       this.worth.goal(this.reread(first), due, stakes),
     );
     for (const [index, limit] of limits.entries()) {
+      if (index > 1 && arrayTokens - this.view.freedWith(start.leftOut, pass.passed) <= tightOver) break;
       pass.run('light', limit, (unit) => {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
         return this.stillShown(this.lightOf[unit]);
@@ -283,8 +286,8 @@ export class PhaseMover implements Mover {
   }
 
   /** The first unit of the recent part, which no move edits. */
-  private tailUnit({ turn, step }: Cuts): number {
-    return this.settings.shrinks ? Math.max(turn, step) : turn;
+  private tailUnit({ turn, tight }: TailCuts): number {
+    return this.settings.shrinks ? Math.max(turn, tight) : turn;
   }
 
   /** Whether a large output is in the view, and may leave it. */

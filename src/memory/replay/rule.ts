@@ -16,6 +16,20 @@ export function frontierUnit(cuts: Cuts): number {
   return Math.max(cuts.turn, cuts.step);
 }
 
+/** The limits of both cuts at a request point. */
+export interface TailCuts extends Cuts {
+  /** That of the step cut where the view would exceed its budget otherwise: at least `step`. */
+  readonly tight: number;
+}
+
+/** Steps in the tail that don't count, since there is little to read in them. */
+export interface SmallSteps {
+  /** Their results have together fewer tokens. */
+  readonly under: number;
+  /** Steps in a tail that has some. */
+  readonly most: number;
+}
+
 /** The rule that a strategy sets for its replay. */
 export interface ReplayRule {
   readonly frontier: 'jump' | 'slide';
@@ -23,6 +37,8 @@ export interface ReplayRule {
   readonly keepTurns: number;
   /** Steps to which the tail may shrink under a token trigger; undefined if it must not. */
   readonly keepSteps: number | undefined;
+  /** Absent: all steps count. */
+  readonly smallSteps?: SmallSteps | undefined;
   /** Turns from which the turn trigger is met. */
   readonly turnsDue: number | undefined;
   /** Turns from which that trigger also allows lossy edits. */
@@ -70,6 +86,8 @@ export interface Due {
   readonly target: number;
   /** Tokens over which the tail shrinks to steps; undefined if it must not. */
   readonly shrinkOver: number | undefined;
+  /** Tokens over which small steps count as all others; undefined if the tail must not shrink. */
+  readonly tightOver: number | undefined;
 }
 
 /** Where a move stops, as a share of the budget, for rules whose watermark is 0. */

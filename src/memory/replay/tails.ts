@@ -2,12 +2,14 @@
 
 import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import type { Cuts, ReplayRule } from './rule.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import type { Cuts, ReplayRule, TailCuts } from './rule.ts';
 
 /** The tail at successive request points. */
 export class Tails {
   private readonly history: History;
   private readonly rule: ReplayRule;
+  private readonly sums: Pick<TokenSums, 'at'>;
   private readonly steps: readonly number[];
   private stepsSeen = 0;
   private unitsSeen = 0;
@@ -16,14 +18,16 @@ export class Tails {
   private results: number | undefined;
   private point: RequestPoint = { messages: 0, units: 0, turns: 0 };
 
-  constructor(history: History, rule: ReplayRule) {
+  /** @param sums tokens of the messages */
+  constructor(history: History, rule: ReplayRule, sums: Pick<TokenSums, 'at'>) {
     this.history = history;
     this.rule = rule;
+    this.sums = sums;
     this.steps = history.units.flatMap((unit, index) => (unit.step ? [index] : []));
   }
 
   /** The limit of each cut at a request point. Call it for request points in order. */
-  at(point: RequestPoint): Cuts {
+  at(point: RequestPoint): TailCuts {
     this.point = point;
     while ((this.steps[this.stepsSeen] ?? Number.POSITIVE_INFINITY) < point.units) this.stepsSeen++;
     for (; this.unitsSeen < point.units; this.unitsSeen++) this.pass(this.unitsSeen);
@@ -31,7 +35,8 @@ export class Tails {
     const { keepTurns, keepSteps } = this.rule;
     return {
       turn: this.stopBefore(Math.min(this.turnLimit(keepTurns), fresh)),
-      step: Math.min(this.stepLimit(keepSteps), fresh),
+      step: Math.min(this.stepLimit(this.withSmallSteps(keepSteps)), fresh),
+      tight: Math.min(this.stepLimit(keepSteps), fresh),
     };
   }
 
@@ -66,6 +71,22 @@ export class Tails {
     const { turns, units } = this.point;
     if (keep === 0) return units;
     return turns <= keep ? 0 : elementAt(this.history.turns, turns - keep);
+  }
+
+  /** The number of steps in a tail in which so many are not small. */
+  private withSmallSteps(keep: number | undefined): number | undefined {
+    const { smallSteps } = this.rule;
+    if (keep === undefined || !smallSteps) return keep;
+    let steps = 0;
+    for (let counted = 0; counted < keep && steps < Math.min(smallSteps.most, this.stepsSeen); steps++)
+      if (this.readIn(elementAt(this.steps, this.stepsSeen - 1 - steps)) >= smallSteps.under) counted++;
+    return Math.max(keep, steps);
+  }
+
+  /** Tokens of the results in a step. */
+  private readIn(unit: number): number {
+    const { outputs } = elementAt(this.history.units, unit);
+    return outputs.reduce((sum, { message }) => sum + this.sums.at(message), 0);
   }
 
   private stepLimit(keep: number | undefined): number {

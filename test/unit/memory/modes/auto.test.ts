@@ -395,6 +395,27 @@ describe('the tail of auto', () => {
     expect(edited([user('go'), ...steps(6)], {})).toEqual([2, 4, 6]);
   });
 
+  describe('after three steps with little to read', () => {
+    const messages = [user('go'), ...steps(5), ...TAIL];
+    const whole = tokensOf(messages);
+    const [least, most] = [0, 1].map(
+      (kept) =>
+        view(messages, { token_soft_budget: 0, compact_keep_steps: 3 + kept }).report.tokens?.after ?? 0,
+    ) as [number, number];
+    const within = (token_soft_budget: number, more: AutoInput): number[] => [
+      ...view(messages, { token_soft_budget, low_watermark_pct: 0, ...more }).view.removals.keys(),
+    ];
+
+    it.each<[what: string, budget: number, more: AutoInput, edited: number[]]>([
+      ['holds one more, within the budget', most, {}, [2, 4, 6, 8]],
+      ['holds no more where the view would exceed its budget', most - 1, {}, [2, 4, 6, 8, 10]],
+      ['holds no more than a caller asks for', whole - 1, { compact_keep_steps: 3 }, [2, 4, 6, 8, 10]],
+    ])('%s', (_sentence, budget, more, edited) => {
+      expect(least).toBeLessThan(most - 1);
+      expect(within(budget, more)).toEqual(edited);
+    });
+  });
+
   it('holds what is fresh or open, whatever is to be kept', () => {
     const none = { compact_keep: 0, compact_keep_steps: 0 };
     expect(edited([user('go'), ...steps(3)], none)).toEqual([2, 4]);
