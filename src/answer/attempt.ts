@@ -17,6 +17,7 @@ import type { SentPrefix } from '../upstream/bound-thinking.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
+import { bodies } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { type KeptThinking, keptThinking, withLessThinking } from './kept-thinking.ts';
@@ -200,14 +201,22 @@ export function writeBody(
   more: Pick<Additions, 'marks' | 'reasoning' | 'shared' | 'cacheKey'>,
   thinkingFrom: number,
 ): WrittenBody {
-  const body = request.write(view, {
+  const additions = {
     injected: added.messages,
     tools: tools?.definitions,
     movesInstructions: instructions !== undefined,
     compaction: compactionOf(chosen.strategy, request, scope.services.config),
     ...more,
     ...(thinkingFrom === ALL_THINKING ? {} : { thinkingFrom }),
-  });
+  };
+  const write = () => request.write(view, additions);
+  const { injected, ...others } = additions;
+  const about = [
+    request,
+    ...injected.map(({ role, content }) => `${role} ${content}`),
+    ...Object.values(others),
+  ];
+  const body = view ? bodies.of(view, about, write) : write();
   if (thinkingFrom !== ALL_THINKING) return { body, thinkingFrom };
   const cut = withoutThinking(body, request.conversationField);
   return { body: cut ?? body, thinkingFrom: request.messages.length };

@@ -22,13 +22,12 @@ import type { ModelApi } from './model-api.ts';
  */
 export async function readModelCall(came: ReadBody, api: ModelApi, scope: RequestScope): Promise<Call> {
   const { caller, caches } = scope;
-  const shared = caller.tenant && caches.arrays.find(came.bytes, api.field);
-  const request = await readRequest(came.bytes, api, scope, shared);
+  const found = caller.tenant && caches.arrays.find(came.bytes, api.field);
+  const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
   const call = await readCall(request, scope);
-  const { array } = request;
   // A body with items of ours was opened, and is not kept.
-  const kept = array && request.bytes === came.bytes ? { array, shared } : undefined;
+  const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
   return withCaptureWarning({ ...call, kept }, hasEvent(call));
 }
 

@@ -8,10 +8,26 @@ import type { Content } from '../memory/conversation/message.ts';
 const MOST_CHARACTERS = 4_000_000;
 
 export class KeptContents {
+  private readonly contents = new Map<object, Content>();
   private left = MOST_CHARACTERS;
 
+  /** The content of a message: as it was decoded before, or decoded now. */
+  of(message: object, decode: () => Content): Content {
+    const known = this.contents.get(message);
+    if (known) return known;
+    const content = decode();
+    if (this.take(content)) this.contents.set(message, content);
+    return content;
+  }
+
+  /** Forgets all contents, so that a request can be kept for later ones. */
+  clear(): void {
+    this.contents.clear();
+    this.left = MOST_CHARACTERS;
+  }
+
   /** Takes room for a content, and returns whether there was any. */
-  take({ text, weight: { texts } }: Content): boolean {
+  private take({ text, weight: { texts } }: Content): boolean {
     const own = texts[0] === text ? 0 : texts.reduce((sum, part) => sum + part.length, 0);
     const characters = text.length + own;
     if (characters > this.left) return false;

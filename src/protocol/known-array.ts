@@ -54,8 +54,8 @@ export function sharedWith(bytes: Uint8Array, read: ReadArray): SharedArray | un
   return { read, start, end, items: items.slice(0, shared), counts: counts.slice(0, shared) };
 }
 
-/** Whether two texts have the same first bytes. */
-function isEqual(one: Uint8Array, other: Uint8Array, length: number): boolean {
+/** Whether two texts have the same first bytes. @param length how many; absent: all */
+export function isEqual(one: Uint8Array, other: Uint8Array, length?: number): boolean {
   return bufferOf(one, length).equals(bufferOf(other, length));
 }
 

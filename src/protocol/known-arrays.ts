@@ -10,12 +10,16 @@
  * depends on later messages must not be kept here. The plan stays a pure function, and an array
  * that was forgotten costs time and nothing else.
  *
+ * A body whose every byte is known is the same request: it is not read at all. What was made of it
+ * before, up to the bytes that went up, belongs to the request (`lib/latest.ts`).
+ *
  * `test/unit/protocol/known-arrays.test.ts` compares the view of every array with the one that it
  * has on its own, and `test/worker/requests/steady-work.test.ts` counts what a known conversation
  * still costs.
  */
 import { factsBytes } from '../memory/conversation/facts-size.ts';
-import { type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
+import { isEqual, type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
+import type { ModelRequest } from './model-request.ts';
 
 /** Bytes of all arrays, with what is known about their messages. An isolate has 128 MB. */
 const MOST_BYTES = 24 * 1024 * 1024;
@@ -38,20 +42,28 @@ const SAME_SHARE = 7 / 8;
 /** The bytes that are compared first, at an array's end. */
 const PROBE = 16;
 
+/** What is known of a body. */
+export interface FoundArray extends SharedArray {
+  /** The request that was read from the same bytes. */
+  readonly same?: ModelRequest;
+}
+
 /** The arrays of one tenant. */
 export interface TenantArrays {
   /** The beginning of a body's array, as far as it is known. */
-  find(bytes: Uint8Array, field: ReadArray['field']): SharedArray | undefined;
+  find(bytes: Uint8Array, field: ReadArray['field']): FoundArray | undefined;
   /**
-   * Keeps the array of a request.
+   * Keeps a request with its array.
    *
-   * @param shared as found for its body; that array is replaced if the new one continues it
+   * @param found for its body; that array is replaced if the new one continues it
+   * @param made bytes that were made of it
    */
-  keep(array: ReadArray, shared: SharedArray | undefined): void;
+  keep(request: ModelRequest, found: FoundArray | undefined, made?: number): void;
 }
 
 interface KeptArray {
   readonly tenant: string;
+  readonly request: ModelRequest;
   readonly array: ReadArray;
   readonly size: number;
   usedAt: number;
@@ -77,7 +89,7 @@ export class KnownArrays {
   of(tenant: string): TenantArrays {
     return {
       find: (bytes, field) => this.find(tenant, bytes, field),
-      keep: (array, shared) => this.keep(tenant, array, shared),
+      keep: (request, found, made) => this.keep(tenant, request, found, made),
     };
   }
 
@@ -86,7 +98,7 @@ export class KnownArrays {
     for (const kept of this.tenants.get(tenant) ?? []) this.drop(kept);
   }
 
-  private find(tenant: string, bytes: Uint8Array, field: ReadArray['field']): SharedArray | undefined {
+  private find(tenant: string, bytes: Uint8Array, field: ReadArray['field']): FoundArray | undefined {
     if (bytes.length < this.smallest) return undefined;
     const newest = [...(this.tenants.get(tenant) ?? [])]
       .filter(({ array }) => array.field === field)
@@ -99,18 +111,23 @@ export class KnownArrays {
       const shared = sharedWith(bytes, kept.array);
       if (shared && shared.end > (best?.shared.end ?? 0)) best = { kept, shared };
     }
-    if (best) this.use(best.kept);
-    return best?.shared;
+    if (!best) return undefined;
+    this.use(best.kept);
+    const { request } = best.kept;
+    return isSame(bytes, request.bytes, best.shared.end) ? { ...best.shared, same: request } : best.shared;
   }
 
-  private keep(tenant: string, array: ReadArray, shared: SharedArray | undefined): void {
-    if (array.bytes.length < this.smallest) return;
+  private keep(tenant: string, request: ModelRequest, found: FoundArray | undefined, made = 0): void {
+    request.forgetContents();
+    const { array } = request;
+    // The same one is kept already.
+    if (!array || found?.same === request || array.bytes.length < this.smallest) return;
     const now = this.now();
     for (const oldest of this.kept) if (now - oldest.usedAt > UNUSED_MS) this.drop(oldest);
-    const kept: KeptArray = { tenant, array, size: sizeOf(array), usedAt: now };
+    const kept: KeptArray = { tenant, request, array, size: sizeOf(array) + made, usedAt: now };
     if (kept.size > this.most) return;
     for (const other of this.tenants.get(tenant) ?? [])
-      if (other.array === shared?.read && shared.end >= SAME_SHARE * other.array.list.end) this.drop(other);
+      if (other.array === found?.read && found.end >= SAME_SHARE * other.array.list.end) this.drop(other);
     this.use(kept);
     this.size += kept.size;
     for (const oldest of this.ofTenant(tenant))
@@ -150,11 +167,19 @@ function mayContinue(bytes: Uint8Array, { bytes: earlier, list }: ReadArray): bo
   return true;
 }
 
+/** Whether two bodies have the same bytes. @param shared how many of the first ones are known to be */
+function isSame(one: Uint8Array, other: Uint8Array, shared: number): boolean {
+  return one.length === other.length && isEqual(one.subarray(shared), other.subarray(shared));
+}
+
 /** Bytes of memory, as an upper estimate. */
 function sizeOf({ bytes, list, messages }: ReadArray): number {
   const facts = messages.reduce((sum, message) => sum + factsBytes(message.facts), 0);
-  return bytes.buffer.byteLength + SPAN_BYTES * (list.items?.length ?? 0) + facts;
+  const elements = (list.items?.length ?? 0) * (SPAN_BYTES + PLAN_BYTES);
+  return bytes.buffer.byteLength + elements + facts;
 }
 
 /** Bytes of an element's spans: its own, and those of its fields. */
 const SPAN_BYTES = 600;
+/** Bytes of an element's message, and of its part in the plan. */
+const PLAN_BYTES = 400;

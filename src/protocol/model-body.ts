@@ -4,6 +4,7 @@ import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
+import { KeptContents } from './kept-contents.ts';
 import type { Additions } from './model-request.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
@@ -22,6 +23,8 @@ export abstract class ModelBody {
   readonly root: JsonSpan;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
+  /** The contents of its messages. */
+  protected readonly kept = new KeptContents();
 
   /** @param toolFields the fields that list tools */
   constructor(bytes: Uint8Array, root: JsonSpan, toolFields: readonly string[]) {
@@ -30,6 +33,10 @@ export abstract class ModelBody {
     const model = this.field('model');
     this.model = typeof model === 'string' ? model : undefined;
     this.tools = readTools(bytes, root, toolFields, MOST_MESSAGES);
+  }
+
+  forgetContents(): void {
+    this.kept.clear();
   }
 
   get hasTools(): boolean {

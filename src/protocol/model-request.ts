@@ -116,6 +116,8 @@ export interface ModelRequest {
    * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
    */
   write(view: View | undefined, additions?: Additions): Uint8Array;
+  /** Lets go of decoded contents, before the request is kept for later ones. */
+  forgetContents(): void;
 }
 
 /** Messages of ours as JSON, to be put into a list. */

@@ -1,14 +1,13 @@
 /** One call of a caller: the request, its strategy and its owner. All further steps take this. */
-import type { ReadArray, SharedArray } from '../protocol/known-array.ts';
+import type { FoundArray } from '../protocol/known-arrays.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import type { Owner } from './owner.ts';
 import type { RequestScope } from './scope.ts';
 
-/** A request's array, and the part of it that an earlier request has read. */
-export interface KeptArray {
-  readonly array: ReadArray;
-  readonly shared: SharedArray | undefined;
+/** A request that may be kept, and what was known of its body. */
+export interface KeptRequest {
+  readonly found: FoundArray | undefined;
 }
 
 export interface Call<Request extends ModelRequest = ModelRequest> {
@@ -16,6 +15,6 @@ export interface Call<Request extends ModelRequest = ModelRequest> {
   readonly chosen: ChosenStrategy;
   readonly owner: Owner;
   readonly scope: RequestScope;
-  /** The array to keep for the next request; absent if it is not to be kept. */
-  readonly kept?: KeptArray | undefined;
+  /** Absent if its array is not to be kept for the next request. */
+  readonly kept?: KeptRequest | undefined;
 }

@@ -4,6 +4,7 @@
  */
 
 import { parseJson } from '../lib/json.ts';
+import { Lru } from '../lib/lru.ts';
 import { logCaught } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
@@ -166,10 +167,19 @@ function strategyInHeader(headers: Headers): MemoryStrategy | undefined {
   return header ? parsedStrategy(jsonOrWord(header, 'x-memory-strategy')) : undefined;
 }
 
+/** A strategy as callers write it is shorter, in characters of JSON. */
+const LONGEST_KNOWN = 4_096;
+/** Valid strategies by their JSON: about 500. Callers send the same one with each request. */
+const known = new Lru<MemoryStrategy>({ bytes: 1024 * 1024, sizeOf: () => 1_000 });
+
 /** @throws ApiError `invalid_memory_strategy` */
 export function parsedStrategy(input: unknown): MemoryStrategy {
+  const json = JSON.stringify(input) ?? '';
+  const parsed = known.get(json);
+  if (parsed) return parsed;
   const strategy = parseStrategy(input);
   if (!strategy.ok) throw strategyError(strategy.reason);
+  if (json.length <= LONGEST_KNOWN) known.set(json, strategy.value);
   return strategy.value;
 }
 

@@ -1,6 +1,7 @@
 /** A request's conversation in storage: name, settings, and the summary that the caller holds. */
 
 import { elementAt } from '../lib/elements.ts';
+import { Latest } from '../lib/latest.ts';
 import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
@@ -69,9 +70,14 @@ export function hashSession(
   messages: readonly Hashed[],
   hashBefore = (end: number) => elementAt(prefixHashes(messages.slice(0, end), sha256Hex), end),
 ): Session | undefined {
-  const answer = firstAnswer(messages);
-  return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
+  return sessions.of(messages, [], () => {
+    const answer = firstAnswer(messages);
+    return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
+  });
 }
+
+/** Of arrays of messages, since a request asks for it several times. */
+const sessions = new Latest<readonly Hashed[], Session | undefined>();
 
 export function storedConversation(
   user: string | undefined,

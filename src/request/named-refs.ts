@@ -4,6 +4,7 @@
  */
 
 import { bufferOf } from '../lib/bytes.ts';
+import { Latest } from '../lib/latest.ts';
 import { pause } from '../lib/time-limit.ts';
 import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/edits/placeholder.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -16,6 +17,9 @@ import { refWriterOf } from './ref-writer.ts';
  */
 const MOST_NAMED = 10_000;
 
+/** The refs in bodies. */
+const named = new Latest<Uint8Array, readonly string[]>();
+
 /** Notes the refs. Never throws. @param body as it goes upstream, or back to the caller */
 export async function noteNamed(
   body: Uint8Array,
@@ -26,7 +30,7 @@ export async function noteNamed(
   if (!tenant || !bufferOf(body).includes(REF_START)) return;
   // Yield, so that the answer goes out first.
   await pause(0);
-  const refs = namedBy(body, tenant);
+  const refs = named.of(body, [tenant], () => namedBy(body, tenant));
   // A dry run under an invented key may name refs too.
   if (refs.length === 0 || !(await scope.mayStore(tenant))) return;
   await refWriterOf(tenant, call).use(refs);

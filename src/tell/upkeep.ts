@@ -26,21 +26,25 @@ function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void 
   if (prepareNext) {
     const begin = () => {
       const work = prepareNext();
-      keepArray(call);
+      keepArray(call, body);
       return work;
     };
     const failed = (error: unknown) =>
       logCaught(services.log, 'error', 'the next move could not be prepared', error);
     // Computing what the next move needs would delay the answer by milliseconds.
     waitUntil(trackWork(pause(TIME_LIMITS.afterAnswerMs).then(begin).catch(failed), call));
-  } else keepArray(call);
+  } else keepArray(call, body);
   waitUntil(noteNamed(body, call).then(() => facts.confirm()));
 }
 
 /**
  * Keeps the array, so that the next request is read from where it differs, with all facts about it
  * that are known by now.
+ *
+ * @param body as it went up, which is kept with it
  */
-function keepArray({ kept, chosen, scope }: Call): void {
-  if (kept && !passesThrough(chosen.strategy)) scope.caches.arrays.keep(kept.array, kept.shared);
+function keepArray({ request, kept, chosen, scope }: Call, body: Uint8Array): void {
+  if (!kept || passesThrough(chosen.strategy)) return;
+  const made = body.buffer === request.bytes.buffer ? 0 : body.length;
+  scope.caches.arrays.keep(request, kept.found, made);
 }

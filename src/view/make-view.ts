@@ -3,14 +3,12 @@
  * A mode that is planned around a memory recalls it before the plan.
  */
 
-import { termsOf } from '../memory/models/terms.ts';
 import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { explain } from '../memory/plan/explain.ts';
-import { mayAct, type Plan } from '../memory/plan/plan.ts';
-import { outlineOf, planView } from '../memory/plan/plan-view.ts';
+import type { Plan } from '../memory/plan/plan.ts';
+import { outlineOf } from '../memory/plan/plan-view.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
 import { frontierOf, idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
-import { render } from '../memory/plan/view.ts';
 import {
   actingStrategy,
   budgetsOf,
@@ -21,7 +19,6 @@ import {
   tokenMeasure,
   waitsForWindow,
 } from '../memory/strategy/strategy.ts';
-import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { ChosenStrategy } from '../request/choose-strategy.ts';
@@ -37,6 +34,7 @@ import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
 import { type FoundRounds, findRounds } from './kept-rounds.ts';
 import { learnedOf, withBegun } from './learned.ts';
+import { mayActOn, offeredTools, outlines, planOf, sentTools, termsFor, viewOf } from './made-before.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
@@ -46,10 +44,10 @@ const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters
 
 /** @throws ApiError `body_too_large`, `memory_budget_exceeded`, and those of `summariesOf` */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
-  return withBegun(await viewOf(call, options));
+  return withBegun(await madeViewOf(call, options));
 }
 
-async function viewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
+async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const { request, chosen, owner, scope } = call;
   const { tenant } = scope.caller;
   const { config } = scope.services;
@@ -60,13 +58,13 @@ async function viewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
   const reached = typeof user === 'string' ? undefined : user;
-  const offered = offerTools(request, strategy, tenant, searchKindOf(config), chosen.blocks, reached);
+  const offered = offeredTools(request, strategy, tenant, searchKindOf(config), chosen.blocks, reached);
   const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
     // A fault is reported at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);
   }
-  const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
+  const allTools = sentTools(request, tools);
   const { warnings, ...learned } = learnedOf(call, strategy, options);
   warnings.push(...tenantWarnings(strategy, scope));
   if (offered === 'off') warnings.push('retrieval_off');
@@ -74,17 +72,17 @@ async function viewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
 
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
   const within = limitOf(call, options);
-  const terms = termsOf(request.model, config);
+  const terms = termsFor(request, config);
   const known = { measure, terms, retrieval: tools?.retrieves === true };
   const asked = limitedOutline(strategy, call, options, known, within);
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
   const rounds = await findRounds(strategy, tools, viewCall);
-  const outline = { ...asked, memory: recalled?.memory, rounds: rounds?.kept };
+  const memory = recalled?.memory;
   warnings.push(...(recalled?.warnings ?? []));
   const made = { ...learned, tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
-  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) {
+  if (!options.count && !mayActOn(strategy, asked, { memory, rounds: rounds?.kept }, allTools)) {
     const unchanged = untouched(chosen, warnings);
     return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
   }
@@ -92,12 +90,12 @@ async function viewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const counting = await scope.caches.counting(measure);
   const { unedited } = learned;
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, unedited };
-  const planned = () => planView(strategy, { ...outline, rounds: rounds?.kept }, allTools, isolate);
+  const planned = () => planOf(strategy, asked, { memory, rounds: rounds?.kept }, allTools, isolate);
   const { plan, messages } = await withRounds(planned, rounds, scope);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
-  const view = render(plan, { ...words, rounds: messages }, counting.counter);
-  const shown = recalled?.memory ?? words.summary;
+  const view = viewOf(plan, { ...words, rounds: messages }, counting.counter);
+  const shown = memory ?? words.summary;
   const summary = shown && view.summary && reportedSummary(shown, view.summary);
   const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
   const report = reportOf(plan, view, chosen.source, allWarnings, { summary, digestUsage });
@@ -193,8 +191,16 @@ function limitedOutline(
   known: Pick<PlanRequest, 'measure' | 'retrieval' | 'terms'>,
   limit: LearnedLimit | undefined,
 ): PlanRequest {
-  const outline = outlineOf(strategy, request, scope.caller.tenant?.refs, { force, whole, ...known });
-  return limit ? withinLimit(strategy, outline, limit) : outline;
+  const refs = scope.caller.tenant?.refs;
+  const { measure, retrieval, terms } = known;
+  return outlines.of(
+    request,
+    [strategy, refs, force, whole, measure, retrieval, terms, limit?.tokens, limit?.withAnswer],
+    () => {
+      const outline = outlineOf(strategy, request, refs, { force, whole, ...known });
+      return limit ? withinLimit(strategy, outline, limit) : outline;
+    },
+  );
 }
 
 function budgetExceeded({ tokens, budget }: BudgetExceeded): ApiError {

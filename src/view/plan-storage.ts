@@ -1,5 +1,6 @@
 /** Stores the contents that a plan removes. */
 
+import { Latest } from '../lib/latest.ts';
 import { after } from '../lib/time-limit.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { Plan } from '../memory/plan/plan.ts';
@@ -10,6 +11,9 @@ import type { RefWriter } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { ViewCall } from './made-view.ts';
+
+/** The contents of a plan, by segment. */
+const contentsOfPlans = new Latest<Plan, readonly (readonly StoredContent[])[]>();
 
 /** The longest session name in metadata, in characters. */
 const LONGEST_SESSION = 256;
@@ -36,42 +40,50 @@ export class PlanStorage {
 
   /** Writes the contents that the view will name, within a time limit. */
   async write(): Promise<void> {
-    const segments = this.plan.segments.map((segment) => this.contents(segment));
+    const { plan } = this;
+    const segments = contentsOfPlans.of(plan, [this.conversation], () =>
+      plan.segments.map((segment) => contentsOf(segment, this.conversation)),
+    );
     if (!segments.some((segment) => segment.length > 0)) return;
     await this.scope.timings.measure('store', async () => {
       const limit = after(TIME_LIMITS.refWriteMs);
-      const unproven = segments.flat().some(({ ref }) => !this.writer.isKnown(ref));
+      const unproven = this.lacksSome(segments);
       if (!unproven || (await Promise.race([this.scope.mayStore(this.tenant), limit.over.then(() => false)])))
         await this.writer.ensure(segments, limit.over);
       limit.clear();
     });
-    if (segments.flat().some(({ ref }) => !this.writer.isKnown(ref)))
+    if (this.lacksSome(segments))
       this.scope.services.log('warn', 'some contents are not known to be stored', { code: 'store_failed' });
   }
 
   async prepareNext(): Promise<void> {
-    await this.writer.prepare(this.contents(this.plan.ahead?.().upcoming ?? []));
+    await this.writer.prepare(contentsOf(this.plan.ahead?.().upcoming ?? [], this.conversation));
   }
 
-  private contents(removals: readonly Removal[]): StoredContent[] {
-    return removals.flatMap((removal) => {
-      const { ref, content } = removal;
-      if (ref === undefined) return [];
-      return [
-        {
-          ref,
-          text: () => content().text,
-          metadata: () => ({
-            tool_name: removal.tool,
-            tool_call_id: removal.callId,
-            content_type: content().type,
-            tokens: removal.tokens,
-            bytes: removal.bytes,
-            created: Math.floor(Date.now() / 1000),
-            ...(this.conversation === undefined ? {} : { conversation: this.conversation }),
-          }),
-        },
-      ];
-    });
+  private lacksSome(segments: readonly (readonly StoredContent[])[]): boolean {
+    return segments.some((segment) => segment.some(({ ref }) => !this.writer.isKnown(ref)));
   }
+}
+
+/** The contents of removals. */
+function contentsOf(removals: readonly Removal[], conversation: string | undefined): StoredContent[] {
+  return removals.flatMap((removal) => {
+    const { ref, content } = removal;
+    if (ref === undefined) return [];
+    return [
+      {
+        ref,
+        text: () => content().text,
+        metadata: () => ({
+          tool_name: removal.tool,
+          tool_call_id: removal.callId,
+          content_type: content().type,
+          tokens: removal.tokens,
+          bytes: removal.bytes,
+          created: Math.floor(Date.now() / 1000),
+          ...(conversation === undefined ? {} : { conversation }),
+        }),
+      },
+    ];
+  });
 }

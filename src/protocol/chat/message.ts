@@ -106,7 +106,6 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
   readonly role: Role;
-  private decoded: Content | undefined;
 
   /**
    * @param kept shared by all messages of the body
@@ -149,10 +148,7 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   }
 
   content(): Content {
-    if (this.decoded) return this.decoded;
-    const content = withEncrypted(this.readContent(), this.listedWeight());
-    if (this.kept.take(content)) this.decoded = content;
-    return content;
+    return this.kept.of(this, () => withEncrypted(this.readContent(), this.listedWeight()));
   }
 
   media(): readonly InlineMedia[] {

@@ -21,7 +21,6 @@ import {
 } from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
-import { KeptContents } from '../kept-contents.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
@@ -60,9 +59,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
    */
   constructor(bytes: Uint8Array, root: JsonSpan, list: JsonSpan, shared: SharedArray | undefined) {
     super(bytes, root, ['tools', 'functions']);
-    const kept = new KeptContents();
     const known = new KnownMessages<ChatFacts, never>(shared, '');
-    const messages = list.items?.map((span, at) => new ChatMessage(bytes, span, kept, known.at(at, 1)));
+    const messages = list.items?.map((span, at) => new ChatMessage(bytes, span, this.kept, known.at(at, 1)));
     this.messages = messages ?? [];
     this.list = list;
     this.tooManyMessages = !list.items;

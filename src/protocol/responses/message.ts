@@ -42,7 +42,6 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   readonly continues: boolean;
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
-  private decoded: Content | undefined;
 
   /**
    * @param items at least one
@@ -120,10 +119,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   content(): Content {
-    if (this.decoded) return this.decoded;
-    const content = this.readContent();
-    if (this.kept.take(content)) this.decoded = content;
-    return content;
+    return this.kept.of(this, () => this.readContent());
   }
 
   media(): readonly InlineMedia[] {
@@ -205,6 +201,7 @@ export function groupItems(
   body: Uint8Array,
   spans: readonly JsonSpan[],
   known: KnownMessages<MessageFacts, ItemFacts>,
+  kept: KeptContents,
 ): ItemGroup[] {
   const groups: Item[][] = [];
   for (const [index, span] of spans.entries()) {
@@ -213,7 +210,6 @@ export function groupItems(
     if (group && goesWith(item, group)) group.push(item);
     else groups.push([item]);
   }
-  const kept = new KeptContents();
   let first = 0;
   let before: ItemGroup | undefined;
   return groups.map((items) => {

@@ -81,7 +81,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const conversation =
       input?.kind === 'string'
         ? [new Text(bytes, input, 'user')]
-        : groupItems(bytes, input?.items ?? [], known);
+        : groupItems(bytes, input?.items ?? [], known, this.kept);
     this.list = input;
     this.messages = [...preamble, ...conversation];
     this.tooManyMessages = input?.kind === 'array' && !input.items;

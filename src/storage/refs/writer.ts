@@ -13,6 +13,7 @@
  * covers refs that were checked in the request that writes it.
  */
 
+import { Latest } from '../../lib/latest.ts';
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Retention } from '../tenant/retention.ts';
@@ -39,6 +40,10 @@ interface RefWriterPorts {
   /** Called for each content that was written and did not exist before. */
   readonly written?: () => void;
 }
+
+/** The contents of segments, and the name of their manifest. */
+const flattened = new Latest<readonly (readonly StoredContent[])[], readonly StoredContent[]>();
+const manifests = new Latest<readonly StoredContent[], string | undefined>();
 
 /** Writes one tenant's contents, and notes that a conversation refers to them. */
 export class RefWriter {
@@ -71,8 +76,9 @@ export class RefWriter {
    * @param limit resolves when the time is up
    */
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
+    const all = flattened.of(segments, [], () => segments.flat());
     // Wait for both, since deleting the conversation must find what its view names.
-    const work = Promise.all([this.noteUses(segments.flat()), this.ensureAll(segments)]);
+    const work = Promise.all([this.noteUses(all), this.ensureAll(segments, all)]);
     this.ports.waitUntil(work);
     await Promise.race([work, limit]);
   }
@@ -134,8 +140,10 @@ export class RefWriter {
    * enough while the frontier stays, and after a move a second one, at the manifest of the previous
    * frontier.
    */
-  private async ensureAll(segments: readonly (readonly StoredContent[])[]): Promise<void> {
-    const all = segments.flat();
+  private async ensureAll(
+    segments: readonly (readonly StoredContent[])[],
+    all: readonly StoredContent[],
+  ): Promise<void> {
     const manifest = this.manifestOf(all);
     if (await this.isProven(all, manifest)) {
       this.ports.waitUntil(this.renew(all, manifest));
@@ -191,8 +199,10 @@ export class RefWriter {
 
   /** For a single ref, a manifest would cost as much as it saves. */
   private manifestOf(contents: readonly StoredContent[]): string | undefined {
-    const refs = [...new Set(contents.map(({ ref }) => ref))];
-    return refs.length > 1 ? this.ports.store.manifestOf(refs) : undefined;
+    return manifests.of(contents, [this.ports.tenant], () => {
+      const refs = [...new Set(contents.map(({ ref }) => ref))];
+      return refs.length > 1 ? this.ports.store.manifestOf(refs) : undefined;
+    });
   }
 
   /** Whether a manifest vouches for contents. */

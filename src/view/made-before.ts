@@ -1,0 +1,94 @@
+/**
+ * The pure steps from a request to the bytes that go up, each with the result that it had before.
+ * An isolate keeps requests (`protocol/known-arrays.ts`), and a body that comes again is the same
+ * request: a step is done again only if one of its other inputs has changed. What storage says is
+ * asked anew.
+ */
+import { Latest } from '../lib/latest.ts';
+import type { Removal } from '../memory/edits/removal.ts';
+import { type ModelTables, type ModelTerms, termsOf } from '../memory/models/terms.ts';
+import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
+import { mayAct, type Plan } from '../memory/plan/plan.ts';
+import { planView } from '../memory/plan/plan-view.ts';
+import type { PlanContext, PlanRequest } from '../memory/plan/planned.ts';
+import { render, type View, type ViewWords } from '../memory/plan/view.ts';
+import type { TokenCounter, Tools } from '../memory/tokens/tokens.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { toolsWith } from '../protocol/tools.ts';
+import { type OfferedTools, offerTools } from './offer-tools.ts';
+
+/** By the result of the step before. */
+const terms = new Latest<ModelRequest, ModelTerms>();
+const offered = new Latest<ModelRequest, ReturnType<typeof offerTools>>();
+const tools = new Latest<OfferedTools, Tools>();
+const acts = new Latest<PlanRequest, boolean>();
+const plans = new Latest<PlanRequest, Plan>();
+const views = new Latest<Plan, View>();
+
+/** The outline of a request, and the body of a view. */
+export const outlines = new Latest<ModelRequest, PlanRequest>();
+export const bodies = new Latest<View, Uint8Array>();
+
+/** See `termsOf`. */
+export function termsFor(request: ModelRequest, tables: ModelTables): ModelTerms {
+  return terms.of(request, [tables], () => termsOf(request.model, tables));
+}
+
+/** See `offerTools`. */
+export function offeredTools(
+  ...args: [request: ModelRequest, strategy: ActingStrategy, ...Rest]
+): ReturnType<typeof offerTools> {
+  const [request, ...others] = args;
+  return offered.of(request, others, () => offerTools(...args));
+}
+
+type Rest = Parameters<typeof offerTools> extends [unknown, unknown, ...infer Others] ? Others : never;
+
+/** All tools that are sent upstream, including ours. */
+export function sentTools(request: ModelRequest, ours: OfferedTools | undefined): Tools | undefined {
+  return ours ? tools.of(ours, [request], () => toolsWith(request.tools, ours.definitions)) : request.tools;
+}
+
+/** What is known of a request beside its outline. */
+type Beside = Pick<PlanRequest, 'memory' | 'rounds'>;
+
+/** See `mayAct`. */
+export function mayActOn(
+  strategy: EditingStrategy,
+  outline: PlanRequest,
+  beside: Beside,
+  tools: Tools | undefined,
+): boolean {
+  return acts.of(outline, [strategy, ...keysOf(beside), tools], () =>
+    mayAct(strategy, { ...outline, ...beside }, tools?.bytes ?? 0),
+  );
+}
+
+/** See `planView`. What a context takes from its isolate follows from the outline and the tenant. */
+export function planOf(
+  strategy: EditingStrategy,
+  outline: PlanRequest,
+  beside: Beside,
+  tools: Tools | undefined,
+  context: PlanContext,
+): Plan {
+  const { unedited, refs } = context;
+  return plans.of(outline, [strategy, ...keysOf(beside), tools, unedited, refs], () =>
+    planView(strategy, { ...outline, ...beside }, tools, context),
+  );
+}
+
+/** See `render`. A view is the same if its contents are all written, and no words were made for it. */
+export function viewOf(plan: Plan, words: ViewWords, counter: TokenCounter): View {
+  const isWritten = ({ ref }: Removal): boolean => ref === undefined || words.isWritten(ref);
+  const isPlain = !words.summary && !words.line && !words.digestOf && !words.rounds?.size;
+  if (!isPlain || !plan.segments.every((segment) => segment.every(isWritten)))
+    return render(plan, words, counter);
+  return views.of(plan, [], () => render(plan, words, counter));
+}
+
+/** The same for the same rounds of ours. */
+function keysOf({ memory, rounds }: Beside): readonly unknown[] {
+  const key = Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds;
+  return [memory, key];
+}
