@@ -79,11 +79,16 @@ export class TenantLru<Value> {
 
   /** See `Cache`. */
   set(tenant: string, key: string, value: Value): void {
-    this.delete(tenant, key);
     const bytes = this.bytesOf(key, value);
-    if (bytes > this.generation) return;
+    if (bytes > this.generation) {
+      this.delete(tenant, key);
+      return;
+    }
+    const before = this.young.get(tenant)?.get(key);
+    if (before !== undefined) this.bytes -= this.bytesOf(key, before);
     if (this.bytes + bytes > this.generation) this.turn();
-    this.entriesOf(tenant).set(copyOf(key), value);
+    // The old generation may have another value, which nobody sees while the young one has this.
+    this.entriesOf(tenant).set(before === undefined ? copyOf(key) : key, value);
     this.bytes += bytes;
   }
 

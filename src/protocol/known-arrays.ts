@@ -167,7 +167,11 @@ function mayContinue(bytes: Uint8Array, { bytes: earlier, list }: ReadArray): bo
   return true;
 }
 
-/** Whether two bodies have the same bytes. @param shared how many of the first ones are known to be */
+/**
+ * Whether two bodies have the same bytes.
+ *
+ * @param shared how many of the first ones are known to be
+ */
 function isSame(one: Uint8Array, other: Uint8Array, shared: number): boolean {
   return one.length === other.length && isEqual(one.subarray(shared), other.subarray(shared));
 }

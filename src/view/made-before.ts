@@ -64,7 +64,7 @@ export function mayActOn(
   );
 }
 
-/** See `planView`. What a context takes from its isolate follows from the outline and the tenant. */
+/** See `planView`. What a context takes from its isolate follows from outline and tenant. */
 export function planOf(
   strategy: EditingStrategy,
   outline: PlanRequest,
@@ -78,7 +78,7 @@ export function planOf(
   );
 }
 
-/** See `render`. A view is the same if its contents are all written, and no words were made for it. */
+/** See `render`. A view is the same if its contents are all written, and it has no new words. */
 export function viewOf(plan: Plan, words: ViewWords, counter: TokenCounter): View {
   const isWritten = ({ ref }: Removal): boolean => ref === undefined || words.isWritten(ref);
   const isPlain = !words.summary && !words.line && !words.digestOf && !words.rounds?.size;

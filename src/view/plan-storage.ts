@@ -44,7 +44,7 @@ export class PlanStorage {
     const segments = contentsOfPlans.of(plan, [this.conversation], () =>
       plan.segments.map((segment) => contentsOf(segment, this.conversation)),
     );
-    if (!segments.some((segment) => segment.length > 0)) return;
+    if (!segments.some((segment) => segment.length > 0) || this.writer.reliesOn(segments)) return;
     await this.scope.timings.measure('store', async () => {
       const limit = after(TIME_LIMITS.refWriteMs);
       const unproven = this.lacksSome(segments);

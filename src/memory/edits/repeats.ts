@@ -42,14 +42,14 @@ export function repeatsIn(history: History, context: CompactContext): Repeats {
   const repeats = new Map<number, Repeat>();
   const recalls = new Map<number, Recall>();
   const contents = new Map<string, number>();
-  const calls = new Map<string, Later>();
+  /** By name and arguments, whose strings an isolate keeps: nothing is joined or hashed again. */
+  const calls = new Map<string, Map<string, Later>>();
   for (const unit of history.units.toReversed())
     for (const output of unit.outputs.toReversed()) {
       const { message, call } = output;
       const name = contentName(elementAt(history.messages, message), context);
-      const key = call && JSON.stringify([call.name, call.input]);
       const same = contents.get(name);
-      const newer = key === undefined ? undefined : calls.get(key);
+      const newer = call && calls.get(call.name)?.get(call.input);
       // The nearer repetition decides, so that a longer array never changes the reason.
       if (same !== undefined && same <= (newer?.message ?? same))
         repeats.set(message, { reason: 'duplicate', by: same });
@@ -59,7 +59,9 @@ export function repeatsIn(history: History, context: CompactContext): Repeats {
       const ref = fetchedRef(output, context);
       if (ref !== undefined) recalls.set(message, { how: 'fetched', ref });
       contents.set(name, message);
-      if (key !== undefined) calls.set(key, { message, name, asked: unit.first });
+      if (!call) continue;
+      const inputs = calls.get(call.name) ?? new Map<string, Later>();
+      calls.set(call.name, inputs.set(call.input, { message, name, asked: unit.first }));
     }
   return { repeats, recalls };
 }

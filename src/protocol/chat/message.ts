@@ -97,6 +97,8 @@ export interface ChatFacts extends MessageFacts {
   /** Null if it is not a string. */
   wireRole?: string | null;
   answers?: string | null;
+  /** Where the arguments of its calls stand, in bytes from its own start; null without any. */
+  inputs?: readonly ({ readonly start: number; readonly end: number } | null)[];
 }
 
 /** A message in the caller's bytes. It is decoded and hashed on demand. */

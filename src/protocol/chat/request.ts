@@ -266,20 +266,28 @@ function viewSplices(
  */
 function inputSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
   if (removals.length === 0) return [];
-  const listed = fieldOf(message.span, 'tool_calls')?.value;
-  const legacy = fieldOf(message.span, 'function_call')?.value;
-  const inputs = [
-    ...(listed?.kind === 'array' ? (within(request.bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
-    ...(legacy?.kind === 'object'
-      ? [stringField(within(request.bytes, legacy, levels(1)), 'arguments')]
-      : []),
-  ];
+  const { start } = message.span;
+  message.facts.inputs ??= inputsOf(request.bytes, message.span).map(
+    (input) => input && { start: input.start - start, end: input.end - start },
+  );
+  const { inputs } = message.facts;
   return removals.map((removal) => {
     const input = inputs[removal.call];
     if (!input)
       throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-    return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+    return { start: start + input.start, end: start + input.end, with: JSON.stringify(removal.replacement) };
   });
+}
+
+/** The arguments of a message's calls; null for a call without any. */
+function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null)[] {
+  const listed = fieldOf(message, 'tool_calls')?.value;
+  const legacy = fieldOf(message, 'function_call')?.value;
+  const found = [
+    ...(listed?.kind === 'array' ? (within(bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
+    ...(legacy?.kind === 'object' ? [stringField(within(bytes, legacy, levels(1)), 'arguments')] : []),
+  ];
+  return found.map((input) => input ?? null);
 }
 
 /** The member that `ToolCall.input` is read from. */

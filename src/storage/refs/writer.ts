@@ -68,6 +68,24 @@ export class RefWriter {
   }
 
   /**
+   * Whether a view's contents are known to be written, and their uses to be reported, so that
+   * nobody is asked. What is known is confirmed after the answer.
+   */
+  reliesOn(segments: readonly (readonly StoredContent[])[]): boolean {
+    const all = flattened.of(segments, [], () => segments.flat());
+    const manifest = this.manifestOf(all);
+    const refs = all.map(({ ref }) => ref);
+    const { uses, retention, waitUntil } = this.ports;
+    if (uses && uses.reportedAt(refs) === undefined) return false;
+    if (![...refs, ...(manifest === undefined ? [] : [manifest])].every((name) => this.isKnown(name)))
+      return false;
+    this.relyOn(all, manifest);
+    this.notesReported(refs);
+    if (retention.isOn) waitUntil(this.renew(all, manifest));
+    return true;
+  }
+
+  /**
    * Makes sure that a view's contents are written, as far as possible before `limit`. Never throws:
    * contents that fail or are late are simply not known afterwards (see `isKnown`). Late writes go
    * on in the background.
@@ -119,7 +137,14 @@ export class RefWriter {
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
     await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
-    if (this.relyOnUses(refs)) for (const ref of refs) this.reported.add(ref);
+    this.notesReported(refs);
+  }
+
+  /** @returns whether all uses are known to be reported */
+  private notesReported(refs: readonly string[]): boolean {
+    const isReported = this.relyOnUses(refs);
+    if (isReported) for (const ref of refs) this.reported.add(ref);
+    return isReported;
   }
 
   /** @returns whether all uses are known to be reported */
