@@ -13,6 +13,8 @@ const EMBEDDINGS = {
   EMBEDDINGS_API_KEY: 'sk-the-key-of-the-embeddings',
 };
 
+const SETUP = ['test/worker/setup.ts'];
+
 const cloudflare = (variables: Record<string, string> = {}) =>
   cloudflareTest({
     wrangler: { configPath: './wrangler.toml' },
@@ -35,6 +37,7 @@ export default defineConfig({
         plugins: [cloudflare()],
         test: {
           name: 'worker',
+          setupFiles: SETUP,
           include: ['test/worker/**/*.test.ts'],
           exclude: [...ALONE, ...EMBEDDED],
           testTimeout: 120_000,
@@ -47,12 +50,16 @@ export default defineConfig({
         plugins: [cloudflare(EMBEDDINGS)],
         test: {
           name: 'worker, with embeddings',
+          setupFiles: SETUP,
           include: EMBEDDED,
           testTimeout: 120_000,
           isolate: false,
         },
       },
-      { plugins: [cloudflare()], test: { name: 'worker, alone', include: ALONE, testTimeout: 120_000 } },
+      {
+        plugins: [cloudflare()],
+        test: { name: 'worker, alone', setupFiles: SETUP, include: ALONE, testTimeout: 120_000 },
+      },
     ],
   },
 });

@@ -108,7 +108,7 @@ const VALUES = {
   idleTurnMs: 5_000,
   /** A flush (docs/design.md#5-routes). */
   flushMs: 60_000,
-  /** Events of answers that have ended and are still being kept. */
+  /** Until an object has kept the events that an isolate has gathered, before they are read. */
   keptEventsMs: 1_000,
   /** An erasure, until its caller gets an answer: less than `routeStorageMs`. */
   eraseAnswerMs: 8_000,
@@ -117,7 +117,9 @@ const VALUES = {
 
   /** An answer that is already there goes out first. */
   afterAnswerMs: 10,
-  /** Until an object has kept an event. */
+  /** The least time between two calls with events of a conversation, of one isolate. */
+  eventBatchMs: 2_000,
+  /** Until an object has kept events. */
   keepEventMs: 10_000,
   /** Until R2 has deleted rounds that are not kept. */
   dropRoundsMs: 10_000,

@@ -96,8 +96,8 @@ async function memoryOf(client: Client, named: Named, signal: AbortSignal): Prom
 interface Recorded {
   /** Ascending. */
   readonly events: readonly ListedRun[];
-  /** The sums of all bills; absent where nothing is billed. */
-  readonly bill?: unknown;
+  /** Of the newest page. */
+  readonly page: Omit<RequestPage, 'data' | 'has_more' | 'cursor'>;
 }
 
 /** Shows the newest requests as soon as they are there. */
@@ -107,17 +107,17 @@ async function allRequests(
   signal: AbortSignal,
   show: (part: Recorded) => void,
 ): Promise<Recorded> {
-  const newestFirst: ListedRun[] = [];
-  let cursor: string | null = null;
-  let bill: unknown;
-  do {
-    const page: RequestPage = await client.requests(named, cursor, PAGE, signal);
-    newestFirst.push(...page.data);
-    bill ??= page.bill;
-    cursor = page.has_more ? page.cursor : null;
-    if (cursor !== null && newestFirst.length === PAGE) show({ events: newestFirst.toReversed(), bill });
-  } while (cursor !== null);
-  return { events: newestFirst.toReversed(), bill };
+  const page = await client.requests(named, null, PAGE, signal);
+  const newestFirst: ListedRun[] = [...page.data];
+  const recorded = (): Recorded => ({ events: newestFirst.toReversed(), page });
+  let next: string | null = page.has_more ? page.cursor : null;
+  if (next !== null) show(recorded());
+  while (next !== null) {
+    const { data, has_more, cursor }: RequestPage = await client.requests(named, next, PAGE, signal);
+    newestFirst.push(...data);
+    next = has_more ? cursor : null;
+  }
+  return recorded();
 }
 
 /** In pixels. */
@@ -138,6 +138,7 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
       <Totals recorded={recorded} />
       <Plot data={data} events={events} current={current} onCurrent={setCurrent} onOpen={open} />
       <h2>Requests</h2>
+      <p class="note">{standing(recorded.page)}</p>
       <VirtualList
         label={`${events.length} requests, newest first`}
         items={newestFirst}
@@ -149,6 +150,12 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
       />
     </>
   );
+}
+
+/** What the list may lack. */
+function standing({ behind_ms, lost }: Recorded['page']): string {
+  const behind = `Up to ${count(behind_ms / 1_000)} seconds behind.`;
+  return lost === 0 ? behind : `${behind} The events of ${count(lost)} requests were lost.`;
 }
 
 function RequestRow({ event, named }: { event: ListedRun; named: Named }) {
@@ -187,7 +194,8 @@ function potentialWords(event: ListedRun): string {
 }
 
 function Totals({ recorded }: { recorded: Recorded }) {
-  const { events, bill } = recorded;
+  const { events } = recorded;
+  const { bill } = recorded.page;
   const sums = sentSums(events);
   const observed = events.filter((event) => event.observed);
   const used = events.flatMap(({ usage }) => (usage?.cached == null || usage.input == null ? [] : [usage]));

@@ -16,6 +16,7 @@ import { parseStrategy } from '../memory/strategy/strategy.ts';
 import type { Embedder } from '../storage/archive/embedder.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import { RememberedConversations } from '../storage/conversation/remembered.ts';
+import { RunOutboxes } from '../storage/conversation/run-outboxes.ts';
 import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import {
   type ConversationMemoryStub,
@@ -75,8 +76,8 @@ export interface Services {
   readonly upkeep: Upkeep;
   /** Work after the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
-  /** Events of requests that are being kept, by `conversationName` and by the tenant's id. */
-  readonly keptRuns: PendingWork;
+  /** Events of requests that are not kept yet. */
+  readonly runOutboxes: RunOutboxes;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   /** Absent: nothing is traced. */
@@ -167,9 +168,16 @@ function createServices(env: Env): Services {
     refusals: new ConversationRefusals(),
     boundThinking: new BoundThinking(),
   };
+  const conversation: Services['conversation'] = (name) => conversationMemory(env, name, log);
+  const runOutboxes = new RunOutboxes({
+    keep: (name, batches) => conversation(name)((stub) => stub.keepRuns(batches)),
+    bucket: env.REFS,
+    metrics,
+    log,
+  });
   return {
     ...caches,
-    caches: [...Object.values(caches), contents],
+    caches: [...Object.values(caches), contents, runOutboxes],
     config,
     log,
     explain: createExplainer(log),
@@ -177,13 +185,13 @@ function createServices(env: Env): Services {
     retention: new Retention(config.retentionDays),
     pending: new PendingWork(),
     metrics,
-    keptRuns: new PendingWork(),
+    runOutboxes,
     webhooks: webhooksOf(env, log),
     exporter: config.otlp && exporterOf(config.otlp, metrics, log),
     accepted: new AcceptedKeys(),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     prompts: new Map(Object.entries(prompts)),
-    conversation: (name) => conversationMemory(env, name, log),
+    conversation,
     user: (name) => userMemory(env, name, log),
     tenant: (id) => tenantMemory(env, id, log),
     embedder: () => embeddingsOf(env),

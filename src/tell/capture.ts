@@ -23,15 +23,13 @@ export function withCaptureWarning<Asked extends Call>(call: Asked, hasEvent: bo
 
 /** The capture of one request. */
 export class Capture {
-  private readonly key: string;
+  private readonly key = crypto.randomUUID();
   private readonly captures: SealedObjects;
   private readonly scope: RequestScope;
   private body: Uint8Array | undefined;
   private writing: Promise<boolean> | undefined;
 
-  /** @param key of the request's event */
-  constructor(key: string, { tenant, name }: StoredConversation, scope: RequestScope) {
-    this.key = key;
+  constructor({ tenant, name }: StoredConversation, scope: RequestScope) {
     this.captures = new SealedObjects('capture', scope.services.bucket, tenant, name);
     this.scope = scope;
   }
@@ -48,19 +46,9 @@ export class Capture {
     if (body) this.writing ??= this.write(body);
   }
 
-  /** Whether the view is kept. Never throws. */
-  async isKept(): Promise<boolean> {
-    return (await this.writing) ?? false;
-  }
-
-  /** Deletes captures whose events are gone; this one too if its event is lost. Never throws. */
-  async forget(keys: readonly string[], isLost = false): Promise<void> {
-    const gone = isLost && (await this.isKept()) ? [...keys, this.key] : keys;
-    try {
-      await within(TIME_LIMITS.captureMs, this.captures.delete(gone));
-    } catch (error) {
-      this.lost(error, 'a captured view could not be deleted');
-    }
+  /** The name of the view, for its event; null if it could not be kept. Never throws. */
+  async kept(): Promise<string | null> {
+    return (await this.writing) ? this.key : null;
   }
 
   private async write(body: Uint8Array): Promise<boolean> {
@@ -73,14 +61,14 @@ export class Capture {
       await within(TIME_LIMITS.captureMs, this.captures.put(this.key, view, log));
       return true;
     } catch (error) {
-      this.lost(error, 'a view could not be captured');
+      this.lost(error);
       return false;
     }
   }
 
-  private lost(error: unknown, what: string): void {
+  private lost(error: unknown): void {
     const { services, waitUntil } = this.scope;
-    logCaught(services.log, 'warn', what, error);
+    logCaught(services.log, 'warn', 'a view could not be captured', error);
     services.metrics.count('precis_captures_lost_total', {});
     services.metrics.sendLater(waitUntil);
   }

@@ -65,12 +65,12 @@ async function messagesBefore(
   const known = scope.caches.conversation(conversation.name).sent.get('');
   if (known !== undefined && known >= enough) return known;
   try {
-    const runs = await soon(
+    const page = await soon(
       TIME_LIMITS.movedSinceMs,
       conversation.memory((stub) => stub.listRuns(null, LOOKED_AT)),
     );
-    const stored = runs?.find(({ kind, status }) => kind === 'answer' && status < 400)?.messages;
-    // The newest event may not be kept yet.
+    const stored = page?.runs.find(({ kind, status }) => kind === 'answer' && status < 400)?.messages;
+    // The newest events may not be kept yet.
     return stored === undefined ? known : Math.max(stored, known ?? 0);
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'the request before is not known', error);

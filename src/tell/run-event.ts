@@ -1,14 +1,13 @@
 /**
- * Records the run of one request, and keeps its event in its conversation's object when the answer
- * has ended (docs/design.md#run-events). Nothing is stored before that, and nothing waits for it.
+ * Records the run of one request, and hands its event over when the answer has ended
+ * (docs/design.md#run-events). Nothing is stored before that, and nothing waits for it.
  *
  * The run has the usage of the upstream's answers (`protocol/answers/usage-tail.ts`).
  * `memory/run/build-event.ts` makes the event from plan, view and report,
- * `storage/conversation/run-events.ts` keeps it, `routes/conversations/requests.ts` reads it, and
- * `memory/run/outline.ts` outlines the view from it.
+ * `storage/conversation/run-outboxes.ts` gathers the events of a conversation and sends them to its
+ * object, where `run-events.ts` keeps them. `routes/conversations/requests.ts` reads them, and
+ * `memory/run/outline.ts` outlines a view from its event.
  */
-import { pause, within } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { idleReport } from '../memory/plan/report.ts';
@@ -19,10 +18,9 @@ import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
-import type { NewRun } from '../storage/conversation/run-events.ts';
+import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { Capture } from './capture.ts';
 import type {
@@ -62,8 +60,6 @@ class EventRecorder implements CallListener {
   private readonly call: Call;
   private readonly form: CallForm;
   private readonly tenant: Tenant;
-  /** Names the event. */
-  private readonly key = crypto.randomUUID();
   private readonly capture: Capture | undefined;
   private usages: readonly UsageTail[] = [];
   private plan: RunPlan | undefined;
@@ -79,7 +75,7 @@ class EventRecorder implements CallListener {
     const { chosen, scope } = call;
     const conversation =
       chosen.capture && scope.services.config.captures ? conversationOfCall(call) : undefined;
-    this.capture = conversation && new Capture(this.key, conversation, scope);
+    this.capture = conversation && new Capture(conversation, scope);
   }
 
   sent({ body, usages }: SentBody): void {
@@ -105,44 +101,35 @@ class EventRecorder implements CallListener {
     if (this.mayKeep) this.capture?.start();
   }
 
-  /** Never throws. */
-  async ended(end: CallEnd): Promise<void> {
+  ended(end: CallEnd): Promise<void> | undefined {
     if (end.refusal !== undefined && end.head) this.begins(end.head);
-    if (this.mayKeep) await this.keep(end);
-  }
-
-  /** Never throws. */
-  private async keep(end: CallEnd): Promise<void> {
-    const { services, waitUntil } = this.call.scope;
-    try {
-      const conversation = conversationOfCall(this.call);
-      if (!conversation) return;
-      const work = this.store(conversation, end);
-      services.keptRuns.track(this.tenant.id, services.keptRuns.track(conversation.name, work));
-      await work;
-    } catch (error) {
-      await this.capture?.forget([], true);
-      logCaught(services.log, 'warn', 'the event of a request could not be kept', error);
-      services.metrics.count('precis_events_lost_total', {});
-      services.metrics.sendLater(waitUntil);
+    const conversation = this.mayKeep ? conversationOfCall(this.call) : undefined;
+    if (!conversation) return undefined;
+    const { timings, services } = this.call.scope;
+    const total = timings.elapsed;
+    const { capture } = this;
+    if (!capture) {
+      this.gather(conversation, end, total, null);
+      return undefined;
     }
+    const captured = capture.kept().then((name) => this.gather(conversation, end, total, name));
+    return services.runOutboxes.track(conversation.tenant, conversation.name, captured);
   }
 
-  private async store(conversation: StoredConversation, end: CallEnd): Promise<void> {
-    const { elapsed } = this.call.scope.timings;
-    // Send the answer's last bytes first, since the rest takes time.
-    await pause(0);
-    const captured = (await this.capture?.isKept()) ?? false;
-    const event = { ...this.event(end, elapsed, captured), ...this.billing() };
-    const gone = await within(
-      TIME_LIMITS.keepEventMs,
-      conversation.memory((stub) => stub.keepRun(this.key, event)),
-    );
-    if (gone.length > 0) await new Capture(this.key, conversation, this.call.scope).forget(gone);
+  /** Hands the event over. @param total milliseconds since the request came */
+  private gather(
+    { tenant, name }: StoredConversation,
+    end: CallEnd,
+    total: number,
+    capture: string | null,
+  ): void {
+    const { services, waitUntil } = this.call.scope;
+    const event = this.event(end, total, capture !== null);
+    services.runOutboxes.add(tenant, name, { event, capture, ...this.billing() }, waitUntil);
   }
 
   /** The order for the bill. Refusals cost nothing, and have none. */
-  private billing(): Pick<NewRun, 'billing' | 'potential_bill'> {
+  private billing(): Pick<EndedRun, 'billing' | 'potential_bill'> {
     const { usages, asked, call } = this;
     const [first] = usages;
     if (!first) return {};

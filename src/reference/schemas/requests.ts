@@ -3,13 +3,19 @@ import { z } from 'zod';
 import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
+import { count } from '../../memory/shapes.ts';
 import { name, page, seconds } from './common.ts';
 
 const times = { created_at: seconds };
 const listedRun = z.strictObject({ ...listedRunSchema.shape, ...times });
 name(listedRun, 'ListedRequest');
 
-export const requestPage = z.strictObject({ ...page(listedRun).shape, bill: toldSumsSchema });
+export const requestPage = z.strictObject({
+  ...page(listedRun).shape,
+  bill: toldSumsSchema,
+  behind_ms: count.describe('How old an event may be that is not in the list yet, in milliseconds.'),
+  lost: count.describe('Events of the conversation that could not be kept, as far as is known.'),
+});
 
 export const outlinedRun = z.strictObject({
   ...runEventSchema.shape,

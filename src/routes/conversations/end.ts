@@ -11,18 +11,23 @@ import type { AppEnv } from '../../request/services.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { readEither } from '../either-protocol.ts';
+import { keptRuns } from '../kept-runs.ts';
 import { scopeOf } from '../scope-of.ts';
 import { stored } from '../stored.ts';
 import { target } from './memory.ts';
 
 export async function endConversation(c: Context<AppEnv>): Promise<Response> {
-  const { id, user } = await target(c, 'change');
+  const { id, user, conversation, services } = await target(c, 'change');
   const scope: RequestScope = { ...scopeOf(c), named: { conversation: id, user } };
   const { request } = await readEither(c, scope);
   if (!request.messages.some(says)) throw nothingSaid(request);
   const call = await readWholeCall(request, scope);
   const limitMs = TIME_LIMITS.wholeSummaryMs + TIME_LIMITS.routeStorageMs;
-  const { summary, published, isPending, warnings } = await stored(c, () => endSession(call), limitMs);
+  const [{ summary, published, isPending, warnings }] = await stored(
+    c,
+    () => Promise.all([endSession(call), keptRuns(conversation.name, services)]),
+    limitMs,
+  );
   const answer = { id, object: 'memory.conversation.ended', summary, published, warnings };
   return c.json(answer, isPending ? 202 : 200);
 }

@@ -41,7 +41,14 @@ export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'read');
   const { id, conversation, services } = named;
   const limitMs = TIME_LIMITS.flushMs + TIME_LIMITS.routeStorageMs;
-  const isUpToDate = await stored(c, () => upToDate(conversation, services), limitMs);
+  const isUpToDate = await stored(
+    c,
+    async () => {
+      await keptRuns(conversation.name, services);
+      return upToDate(conversation, services);
+    },
+    limitMs,
+  );
   const overview = await overviewOfTarget(c, named);
   return c.json({ ...overviewJson(id, overview), up_to_date: isUpToDate }, isUpToDate ? 200 : 202);
 }
@@ -110,7 +117,7 @@ export async function deleteConversation(
     if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
   const found = await uses((stub) => stub.find(name));
-  // The event of an answer that has just ended would come back.
+  // The events of answers that have just ended would come back.
   await keptRuns(name, services);
   begin();
   const refs = found?.sole ?? [];

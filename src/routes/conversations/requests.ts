@@ -16,6 +16,7 @@ import { SealedObjects } from '../../storage/conversation/sealed-objects.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import { keptRuns } from '../kept-runs.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { safeHeaders } from '../safe-headers.ts';
@@ -34,17 +35,25 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
     c,
     named,
     async (stub) => {
-      const [runs, { bills }] = await Promise.all([stub.listRuns(before, limit + 1), stub.standing()]);
-      return runs && { runs, bills };
+      const [found, { bills }] = await Promise.all([stub.listRuns(before, limit + 1), stub.standing()]);
+      return found && { ...found, bills };
     },
     (found) => !found?.runs.length,
   );
   if (!page) throw notFound(named.id, named.user);
-  const { runs, bills } = page;
+  const { runs, lost, bills } = page;
   const data: readonly ListedRun[] = runs.slice(0, limit).map(onWire);
   const isLast = runs.length <= limit;
   const cursor = isLast ? null : String(data.at(-1)?.n);
-  return c.json({ object: 'list', data, has_more: !isLast, cursor, bill: billSumsJson(bills) });
+  return c.json({
+    object: 'list',
+    data,
+    has_more: !isLast,
+    cursor,
+    bill: billSumsJson(bills),
+    behind_ms: TIME_LIMITS.eventBatchMs,
+    lost,
+  });
 }
 
 /** One event, with the outline of its view. */
@@ -76,11 +85,8 @@ export async function getRequestView(c: Context<AppEnv>): Promise<Response> {
     named,
     async (stub, { tenant, name }) => {
       const event = await stub.findRun(n);
-      const { key } = event ?? {};
-      const isCaptured = event?.run?.captured === true && typeof key === 'string';
-      const view = isCaptured
-        ? await new SealedObjects('capture', services.bucket, tenant, name).get(key)
-        : undefined;
+      const captures = new SealedObjects('capture', services.bucket, tenant, name);
+      const view = event?.capture ? await captures.get(event.capture) : undefined;
       return event && { view };
     },
     (one) => !one?.view,

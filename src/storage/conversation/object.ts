@@ -10,7 +10,6 @@ import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { ListedRun } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding } from '../archive/embedding.ts';
@@ -56,8 +55,9 @@ import {
   type DigestVerdict,
   OutputDigests,
 } from './output-digests.ts';
-import type { ConversationApi, FoundRun, Left } from './remote.ts';
-import { type NewRun, RunEvents } from './run-events.ts';
+import type { ConversationApi, Left } from './remote.ts';
+import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
+import { RunEvents } from './run-events.ts';
 import { ConversationState } from './state.ts';
 import { ConversationTables, type StoredPart } from './tables.ts';
 import { UseReports } from './use-reports.ts';
@@ -85,7 +85,8 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly tables = new ConversationTables(this.ctx.storage);
   private readonly state = new ConversationState(this.tables);
-  private readonly bills = new BillLedger(this.tables);
+  private readonly runs = new RunEvents(this.tables, () => this.now());
+  private readonly bills = new BillLedger(this.tables, () => this.runs.sums());
   private readonly chain = new MemoryChain(
     { tables: this.tables, state: this.state, bills: this.bills },
     {
@@ -102,7 +103,6 @@ export abstract class ConversationMemoryObject<Material>
   private readonly blocks = new FrozenBlocks(this.tables);
   private readonly digests = new OutputDigests(this.tables, this.bills, () => this.now());
   private readonly archive = new ArchiveRows(this.tables);
-  private readonly runs = new RunEvents(this.tables, this.bills, () => this.now());
   private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
 
   /** What a conversation remembers. Its tables go when none of these has anything left. */
@@ -387,8 +387,8 @@ export abstract class ConversationMemoryObject<Material>
     await this.clearIfEmpty();
   }
 
-  async keepRun(key: string, run: NewRun): Promise<readonly string[]> {
-    return this.runs.late(key, run) ?? this.uses.writing(() => this.runs.add(key, run));
+  async keepRuns(batches: readonly RunBatch[]): Promise<readonly string[]> {
+    return this.runs.late(batches) ?? this.uses.writing(() => this.runs.add(batches));
   }
 
   keptRounds(keys: readonly string[]): (StoredRounds | null)[] {
@@ -401,12 +401,12 @@ export abstract class ConversationMemoryObject<Material>
     return this.uses.writing(() => this.rounds.add(rounds));
   }
 
-  listRuns(before: number | null, most: number): readonly ListedRun[] | null {
+  listRuns(before: number | null, most: number): RunPage | null {
     return this.exists() ? this.runs.page(before, most) : null;
   }
 
   findRun(n: number): FoundRun | null {
-    return this.exists() ? { run: this.runs.find(n), key: this.runs.keyOf(n) } : null;
+    return this.exists() ? this.runs.find(n) : null;
   }
 
   async clear(): Promise<void> {

@@ -1,6 +1,5 @@
 /** Methods of a conversation's object that other isolates can call. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { MadeNear } from '../archive/near.ts';
 import type {
@@ -31,7 +30,7 @@ import type {
   Written,
 } from './memories.ts';
 import type { DigestClaim, DigestsRequest, DigestVerdict } from './output-digests.ts';
-import type { NewRun } from './run-events.ts';
+import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
 
 /** What remains of a conversation: nothing, its settings, or everything because it is in use. */
 export type Left =
@@ -47,13 +46,6 @@ export type Left =
       /** In milliseconds. */
       readonly usedAt: number;
     };
-
-/** A request of a conversation of which something is stored; null if its event is not kept. */
-export interface FoundRun {
-  readonly run: RunEvent | null;
-  /** It names the event's capture. */
-  readonly key: string | null;
-}
 
 /** The part of `MemoryChain` that a summary's writer uses. See there. */
 export interface SummaryChain {
@@ -157,9 +149,9 @@ export interface ConversationApi<Material> extends SummaryChain {
   keepRounds(rounds: NewRounds): Promise<RoundsVerdict>;
 
   /** See `RunEvents`. */
-  keepRun(key: string, run: NewRun): Promise<readonly string[]>;
-  /** A page of events, newest first; null if nothing is stored of the conversation. */
-  listRuns(before: number | null, most: number): readonly ListedRun[] | null;
+  keepRuns(batches: readonly RunBatch[]): Promise<readonly string[]>;
+  /** A page of events; null if nothing is stored of the conversation. */
+  listRuns(before: number | null, most: number): RunPage | null;
   /** Null if nothing is stored of the conversation. */
   findRun(n: number): FoundRun | null;
 

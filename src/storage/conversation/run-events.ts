@@ -2,42 +2,42 @@
  * The events of a conversation's newest requests, in the SQLite of its object. They are no memory:
  * with events alone a conversation has no tables but these and `state`. See `storage-schema.md`.
  *
- * An array grows from request to request, and what was edited stays the same. So lists are cut into
- * parts that are stored by their hash, each once, however many events name it.
+ * They come in batches (`run-batch.ts`), and a batch is one row: rows that are written are what an
+ * event costs. The newest row also has what the next batch needs to know, with the sums of the
+ * bills, so that nothing else is written for them. Lists are stored in parts by their hash, each
+ * once, however many events name it.
  */
 
-import type { PotentialBill } from '../../memory/money/bill-schema.ts';
-import type { BillOrder } from '../../memory/money/running-bill.ts';
-import type { UnbilledRun } from '../../memory/run/build-event.ts';
-import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
+import type { BillSums } from '../../memory/money/bill-schema.ts';
+import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
+import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
+import type { LeftOut, ListedRun, RunEdit } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import type { LazyTables, Tables } from '../tables.ts';
-import type { BillLedger } from './bills.ts';
-import type { StoredPart } from './tables.ts';
+import type { LazyTables } from '../tables.ts';
+import type { FoundRun, NewRun, RunBatch, RunPage } from './run-batch.ts';
+import type { ConversationTables, StoredPart } from './tables.ts';
 
-/** The newest events that are kept. */
+/** The newest events that are kept, with those that share a row with the oldest of them. */
 export const KEPT_EVENTS = 2_000;
 
 /**
- * Entries of a part. SQLite limits a text to 2 MB, and a part of entries whose tools have the
- * longest names takes 300 kB.
+ * How many events later a part is noted again as named, since that writes a row. It stays for so
+ * many events longer.
  */
-const PART_ENTRIES = 256;
-
-/** A call that is repeated comes again at once, so only the newest events can be its own. */
-const REPEATED_WITHIN = 100;
+const NOTED_EVERY = 200;
 
 /**
- * Every request writes here, and each row of an index would be one more: the newest event is never
- * deleted by itself, so numbers go on, and parts are few.
+ * How long a sender is remembered after its last batch, in milliseconds, and how many are. It sends
+ * a batch again within seconds.
  */
+const SENDER_MS = 60_000;
+const MOST_SENDERS = 32;
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS run_events (
-    n INTEGER PRIMARY KEY,
-    run_key TEXT NOT NULL,
-    event TEXT NOT NULL,
-    edits TEXT NOT NULL,
-    left_out TEXT NOT NULL
+    first_n INTEGER PRIMARY KEY,
+    tally TEXT NOT NULL,
+    events TEXT NOT NULL
   );
   CREATE TABLE IF NOT EXISTS run_parts (
     part_hash TEXT PRIMARY KEY,
@@ -46,30 +46,66 @@ const SCHEMA = `
   );
 `;
 
-/** An event before its conversation has counted and billed it. */
-export interface NewRun extends UnbilledRun {
-  /** Absent if the request is not billed. */
-  readonly billing?: BillOrder;
-  /** Absent if the request was not observed. */
-  readonly potential_bill?: PotentialBill | null;
+/**
+ * From tables of versions before 0.8.0, which have a row for each event. Fifty of them become one,
+ * so that few rows are written.
+ */
+const FROM_SINGLE_ROWS = `
+  INSERT INTO run_events (first_n, tally, events)
+    SELECT min(n), ?, json_group_array(
+      json_object(
+        'capture', iif(json_extract(event, '$.captured'), run_key, NULL),
+        'edits', json(edits),
+        'left_out', json(left_out),
+        'event', json(event)
+      ) ORDER BY n
+    )
+    FROM single_run_events GROUP BY (n - 1) / 50
+`;
+
+/** What is known after a batch. The newest row has it. */
+interface Tally {
+  /** The number of the next event. */
+  readonly next: number;
+  /** Of the bills of all requests, those of deleted events too. */
+  readonly sums: BillSums;
+  readonly standing: BillStanding | null;
+  /** How many events were lost. */
+  readonly lost: number;
+  /**
+   * The place of each sender's next event (`RunBatch.from`), and when its last batch came. The one
+   * that came last is last.
+   */
+  readonly senders: Readonly<Record<string, { readonly next: number; readonly at: number }>>;
 }
 
-type Row = { n: number; event: string };
-type WholeRow = Row & { edits: string; left_out: string };
+const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, standing: null, lost: 0, senders: {} };
+
+/** An event in its row. One of a version before 0.8.0 has its bills in `event`. */
+interface StoredRun {
+  readonly event: Omit<ListedRun, 'n'>;
+  readonly bill?: ListedRun['bill'];
+  readonly potential_bill?: ListedRun['potential_bill'];
+  readonly capture: string | null;
+  readonly edits: readonly string[];
+  readonly left_out: readonly string[];
+}
+
+type Row = { first_n: number; events: string };
 
 export class RunEvents implements StoredPart {
   private readonly sql: SqlStorage;
+  private readonly state: Pick<ConversationTables, 'get'>;
   private readonly tables: LazyTables;
-  private readonly bills: Pick<BillLedger, 'add'>;
   private readonly now: () => number;
   /** When all were deleted, in milliseconds since 1970. */
   private strippedAt = 0;
 
   /** @param now milliseconds since 1970 */
-  constructor(tables: Tables, bills: Pick<BillLedger, 'add'>, now: () => number) {
+  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'get'>, now: () => number) {
     this.sql = tables.sql;
-    this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA);
-    this.bills = bills;
+    this.state = tables;
+    this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { found: () => this.migrate() });
     this.now = now;
   }
 
@@ -77,93 +113,69 @@ export class RunEvents implements StoredPart {
     return this.tables.exists();
   }
 
-  /**
-   * The answer of `add` to an event whose request came before all were deleted. Its answer has
-   * lasted longer, and its event would bring the conversation back. Undefined for any other event.
-   * Known while the object lives.
-   */
-  late(key: string, { created_at, captured }: Pick<NewRun, 'created_at' | 'captured'>): string[] | undefined {
-    if (created_at > this.strippedAt) return undefined;
-    return captured ? [key] : [];
+  /** The sums of the bills of all requests. */
+  sums(): BillSums {
+    return this.any() ? this.tally().sums : NO_SUMS;
   }
 
   /**
-   * Keeps an event with its bill, and deletes those that are too old, with the lists that no other
-   * event names.
-   *
-   * @param key names the request, and its capture. A call is repeated if its answer was lost, and
-   *   changes nothing then
-   * @returns the keys of the events that were deleted, or not kept, and had captures
+   * The answer of `add` to batches whose requests all came before all events were deleted. Their
+   * answers have lasted longer, and their events would bring the conversation back. Undefined for
+   * any others. Known while the object lives.
    */
-  add(key: string, { edits, left_out, billing, potential_bill = null, ...event }: NewRun): string[] {
+  late(batches: readonly RunBatch[]): string[] | undefined {
+    const runs = batches.flatMap((batch) => batch.runs);
+    return runs.every((run) => this.isLate(run)) ? capturesOf(runs) : undefined;
+  }
+
+  /**
+   * Keeps batches of events with their bills, and deletes those that are too old, with the lists
+   * that no other event names. A batch that was kept before changes nothing.
+   *
+   * @returns the captures of the events that were deleted, or not kept
+   */
+  add(batches: readonly RunBatch[]): string[] {
     // A deletion may have come while the conversation was reported.
-    const late = this.late(key, event);
+    const late = this.late(batches);
     if (late) return late;
     this.tables.make();
-    const repeated = `SELECT 1 FROM run_events
-      WHERE run_key = ? AND n > (SELECT coalesce(max(n), 0) FROM run_events) - ${REPEATED_WITHIN}`;
-    if (this.sql.exec(repeated, key).toArray().length > 0) return [];
-    const bill = billing ? this.bills.add(billing, event.created_at) : null;
-    const lists = [partsOf(edits), partsOf(left_out)] as const;
-    const { n } = this.sql
-      .exec<{ n: number }>(
-        'INSERT INTO run_events (run_key, event, edits, left_out) VALUES (?, ?, ?, ?) RETURNING n',
-        key,
-        JSON.stringify({ ...event, bill, potential_bill }),
-        ...lists.map((parts) => JSON.stringify(parts.map(({ hash }) => hash))),
-      )
-      .one();
-    for (const { hash, entries } of lists.flat())
-      this.sql.exec(
-        `INSERT INTO run_parts (part_hash, last_n, entries) VALUES (?1, ?2, ?3)
-         ON CONFLICT (part_hash) DO UPDATE SET last_n = ?2`,
-        hash,
-        n,
-        entries,
-      );
-    if (n <= KEPT_EVENTS) return [];
-    const gone = this.sql
-      .exec<{ run_key: string; captured: number | null }>(
-        `DELETE FROM run_events WHERE n <= ?
-         RETURNING run_key, json_extract(event, '$.captured') AS captured`,
-        n - KEPT_EVENTS,
-      )
-      .toArray();
-    // The newest event that names a part is deleted last of all that do.
-    this.sql.exec('DELETE FROM run_parts WHERE last_n <= ?', n - KEPT_EVENTS);
-    return gone.flatMap(({ run_key, captured }) => (captured ? [run_key] : []));
+    let tally = this.tally();
+    const gone: string[] = [];
+    for (const batch of batches) {
+      const place = tally.senders[batch.sender]?.next ?? batch.kept;
+      if (batch.from < place) continue;
+      const runs = batch.runs.filter((run) => !this.isLate(run));
+      gone.push(...capturesOf(batch.runs.filter((run) => this.isLate(run))));
+      tally = { ...tally, lost: tally.lost + batch.from - place, senders: this.sendersAfter(batch, tally) };
+      tally = this.write(runs, batch.parts, tally);
+    }
+    return [...gone, ...this.deleteBefore(tally.next - KEPT_EVENTS)];
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
-  page(before: number | null, most: number): ListedRun[] {
-    if (!this.any()) return [];
-    return this.sql
-      .exec<Row>(
-        'SELECT n, event FROM run_events WHERE ?1 IS NULL OR n < ?1 ORDER BY n DESC LIMIT ?2',
-        before,
-        most,
-      )
-      .toArray()
-      .map(eventOf);
+  page(before: number | null, most: number): RunPage {
+    if (!this.any()) return { runs: [], lost: 0 };
+    const rows = this.sql.exec<Row>(
+      `SELECT first_n, events FROM run_events WHERE ?1 IS NULL OR first_n < ?1
+       ORDER BY first_n DESC LIMIT ?2`,
+      before,
+      most,
+    );
+    const runs: ListedRun[] = [];
+    for (const row of rows) {
+      if (runs.length >= most) break;
+      const all = runsIn(row).map((run, at) => listedRun(run, row.first_n + at));
+      runs.push(...all.filter(({ n }) => before === null || n < before).toReversed());
+    }
+    return { runs: runs.slice(0, most), lost: this.tally().lost };
   }
 
-  /** Null if there is none of this number. */
-  find(n: number): RunEvent | null {
-    if (!this.any()) return null;
-    const [row] = this.sql
-      .exec<WholeRow>('SELECT n, event, edits, left_out FROM run_events WHERE n = ?', n)
-      .toArray();
-    if (!row) return null;
-    return { ...eventOf(row), edits: this.list(row.edits), left_out: this.list(row.left_out) };
-  }
-
-  /** The key of an event; null if there is none of this number. */
-  keyOf(n: number): string | null {
-    if (!this.any()) return null;
-    const [row] = this.sql
-      .exec<{ run_key: string }>('SELECT run_key FROM run_events WHERE n = ?', n)
-      .toArray();
-    return row?.run_key ?? null;
+  /** The event of a number, and the name of its capture; null if there is none. */
+  find(n: number): FoundRun {
+    const run = this.any() ? this.stored(n) : undefined;
+    if (!run) return { run: null, capture: null };
+    const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
+    return { run: { ...listedRun(run, n), ...lists }, capture: run.capture };
   }
 
   strip(): void {
@@ -171,35 +183,132 @@ export class RunEvents implements StoredPart {
     this.tables.drop();
   }
 
-  /** The entries of a list. @param hashes of its parts, as JSON */
-  private list<Entry>(hashes: string): Entry[] {
+  private isLate({ at }: NewRun): boolean {
+    return at <= this.strippedAt;
+  }
+
+  private tally(): Tally {
+    const [row] = this.sql
+      .exec<{ tally: string }>('SELECT tally FROM run_events ORDER BY first_n DESC LIMIT 1')
+      .toArray();
+    return row ? (JSON.parse(row.tally) as Tally) : NO_TALLY;
+  }
+
+  private sendersAfter({ sender, from, runs }: RunBatch, { senders }: Tally): Tally['senders'] {
+    const now = this.now();
+    const others = Object.entries(senders).filter(
+      ([name, { at }]) => name !== sender && now - at < SENDER_MS,
+    );
+    const place = { next: from + runs.length, at: now };
+    return Object.fromEntries([...others.slice(1 - MOST_SENDERS), [sender, place]]);
+  }
+
+  /** Writes a row, and parts that are new. @param parts of the batch */
+  private write(runs: readonly NewRun[], parts: readonly string[], before: Tally): Tally {
+    if (runs.length === 0) return before;
+    const hashes = parts.map((part) => sha256Hex(part));
+    const named = (indices: readonly number[]) => indices.map((index) => hashes[index]);
+    let { sums, standing } = before;
+    const texts = runs.map(({ at, event, edits, left_out, capture, billing, potential_bill = null }) => {
+      const billed = billing && nextBill(standing, billing, at);
+      if (billed) {
+        sums = joinSums(sums, sumsOf(billed.bill));
+        standing = billed.standing;
+      }
+      const rest = {
+        bill: billed?.bill ?? null,
+        potential_bill,
+        capture,
+        edits: named(edits),
+        left_out: named(left_out),
+      };
+      return `{"event":${event},${JSON.stringify(rest).slice(1)}`;
+    });
+    const next = before.next + runs.length;
+    const tally: Tally = { ...before, next, sums, standing };
+    for (const [index, entries] of parts.entries()) this.notePart(hashes[index] ?? '', entries, next - 1);
+    this.sql.exec(
+      'INSERT INTO run_events (first_n, tally, events) VALUES (?, ?, ?)',
+      before.next,
+      JSON.stringify(tally),
+      `[${texts.join(',')}]`,
+    );
+    return tally;
+  }
+
+  private notePart(hash: string, entries: string, n: number): void {
+    this.sql.exec(
+      `INSERT INTO run_parts (part_hash, last_n, entries) VALUES (?1, ?2, ?3)
+       ON CONFLICT (part_hash) DO UPDATE SET last_n = ?2 WHERE last_n <= ?2 - ${NOTED_EVERY}`,
+      hash,
+      n,
+      entries,
+    );
+  }
+
+  /**
+   * @param oldest the number of the oldest event that stays
+   * @returns the captures of those that go
+   */
+  private deleteBefore(oldest: number): string[] {
+    if (oldest <= 1) return [];
+    const rows = this.sql
+      .exec<Row>(
+        `DELETE FROM run_events
+         WHERE first_n < (SELECT max(first_n) FROM run_events WHERE first_n <= ?)
+         RETURNING first_n, events`,
+        oldest,
+      )
+      .toArray();
+    if (rows.length === 0) return [];
+    this.sql.exec(
+      `DELETE FROM run_parts WHERE last_n < (SELECT min(first_n) FROM run_events) - ${NOTED_EVERY}`,
+    );
+    return capturesOf(rows.flatMap(runsIn));
+  }
+
+  private stored(n: number): StoredRun | undefined {
+    const [row] = this.sql
+      .exec<Row>('SELECT first_n, events FROM run_events WHERE first_n <= ? ORDER BY first_n DESC LIMIT 1', n)
+      .toArray();
+    return row && runsIn(row)[n - row.first_n];
+  }
+
+  /** The entries of a list. @param hashes of its parts */
+  private list<Entry>(hashes: readonly string[]): Entry[] {
     return this.sql
       .exec<{ entries: string }>(
         `SELECT p.entries FROM json_each(?) h JOIN run_parts p ON p.part_hash = h.value ORDER BY h.key`,
-        hashes,
+        JSON.stringify(hashes),
       )
       .toArray()
       .flatMap(({ entries }) => JSON.parse(entries) as Entry[]);
   }
+
+  private migrate(): void {
+    const isOld = "SELECT 1 FROM sqlite_master WHERE name = 'run_events' AND sql LIKE '%run_key%'";
+    if (this.sql.exec(isOld).toArray().length === 0) return;
+    const { next } = this.sql
+      .exec<{ next: number }>('SELECT coalesce(max(n), 0) + 1 AS next FROM run_events')
+      .one();
+    const standing = JSON.parse(this.state.get('bill_standing') ?? 'null') as BillStanding | null;
+    this.sql.exec(`ALTER TABLE run_events RENAME TO single_run_events; ${SCHEMA}`);
+    // Their bills are in the sums of `BillLedger`.
+    this.sql.exec(FROM_SINGLE_ROWS, JSON.stringify({ ...NO_TALLY, next, standing }));
+    this.sql.exec('DROP TABLE single_run_events');
+  }
+}
+
+function runsIn({ events }: Row): StoredRun[] {
+  return JSON.parse(events) as StoredRun[];
+}
+
+function capturesOf(runs: readonly Pick<NewRun, 'capture'>[]): string[] {
+  return runs.flatMap(({ capture }) => capture ?? []);
 }
 
 /** Events of Precis up to 0.6.0 say nothing of captures and of kept rounds. */
-function eventOf({ n, event }: Row): ListedRun {
-  const later = { captured: false, kept_rounds: [] };
-  return { ...later, ...(JSON.parse(event) as Omit<ListedRun, 'n' | keyof typeof later>), n };
-}
-
-/** A part of a list: its entries as JSON, and the hash of that. */
-interface Part {
-  readonly hash: string;
-  readonly entries: string;
-}
-
-function partsOf(list: readonly object[]): Part[] {
-  const parts: Part[] = [];
-  for (let from = 0; from < list.length; from += PART_ENTRIES) {
-    const entries = JSON.stringify(list.slice(from, from + PART_ENTRIES));
-    parts.push({ hash: sha256Hex(entries), entries });
-  }
-  return parts;
+function listedRun({ event, bill = null, potential_bill = null }: StoredRun, n: number): ListedRun {
+  const later = { captured: false, kept_rounds: [], bill, potential_bill };
+  return { ...later, ...(event as Omit<ListedRun, 'n' | keyof typeof later>), n };
 }

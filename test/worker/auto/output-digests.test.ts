@@ -157,7 +157,7 @@ describe('an object that fails', () => {
     for (const one of [second, third, fourth, elsewhere])
       expect(one).toEqual({ shown: first.shown, warnings: [] });
     // After the answers their events are kept.
-    expect(own.objects.calls.slice(steady).filter((call) => call !== 'keepRun')).toEqual([]);
+    expect(own.objects.calls.slice(steady).filter((call) => call !== 'keepRuns')).toEqual([]);
     expect(stranger.digestCalls()).toBe(0);
   });
 

@@ -4,7 +4,8 @@ import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
-import { KEPT_EVENTS, type NewRun } from '../../../src/storage/conversation/run-events.ts';
+import { KEPT_EVENTS } from '../../../src/storage/conversation/run-events.ts';
+import { batchOf, endedRun, outbox } from '../../support/conversations/ended-runs.ts';
 import { conversation, digest, newTenant, recordLog } from '../summaries/conversation-object.ts';
 
 recordLog();
@@ -26,42 +27,8 @@ const order: BillOrder = {
 const SENT = 17_120_000;
 const WOULD_BE = 27_168_000;
 
-function run(billing?: BillOrder, at = 1_000_000_000): NewRun {
-  return {
-    object: 'memory.request',
-    request_id: null,
-    created_at: at,
-    protocol: 'chat',
-    kind: 'answer',
-    model: 'gpt-4.1',
-    stream: false,
-    mode: 'auto',
-    source: 'request',
-    observed: false,
-    messages: 3,
-    tokens: null,
-    trigger: 'none',
-    frontier: { unit: 0, moved: false },
-    refused: [],
-    edits: [],
-    left_out: [],
-    summary: null,
-    injection_tokens: null,
-    dropped_thinking_blocks: 0,
-    kept_rounds: [],
-    retrieval_rounds: 0,
-    warnings: [],
-    ms: { plan: null, store: null, summary: null, upstream: null, first_byte: null, total: null },
-    usage: null,
-    view_cached: null,
-    placeholders: null,
-    status: 200,
-    ended: 'complete',
-    captured: false,
-    error: null,
-    ...(billing ? { billing } : {}),
-  };
-}
+const run = (billing?: BillOrder, at = 1_000_000_000) =>
+  batchOf(endedRun({ created_at: at, mode: 'auto', messages: 3 }, billing ? { billing } : {}));
 
 const billed = (evicted: boolean) =>
   conversation(evicted, conversationName(newTenant(), undefined, { id: 'billed' }));
@@ -72,9 +39,10 @@ describe.each([
 ])('in $life', ({ evicted }) => {
   it('a request is billed once, however often its event comes', async () => {
     const { call } = billed(evicted);
-    for (const key of ['a', 'a', 'b']) await call((memory) => memory.keepRun(key, run(order)));
-    const runs = await call((memory) => memory.listRuns(null, 10));
-    expect(runs?.map(({ bill }) => bill?.net)).toEqual([WOULD_BE - SENT, WOULD_BE - SENT]);
+    const first = run(order);
+    for (const batch of [first, first, run(order)]) await call((memory) => memory.keepRuns(batch));
+    const page = await call((memory) => memory.listRuns(null, 10));
+    expect(page?.runs.map(({ bill }) => bill?.net)).toEqual([WOULD_BE - SENT, WOULD_BE - SENT]);
     const { bills } = await call((memory) => memory.standing());
     expect(bills).toMatchObject({
       requests: 2,
@@ -96,17 +64,44 @@ describe.each([
     const late = { ...moved, calls: [{ input: 20_000, cached: 0, cache_writes: null, output: 500 }] };
     const MINUTE_MS = 60_000;
     const start = 1_000_000_000;
-    await call((memory) => memory.keepRun('a', run(order, start)));
-    await call((memory) => memory.keepRun('b', run(moved, start + MINUTE_MS)));
-    await call((memory) => memory.keepRun('c', run(late, start + 90 * MINUTE_MS)));
-    const runs = await call((memory) => memory.listRuns(null, 10));
-    const [third, second, first] = (runs ?? []).map(({ bill }) => bill as Bill);
+    await call((memory) => memory.keepRuns(run(order, start)));
+    await call((memory) => memory.keepRuns(run(moved, start + MINUTE_MS)));
+    await call((memory) => memory.keepRuns(run(late, start + 90 * MINUTE_MS)));
+    const page = await call((memory) => memory.listRuns(null, 10));
+    const [third, second, first] = (page?.runs ?? []).map(({ bill }) => bill as Bill);
     expect(first?.unique?.tokens).toBe(20_000);
     // 20 000 is 156 × 128 and 32 more.
     expect(second?.debits.broken_cache).toBe((19_968 - 2_048) * 1_500);
     expect(second?.unique?.tokens).toBe(0);
     expect(third?.debits.broken_cache).toBe(0);
     expect(third?.would_be?.cached).toBe(0);
+  });
+
+  it('requests that come together cost what they cost one by one', async () => {
+    const orders = [0, 1, 2, 3, 4, 5].map((n) => ({
+      ...order,
+      moved: n === 3,
+      calls: [{ input: 20_000 + n, cached: n === 4 ? 0 : 17_920, cache_writes: null, output: 500 }],
+    }));
+    const runs = orders.map((one, n) =>
+      endedRun({ created_at: 1_000_000_000 + n * 1_000 }, { billing: one }),
+    );
+    const [together, apart] = [billed(evicted), billed(evicted)];
+    for (const one of runs) await apart.call((memory) => memory.keepRuns(batchOf(one)));
+    const sender = outbox();
+    for (const part of [runs.slice(0, 2), runs.slice(2, 3), runs.slice(3)]) {
+      for (const one of part) sender.add(one);
+      const batches = sender.take();
+      // The answer of the first call is lost, so it is repeated.
+      await together.call((memory) => memory.keepRuns(batches));
+      await together.call((memory) => memory.keepRuns(batches));
+      sender.succeeded(batches);
+    }
+    const standingOf = ({ call }: typeof apart) => call((memory) => memory.standing());
+    expect((await standingOf(together)).bills).toEqual((await standingOf(apart)).bills);
+    expect((await standingOf(apart)).bills).toMatchObject({ requests: 6, billed: 6 });
+    const listOf = ({ call }: typeof apart) => call((memory) => memory.listRuns(null, 10));
+    expect(await listOf(together)).toEqual(await listOf(apart));
   });
 
   it('a text of the summarizer costs once, whether it came or failed', async () => {
@@ -133,7 +128,7 @@ describe.each([
   it('a deleted conversation has no sums, and a late cost does not bring it back', async () => {
     const { call, claimed, tables } = billed(evicted);
     const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.keepRun('a', run(order)));
+    await call((memory) => memory.keepRuns(run(order)));
     await call((memory) => memory.leave());
     await call((memory) => memory.fail(memoryId, lease, { error: 'timeout', cost: 500 }));
     expect(await tables()).toEqual([]);
@@ -143,8 +138,8 @@ describe.each([
 
 it('an event without an order has no bill, and is in no sum', async () => {
   const { call } = billed(false);
-  await call((memory) => memory.keepRun('a', run()));
-  expect(await call((memory) => memory.listRuns(null, 1))).toMatchObject([{ bill: null }]);
+  await call((memory) => memory.keepRuns(run()));
+  expect(await call((memory) => memory.listRuns(null, 1))).toMatchObject({ runs: [{ bill: null }] });
   expect((await call((memory) => memory.standing())).bills.requests).toBe(0);
 });
 
@@ -152,10 +147,10 @@ it('the sums outlive the events', async () => {
   const { call } = billed(false);
   const more = 5;
   await call(async (memory) => {
-    for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRun(`run ${n}`, run(order));
+    for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRuns(run(order));
   });
   const oldest = await call((memory) => memory.findRun(more));
-  expect(oldest).toEqual({ run: null, key: null });
+  expect(oldest).toEqual({ run: null, capture: null });
   const { bills } = await call((memory) => memory.standing());
   expect(bills).toMatchObject({
     requests: KEPT_EVENTS + more,

@@ -225,7 +225,7 @@ describe('a deployment with embeddings', () => {
     await said([user('A whale')]);
 
     expect(server.asked).toHaveLength(1);
-    const calls = objects.calls.filter((call) => call !== 'keepRun');
+    const calls = objects.calls.filter((call) => call !== 'keepRuns');
     expect(calls).toEqual(['settings', 'unarchived', 'notePacks', 'addToArchive']);
     expect(watched.operations.map(({ name }) => name)).toEqual(['put']);
   });

@@ -182,10 +182,10 @@ describe('a captured view goes away', () => {
     await app.chat({ ...body(LONG), ...NAMED });
     expect(await stored()).toHaveLength(1);
     await runInDurableObject(stub, (_, { storage: { sql } }) => {
-      sql.exec('UPDATE run_events SET n = 1 WHERE n = 1');
+      const next = KEPT_EVENTS + 1;
       sql.exec(
-        `INSERT INTO run_events (n, run_key, event, edits, left_out)
-         SELECT ${KEPT_EVENTS}, 'other', event, edits, left_out FROM run_events WHERE n = 1`,
+        `INSERT INTO run_events (first_n, tally, events)
+         SELECT 2, json_set(tally, '$.next', ${next}), '[]' FROM run_events WHERE first_n = 1`,
       );
     });
     await app.chat({ ...body(LONG), ...NAMED, memory_report: true });
@@ -210,7 +210,7 @@ describe('a view that can not be captured', () => {
 
   it('leaves nothing behind if the event is lost', async () => {
     const { app, objects, stored } = caller();
-    objects.failing.add('keepRun');
+    objects.failing.add('keepRuns');
     expect((await app.chat({ ...body(LONG), ...NAMED })).status).toBe(200);
     expect(await stored()).toEqual([]);
   });

@@ -32,7 +32,7 @@ afterEach(() => {
 
 const UPSTREAM = 'http://upstream.test/v1/chat/completions';
 
-const KEEP = 'ConversationMemory.keepRun';
+const KEEP = 'ConversationMemory.keepRuns';
 
 let tenants = 0;
 

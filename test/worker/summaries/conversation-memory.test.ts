@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
+import { NO_SUMS } from '../../../src/memory/money/bill-sums.ts';
 import { BillLedger } from '../../../src/storage/conversation/bills.ts';
 import { MemoryChain } from '../../../src/storage/conversation/chain.ts';
 import { ConversationState } from '../../../src/storage/conversation/state.ts';
@@ -335,7 +336,7 @@ describe('a look at many candidates', () => {
         transactionSync: (work) => work(),
       });
       const chain = new MemoryChain(
-        { tables, state: new ConversationState(tables), bills: new BillLedger(tables) },
+        { tables, state: new ConversationState(tables), bills: new BillLedger(tables, () => NO_SUMS) },
         {
           now: () => 0,
           newLease: () => '',

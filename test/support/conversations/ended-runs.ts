@@ -1,0 +1,61 @@
+/** Events as an isolate hands them over to their conversation. */
+import type { UnbilledRun } from '../../../src/memory/run/build-event.ts';
+import type { EndedRun, RunBatch } from '../../../src/storage/conversation/run-batch.ts';
+import { RunOutbox } from '../../../src/storage/conversation/run-outbox.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+
+const tenant = new Tenants('a-secret-for-tests-only').ofToken('sk-a-caller-whose-requests-have-ended');
+
+/** What is told of a request beside its event. */
+type Rest = Partial<Omit<EndedRun, 'event'>>;
+
+/** A request with some fields of its event. */
+export function endedRun(fields: Partial<UnbilledRun> = {}, rest: Rest = {}): EndedRun {
+  const event: UnbilledRun = {
+    object: 'memory.request',
+    request_id: null,
+    created_at: 1_700_000_000_000,
+    protocol: 'chat',
+    kind: 'answer',
+    model: 'gpt-4.1',
+    stream: false,
+    mode: 'compact',
+    source: 'request',
+    observed: false,
+    messages: 10,
+    tokens: null,
+    trigger: 'none',
+    frontier: { unit: 0, moved: false },
+    refused: [],
+    edits: [],
+    left_out: [],
+    summary: null,
+    injection_tokens: null,
+    dropped_thinking_blocks: 0,
+    kept_rounds: [],
+    retrieval_rounds: 0,
+    warnings: [],
+    ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 3, total: 4 },
+    usage: null,
+    view_cached: null,
+    placeholders: null,
+    status: 200,
+    ended: 'complete',
+    captured: false,
+    error: null,
+    ...fields,
+  };
+  return { event, capture: null, ...rest };
+}
+
+/** An isolate's outbox of a conversation. */
+export function outbox(name = 'c'): RunOutbox {
+  return new RunOutbox(tenant, name, { bytes: 0 });
+}
+
+/** One batch of a new sender. */
+export function batchOf(...runs: EndedRun[]): readonly RunBatch[] {
+  const sender = outbox();
+  for (const run of runs) sender.add(run);
+  return sender.take();
+}
