@@ -7,13 +7,14 @@
  * figure is the median of all rounds.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { orRefuse, readCommandLine, readNames, readNumbers, readPositive } from './command-line.ts';
 import { bodyOf, makeConversation, nextStep } from './conversation.ts';
 import { medianInterval, ms, printTable, quantile, thousands } from './figures.ts';
 import { BENCH_CACHE } from './install.ts';
+import { type Table, withTable } from './page-tables.ts';
 import { cpuOf } from './process.ts';
 import { MODES, type Mode, strategyOf } from './proxy/loads.ts';
 import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
@@ -40,7 +41,8 @@ const { values: options } = readCommandLine(
   --growing         the array grows by a step with each request, over one connection
   --events on|off   whether Precis keeps an event of each request (on)
   --portkey         also measures a gateway in Node that forwards the same bodies, installed on demand
-  --json            prints JSON`,
+  --json            prints JSON
+  --page FILE       writes the table into docs/measurements.md, or a page with the same comments`,
   {
     rounds: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '1' },
@@ -51,6 +53,7 @@ const { values: options } = readCommandLine(
     events: { type: 'string', default: 'on' },
     portkey: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    page: { type: 'string' },
   },
 );
 const rounds = readPositive('--rounds', options.rounds);
@@ -111,6 +114,9 @@ try {
 if (options.json)
   console.log(JSON.stringify({ cpu: cpus()[0]?.model, growing: options.growing, rows }, null, 2));
 else print();
+const { page } = options;
+if (page !== undefined)
+  writeFileSync(page, withTable(readFileSync(page, 'utf8'), 'bench:wrk', tableName(), tableOf()));
 
 async function measure(bytes: number, mode: Mode, count: number): Promise<Row[]> {
   const others = subjects.filter(({ name }) => mode === 'none' || name === 'bare' || name === 'precis');
@@ -220,6 +226,39 @@ function run(
       else reject(new Error(`${subject.name} in mode ${mode}: ${out}`));
     });
   });
+}
+
+function tableName(): string {
+  return options.growing ? 'growing' : 'again';
+}
+
+/** A row for each body and proxy: over one connection, and requests per second over several. */
+function tableOf(): Table {
+  const several = connections.find((count) => count > 1);
+  const single = rows.filter((row) => row.connections === 1 && row.subject !== 'bare');
+  const cells = single.map((row): string[] => {
+    const same = rows.filter(({ bytes, mode }) => bytes === row.bytes && mode === row.mode);
+    const find = (subject: string, count: number | undefined) =>
+      same.find((one) => one.subject === subject && one.connections === count);
+    const bare = find('bare', 1);
+    const both = [find('bare', several), find(row.subject, several)];
+    const perSecond = both.map((one) => thousands(Math.round(one?.perSecond ?? 0))).join(' / ');
+    const { low, median, high } = row.ratio;
+    return [
+      `${sizeOf(row.bytes)}, ${row.subject === 'precis' ? `\`${row.mode}\`` : row.subject}`,
+      `${ms(bare?.p50 ?? Number.NaN)} / ${ms(row.p50)}`,
+      `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`,
+      `${ms(bare?.cpu ?? Number.NaN)} / ${ms(row.cpu)}`,
+      ...(several === undefined ? [] : [perSecond, both[1]?.ratio.median.toFixed(2) ?? '–']),
+    ];
+  });
+  const parallel = several === undefined ? [] : [`requests/s, ${several} at once`, 'ratio'];
+  const head = ['body, proxy', 'ms, bare / proxy', 'ratio', 'CPU ms, bare / proxy', ...parallel];
+  return { head, rows: cells };
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1_000_000 ? `${bytes / 1_000} kB` : `${bytes / 1_000_000} MB`;
 }
 
 function print(): void {

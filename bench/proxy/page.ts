@@ -25,7 +25,8 @@ const WHOLE_FROM = 99.95;
  */
 export function withTables(page: string, cells: readonly Cell[]): string {
   const answers = withTable(page, MARK, 'answers', answersOf(cells));
-  return withTable(answers, MARK, 'streams', streamsOf(cells));
+  const costs = withTable(answers, MARK, 'costs', costsOf(cells));
+  return withTable(costs, MARK, 'streams', streamsOf(cells));
 }
 
 /** JSON answers in all situations but `unseen`: times, ratios and CPU time of each proxy. */
@@ -52,6 +53,48 @@ function answersOf(cells: readonly Cell[]): Table {
     });
   const times = ['bare', 'proxy', 'ratio', 'CPU, bare', 'CPU, proxy'];
   return { head: ['body, proxy', 'situation', ...times, `ratio, ${connections} connections`], rows };
+}
+
+/** Dollars per million: of requests, and of milliseconds of CPU time (docs/measurements.md). */
+const REQUESTS = 0.3;
+const MILLISECONDS = 0.02;
+/** Of events that are kept alone. */
+const EVENTS = 1.17;
+
+/** What a request costs: a step more of a known conversation, and an array never seen. */
+function costsOf(cells: readonly Cell[]): Table {
+  const single = cells.filter(({ deltas, connections }) => deltas === 0 && connections === 1);
+  const cpuOf = ({ bytes, mode }: Cell, situation: Cell['situation']): number | undefined =>
+    single
+      .find((cell) => cell.bytes === bytes && cell.mode === mode && cell.situation === situation)
+      ?.figures.find(({ subject }) => subject === 'precis')?.cpu;
+  const rows = single
+    .filter(({ situation }) => situation === 'growing')
+    .flatMap((cell) => {
+      const [known, first] = [cpuOf(cell, 'growing'), cpuOf(cell, 'unseen')];
+      const events = cell.mode === 'none' ? 0 : EVENTS;
+      return [
+        [
+          `${sizeOf(cell.bytes)}, \`${cell.mode}\``,
+          milliseconds(known),
+          milliseconds(first),
+          dollars(known, events),
+          dollars(first, events),
+        ],
+      ];
+    });
+  const head = [
+    'body, mode',
+    'CPU ms, a step more',
+    'never seen',
+    '$ per million, a step more',
+    'never seen',
+  ];
+  return { head, rows };
+}
+
+function dollars(cpu: number | undefined, events: number): string {
+  return cpu === undefined ? '–' : `$${(REQUESTS + MILLISECONDS * cpu + events).toFixed(2)}`;
 }
 
 /** CPU time of a long stream: the bare Worker's, and each proxy's. */

@@ -25,13 +25,17 @@ const cell = (fields: Partial<Cell> = {}): Cell => ({
   ...fields,
 });
 
-const places = (answers: string, streams: string): string => `Some text.
+const places = (answers: string, streams: string, costs = ''): string => `Some text.
 
 <!-- bench:proxy answers -->
 ${answers}
 <!-- /bench:proxy -->
 
 More text.
+
+<!-- bench:proxy costs -->
+${costs}
+<!-- /bench:proxy -->
 
 <!-- bench:proxy streams -->
 ${streams}
@@ -75,6 +79,24 @@ describe('the tables of the page', () => {
 
   it('leave out unseen conversations and short streams', () => {
     expect(withTables(page, [cell({ situation: 'unseen' }), cell({ deltas: 4 })])).toBe(page);
+  });
+
+  it('show what a known and an unseen request cost, with the event of an edited conversation', () => {
+    const some = (situation: Cell['situation'], cpu: number, mode: Cell['mode']): Cell =>
+      cell({ situation, mode, figures: [figures('bare', 2, 1, 1), figures('precis', 4, 2, cpu)] });
+    const cells = [
+      some('growing', 4, 'none'),
+      some('growing', 10, 'auto'),
+      some('unseen', 50, 'auto'),
+      cell({ situation: 'growing', connections: 8 }),
+    ];
+
+    expect(withTables(page, cells)).toContain(`
+| body, mode     | CPU ms, a step more | never seen | $ per million, a step more | never seen |
+| -------------- | ------------------- | ---------- | -------------------------- | ---------- |
+| 118 kB, \`none\` | 4.0                 | –          | $0.38                      | –          |
+| 118 kB, \`auto\` | 10.0                | 50.0       | $1.67                      | $2.47      |
+`);
   });
 
   it('show the CPU time of long streams, and the median of the bare Worker', () => {
