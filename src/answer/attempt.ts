@@ -211,12 +211,9 @@ export function writeBody(
   };
   const write = () => request.write(view, additions);
   const { injected, ...others } = additions;
-  const about = [
-    request,
-    ...injected.map(({ role, content }) => `${role} ${content}`),
-    ...Object.values(others),
-  ];
-  const body = view ? bodies.of(view, about, write) : write();
+  // What is added from storage is read anew, and can be deleted.
+  const isSame = view !== undefined && injected.length === 0;
+  const body = isSame ? bodies.of(view, [request, ...Object.values(others)], write) : write();
   if (thinkingFrom !== ALL_THINKING) return { body, thinkingFrom };
   const cut = withoutThinking(body, request.conversationField);
   return { body: cut ?? body, thinkingFrom: request.messages.length };

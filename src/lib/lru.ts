@@ -87,8 +87,10 @@ export class TenantLru<Value> {
     const before = this.young.get(tenant)?.get(key);
     if (before !== undefined) this.bytes -= this.bytesOf(key, before);
     if (this.bytes + bytes > this.generation) this.turn();
-    // The old generation may have another value, which nobody sees while the young one has this.
-    this.entriesOf(tenant).set(before === undefined ? copyOf(key) : key, value);
+    const entries = this.entriesOf(tenant);
+    // A map keeps the key that it has. The old generation may have another value, which nobody sees
+    // while the young one has this.
+    entries.set(entries.has(key) ? key : copyOf(key), value);
     this.bytes += bytes;
   }
 

@@ -20,9 +20,14 @@ export class KeptContents {
     return content;
   }
 
-  /** Forgets all contents, so that a request can be kept for later ones. */
-  clear(): void {
+  /** Forgets all contents, and keeps none from now on: the request is over. */
+  close(): void {
     this.contents.clear();
+    this.left = 0;
+  }
+
+  /** The request comes again. */
+  open(): void {
     this.left = MOST_CHARACTERS;
   }
 

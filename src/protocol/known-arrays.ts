@@ -114,14 +114,17 @@ export class KnownArrays {
     if (!best) return undefined;
     this.use(best.kept);
     const { request } = best.kept;
-    return isSame(bytes, request.bytes, best.shared.end) ? { ...best.shared, same: request } : best.shared;
+    if (!isSame(bytes, request.bytes, best.shared.end)) return best.shared;
+    request.keepContents();
+    return { ...best.shared, same: request };
   }
 
   private keep(tenant: string, request: ModelRequest, found: FoundArray | undefined, made = 0): void {
     request.forgetContents();
+    // The same one is kept already, with what was made of it before.
+    for (const other of this.tenants.get(tenant) ?? []) if (other.request === request) this.drop(other);
     const { array } = request;
-    // The same one is kept already.
-    if (!array || found?.same === request || array.bytes.length < this.smallest) return;
+    if (!array || array.bytes.length < this.smallest) return;
     const now = this.now();
     for (const oldest of this.kept) if (now - oldest.usedAt > UNUSED_MS) this.drop(oldest);
     const kept: KeptArray = { tenant, request, array, size: sizeOf(array) + made, usedAt: now };

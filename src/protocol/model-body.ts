@@ -36,7 +36,11 @@ export abstract class ModelBody {
   }
 
   forgetContents(): void {
-    this.kept.clear();
+    this.kept.close();
+  }
+
+  keepContents(): void {
+    this.kept.open();
   }
 
   get hasTools(): boolean {

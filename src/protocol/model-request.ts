@@ -116,8 +116,10 @@ export interface ModelRequest {
    * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
    */
   write(view: View | undefined, additions?: Additions): Uint8Array;
-  /** Lets go of decoded contents, before the request is kept for later ones. */
+  /** Lets go of decoded contents, and keeps none of those that are decoded later. */
   forgetContents(): void;
+  /** Keeps decoded contents again, since the request has come again. */
+  keepContents(): void;
 }
 
 /** Messages of ours as JSON, to be put into a list. */

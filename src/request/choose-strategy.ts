@@ -168,18 +168,21 @@ function strategyInHeader(headers: Headers): MemoryStrategy | undefined {
 }
 
 /** A strategy as callers write it is shorter, in characters of JSON. */
-const LONGEST_KNOWN = 4_096;
+const LONGEST_KNOWN = 1_024;
+/** A text of the caller's own, and what JSON writes for a number that it can't. */
+const NOT_KEPT = /"summary_instructions"|null/;
 /** Valid strategies by their JSON: about 500. Callers send the same one with each request. */
 const known = new Lru<MemoryStrategy>({ bytes: 1024 * 1024, sizeOf: () => 1_000 });
 
 /** @throws ApiError `invalid_memory_strategy` */
 export function parsedStrategy(input: unknown): MemoryStrategy {
   const json = JSON.stringify(input) ?? '';
+  // One that has a number too large for JSON is not the one with null in its place: none is kept.
   const parsed = known.get(json);
   if (parsed) return parsed;
   const strategy = parseStrategy(input);
   if (!strategy.ok) throw strategyError(strategy.reason);
-  if (json.length <= LONGEST_KNOWN) known.set(json, strategy.value);
+  if (json.length <= LONGEST_KNOWN && !NOT_KEPT.test(json)) known.set(json, strategy.value);
   return strategy.value;
 }
 

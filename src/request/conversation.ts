@@ -64,7 +64,8 @@ export function groupOf(
  * The session of a conversation without a name: the hash of its messages up to the first answer;
  * undefined before there is one.
  *
- * @param hashBefore the prefix hash of the messages before an index, if it is already known
+ * @param hashBefore the prefix hash of the messages before an index, if it is already known: it
+ *   follows from the messages, so it is no input of its own
  */
 export function hashSession(
   messages: readonly Hashed[],

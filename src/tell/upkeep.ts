@@ -18,6 +18,10 @@ export const upkeep: CallFeature = (call) => {
     settled: ({ asked }) => {
       if (asked?.answer.ok) prepare(asked, call);
     },
+    // A request that has come again stays, however it is answered.
+    ended: () => {
+      if (call.kept?.found?.same) call.request.forgetContents();
+    },
   };
 };
 

@@ -59,9 +59,8 @@ export function mayActOn(
   beside: Beside,
   tools: Tools | undefined,
 ): boolean {
-  return acts.of(outline, [strategy, ...keysOf(beside), tools], () =>
-    mayAct(strategy, { ...outline, ...beside }, tools?.bytes ?? 0),
-  );
+  const may = () => mayAct(strategy, { ...outline, ...beside }, tools?.bytes ?? 0);
+  return beside.memory ? may() : acts.of(outline, [strategy, ...keysOf(beside), tools], may);
 }
 
 /** See `planView`. What a context takes from its isolate follows from outline and tenant. */
@@ -73,22 +72,22 @@ export function planOf(
   context: PlanContext,
 ): Plan {
   const { unedited, refs } = context;
-  return plans.of(outline, [strategy, ...keysOf(beside), tools, unedited, refs], () =>
-    planView(strategy, { ...outline, ...beside }, tools, context),
-  );
+  const plan = () => planView(strategy, { ...outline, ...beside }, tools, context);
+  // A memory is read anew, and can be deleted.
+  if (beside.memory) return plan();
+  return plans.of(outline, [strategy, ...keysOf(beside), tools, unedited, refs], plan);
 }
 
 /** See `render`. A view is the same if its contents are all written, and it has no new words. */
 export function viewOf(plan: Plan, words: ViewWords, counter: TokenCounter): View {
   const isWritten = ({ ref }: Removal): boolean => ref === undefined || words.isWritten(ref);
-  const isPlain = !words.summary && !words.line && !words.digestOf && !words.rounds?.size;
-  if (!isPlain || !plan.segments.every((segment) => segment.every(isWritten)))
-    return render(plan, words, counter);
+  const isPlain = !words.summary && !words.line && !words.digestOf && !words.rounds?.size && !plan.shown;
+  const removed = [...plan.segments, plan.thinking?.removals ?? []];
+  if (!isPlain || !removed.every((segment) => segment.every(isWritten))) return render(plan, words, counter);
   return views.of(plan, [], () => render(plan, words, counter));
 }
 
 /** The same for the same rounds of ours. */
-function keysOf({ memory, rounds }: Beside): readonly unknown[] {
-  const key = Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds;
-  return [memory, key];
+function keysOf({ rounds }: Beside): readonly unknown[] {
+  return [Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds];
 }

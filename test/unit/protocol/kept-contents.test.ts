@@ -24,5 +24,11 @@ describe('the contents that a request keeps decoded', () => {
       ...Array.from({ length: 2 }, () => false),
     ]);
     expect(again.every(({ text }) => text === TEXT)).toBe(true);
+
+    request.value.forgetContents();
+    const later = [contents(), contents()];
+    expect(later[0]?.some((content, index) => content === later[1]?.[index])).toBe(false);
+    request.value.keepContents();
+    expect(contents()[0]).toBe(contents()[0]);
   });
 });

@@ -382,3 +382,32 @@ describe('the arrays of an isolate', () => {
     expect(arrays.of('t').find(body('a'.repeat(50_000)), 'messages')).toBeUndefined();
   });
 });
+
+describe('a request that an isolate keeps', () => {
+  const bytesOf = (text: string) => encoder.encode(`{"messages":[{"role":"user","content":"${text}"}]}`);
+  const read = (bytes: Uint8Array) => {
+    const request = readChatRequest(bytes);
+    if (!request.ok) throw new Error('a valid body was refused');
+    return request.value;
+  };
+
+  it('is the same for the same bytes alone', () => {
+    const own = new KnownArrays(1e6, 0).of('a');
+    const request = read(bytesOf('hello'));
+    own.keep(request, undefined);
+    expect(own.find(bytesOf('hello'), 'messages')?.same).toBe(request);
+    expect(own.find(encoder.encode(`${new TextDecoder().decode(bytesOf('hello'))} `), 'messages')?.same).toBe(
+      undefined,
+    );
+  });
+
+  it('counts what was made of it, also where it comes again', () => {
+    const own = new KnownArrays(10_000, 0).of('a');
+    const request = read(bytesOf('hello'));
+    own.keep(request, undefined);
+    const found = own.find(bytesOf('hello'), 'messages');
+    expect(found?.same).toBe(request);
+    own.keep(request, found, 9_000);
+    expect(own.find(bytesOf('hello'), 'messages')).toBeUndefined();
+  });
+});
