@@ -89,11 +89,14 @@ function put(slots: Int32Array, low: number, high: number, value: number): void 
   slots[slot + 2] = value;
 }
 
-/** The hash of a text: two products over it, each mixed at the end. */
-export function hashOf(text: string): Hashed {
+/**
+ * The hash of a text, or of its part from `from` to `to`: two products over it, each mixed at the
+ * end.
+ */
+export function hashOf(text: string, from = 0, to: number = text.length): Hashed {
   let low = 0x811c9dc5;
   let high = 0x2f0b4c47;
-  for (let at = 0; at < text.length; at++) {
+  for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
     low = Math.imul(low ^ code, 0x01000193);
     high = Math.imul(high ^ code, 0x5bd1e995);

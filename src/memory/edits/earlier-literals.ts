@@ -6,7 +6,7 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { Message } from '../conversation/message.ts';
-import { eachLiteral, ScannedLiterals, type Take } from './literals.ts';
+import { eachLiteral, type Literal, type Take } from './literals.ts';
 import { Origins } from './origins.ts';
 
 /**
@@ -14,6 +14,7 @@ import { Origins } from './origins.ts';
  * name refs that can be fetched.
  */
 export const REF = /ref_[a-z2-7]{26}/;
+const REF_LENGTH = 30;
 
 /** A part of an output: its characters from `from` up to, but not including, `to`. */
 export interface Part {
@@ -21,11 +22,17 @@ export interface Part {
   readonly to: number;
 }
 
+/** In literals. An array of 1 MB has about 25 000. */
+const MOST_FRESH = 50_000;
+
 /** The literals of one array, for one plan. */
 export class EarlierLiterals {
   private readonly messages: readonly Message[];
-  private readonly scanned = new ScannedLiterals();
   private origins: Origins | undefined;
+  /** By message, the literals of its first text that no earlier message holds. */
+  private readonly fresh = new Map<number, readonly Literal[]>();
+  /** For so many more. Beyond it, a text is scanned again for its preview. */
+  private room = MOST_FRESH;
 
   constructor(messages: readonly Message[]) {
     this.messages = messages;
@@ -39,33 +46,46 @@ export class EarlierLiterals {
    * @param removed the part that is removed; absent for all of it
    */
   eachFresh(index: number, text: string, removed: Part | undefined, take: Take): void {
-    const origins = this.originsBefore(index);
     const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
     // Head and tail of an offloaded output are only a few hundred tokens.
     const kept = new Set<string>();
     for (const part of rest) eachLiteral(part, (literal) => kept.add(literal.text));
-    this.scanned.each(index, text, (literal) => {
-      const origin = origins.of(literal) ?? index;
-      if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) take(literal);
+    this.eachNew(index, text, (literal) => {
+      if (!kept.has(literal.text) && !isRef(literal.text)) take(literal);
     });
   }
 
-  /** The first message with each literal of those before one, and perhaps of later ones. */
-  private originsBefore(index: number): Origins {
-    const { messages, scanned } = this;
+  /** Hands over the literals of a text of a message that occur in no earlier one. */
+  private eachNew(index: number, text: string, take: Take): void {
+    const origins = this.originsThrough(index);
+    const known = this.fresh.get(index);
+    if (known && firstText(elementAt(this.messages, index)) === text) known.forEach(take);
+    else eachLiteral(text, take, (literal) => (origins.of(literal) ?? index) < index);
+  }
+
+  /** The first message with each literal of those up to one, and perhaps of later ones. */
+  private originsThrough(index: number): Origins {
+    const { messages } = this;
     // Another array with the same beginning may have taken them and read on.
     if (!this.origins || !areKept(messages, this.origins)) this.origins = takeOrigins(messages);
     const { origins } = this;
     const from = origins.read;
-    while (origins.read < index) {
-      const { read } = origins;
-      origins.readNext((take) => {
-        for (const text of textsOf(elementAt(messages, read))) scanned.each(read, text, take);
-      });
-    }
+    while (origins.read <= index) this.readNext(origins);
     if (origins.read > from) keepOrigins(messages, from, origins);
     return origins;
   }
+
+  private readNext(origins: Origins): void {
+    const { read } = origins;
+    const fresh = origins.readNext(textsOf(elementAt(this.messages, read)));
+    if (!fresh || fresh.length > this.room || this.fresh.has(read)) return;
+    this.room -= fresh.length;
+    this.fresh.set(read, fresh);
+  }
+}
+
+function isRef(literal: string): boolean {
+  return literal.length >= REF_LENGTH && REF.test(literal);
 }
 
 /** The origins that the isolate knows for the most messages of an array, else new ones. */
@@ -87,6 +107,10 @@ function areKept(messages: readonly Message[], origins: Origins): boolean {
 function keepOrigins(messages: readonly Message[], from: number, origins: Origins): void {
   if (from > 0) delete elementAt(messages, from - 1).facts.origins;
   elementAt(messages, origins.read - 1).facts.origins = origins;
+}
+
+function firstText(message: Message): string | undefined {
+  return message.content().weight.texts[0];
 }
 
 function textsOf(message: Message): readonly string[] {

@@ -2,19 +2,37 @@
  * Literals: the parts of a text that can't be guessed, such as ids, paths, URLs, hashes, amounts
  * and symbol names. They are found by form alone, so the same text always gives the same list.
  *
- * The text is split into words in one pass without backtracking, and only short words are matched
- * against the forms. A single expression for all forms would be quadratic in the length of a run.
+ * One pass without backtracking splits the text into words, and notes which characters each one
+ * holds. Few words hold what a literal must, and only these are cut out, and matched against the
+ * forms that their characters allow. A single expression for all forms would be quadratic in the
+ * length of a run.
  */
+import {
+  ASCII,
+  CAPITAL,
+  type CharacterSet,
+  charactersIn,
+  charactersOf,
+  URL_END,
+  WORD_END,
+  WordCharacters,
+} from './word-characters.ts';
 
 /** How to split a text into words, and which words are literals. */
 export interface LiteralRules<Form> {
+  /** Characters that end a word, beside white space. */
+  readonly ends: string;
+  /** Those of them that a URL may hold. */
+  readonly inUrls: string;
   /**
-   * Global: a URL; a run without white space, quotes and brackets; or something that is no word,
-   * such as an escape in a JSON string or the name of a closing tag.
+   * Sticky: what is no word where one might begin: an escape in a JSON string, or the name of a
+   * closing tag. It begins with `\` or `<`, which end words.
    */
-  readonly word: RegExp;
-  /** All literals match this, and few other words do. */
-  readonly telling: RegExp;
+  readonly noWord: RegExp;
+  /** Every literal has one of these characters, or `capital`. Few other words do. */
+  readonly telling: string;
+  /** A capital within a word. */
+  readonly capital: RegExp;
   /** Words that may contain commas: numbers and URLs, with the punctuation around them. */
   readonly withComma: RegExp;
   /** Characters to trim off a word. A full stop at its beginning stays. */
@@ -30,8 +48,18 @@ export interface LiteralRules<Form> {
   readonly forms: readonly LiteralForm<Form>[];
 }
 
-/** With a text that every literal of the form has, which is looked for first. */
-type LiteralForm<Form> = readonly [form: Form, expression: RegExp, has?: string];
+/**
+ * A form of literals. The expression is only tried on words whose characters allow it. These are
+ * given by examples: `a` stands for a letter, `A` for a capital, `0` for a digit.
+ */
+export interface LiteralForm<Form> {
+  readonly form: Form;
+  readonly expression: RegExp;
+  /** All that a literal of this form may hold; anything, if absent. */
+  readonly of?: string;
+  /** What every literal of this form holds. */
+  readonly has?: string;
+}
 
 /** Prefixes of a search result: a line number, or a file name with or without a line number. */
 const NUMBER_BEFORE = /^\d{1,6}:(?=\D)/;
@@ -39,89 +67,167 @@ const FILE_BEFORE = /^([^:]*[./][^:]*:\d+(?::\d+)?)[:-]\D|^([^:]*\/[^:/]*\.\w{1,
 
 const SHORTEST = 4;
 
-/** Words remembered to avoid matching them twice. */
-const REMEMBERED_WORDS = 20_000;
+/** Punctuation that belongs to the word after it: `.git`, `~/src`. */
+const STAYS_BEFORE = '.~';
 
-/** In characters. All words of a piece are in memory at once. */
-const PIECE = 64 * 1024;
-
-/** Takes one literal. */
-export type TakeLiteral<Form> = (value: string, form: Form) => void;
+const COLON = charactersOf(':');
+const COMMA = charactersOf(',');
+const BACKSLASH = 92;
+const LESS_THAN = 60;
+const SPACE = 32;
+const H = 104;
 
 /**
- * Hands over the literals of a text, in order. A repeated literal may come again, after many
- * thousand other words. Linear in the text's length.
+ * Takes a part of the text that may be a literal: its characters from `from` up to, but not
+ * including, `to`.
  */
-export function scanLiterals<Form>(text: string, rules: LiteralRules<Form>, take: TakeLiteral<Form>): void {
-  const seen = new Set<string>();
-  const remember = (word: string): void => {
-    if (seen.size >= REMEMBERED_WORDS) seen.clear();
-    seen.add(word);
-  };
-  const match = (value: string, word: string): void => {
-    if (value.length < SHORTEST || value.length > rules.longest) return;
-    if (value !== word && seen.has(value)) return;
-    remember(value);
-    for (const [form, expression, has] of rules.forms)
-      if ((has === undefined || value.includes(has)) && expression.test(value)) {
-        take(value, form);
-        return;
+type TakePart = (from: number, to: number, characters: CharacterSet) => void;
+
+/** A form, with what its literals may and must hold as sets. */
+interface FormFilter<Form> {
+  readonly form: Form;
+  readonly expression: RegExp;
+  readonly never: CharacterSet;
+  readonly always: CharacterSet;
+}
+
+/** Finds literals by rules. */
+export class LiteralScanner<Form> {
+  private readonly rules: LiteralRules<Form>;
+  private readonly characters: WordCharacters;
+  private readonly telling: CharacterSet;
+  private readonly forms: readonly FormFilter<Form>[];
+
+  constructor(rules: LiteralRules<Form>) {
+    this.rules = rules;
+    this.characters = new WordCharacters(rules.ends, rules.inUrls);
+    this.telling = charactersOf(rules.telling);
+    this.forms = rules.forms.map(({ form, expression, of, has = '' }) => ({
+      form,
+      expression,
+      never: of === undefined ? 0 : ~charactersOf(of),
+      always: charactersOf(has),
+    }));
+  }
+
+  /** Hands over the literals of a text, in order and as often as each occurs. */
+  each(text: string, take: (value: string, form: Form) => void): void {
+    this.eachPart(text, (from, to, characters) => {
+      const value = text.slice(from, to);
+      const form = this.formOf(value, characters);
+      if (form !== undefined) take(value, form);
+    });
+  }
+
+  /**
+   * Hands over the parts of a text that may be literals, in order: `formOf` says whether they are.
+   * Linear in the text's length.
+   */
+  eachPart(text: string, take: TakePart): void {
+    const { characters, telling, rules } = this;
+    const { ascii } = characters;
+    const { length } = text;
+    let start = 0;
+    let held = 0;
+    let end = WORD_END;
+    for (let at = 0; at <= length; at++) {
+      const code = at < length ? text.charCodeAt(at) : SPACE;
+      const class_ = code < ASCII ? (ascii[code] ?? 0) : characters.beyondAscii(code);
+      if ((class_ & end) === 0) {
+        if (code === H && at === start && isUrl(text, at)) end = URL_END;
+        held |= class_;
+        continue;
       }
-  };
-  for (let from = 0; from < text.length; ) {
-    const to = pieceEnd(text, from);
-    for (const word of text.slice(from, to).match(rules.word) ?? []) {
-      if (word.length < SHORTEST || !rules.telling.test(word) || seen.has(word)) continue;
-      remember(word);
-      eachPart(word, rules, match);
+      if (at - start >= SHORTEST && (held & (telling | CAPITAL)) !== 0)
+        if ((held & telling) !== 0 || rules.capital.test(text.slice(start, at)))
+          this.partsOf(text, start, at, held, take);
+      if (code === BACKSLASH || code === LESS_THAN) at = this.noWordEnd(text, at) - 1;
+      start = at + 1;
+      held = 0;
+      end = WORD_END;
     }
-    from = to;
+  }
+
+  /** The form of a literal; undefined for other words. */
+  formOf(word: string, characters: CharacterSet): Form | undefined {
+    for (const { form, expression, never, always } of this.forms)
+      if ((characters & never) === 0 && (characters & always) === always && expression.test(word))
+        return form;
+    return undefined;
+  }
+
+  /** Trims a word, takes it out of a search result, and splits it at commas. */
+  private partsOf(text: string, start: number, end: number, held: CharacterSet, take: TakePart): void {
+    const { longest, partsMatches, withComma } = this.rules;
+    const give = (from: number, to: number): void => {
+      const length = to - from;
+      if (length < SHORTEST || length > longest) return;
+      take(from, to, length === end - start ? held : charactersIn(text, from, to));
+    };
+    const isPlaced = partsMatches && (held & COLON) !== 0;
+    const from = isPlaced ? start + numberBefore(text.slice(start, end)) : start;
+    const first = this.trimmedStart(text, from, end);
+    const last = this.trimmedEnd(text, first, end);
+    const file = isPlaced ? fileBefore(text.slice(first, Math.min(last, first + longest))) : 0;
+    if (file > 0) give(first, first + file);
+    else if ((held & COMMA) === 0 || withComma.test(text.slice(from, end))) give(first, last);
+    else this.betweenCommas(text, first, last, give);
+  }
+
+  /** A loop, since a table without white space is a single word. */
+  private betweenCommas(
+    text: string,
+    first: number,
+    last: number,
+    give: (from: number, to: number) => void,
+  ): void {
+    for (let at = first; at <= last; ) {
+      const comma = text.indexOf(',', at);
+      const to = comma < 0 || comma > last ? last : comma;
+      const from = this.trimmedStart(text, at, to);
+      give(from, this.trimmedEnd(text, from, to));
+      at = to + 1;
+    }
+  }
+
+  /** Where a word begins without the punctuation before it. */
+  private trimmedStart(text: string, start: number, end: number): number {
+    let at = start;
+    while (at < end && this.isPunctuation(text, at) && !STAYS_BEFORE.includes(text.charAt(at))) at++;
+    return at;
+  }
+
+  /** Where a word ends without the punctuation after it. */
+  private trimmedEnd(text: string, start: number, end: number): number {
+    let at = end;
+    while (at > start && this.isPunctuation(text, at - 1)) at--;
+    return at;
+  }
+
+  private isPunctuation(text: string, at: number): boolean {
+    return !isAlphanumeric(text.charCodeAt(at)) && this.rules.punctuation.includes(text.charAt(at));
+  }
+
+  private noWordEnd(text: string, at: number): number {
+    const { noWord } = this.rules;
+    noWord.lastIndex = at;
+    return noWord.test(text) ? noWord.lastIndex : at + 1;
   }
 }
 
-/** The end of a piece that cuts no word. */
-function pieceEnd(text: string, from: number): number {
-  const enough = from + PIECE;
-  if (enough >= text.length) return text.length;
-  const line = text.lastIndexOf('\n', enough);
-  if (line > from) return line;
-  const gap = /\s/g;
-  gap.lastIndex = enough;
-  return gap.exec(text)?.index ?? text.length;
+function isUrl(text: string, at: number): boolean {
+  return text.startsWith('http://', at) || text.startsWith('https://', at);
 }
 
-/** Splits at commas, except in numbers and URLs. */
-function eachPart<Form>(
-  word: string,
-  { partsMatches, punctuation, withComma, longest }: LiteralRules<Form>,
-  match: (part: string, word: string) => void,
-): void {
-  const isPlaced = partsMatches && word.includes(':');
-  const rest = isPlaced ? word.replace(NUMBER_BEFORE, '') : word;
-  const whole = trimmed(rest, punctuation);
-  const file = isPlaced ? FILE_BEFORE.exec(whole.slice(0, longest)) : null;
-  if (file || !whole.includes(',') || withComma.test(rest)) {
-    match(file?.[1] ?? file?.[2] ?? whole, word);
-    return;
-  }
-  // A loop, since a table without white space is a single word.
-  for (let from = 0; from <= whole.length; ) {
-    const comma = whole.indexOf(',', from);
-    const to = comma < 0 ? whole.length : comma;
-    match(trimmed(whole.slice(from, to), punctuation), word);
-    from = to + 1;
-  }
+/** The length of the line number before what a search has found; 0 if there is none. */
+function numberBefore(word: string): number {
+  return NUMBER_BEFORE.exec(word)?.[0].length ?? 0;
 }
 
-function trimmed(word: string, punctuation: string): string {
-  // Most words have none.
-  if (isAlphanumeric(word.charCodeAt(0)) && isAlphanumeric(word.charCodeAt(word.length - 1))) return word;
-  const goes = (at: number): boolean => punctuation.includes(word.charAt(at));
-  let start = 0;
-  let end = word.length;
-  while (end > start && goes(end - 1)) end--;
-  while (start < end && goes(start) && word[start] !== '.' && word[start] !== '~') start++;
-  return word.slice(start, end);
+/** The length of the file's name before what a search has found; 0 if there is none. */
+function fileBefore(word: string): number {
+  const match = FILE_BEFORE.exec(word);
+  return (match?.[1] ?? match?.[2])?.length ?? 0;
 }
 
 /** @param code of an ASCII letter or digit */

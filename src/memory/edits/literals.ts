@@ -4,7 +4,7 @@
  * A text of 16 MB holds millions of literals, so all functions here keep a bounded number.
  */
 import { type Hashed, hashOf } from '../../lib/hash-table.ts';
-import { type LiteralRules, scanLiterals } from './literal-scanner.ts';
+import { type LiteralForm, type LiteralRules, LiteralScanner } from './literal-scanner.ts';
 
 export interface Literal extends Hashed {
   readonly text: string;
@@ -29,29 +29,67 @@ export const MEASURE = /^\d+(?:\.\d+)?(?:[mnu]?s|[mhdx]|px|r?em|[kmgt]i?b?|b|th|
  * The first matching form counts. After a repeated part comes something that can't begin it, so
  * that no form backtracks far.
  */
-const FORMS: LiteralRules<number>['forms'] = [
-  [NAME, /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i, '/'], // URLs
-  [COMMON, /^\d{1,4}\/\d{1,4}(?:\/\d{1,4})?$/, '/'], // shares and dates, which are no paths
-  [COMMON, /^[A-Za-z]*\/[A-Za-z]+\/?$/, '/'], // and/or, /word: seldom paths
-  [NAME, /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?:[:#][\w.-]+)*$/, '/'], // paths, with a line or a tag behind them
-  [NAME, /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/, '@'], // e-mail addresses
-  [NAME, /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/], // IP addresses
-  [COMMON, /^\d{4}-\d\d-\d\d(?:[T_]\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?$/], // dates and times
-  [COMMON, /^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$|^[$€£¥]\d+(?:\.\d+)?$|^\d+(?:\.\d+)+%?$/], // amounts, versions
-  [COMMON, MEASURE],
-  [COMMON, /^\d{1,4}(?:-[A-Za-z]+)+$/], // 24-bit
-  [COMMON, /^\d{4,6}$/], // years, numbers of lines
-  [NAME, /^(?=(?:-?\d){7})\d+(?:-\d+)*$/], // longer numbers
-  [NAME, /^#(?:\d+|[\da-f]{6}|[\da-f]{8})$/i], // numbers that are ids, colours
-  [NAME, /^(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])#?[A-Za-z\d]+(?:[_:#.+~@-]+[A-Za-z\d]+)*$/], // ids, hashes, UUIDs
-  [SYMBOL, /^[A-Za-z\d]+(?:[_:#.]+[A-Za-z\d]+)+$/], // snake_case, a.member
-  [SYMBOL, /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/], // camelCase
+const FORMS: readonly LiteralForm<number>[] = [
+  // URLs
+  { form: NAME, expression: /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i, has: 'a:/' },
+  // Shares and dates, which are no paths
+  { form: COMMON, expression: /^\d{1,4}\/\d{1,4}(?:\/\d{1,4})?$/, of: '0/', has: '0/' },
+  // and/or, /word: seldom paths
+  { form: COMMON, expression: /^[A-Za-z]*\/[A-Za-z]+\/?$/, of: 'A/', has: 'a/' },
+  // Paths, with a line or a tag after them
+  {
+    form: NAME,
+    expression: /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?:[:#][\w.-]+)*$/,
+    of: 'A0_@.~+:-/#',
+    has: '/',
+  },
+  // E-mail addresses
+  { form: NAME, expression: /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/, of: 'A0_.+-@', has: '@.' },
+  // IP addresses
+  { form: NAME, expression: /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/, of: '0.:', has: '0.' },
+  // Dates and times
+  {
+    form: COMMON,
+    expression: /^\d{4}-\d\d-\d\d(?:[T_]\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?$/,
+    of: 'A0-_:.+',
+    has: '0-',
+  },
+  // Amounts, versions
+  {
+    form: COMMON,
+    expression: /^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$|^[$€£¥]\d+(?:\.\d+)?$|^\d+(?:\.\d+)+%?$/,
+    of: '$0,.%',
+    has: '0',
+  },
+  { form: COMMON, expression: MEASURE, of: 'A0.', has: 'a0' },
+  // 24-bit
+  { form: COMMON, expression: /^\d{1,4}(?:-[A-Za-z]+)+$/, of: 'A0-', has: 'a0-' },
+  // Years, numbers of lines
+  { form: COMMON, expression: /^\d{4,6}$/, of: '0', has: '0' },
+  // Longer numbers
+  { form: NAME, expression: /^(?=(?:-?\d){7})\d+(?:-\d+)*$/, of: '0-', has: '0' },
+  // Numbers that are ids, colours
+  { form: NAME, expression: /^#(?:\d+|[\da-f]{6}|[\da-f]{8})$/i, of: 'A0#', has: '#' },
+  // Ids, hashes, UUIDs
+  {
+    form: NAME,
+    expression: /^(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])#?[A-Za-z\d]+(?:[_:#.+~@-]+[A-Za-z\d]+)*$/,
+    of: 'A0_:#.+~@-',
+    has: 'a0',
+  },
+  // snake_case, a.member
+  { form: SYMBOL, expression: /^[A-Za-z\d]+(?:[_:#.]+[A-Za-z\d]+)+$/, of: 'A0_:#.' },
+  // camelCase
+  { form: SYMBOL, expression: /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/, of: 'A0', has: 'A' },
 ];
 
 /** The literals of a preview. */
-const PREVIEW_LITERALS: LiteralRules<number> = {
-  word: /https?:\/\/[^\s"'<>`()[\]{}\\|“”‘’«»│]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=“”‘’«»│]+/g,
-  telling: /[\d/_.:#@]|[A-Za-z][A-Z]/,
+export const PREVIEW_LITERALS: LiteralRules<number> = {
+  ends: '"\'<>`()[]{}\\;|=“”‘’«»│',
+  inUrls: ';=',
+  noWord: /\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*/y,
+  telling: '0/_.:#@',
+  capital: /[A-Za-z][A-Z]/,
   withComma:
     /^[,:;\-!?*+]*(?:[a-z][a-z\d+.-]{1,15}:\/\/|[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?[.,:;\-!?*+]*$)/i,
   punctuation: '.,:;-!?*+',
@@ -60,45 +98,31 @@ const PREVIEW_LITERALS: LiteralRules<number> = {
   forms: FORMS,
 };
 
-/** Hands over the literals of a text (see `scanLiterals`). */
-export function eachLiteral(text: string, take: Take): void {
-  scanLiterals(text, PREVIEW_LITERALS, (value, weight) => {
-    const { low, high } = hashOf(value);
-    take({ text: value, weight, low, high });
+const scanner = new LiteralScanner(PREVIEW_LITERALS);
+
+/**
+ * Hands over the literals of a text, in order and as often as each occurs.
+ *
+ * @param isKnown whether to leave a literal out, by its hash. Words that it knows are not matched
+ */
+export function eachLiteral(
+  text: string,
+  take: Take,
+  isKnown: (literal: Hashed) => boolean = () => false,
+): void {
+  scanner.eachPart(text, (from, to, characters) => {
+    const hash = hashOf(text, from, to);
+    if (isKnown(hash)) return;
+    const word = text.slice(from, to);
+    const weight = scanner.formOf(word, characters);
+    if (weight !== undefined) take({ text: word, weight, low: hash.low, high: hash.high });
   });
 }
 
-/** In literals. An array of 1 MB has about 30 000. */
-const MOST_SCANNED = 50_000;
-
-/**
- * The literals of an array's texts, each scanned once: those of an output are needed for its own
- * preview, and for those of later ones. Bounded; beyond the bound a text is scanned again.
- */
-export class ScannedLiterals {
-  private readonly known = new Map<
-    number,
-    { readonly text: string; readonly literals: readonly Literal[] }
-  >();
-  private room = MOST_SCANNED;
-
-  /** Hands over the literals of a text of a message, in order. */
-  each(message: number, text: string, take: Take): void {
-    const known = this.known.get(message);
-    if (known?.text === text) known.literals.forEach(take);
-    else this.scan(message, text, take);
-  }
-
-  private scan(message: number, text: string, take: Take): void {
-    const literals: Literal[] = [];
-    eachLiteral(text, (literal) => {
-      if (literals.length <= this.room) literals.push(literal);
-      take(literal);
-    });
-    if (literals.length > this.room || this.known.has(message)) return;
-    this.room -= literals.length;
-    this.known.set(message, { text, literals });
-  }
+/** A literal with its tokens in a preview. */
+export interface CountedLiteral {
+  readonly text: string;
+  readonly tokens: number;
 }
 
 /**
@@ -112,41 +136,50 @@ export function byDistinction(
   each: (take: Take) => void,
   tokensOf: (text: string) => number,
   most: number,
-): Literal[] {
+): CountedLiteral[] {
   return bestFor(each, most)
-    .map((literal) => ({ literal, score: literal.weight / tokensOf(literal.text) }))
-    .sort(higherFirst)
-    .map(({ literal }) => literal);
+    .map(({ text, weight }) => {
+      const tokens = tokensOf(text);
+      return { text, tokens, score: weight / tokens };
+    })
+    .sort(higherFirst);
 }
 
 /** Sorting is stable, so ties keep their order. */
 interface Scored {
-  readonly literal: Literal;
   readonly score: number;
 }
 
 const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
+
+interface Candidate extends Scored {
+  readonly literal: Literal;
+  /** In the order of the text. */
+  readonly place: number;
+}
 
 /**
  * The best literals for their characters, without duplicates, in the order of the text. Holds at
  * most twice as many.
  */
 function bestFor(each: (take: Take) => void, most: number): Literal[] {
-  let byText = new Map<string, Scored>();
+  const best: Candidate[] = [];
+  const held = new Set<string>();
+  let places = 0;
   // Literals that score no higher than a dropped one are ignored.
   let least = 0;
   const prune = (): void => {
-    const scored = [...byText.values()].sort(higherFirst);
-    least = scored[most]?.score ?? least;
-    const kept = new Set(scored.slice(0, most));
-    byText = new Map([...byText].filter(([, one]) => kept.has(one)));
+    best.sort(higherFirst);
+    least = best[most]?.score ?? least;
+    for (const { literal } of best.splice(most)) held.delete(literal.text);
   };
   each((literal) => {
     const score = literal.weight / (literal.text.length + 1);
-    if (score <= least || byText.has(literal.text)) return;
-    byText.set(literal.text, { literal, score });
-    if (byText.size > 2 * most) prune();
+    if (score <= least || held.has(literal.text)) return;
+    held.add(literal.text);
+    best.push({ literal, score, place: places++ });
+    if (best.length > 2 * most) prune();
   });
-  if (byText.size > most) prune();
-  return [...byText.values()].map(({ literal }) => literal);
+  if (best.length > most) prune();
+  return best.sort((a, b) => a.place - b.place).map(({ literal }) => literal);
 }

@@ -1,5 +1,6 @@
 /** Where the literals of an array first occur. */
 import { type Hashed, HashTable } from '../../lib/hash-table.ts';
+import { eachLiteral, type Literal } from './literals.ts';
 
 /**
  * Literals whose first occurrence is remembered. With more, a preview may repeat a literal of an
@@ -22,14 +23,33 @@ export class Origins {
     return this.first.bytes;
   }
 
-  /** Reads the next message. @param each hands over the literals of its texts */
-  readNext(each: (take: (literal: Hashed) => void) => void): void {
-    const { first, read } = this;
-    if (!this.isFull)
-      each((literal) => {
-        if (!this.isFull) first.add(literal, read);
-      });
+  /**
+   * Reads the next message.
+   *
+   * @param texts of the message
+   * @returns the literals of its first text that no earlier message holds; undefined if there is no
+   *   room for them
+   */
+  readNext(texts: readonly string[]): readonly Literal[] | undefined {
+    const wasFull = this.isFull;
+    const fresh = wasFull ? [] : texts.map((text) => this.add(text));
     this.read++;
+    return wasFull ? undefined : (fresh[0] ?? []);
+  }
+
+  /** @returns the literals that are new */
+  private add(text: string): Literal[] {
+    const { first, read } = this;
+    const fresh: Literal[] = [];
+    eachLiteral(
+      text,
+      (literal) => {
+        if (!this.isFull) first.add(literal, read);
+        fresh.push(literal);
+      },
+      (literal) => first.get(literal) !== undefined,
+    );
+    return fresh;
   }
 
   /** The first message that holds a literal; undefined if none does, or if that is unknown. */

@@ -93,16 +93,16 @@ export function createPreviewWriter(
     const left = most - counter.marker('\n') - counter.marker(shape);
     if (left < 0) return '';
 
-    const tokensOf = (literal: string): number => counter.marker(` ${literal}`);
+    // Not remembered, since a literal is new in one message alone.
+    const tokensOf = (literal: string): number => counter.text(` ${literal}`);
     const counted = Math.max(LEAST_COUNTED, Math.floor(most / SMALLEST_LITERAL));
     const chosen: string[] = [];
     let room = left - counter.marker(HELD);
     const fresh = (take: Take): void => earlier.eachFresh(index, text, removed, take);
-    for (const literal of byDistinction(fresh, tokensOf, counted)) {
+    for (const { text: literal, tokens } of byDistinction(fresh, tokensOf, counted)) {
       if (room < SMALLEST_LITERAL) break;
-      const tokens = tokensOf(literal.text);
       if (tokens > room) continue;
-      chosen.push(literal.text);
+      chosen.push(literal);
       room -= tokens;
     }
     const unused = chosen.length === 0 ? left : room;

@@ -1,54 +1,66 @@
 /** The scanner against a plain one, which tries every word in turn and remembers nothing. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LiteralRules, scanLiterals } from '../../../../src/memory/edits/literal-scanner.ts';
+import { type LiteralRules, LiteralScanner } from '../../../../src/memory/edits/literal-scanner.ts';
+import { PREVIEW_LITERALS } from '../../../../src/memory/edits/literals.ts';
+import { LEDGER_LITERALS } from '../../../../src/summary/text/ledger-literals.ts';
 import { sampleTraces } from '../../../support/conversations/traces.ts';
 
-const RULES: LiteralRules<string> = {
-  word: /https?:\/\/[^\s"'<>`()[\]{}\\|]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=]+/g,
-  telling: /[\d/_.:#@]|[A-Za-z][A-Z]/,
-  withComma:
-    /^[,:;\-!?*+]*(?:[a-z][a-z\d+.-]{1,15}:\/\/|[$€]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?[.,:;\-!?*+]*$)/i,
-  punctuation: '.,:;-!?*+',
-  partsMatches: true,
-  longest: 60,
-  forms: [
-    ['url', /^[a-z][a-z\d+.-]{1,15}:\/\//i],
-    ['path', /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?:[:#][\w.-]+)*$/],
-    ['amount', /^[$€]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?$/],
-    ['number', /^\d{4,}$/],
-    ['id', /^(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])#?[A-Za-z\d]+(?:[_:#.+~@-]+[A-Za-z\d]+)*$/],
-    ['camel', /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/],
-  ],
+/** Rules, with their words as one expression that says all of it. */
+interface Subject {
+  readonly rules: LiteralRules<unknown>;
+  readonly words: RegExp;
+  readonly telling: RegExp;
+}
+
+const SUBJECTS: Readonly<Record<string, Subject>> = {
+  previews: {
+    rules: PREVIEW_LITERALS,
+    words:
+      /https?:\/\/[^\s"'<>`()[\]{}\\|“”‘’«»│]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=“”‘’«»│]+/g,
+    telling: /[\d/_.:#@]|[A-Za-z][A-Z]/,
+  },
+  ledgers: {
+    rules: LEDGER_LITERALS,
+    words: /https?:\/\/[^\s"'<>`()[\]{}\\]+|\\+[nrt]?|<\/[^\s"'<>`()[\]{}\\;|=]*|[^\s"'<>`()[\]{}\\;|=]+/g,
+    telling: /[\d/_.:#@]|[a-z][A-Z]/,
+  },
 };
 
-const trim = (word: string): string => word.replace(/[.,:;\-!?*+]+$/, '').replace(/^[,:;\-!?*+]+/, '');
+function trim(word: string, punctuation: string): string {
+  let [start, end] = [0, word.length];
+  while (end > start && punctuation.includes(word.charAt(end - 1))) end--;
+  while (start < end && punctuation.includes(word.charAt(start)) && !/[.~]/.test(word.charAt(start))) start++;
+  return word.slice(start, end);
+}
 
 /** The parts of a word, one after the other. */
-function partsOf(word: string): string[] {
-  const rest = word.replace(/^\d{1,6}:(?=\D)/, '');
-  const whole = trim(rest);
+function partsOf(word: string, { partsMatches, punctuation, longest, withComma }: LiteralRules<unknown>) {
+  const rest = partsMatches ? word.replace(/^\d{1,6}:(?=\D)/, '') : word;
+  const whole = trim(rest, punctuation);
   const file = /^([^:]*[./][^:]*:\d+(?::\d+)?)[:-]\D|^([^:]*\/[^:/]*\.\w{1,8}):\D/.exec(
-    whole.slice(0, RULES.longest),
+    whole.slice(0, longest),
   );
-  if (file) return [file[1] ?? file[2] ?? ''];
-  return !whole.includes(',') || RULES.withComma.test(rest) ? [whole] : whole.split(',').map(trim);
+  if (partsMatches && file) return [file[1] ?? file[2] ?? ''];
+  const isWhole = !whole.includes(',') || withComma.test(rest);
+  return isWhole ? [whole] : whole.split(',').map((part) => trim(part, punctuation));
 }
 
-function plainly(text: string): string[] {
-  const found = [...text.matchAll(RULES.word)].flatMap(([word]) => (word.length < 4 ? [] : partsOf(word)));
-  const literals = found.flatMap((value) => {
-    if (value.length < 4 || value.length > RULES.longest) return [];
-    const form = RULES.forms.find(([, expression]) => expression.test(value))?.[0];
-    return form ? [`${form} ${value}`] : [];
+function plainly(text: string, { rules, words, telling }: Subject): string[] {
+  const found = [...text.matchAll(words)].flatMap(([word]) =>
+    word.length < 4 || /^[\\<]/.test(word) || !telling.test(word) ? [] : partsOf(word, rules),
+  );
+  return found.flatMap((value) => {
+    if (value.length < 4 || value.length > rules.longest) return [];
+    const literal = rules.forms.find(({ expression }) => expression.test(value));
+    return literal ? [`${literal.form} ${value}`] : [];
   });
-  return [...new Set(literals)];
 }
 
-function scanned(text: string): string[] {
-  const found = new Set<string>();
-  scanLiterals(text, RULES, (value, form) => found.add(`${form} ${value}`));
-  return [...found];
+function scanned(text: string, { rules }: Subject): string[] {
+  const found: string[] = [];
+  new LiteralScanner(rules).each(text, (value, form) => found.push(`${form} ${value}`));
+  return found;
 }
 
 const piece = fc.oneof(
@@ -67,19 +79,32 @@ const piece = fc.oneof(
     'word',
     '3f2a9bc',
     '2041',
+    'jo.doe+1@shop.test',
+    '2025-01-09T12:33:44.120Z',
+    '#ff00ff',
+    '€12.50',
+    '62.5%',
+    '~/.git/a_b',
+    'HTTPServer',
+    'MAX_SIZE',
+    '555-123-4567',
+    '24-bit',
+    '“ORD-1”',
   ),
-  fc.string({ unit: fc.constantFrom(...' \n\t"\'()=;|,.:/-_#@aZ09\u00a0\u2028é') }),
+  fc.string({ unit: fc.constantFrom(...' \n\t"\'()=;|,.:/-_#@+~$€%<\\aZ09\u00a0\u2028\u3000é東”│') }),
 );
 const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-describe('the scanner of literals', () => {
+describe.each(Object.entries(SUBJECTS))('the scanner of the literals of %s', (_, subject) => {
+  const expectSame = (given: string): void =>
+    expect(scanned(given, subject)).toEqual(plainly(given, subject));
+
   it('finds what a plain one finds, in the same order', () => {
     let found = 0;
     fc.assert(
       fc.property(text, (given) => {
-        const literals = plainly(given);
-        found += literals.length;
-        expect(scanned(given)).toEqual(literals);
+        found += plainly(given, subject).length;
+        expectSame(given);
       }),
       { numRuns: 2_000 },
     );
@@ -88,22 +113,20 @@ describe('the scanner of literals', () => {
 
   it.each(sampleTraces().map(({ file, messages }) => [file, messages] as const))(
     'finds it in a recorded conversation (%s)',
-    (_, messages) => {
+    (_file, messages) => {
       const all = JSON.stringify(messages);
-      expect(scanned(all)).toEqual(plainly(all));
-      const lines = all.replaceAll('\\n', '\n');
-      expect(scanned(lines)).toEqual(plainly(lines));
+      expectSame(all);
+      expectSame(all.replaceAll('\\n', '\n'));
     },
   );
 
-  it('cuts no word where it cuts a long text', () => {
+  it('finds it in long texts, with and without white space', () => {
     const id = (n: number) => `ORD-${n}/${'x'.repeat(40)}`;
     for (const separator of [' ', '\n', '\u2003', '\t'])
       for (const size of [1, 7, 5_000]) {
         const long = Array.from({ length: size }, (__, n) => id(n)).join(separator);
-        expect(scanned(long)).toEqual(plainly(long));
-        const run = `${'y,'.repeat(50_000)}${separator}${long}`;
-        expect(scanned(run)).toEqual(plainly(run));
+        expectSame(long);
+        expectSame(`${'y,'.repeat(50_000)}${separator}${long}`);
       }
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hashOf } from '../../../../src/lib/hash-table.ts';
 import { byDistinction, eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
 import { anyUrl } from '../../../support/conversations/urls.ts';
 import { counter } from '../../../support/laws/view-of.ts';
@@ -9,7 +10,7 @@ const literalsOf = (given: string): Pick<Literal, 'text' | 'weight'>[] => {
   eachLiteral(given, ({ text, weight }) => literals.push({ text, weight }));
   return literals;
 };
-const found = (text: string): string[] => literalsOf(text).map((literal) => literal.text);
+const found = (text: string): string[] => [...new Set(literalsOf(text).map((literal) => literal.text))];
 const tokensOf = (text: string): number => counter.marker(` ${text}`);
 const ordered = (text: string, most = 200): string[] =>
   byDistinction((take) => eachLiteral(text, take), tokensOf, most).map((literal) => literal.text);
@@ -161,8 +162,16 @@ describe('the literals of a text', () => {
     expect(found('<p1>text</p1> <a:b2>ORD-4711</a:b2>')).toEqual(['a:b2', 'ORD-4711']);
   });
 
-  it('are named once', () => {
-    expect(found('ORD-4711 (ORD-4711), ORD-4711,ORD-4711')).toEqual(['ORD-4711']);
+  it('come as often as they occur, unless they are known', () => {
+    const text = 'ORD-4711 (ORD-4711), src/a.ts';
+    expect(literalsOf(text).map((literal) => literal.text)).toEqual(['ORD-4711', 'ORD-4711', 'src/a.ts']);
+    const fresh: string[] = [];
+    eachLiteral(
+      text,
+      (literal) => fresh.push(literal.text),
+      ({ low }) => low === hashOf('ORD-4711').low,
+    );
+    expect(fresh).toEqual(['src/a.ts']);
   });
 
   it('are at most 120 characters long', () => {
@@ -224,6 +233,10 @@ describe('the most distinctive literals', () => {
     ]);
   });
 
+  it('are named once', () => {
+    expect(ordered('ORD-4711 (ORD-4711), ORD-4711,ORD-4711')).toEqual(['ORD-4711']);
+  });
+
   it('are in their own order when they tell as much', () => {
     expect(ordered('HAT023 HAT021 HAT022')).toEqual(['HAT023', 'HAT021', 'HAT022']);
     // Characters choose whom to count, and say nothing of the order.
@@ -265,14 +278,14 @@ describe('the most distinctive literals', () => {
         const best = new Set(firsts.toSorted((a, b) => score(b) - score(a)).slice(0, most));
         const expected = firsts
           .filter((one) => best.has(one))
-          .sort((a, b) => b.weight / b.text.length - a.weight / a.text.length);
-        expect(
-          byDistinction(
-            (take) => literals.forEach(take),
-            (text) => text.length,
-            most,
-          ),
-        ).toEqual(expected);
+          .sort((a, b) => b.weight / b.text.length - a.weight / a.text.length)
+          .map(({ text }) => ({ text, tokens: text.length }));
+        const chosen = byDistinction(
+          (take) => literals.forEach(take),
+          (text) => text.length,
+          most,
+        );
+        expect(chosen.map(({ text, tokens }) => ({ text, tokens }))).toEqual(expected);
       }),
     );
   });
