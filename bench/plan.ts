@@ -9,13 +9,16 @@
  *
  * - known: the same body as before; all counts are cached.
  * - one step more: the body before, with a new call and its output at the end. The usual case.
- * - new: a new conversation in each run; everything is counted.
+ * - new: a new conversation in each run; everything is counted. It is also compared with
+ *   gpt-tokenizer's own `countTokens` over the texts of the same messages.
  */
 
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
+import { readChatRequest } from '../src/protocol/chat/request.ts';
 import { levels } from '../src/protocol/json/outline.ts';
 import { scanJson } from '../src/protocol/json/spans.ts';
 import type { ColdCase, ColdTimes } from './cold-start.ts';
@@ -30,6 +33,9 @@ const COLD_RUNS = 5;
 
 /** Characters of the output in the extra step. */
 const STEP_OUTPUT = 4_000;
+
+/** Of the conversations that are new. */
+const FIRST_NEW_SEED = 1_000_000;
 
 /** Spans that the scan keeps: the body's fields, the messages, and their fields. */
 const OUTLINE = levels(3);
@@ -57,7 +63,8 @@ const conversation = makeConversation(bytes);
 const body = bodyOf(conversation);
 const text = Buffer.from(body).toString();
 
-const warm = measureWarm([...plainCases(), ...editingCases()]);
+const COUNTING = 'countTokens of gpt-tokenizer';
+const warm = measureWarm([...plainCases(), countingCase(), ...editingCases()]);
 const base = warm[0]?.median ?? Number.NaN;
 const cold = (['json', 'none', 'compact'] as const).map(measureCold);
 if (options.json) console.log(JSON.stringify(report(), null, 2));
@@ -71,6 +78,32 @@ function plainCases(): Case[] {
     'none: read and write': () => viewBytes(body, none, undefined),
   };
   return Object.entries(works).map(([name, work]) => ({ name, seen: '', prepare: () => work }));
+}
+
+function countingCase(): Case {
+  return {
+    name: COUNTING,
+    seen: 'new',
+    prepare: (run) => {
+      const texts = textsOf(newBody(run));
+      return () => texts.reduce((tokens, one) => tokens + countTokens(one), 0);
+    },
+  };
+}
+
+/** A conversation that no earlier run has seen. */
+function newBody(run: number): Uint8Array {
+  return bodyOf(makeConversation(bytes, FIRST_NEW_SEED + run));
+}
+
+/** All that a plan counts of the messages. */
+function textsOf(body: Uint8Array): string[] {
+  const read = readChatRequest(body);
+  if (!read.ok) throw new Error(read.reason.message);
+  return read.value.messages.flatMap((message) => [
+    ...message.content().weight.texts,
+    ...message.otherTexts(),
+  ]);
 }
 
 function editingCases(): Case[] {
@@ -92,7 +125,7 @@ function editingCases(): Case[] {
         name,
         seen: 'new',
         prepare: (run) => {
-          const other = bodyOf(makeConversation(bytes, seed(run)));
+          const other = newBody(run);
           const fresh = createIsolate(tokenize);
           return () => viewBytes(other, strategy, fresh);
         },
@@ -112,7 +145,17 @@ function measureWarm(cases: readonly Case[]) {
       if (run >= WARM_UP) spent[index]?.push(took);
     }
   }
-  return cases.map(({ name, seen }, index) => ({ name, seen, ...summarize(spent[index] ?? []) }));
+  const counting = spent[cases.findIndex(({ name }) => name === COUNTING)] ?? [];
+  return cases.map(({ name, seen }, index) => {
+    const own = spent[index] ?? [];
+    const ratios = own.map((took, round) => took / (counting[round] ?? Number.NaN));
+    return {
+      name,
+      seen,
+      ...summarize(own),
+      ...(seen === 'new' ? { toCounting: quantile(ratios, 0.5) } : {}),
+    };
+  });
 }
 
 /** The first run in a fresh process, repeated in several processes. */
@@ -171,13 +214,14 @@ function print(): void {
 
   const sizes = viewSizes();
   printTable(
-    ['warm process', 'conversation', 'median', 'p95', 'to JSON', 'bytes sent up'],
-    warm.map(({ name, seen, median, p95 }) => [
+    ['warm process', 'conversation', 'median', 'p95', 'to JSON', 'to counting', 'bytes sent up'],
+    warm.map(({ name, seen, median, p95, toCounting }) => [
       name,
       seen,
       ms(median),
       ms(p95),
       times(median / base),
+      toCounting === undefined ? '' : times(toCounting),
       seen === 'known' ? thousands(sizes[name] ?? 0) : '',
     ]),
   );
@@ -185,6 +229,7 @@ function print(): void {
 known          the same body as before: every count is remembered
 one step more  with a new call and its output of ${thousands(STEP_OUTPUT)} characters at the end
 new            no message was seen before: all are counted
+to counting    the time that gpt-tokenizer's countTokens needs for the same texts, by rounds
 Expected of known and of one step more: at most ${times(EXPECTED_RATIO)} JSON.\n`);
 
   const names = {
