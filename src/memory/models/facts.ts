@@ -44,6 +44,10 @@ const FAMILIES: readonly FactsRow[] = [
   // https://developers.openai.com/api/docs/models/gpt-6.2-sol (2026-11-17), and likewise for the
   // others.
   ...families(['gpt-6', 'gpt-5.6'], { window: 1_050_000, input: 922 * K, output: 128 * K, factor: 1 }),
+  // Names that gpt-tokenizer's table lacks, such as `gpt-3.5-turbo-16k`, by those that it has.
+  ...families(['gpt-3.5-turbo'], { window: 16_385, output: 4_096, factor: 1 }),
+  ...families(['gpt-3.5-turbo-instruct'], { window: 4_096, output: 4_096, factor: 1 }),
+  ...families(['gpt-4-32k'], { window: 32_768, output: 8_192, factor: 1 }),
   ...families(['gpt-oss'], { window: 131_072, factor: 1 }),
   // https://platform.claude.com/docs/en/models/haiku-5-5/overview (2026-10-07): the windows, and a
   // tokenizer since 4.7 with about 30 % more tokens than before.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
+import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
 import { baseName, rowOf, spelling } from '../../../../src/memory/models/families.ts';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
@@ -153,6 +153,18 @@ describe('the names of gateways', () => {
     for (const name of ['gpt-4o', 'gpt-4.1', 'gpt-4-1-mini', 'gpt-5'])
       expect(measureOf(name)).toBe('o200k_base');
     expect(windowOf('gpt-4-1-mini')).toBe(windowOf('gpt-4.1-mini'));
-    expect(windowOf('gpt-35-turbo')).toBe(windowOf('gpt-3.5-turbo'));
+  });
+
+  it.each([
+    ['gpt-35-turbo', 16_385, 4_096],
+    ['gpt-35-turbo-16k', 16_385, 4_096],
+    ['gpt-35-turbo-16k-0613', 16_385, 4_096],
+    ['gpt-3.5-turbo-16k', 16_385, 4_096],
+    ['gpt-35-turbo-instruct-0914', 4_096, 4_096],
+    ['gpt-4-32k-0613', 32_768, 8_192],
+  ])('%s has a window of %d tokens and answers of %d', (name, window, answer) => {
+    expect(windowOf(name)).toBe(window);
+    expect(longestAnswerOf(name)).toBe(answer);
+    expect(measureOf(name)).toBe('cl100k_base');
   });
 });
