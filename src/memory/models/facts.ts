@@ -4,7 +4,7 @@
  */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
-import { bareName, baseName, type FamilyRow, rowOf, spelling } from './families.ts';
+import { bareName, baseName, type FamilyRow, rowOf, spelling, vendorSpelling } from './families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
@@ -200,7 +200,7 @@ export function largestInputOf(
 /** A positive number in gpt-tokenizer's table. */
 function factOf(model: string | undefined, fact: 'context_window' | 'max_output_tokens'): number | undefined {
   if (model === undefined) return undefined;
-  const value = asObject(specOf(spelling(baseName(model))))[fact];
+  const value = asObject(specOf(vendorSpelling(baseName(model))))[fact];
   return typeof value === 'number' && value > 0 ? value : undefined;
 }
 
@@ -221,5 +221,7 @@ const OF_CL100K = /^gpt-(?:4(?![o\d]|-\d{1,2}(?![\dk]))|3-5)/;
 
 /** These use cl100k; later and unknown models use o200k (tiktoken's model.py). */
 function encodingOf(model: string | undefined): 'o200k_base' | 'cl100k_base' {
-  return model !== undefined && OF_CL100K.test(spelling(baseName(model))) ? 'cl100k_base' : 'o200k_base';
+  return model !== undefined && OF_CL100K.test(vendorSpelling(baseName(model)))
+    ? 'cl100k_base'
+    : 'o200k_base';
 }

@@ -57,14 +57,20 @@ export function withoutGateway(name: string): string {
 }
 
 /**
- * Servers spell names differently: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2`
- * or Fireworks' `glm-5p2` for `glm-5.2`, `claude-4.5-sonnet` for `claude-sonnet-4-5`, and Azure's
- * `gpt-35-turbo` for `gpt-3.5-turbo`.
+ * A name without case and dots: servers write `claude-opus-5.5` for Anthropic's `claude-opus-5-5`,
+ * and `GLM-5.2` for `glm-5.2`. It is still the name that the vendor gives the model.
  */
 export function spelling(name: string): string {
-  return name
-    .toLowerCase()
-    .replaceAll('.', '-')
+  return name.toLowerCase().replaceAll('.', '-');
+}
+
+/**
+ * The `spelling` of the vendor's name for a name that is a gateway's own: Fireworks' `glm-5p2` for
+ * `glm-5.2`, `claude-4.5-sonnet` for `claude-sonnet-4-5`, and Azure's `gpt-35-turbo` for
+ * `gpt-3.5-turbo`.
+ */
+export function vendorSpelling(name: string): string {
+  return spelling(name)
     .replace(/(?<=\d)p(?=\d)/, '-')
     .replace(/^claude-(\d+(?:-\d{1,2})?)-(fable|haiku|mythos|opus|sonnet)(?![a-z])/, 'claude-$2-$1')
     .replace(/^gpt-35(?!\d)/, 'gpt-3-5');
@@ -72,31 +78,58 @@ export function spelling(name: string): string {
 
 /** A row of a table of models. */
 export interface FamilyRow {
-  /** How the bare names of its models begin, in any spelling. */
+  /** How the bare names of its models begin. Case does not count, and a dot is a dash. */
   readonly family: string;
 }
 
+/** Leaves rows out of a search. `rest` is what comes after the family, in the name's spelling. */
+type Accepts<Row> = (row: Row, rest: string) => boolean;
+
 /**
- * The row with the longest family of a model; of several rows of a family, the first one.
+ * The row with the longest family of a model, by its name as it is and by its vendor's name for it;
+ * of several rows of a family, the first one. A deployer's row may have either name: `claude-3-5`
+ * includes `claude-3-5-sonnet`, and so does `claude-sonnet`. The row that leaves fewer words of the
+ * name is meant, and of two such rows that of the name as it is.
  *
- * @param name bare or base, in any spelling
- * @param accepts leaves rows out of the search. The rest of the name, as it is spelled here, comes
- *   after the family
+ * @param name bare or base
  */
 export function rowOf<Row extends FamilyRow>(
   name: string,
   rows: readonly Row[],
-  accepts: (row: Row, rest: string) => boolean = () => true,
+  accepts?: Accepts<Row>,
 ): Row | undefined {
-  const { byFamily, longest } = indexOf(rows);
   const spelled = spelling(name);
+  const vendors = vendorSpelling(name);
+  const found = longestMatch(spelled, rows, accepts);
+  if (vendors === spelled) return found?.row;
+  const other = longestMatch(vendors, rows, accepts);
+  return (found && other && wordsIn(other.rest) < wordsIn(found.rest) ? other : (found ?? other))?.row;
+}
+
+interface Match<Row> {
+  readonly row: Row;
+  /** What comes after the family. */
+  readonly rest: string;
+}
+
+function longestMatch<Row extends FamilyRow>(
+  spelled: string,
+  rows: readonly Row[],
+  accepts: Accepts<Row> = () => true,
+): Match<Row> | undefined {
+  const { byFamily, longest } = indexOf(rows);
   for (let length = Math.min(longest, spelled.length); length > 0; length--) {
     if (!isSeam(spelled[length - 1], spelled[length])) continue;
     const rest = spelled.slice(length);
-    const found = byFamily.get(spelled.slice(0, length))?.find((row) => accepts(row, rest));
-    if (found) return found;
+    const row = byFamily.get(spelled.slice(0, length))?.find((candidate) => accepts(candidate, rest));
+    if (row) return { row, rest };
   }
   return undefined;
+}
+
+/** Words and numbers: three in `-5p2`. */
+function wordsIn(rest: string): number {
+  return rest.match(/[a-z]+|\d+/g)?.length ?? 0;
 }
 
 /**

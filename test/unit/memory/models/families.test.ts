@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
 import { baseName, rowOf, spelling } from '../../../../src/memory/models/families.ts';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
-import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
+import { relativePricesOf, scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../../src/memory/models/terms.ts';
 
 const rows = (...families: string[]) => families.map((family) => ({ family }));
@@ -41,6 +41,32 @@ describe('the family of a model', () => {
     const table = rows('a', 'a-b');
     expect(rowOf('a-b-c', table, ({ family }) => family !== 'a-b')?.family).toBe('a');
     expect(rowOf('a-b-c', table, (_, rest) => rest === '-c')?.family).toBe('a-b');
+  });
+
+  it.each([
+    ['claude-3-5-sonnet-20241022', ['claude-3'], 'claude-3'],
+    ['claude-3-5-sonnet-20241022', ['claude-3', 'claude-3-5'], 'claude-3-5'],
+    ['claude-3-5-sonnet-20241022', ['claude-sonnet', 'claude-3-5'], 'claude-3-5'],
+    ['claude-3-5-sonnet-20241022', ['claude', 'claude-sonnet-3.5'], 'claude-sonnet-3.5'],
+    ['claude-3-5-haiku-20241022', ['claude-3-haiku'], undefined],
+    ['claude-3-opus-20240229', ['claude-3'], 'claude-3'],
+    ['claude-4.5-sonnet', ['claude-4', 'claude'], 'claude-4'],
+    ['claude-4.5-sonnet', ['claude-4', 'claude-4.5-sonnet', 'claude-sonnet-4.5'], 'claude-4.5-sonnet'],
+    ['claude-4.5-sonnet', ['claude-4', 'claude-sonnet-4.5'], 'claude-sonnet-4.5'],
+    ['claude-sonnet-4-5', ['claude-4'], undefined],
+    ['glm-5p2', ['glm-5p2', 'glm-5.2'], 'glm-5p2'],
+    ['glm-5p2', ['glm', 'glm-5'], 'glm-5'],
+    ['gpt-35-turbo', ['gpt-3.5', 'gpt-35'], 'gpt-35'],
+    ['gpt-35-turbo', ['gpt', 'gpt-3.5'], 'gpt-3.5'],
+  ])('of %s among %j begins its name or its vendor’s: %s', (name, families, family) => {
+    for (const table of [families, families.toReversed()]) expect(familyOf(name, ...table)).toBe(family);
+  });
+
+  it('is found by the vendor’s name where the row of the name as it is is not accepted', () => {
+    const table = rows('claude-4', 'claude-sonnet');
+    expect(rowOf('claude-4-sonnet', table, ({ family }) => family !== 'claude-4')?.family).toBe(
+      'claude-sonnet',
+    );
   });
 
   it('is its own, in each spelling, for each row of the prices', () => {
@@ -166,5 +192,20 @@ describe('the names of gateways', () => {
     expect(windowOf(name)).toBe(window);
     expect(longestAnswerOf(name)).toBe(answer);
     expect(measureOf(name)).toBe('cl100k_base');
+  });
+
+  it.each([
+    ['claude-3', 'claude-3-5-sonnet-20241022'],
+    ['claude-3-5', 'claude-3-5-sonnet-20241022'],
+    ['claude-3', 'claude-3-opus-20240229'],
+    ['claude-4', 'claude-4.5-sonnet'],
+    ['claude-3-5', 'us.anthropic.claude-3-5-sonnet-20241022-v2:0'],
+  ])('leave a deployer’s rows of %s to %s', (family, name) => {
+    const at = { day: '2026-11-30', weekday: 1, hour: 12 };
+    const price = { family, fresh: 3, cached: 0.6, output: 15 };
+    expect(scheduleOf(name, at, [price])?.fresh).toBe(3);
+    expect(relativePricesOf(name, [price]).cached).toBeCloseTo(0.2, 10);
+    expect(windowOf(name, [{ family, window: 1_234 }])).toBe(1_234);
+    expect(measureOf(name, undefined, [{ family, factor: 2 }])).toBe('o200k_base*2');
   });
 });
