@@ -106,6 +106,18 @@ export function rowOf<Row extends FamilyRow>(
   return (found && other && wordsIn(other.rest) < wordsIn(found.rest) ? other : (found ?? other))?.row;
 }
 
+/**
+ * The same by the name as it is alone. For facts of a vendor that do not hold for a gateway with
+ * names of its own, such as its prices in dollars.
+ */
+export function rowAsNamed<Row extends FamilyRow>(
+  name: string,
+  rows: readonly Row[],
+  accepts?: Accepts<Row>,
+): Row | undefined {
+  return longestMatch(spelling(name), rows, accepts)?.row;
+}
+
 interface Match<Row> {
   readonly row: Row;
   /** What comes after the family. */

@@ -247,6 +247,7 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
     ['claude-sonnet-4', 3, 0.3, 15],
     ['claude-haiku-4.5', 1, 0.1, 5],
     ['claude-haiku-3.5', 0.8, 0.08, 4],
+    ['claude-3.5-haiku', 0.8, 0.08, 4],
   ]),
   ...page({ ...ANTHROPIC, step: { above: 200_000, input: 2, output: 1.5 } }, [
     ['claude-sonnet-4.5', 3, 0.3, 15],

@@ -1,5 +1,5 @@
 /** When vendors switch models off, as their pages say it. */
-import { type FamilyRow, rowOf, variantOf } from './families.ts';
+import { type FamilyRow, rowAsNamed, variantOf } from './families.ts';
 import { VERSION } from './versions.ts';
 
 export interface Retirement {
@@ -36,9 +36,12 @@ function rows(families: readonly string[], retirement: Retirement): RetirementRo
 /**
  * When a model is switched off; undefined if that is not known. A row holds for the model and its
  * dated versions, not for those of a gateway with names of its own, which has its own days.
+ * OpenAI's names have dots, so Azure's `gpt-4-1-mini` is such a name.
  */
 export function retirementOf(model: string): Retirement | undefined {
-  const row = rowOf(variantOf(model), ROWS, (_, rest) => VERSION.test(rest));
+  const name = variantOf(model).toLowerCase();
+  const isMeant = ({ family }: RetirementRow, rest: string) => name === family + rest && VERSION.test(rest);
+  const row = rowAsNamed(name, ROWS, isMeant);
   if (!row) return undefined;
   const { on, replacement } = row;
   return { on, ...(replacement === undefined ? {} : { replacement }) };

@@ -1,6 +1,6 @@
 /** Finds the prices of a model, for its bill and for the plan of its views. */
 import type { UtcTime } from '../../lib/utc-time.ts';
-import { bareName, baseName, rowOf, withoutGateway } from './families.ts';
+import { bareName, baseName, rowAsNamed, rowOf, withoutGateway } from './families.ts';
 import { type Peak, PUBLISHED_PRICES, type PublishedPrices } from './published-prices.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
 import { VERSION } from './versions.ts';
@@ -12,7 +12,8 @@ const DEPLOYER_LIFETIME_MS = 3_600_000;
 /**
  * How a model is billed; undefined if that is not known. A deployer's price takes precedence, and
  * holds for all models of its family. A published one holds for the model itself and its dated
- * versions, since a name that goes on may be another model at another price.
+ * versions, since a name that goes on may be another model at another price. It does not hold for a
+ * gateway with names of its own, which has its own prices.
  *
  * @param at when the request is made
  * @param prices the deployer's
@@ -29,7 +30,7 @@ export function scheduleOf(
   const name = bareName(model);
   const own = rowOf(name, prices) ?? rowOf(withoutGateway(name), prices);
   if (own) return deployerSchedule(own);
-  const found = rowOf(
+  const found = rowAsNamed(
     name,
     PUBLISHED_PRICES,
     ({ until }, rest) => VERSION.test(rest) && (until === undefined || at.day <= until),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
-import { baseName, rowOf, spelling } from '../../../../src/memory/models/families.ts';
+import { baseName, rowAsNamed, rowOf, spelling } from '../../../../src/memory/models/families.ts';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
 import { relativePricesOf, scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../../src/memory/models/terms.ts';
@@ -67,6 +67,12 @@ describe('the family of a model', () => {
     expect(rowOf('claude-4-sonnet', table, ({ family }) => family !== 'claude-4')?.family).toBe(
       'claude-sonnet',
     );
+  });
+
+  it.each(['claude-4.5-sonnet', 'glm-5p2', 'gpt-35-turbo'])('is not found by %s as it is', (name) => {
+    const table = rows('claude-sonnet-4.5', 'glm-5.2', 'gpt-3.5-turbo');
+    expect(rowOf(name, table)).toBeDefined();
+    expect(rowAsNamed(name, table)).toBeUndefined();
   });
 
   it('is its own, in each spelling, for each row of the prices', () => {
@@ -163,10 +169,18 @@ describe('the names of gateways', () => {
 
   it('leave their own prices open, but for those of the deployer', () => {
     const at = { day: '2026-11-30', weekday: 1, hour: 12 };
-    const name = 'us.anthropic.claude-opus-5-5-v1:0';
-    const own = { family: 'claude-opus-5.5', fresh: 4.4, cached: 0.22, output: 22 };
-    expect(scheduleOf(name, at)).toBeUndefined();
-    expect(scheduleOf(name, at, [own])).toMatchObject({ fresh: 4.4, output: 22 });
+    for (const [name, family] of [
+      ['us.anthropic.claude-opus-5-5-v1:0', 'claude-opus-5.5'],
+      ['accounts/fireworks/models/glm-5p2', 'glm-5.2'],
+      ['accounts/fireworks/models/glm-5p3', 'glm-5p3'],
+      ['anthropic--claude-4.5-sonnet', 'claude-sonnet-4.5'],
+      ['claude-4.5-sonnet', 'claude-sonnet-4.5'],
+      ['gpt-35-turbo', 'gpt-3.5-turbo'],
+    ] as const) {
+      expect(scheduleOf(name, at)).toBeUndefined();
+      const own = { family, fresh: 4.4, cached: 0.22, output: 22 };
+      expect(scheduleOf(name, at, [own])).toMatchObject({ fresh: 4.4, output: 22 });
+    }
   });
 
   it('leave the names of vendors as they are', () => {

@@ -27,6 +27,7 @@ describe('the prices of a model', () => {
     ['claude-opus-5-5', [4, 0.2, 5, 20]],
     ['anthropic/claude-opus-5.5', [4, 0.2, 5, 20]],
     ['claude-sonnet-4-20250514', [3, 0.3, 3.75, 15]],
+    ['claude-3-5-haiku-20241022', [0.8, 0.08, 1, 4]],
     ['gemini-2.5-pro', [1.25, 0.125, 1.25, 10]],
     ['grok-4.7', [2, 0.5, 2, 6]],
     ['kimi-k3', [3, 0.3, 3, 15]],
