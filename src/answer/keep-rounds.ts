@@ -22,7 +22,7 @@ import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { keepsRounds } from '../view/kept-rounds.ts';
+import { askedKey, keepsRounds } from '../view/kept-rounds.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 
 /** What keeps the rounds of a request; undefined where none are kept. */
@@ -100,7 +100,7 @@ export class KeptAnswer implements RoundsKeeper {
     const answer = readMessages(this.api, said.json);
     this.conversation ??= this.named(said, answer);
     const { conversation } = this;
-    const key = this.keyOf(answer);
+    const key = answerKey(this.asked, answer, sha256Hex);
     if (!conversation || key === undefined) return this.drop();
     const rounds = this.rounds.map((round) => (round.name === undefined ? this.written(round.json) : round));
     this.rounds.splice(0, Number.POSITIVE_INFINITY, ...rounds);
@@ -146,17 +146,17 @@ export class KeptAnswer implements RoundsKeeper {
 
   /**
    * Remembers that an answer had no rounds, so that the next request need not ask. It says nothing
-   * of other answers to the same array: another isolate may have kept rounds of a retry.
+   * of other answers to the same array, since another isolate may have kept rounds of a retry,
+   * unless the client is known to rewrite answers (`FoundRounds`).
    */
   private noteNone(said: SaidAnswer): void {
     const answer = readMessages(this.api, said.json);
     const conversation = this.conversation ?? this.named(said, answer);
-    const key = this.keyOf(answer);
-    if (key !== undefined) conversation?.remembered.keptRounds.keep(key, null, Date.now());
-  }
-
-  private keyOf(answer: readonly WireMessage[]): string | undefined {
-    return answerKey(this.asked, answer, sha256Hex);
+    if (!conversation) return;
+    const { asked } = this;
+    const key = answerKey(asked, answer, sha256Hex);
+    const names = [askedKey(asked), ...(key === undefined ? [] : [key])];
+    for (const name of names) conversation.remembered.keptRounds.keep(name, null, Date.now());
   }
 
   /** The hash of the messages that are asked. */

@@ -53,6 +53,11 @@ export interface ConversationCaches {
   readonly sent: Cache<number>;
   /** Whether its newest view lacks kept rounds that could not be read, under an empty key. */
   readonly lacksRounds: Cache<true>;
+  /**
+   * Whether its client sends other answers back than it got, as far as their keys tell, under an
+   * empty key.
+   */
+  readonly rewritesAnswers: Cache<true>;
   /** Where its newest instructions stood, and what is cached of them, under an empty key. */
   readonly instructions: Cache<PlacedInstructions>;
   /** The names of the items that its views have left out or replaced, under an empty key. */
@@ -69,6 +74,9 @@ const SENT: Bound<number> = { bytes: 1024 * 1024 };
 
 /** About 2 500 conversations. */
 const LACKING: Bound<true> = { bytes: 1024 * 1024 };
+
+/** About 2 500 conversations. */
+const REWRITING: Bound<true> = { bytes: 1024 * 1024 };
 
 /** About 1 500 conversations. */
 const PLACED: Bound<PlacedInstructions> = {
@@ -90,6 +98,7 @@ export class TenantCaches {
   private readonly arrays = new KnownArrays();
   private readonly sent = new TenantLru(SENT);
   private readonly lacking = new TenantLru(LACKING);
+  private readonly rewriting = new TenantLru(REWRITING);
   private readonly placed = new TenantLru(PLACED);
   private readonly items = new TenantLru(ITEMS);
 
@@ -112,6 +121,7 @@ export class TenantCaches {
         prepared: this.prepared.of(name),
         sent: this.sent.of(name),
         lacksRounds: this.lacking.of(name),
+        rewritesAnswers: this.rewriting.of(name),
         instructions: this.placed.of(name),
         items: this.items.of(name),
       }),
@@ -120,10 +130,22 @@ export class TenantCaches {
 
   /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
   forget(owner: string): void {
-    const { messages, texts, facts, previews, digests, prepared, arrays, sent, lacking, placed, items } =
-      this;
+    const {
+      messages,
+      texts,
+      facts,
+      previews,
+      digests,
+      prepared,
+      arrays,
+      sent,
+      lacking,
+      rewriting,
+      placed,
+      items,
+    } = this;
     const contents = [messages, texts, facts, previews, digests, prepared, arrays];
-    for (const each of [...contents, sent, lacking, placed, items]) each.forget(owner);
+    for (const each of [...contents, sent, lacking, rewriting, placed, items]) each.forget(owner);
   }
 
   /** The caches of a request without a tenant. They end with it. */

@@ -8,7 +8,7 @@ import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { StoreError } from '../lib/store-error.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { answersIn } from '../memory/conversation/answer-keys.ts';
+import { answersIn, type KeyedAnswer } from '../memory/conversation/answer-keys.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { ActingStrategy } from '../memory/modes/table.ts';
 import type { KeptRounds } from '../memory/replay/kept-rounds.ts';
@@ -18,6 +18,7 @@ import type { RequestScope } from '../request/scope.ts';
 import { areGone, type StoredRounds } from '../storage/conversation/kept-rounds.ts';
 import type { SeenRounds } from '../storage/conversation/remembered.ts';
 import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
+import type { Seen } from '../storage/trusted.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -33,6 +34,11 @@ export function keepsRounds(
   tools: OfferedTools | undefined,
 ): tools is OfferedTools {
   return edits(strategy) && strategy.keep_rounds && tools !== undefined;
+}
+
+/** The key under which an isolate remembers that its answer to messages had no rounds. */
+export function askedKey(asked: string): string {
+  return `asked ${asked}`;
 }
 
 /** The rounds for the view of a request; undefined where none can be kept of it. Never throws. */
@@ -74,13 +80,15 @@ export class FoundRounds {
     const { keptRounds } = this.conversation.remembered;
     const keys = answers.map(({ key }) => key);
     try {
-      const known = keys.map((key) => keptRounds.get(key));
+      const isRewritten = this.caches.rewritesAnswers.get('') === true;
+      const known = answers.map((answer) => this.knownOf(answer, isRewritten));
       const unknown = keys.filter((_, index) => !known[index]);
       const look = () => this.scope.timings.measure('store', () => this.look(unknown));
-      const asked = unknown.length > 0 ? await look() : [];
-      for (const [index, key] of keys.entries()) {
-        const seen = known[index]?.value ?? asked[unknown.indexOf(key)];
-        if (seen) this.seen.set(key, seen);
+      const found = unknown.length > 0 ? await look() : [];
+      for (const [index, { key, asked }] of answers.entries()) {
+        const seen = known[index] ?? { value: found[unknown.indexOf(key)] };
+        if (seen.value) this.seen.set(key, seen.value);
+        else if (!known[index] && keptRounds.get(askedKey(asked))) this.caches.rewritesAnswers.set('', true);
       }
       this.rely(
         keys,
@@ -102,6 +110,21 @@ export class FoundRounds {
       const lost = areGone(seen.stored, now) ? (seen.isTold ? 'told' : 'gone') : undefined;
       return [{ key, message, rounds, tokens, bytes, ...(lost ? { lost } : {}) }];
     });
+  }
+
+  /**
+   * What the isolate remembers of an answer. A client may write its answers anew: cut white space
+   * or a tag out, or give calls other ids. Where it is known to, another answer to an array is
+   * taken for that of this isolate, which had no rounds, until storage is asked after the answer.
+   */
+  private knownOf({ key, asked }: KeyedAnswer, isRewritten: boolean): Seen<SeenRounds | null> | undefined {
+    const { keptRounds } = this.conversation.remembered;
+    const seen = keptRounds.get(key);
+    const own = seen || !isRewritten ? undefined : keptRounds.get(askedKey(asked));
+    if (!own) return seen;
+    // So that rounds that are found later come back with a move.
+    keptRounds.keep(key, null, own.at);
+    return own;
   }
 
   /**

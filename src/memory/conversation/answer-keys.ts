@@ -10,10 +10,12 @@ import type { Message } from './message.ts';
 import { prefixHashes } from './prefix-hash.ts';
 
 /** An answer in an array. */
-interface KeyedAnswer {
+export interface KeyedAnswer {
   /** Index of its first message. */
   readonly message: number;
   readonly key: string;
+  /** The hash of the messages that were asked. */
+  readonly asked: string;
 }
 
 /**
@@ -23,8 +25,9 @@ interface KeyedAnswer {
 export function answersIn({ messages, requestPoints }: History, digest: Digest): KeyedAnswer[] {
   const hashes = prefixHashes(messages, digest);
   return requestPoints.slice(0, -1).flatMap(({ messages: first }) => {
-    const key = keyAt(messages, first, elementAt(hashes, first), digest);
-    return key === undefined ? [] : [{ message: first, key }];
+    const asked = elementAt(hashes, first);
+    const key = keyAt(messages, first, asked, digest);
+    return key === undefined ? [] : [{ message: first, key, asked }];
   });
 }
 

@@ -94,6 +94,15 @@ function without(all: readonly string[], some: readonly string[]): string[] {
   return left.sort();
 }
 
+/** Stops the clock. @returns moves it on, by milliseconds */
+function clock(): (more: number) => void {
+  let now = Date.now();
+  vi.spyOn(Date, 'now').mockImplementation(() => now);
+  return (more) => {
+    now += more;
+  };
+}
+
 /** Waits for the summaries that a tenant's objects are making. */
 async function settled(tenant: string): Promise<void> {
   const known = await runInDurableObject(env.TENANT_MEMORY.getByName(tenant), (_, { storage: { sql } }) =>
@@ -310,6 +319,48 @@ describe('a conversation with digests of large outputs', () => {
   });
 });
 
+describe('a client that sends other answers back than it got', () => {
+  it.each<[string, string | undefined, (own: number, n: number) => Message[]]>([
+    [
+      'since it gives calls ids of its own',
+      undefined,
+      (own, n) => [calls([`own_${n}`, 'search', `{"page":${n}}`]), result(`own_${n}`, `${own} page ${n}`)],
+    ],
+    [
+      'since it cuts reasoning out of texts',
+      '<think>It is the first one.</think>The first one.',
+      (own, n) => [assistant('The first one.'), user(`${own}. ${question(n)}`)],
+    ],
+    [
+      'since it cuts texts at their first sentence',
+      'The first one. There are others.',
+      (own, n) => [assistant('The first one.'), user(`${own}. ${question(n)}`)],
+    ],
+  ])('%s, waits for storage once', async (_, answer, next) => {
+    const pass = clock();
+    const { ask, own } = isolate();
+    const fields = { ...NAMED, ...TOOLS, memory_injection: false, memory_strategy: AUTO.strategy };
+    const messages: Message[] = [system('Do.'), user(`Go ${own}.`)];
+    await ask(messages, fields, answer);
+    const asked = [];
+    for (let n = 1; n <= 4; n++) {
+      messages.push(...next(own, n));
+      asked.push((await ask(messages, fields, answer)).calls);
+    }
+    const later = [];
+    for (let n = 5; n <= 13; n++) {
+      pass(20_000);
+      messages.push(...next(own, n));
+      later.push((await ask(messages, fields, answer)).calls);
+    }
+
+    const look = ['ConversationMemory.keptRounds'];
+    expect(asked.map(({ before }) => before)).toEqual([look, [], [], []]);
+    expect(later.flatMap(({ before }) => before)).toEqual([]);
+    expect(later.flatMap(({ behind }) => behind)).toEqual(expect.arrayContaining(look));
+  });
+});
+
 describe('a conversation with a name', () => {
   it('has its view made while its settings are read, if the request has its own strategy', async () => {
     let claim = () => {};
@@ -454,15 +505,6 @@ describe('a known conversation in an isolate that has not seen it', () => {
 });
 
 describe('as time passes, a conversation', () => {
-  /** Sets the clock. @returns moves it on, by milliseconds */
-  const clock = (): ((more: number) => void) => {
-    let now = Date.now();
-    vi.spyOn(Date, 'now').mockImplementation(() => now);
-    return (more) => {
-      now += more;
-    };
-  };
-
   it.each<[string, Mode, Message, Partial<Env>]>([
     ['compact', COMPACT, {}, {}],
     ['auto', AUTO, { ...NAMED, memory_injection: false }, { RETENTION_DAYS: '90' }],
