@@ -51,8 +51,11 @@ export interface ConversationCaches {
   readonly prepared: Cache<number>;
   /** How many messages its newest request had, under an empty key. */
   readonly sent: Cache<number>;
-  /** Whether its newest view lacks kept rounds that could not be read, under an empty key. */
-  readonly lacksRounds: Cache<true>;
+  /**
+   * The keys of the newest answers up to which views lacked kept rounds that are there, under an
+   * empty key. One of each array: forks and sub-agents have their own.
+   */
+  readonly lacksRounds: Cache<ReadonlySet<string>>;
   /**
    * Whether its client sends other answers back than it got, as far as their keys tell, under an
    * empty key.
@@ -72,8 +75,8 @@ const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
 /** About 2 500 conversations. */
 const SENT: Bound<number> = { bytes: 1024 * 1024 };
 
-/** About 2 500 conversations. */
-const LACKING: Bound<true> = { bytes: 1024 * 1024 };
+/** About 5 000 keys. */
+const LACKING: Bound<ReadonlySet<string>> = { bytes: 1024 * 1024, sizeOf: ({ size }) => 100 * size };
 
 /** About 2 500 conversations. */
 const REWRITING: Bound<true> = { bytes: 1024 * 1024 };

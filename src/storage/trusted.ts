@@ -36,8 +36,14 @@ export class TrustedLru<Value> {
 
   /** A value that can still be relied on. */
   get(owner: string, key: string): Seen<Value> | undefined {
+    const seen = this.last(owner, key);
+    return seen && this.now() - seen.at < TRUST_MS ? seen : undefined;
+  }
+
+  /** The last value that was seen, also if it can't be relied on any more. */
+  last(owner: string, key: string): Seen<Value> | undefined {
     const seen = this.entries.get(owner, key);
-    if (!seen || this.now() - seen.at >= TRUST_MS) return undefined;
+    if (!seen) return undefined;
     return seen.at > this.lastForgotten || seen.at > this.forgottenAt(owner) ? seen : undefined;
   }
 

@@ -11,6 +11,7 @@ import { logCaught } from '../log.ts';
 import { answersIn, type KeyedAnswer } from '../memory/conversation/answer-keys.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { ActingStrategy } from '../memory/modes/table.ts';
+import type { Plan } from '../memory/plan/plan.ts';
 import type { KeptRounds } from '../memory/replay/kept-rounds.ts';
 import { edits } from '../memory/strategy/strategy.ts';
 import { conversationOfCall } from '../request/conversation.ts';
@@ -60,13 +61,15 @@ export async function findRounds(
 export class FoundRounds {
   /** In the array's order; `absent` if the conversation's object does not answer. */
   kept: readonly KeptRounds[] | 'absent' = [];
-  /** Whether the conversation's view before lacked some. Those that are back change the view. */
-  lackedBefore = false;
+  /** Whether an earlier view of the array lacked some that are shown. */
+  areBack = false;
+  private haveFailed = false;
   private readonly conversation: StoredConversation;
   private readonly scope: RequestScope;
   /** Whether no view goes up. */
   private readonly isDry: boolean;
-  private readonly seen = new Map<string, SeenRounds>();
+  private answers: readonly KeyedAnswer[] = [];
+  private readonly seen = new Map<string, Seen<SeenRounds>>();
 
   constructor(conversation: StoredConversation, { scope, options }: ViewCall) {
     this.conversation = conversation;
@@ -77,6 +80,7 @@ export class FoundRounds {
   /** Finds those of the answers in an array. */
   async find(history: History): Promise<void> {
     const answers = answersIn(history, sha256Hex).slice(-MOST_ANSWERS);
+    this.answers = answers;
     const { keptRounds } = this.conversation.remembered;
     const keys = answers.map(({ key }) => key);
     try {
@@ -86,8 +90,8 @@ export class FoundRounds {
       const look = () => this.scope.timings.measure('store', () => this.look(unknown));
       const found = unknown.length > 0 ? await look() : [];
       for (const [index, { key, asked }] of answers.entries()) {
-        const seen = known[index] ?? { value: found[unknown.indexOf(key)] };
-        if (seen.value) this.seen.set(key, seen.value);
+        const seen = known[index] ?? found[unknown.indexOf(key)];
+        if (seen?.value) this.seen.set(key, { value: seen.value, at: seen.at });
         else if (!known[index] && keptRounds.get(askedKey(asked))) this.caches.rewritesAnswers.set('', true);
       }
       this.rely(
@@ -99,12 +103,9 @@ export class FoundRounds {
       this.kept = 'absent';
       return;
     }
-    const { lacksRounds } = this.caches;
-    this.lackedBefore = lacksRounds.get('') === true;
-    if (this.lackedBefore && !this.isDry) lacksRounds.delete('');
     const now = Date.now();
     this.kept = answers.flatMap(({ message, key }) => {
-      const seen = this.seen.get(key);
+      const seen = this.seen.get(key)?.value;
       if (!seen) return [];
       const { rounds, tokens, bytes } = seen.stored;
       const lost = areGone(seen.stored, now) ? (seen.isTold ? 'told' : 'gone') : undefined;
@@ -144,22 +145,36 @@ export class FoundRounds {
     }
   }
 
-  /** Remembers that a view is reported to be without rounds that are kept no more. */
-  tell(lost: readonly KeptRounds[]): void {
+  /**
+   * Remembers that a view is reported to be without rounds that are kept no more, and to have those
+   * again that an earlier one lacked.
+   */
+  tell({ rounds: shown = [], lost = [] }: Pick<Plan, 'rounds' | 'lost'>): void {
     const { keptRounds } = this.conversation.remembered;
     for (const { key } of this.isDry ? [] : lost) {
-      const known = keptRounds.get(key);
+      const known = keptRounds.last(key);
       if (known?.value) keptRounds.keep(key, { ...known.value, isTold: true }, known.at);
     }
+    const { lacksRounds } = this.caches;
+    const lacking = lacksRounds.get('');
+    const upTo = this.haveFailed ? undefined : this.answers.findLast(({ key }) => lacking?.has(key));
+    if (!upTo) return;
+    this.areBack = shown.some(({ message }) => message <= upTo.message);
+    if (this.isDry) return;
+    const others = this.ofOthers(lacking);
+    if (others.size > 0) lacksRounds.set('', others);
+    else lacksRounds.delete('');
   }
 
   /** @throws StoreError if they are not there */
   private async messages(key: string): Promise<string> {
     const { remembered, tenant, name } = this.conversation;
-    const { stored, json } = this.seen.get(key) ?? {};
+    const seen = this.seen.get(key);
+    if (!seen) throw new InvariantError('rounds of a plan were not found');
+    // The objects say nothing of the row.
+    const { at, value } = seen;
+    const { stored, json } = value;
     if (json !== undefined) return json;
-    if (!stored) throw new InvariantError('rounds of a plan were not found');
-    const at = Date.now();
     const objects = new SealedObjects('rounds', this.scope.services.bucket, tenant, name);
     const parts = await Promise.all(stored.names.map((part) => objects.get(part)));
     const texts = parts.filter((part) => part instanceof Uint8Array);
@@ -170,12 +185,12 @@ export class FoundRounds {
       throw new StoreError(parts.find((part) => part instanceof Error) ?? new Error('kept rounds are lost'));
     }
     const read = texts.map((text) => new TextDecoder().decode(text)).join(',');
-    this.seen.set(key, { stored, json: read });
+    this.seen.set(key, { value: { stored, json: read }, at });
     remembered.keptRounds.keep(key, { stored, json: read }, at);
     return read;
   }
 
-  private async look(keys: readonly string[]): Promise<(SeenRounds | null)[]> {
+  private async look(keys: readonly string[]): Promise<Seen<SeenRounds | null>[]> {
     const { memory, remembered } = this.conversation;
     const at = Date.now();
     const found = await within(
@@ -184,19 +199,13 @@ export class FoundRounds {
     );
     return keys.map((key, index) => {
       const stored = found[index] ?? null;
-      const before = remembered.keptRounds.get(key);
-      // Another isolate has kept them, of an answer with the same key.
-      if (stored && before?.value === null) this.caches.lacksRounds.set('', true);
-      const known = before?.value ?? this.seen.get(key);
-      // What is lost in the bucket never comes back, whatever the row says.
-      const isKnown = known?.stored.names.length === 0 || isSame(known?.stored, stored);
-      const seen =
-        stored &&
-        (isKnown && known
-          ? { ...known, stored: { ...stored, names: known.stored.names } }
-          : { stored, json: undefined });
-      remembered.keptRounds.keep(key, seen, at);
-      return seen;
+      const before = remembered.keptRounds.last(key);
+      // Another isolate has kept them, of an answer with the same key, or of a retry.
+      if (stored && before?.value === null) this.noteLacking(key, this.caches.lacksRounds.get(''));
+      const known = before?.value ?? this.seen.get(key)?.value;
+      const value = stored && seenAgain(stored, known);
+      remembered.keptRounds.keep(key, value, at);
+      return { value, at };
     });
   }
 
@@ -216,12 +225,29 @@ export class FoundRounds {
     return this.scope.caches.conversation(this.conversation.name);
   }
 
+  private noteLacking(key: string, others: ReadonlySet<string> | undefined): void {
+    this.caches.lacksRounds.set('', new Set([...(others ?? []), key]));
+  }
+
+  /** Without the answers of this array. */
+  private ofOthers(keys: ReadonlySet<string> = new Set()): ReadonlySet<string> {
+    const own = new Set(this.answers.map(({ key }) => key));
+    return new Set([...keys].filter((key) => !own.has(key)));
+  }
+
   private failed(error: unknown): void {
-    this.caches.lacksRounds.set('', true);
+    this.haveFailed = true;
+    const newest = this.answers.at(-1);
+    // The view to come lacks those of all its answers.
+    if (newest && !this.isDry) this.noteLacking(newest.key, this.ofOthers(this.caches.lacksRounds.get('')));
     logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
   }
 }
 
-function isSame(one: StoredRounds | undefined, other: StoredRounds | null): boolean {
-  return one?.names.join() === other?.names.join();
+/** What storage has, with what is known of it. What is lost or was driven out never comes back. */
+function seenAgain(stored: StoredRounds, known: SeenRounds | undefined): SeenRounds {
+  const names = known?.stored.names;
+  const isGone = names?.length === 0 || stored.names.length === 0;
+  if (!known || !(isGone || names?.join() === stored.names.join())) return { stored, json: undefined };
+  return isGone ? { ...known, stored: { ...stored, names: [] }, json: undefined } : { ...known, stored };
 }

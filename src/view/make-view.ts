@@ -119,7 +119,7 @@ async function withRounds(planned: () => Plan, rounds: FoundRounds | undefined, 
   for (;;) {
     const plan = timings.time('plan', planned);
     const messages = await rounds?.read(plan.rounds ?? []);
-    if (messages) rounds?.tell(plan.lost ?? []);
+    if (messages) rounds?.tell(plan);
     if (!rounds || messages) return { plan, messages };
   }
 }
@@ -129,9 +129,9 @@ function adjusted(report: Report, limit: number | undefined, rounds: FoundRounds
   return withLimit(withRoundsBack(report, rounds), limit);
 }
 
-/** A view with rounds that the one before lacked is another one. */
+/** A view with rounds that an earlier one lacked is another one. */
 function withRoundsBack(report: Report, rounds: FoundRounds | undefined): Report {
-  if (!rounds?.lackedBefore || !report.kept_rounds) return report;
+  if (!rounds?.areBack) return report;
   return { ...report, frontier: { ...report.frontier, moved: true } };
 }
 

@@ -69,6 +69,8 @@ const KEPT_ROUNDS: Bound<SeenRounds | null> = {
 /** Values of one kind in one conversation. */
 interface Remembered<Value> {
   get(key: string): Seen<Value> | undefined;
+  /** The last value that was seen, also if it can't be relied on any more. */
+  last(key: string): Seen<Value> | undefined;
   /** @param at when the object was asked, in milliseconds since the epoch */
   keep(key: string, value: Value, at: number): void;
   drop(key: string): void;
@@ -153,6 +155,7 @@ export class RememberedConversations {
 function ofConversation<Value>(values: TrustedLru<Value>, name: string): Remembered<Value> {
   return {
     get: (key) => values.get(name, key),
+    last: (key) => values.last(name, key),
     keep: (key, value, at) => values.set(name, key, value, at),
     drop: (key) => values.delete(name, key),
   };

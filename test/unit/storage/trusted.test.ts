@@ -21,6 +21,15 @@ describe('a value that an isolate has seen in storage', () => {
     expect(get('tenant')).toBeUndefined();
   });
 
+  it('is known as the last one after that, until it is forgotten', () => {
+    const { values, pass } = trusted();
+    values.set('tenant', 'key', 'value');
+    pass(TRUST_MS);
+    expect(values.last('tenant', 'key')?.value).toBe('value');
+    values.forget('tenant');
+    expect(values.last('tenant', 'key')).toBeUndefined();
+  });
+
   it('is relied on from the moment at which storage was asked', () => {
     const { values, pass, get } = trusted();
     values.set('tenant', 'key', 'value', 1_000_000 - TRUST_MS);

@@ -162,7 +162,10 @@ describe('kept rounds', () => {
     expect(bodies[1]).toBe(bodies[0]);
   });
 
-  it('come with a move to an isolate whose own answer had the same key, once it has asked', async () => {
+  it.each([
+    ['a minute', 61_000],
+    ['a pause beyond its trust', TRUST_MS + 1],
+  ])('come with a move to an isolate whose own answer had the same key, after %s', async (_, pause) => {
     const talk = conversation();
     const pass = clock();
     const same = (made: object) => ({ ...made, id: 'call_same' });
@@ -176,17 +179,14 @@ describe('kept rounds', () => {
     expect((await there.ask(talk.id, talk.messages, {}, editorAs)).bodies).toHaveLength(2);
 
     const views = [];
-    for (const more of [0, 61_000, 0, 0]) {
+    for (const more of [0, pause, 0, 0]) {
       pass(more);
       const { bodies, frontier } = await here.ask(talk.id, [...talk.messages], {}, edits);
       views.push([keptIn(bodies[0]), frontier]);
     }
-    expect(views).toEqual([
-      [0, 'none'],
-      [0, 'none'],
-      [1, 'moved'],
-      [1, 'none'],
-    ]);
+    // Within the trust it asks after an answer.
+    const without = Array(pause < TRUST_MS ? 2 : 1).fill([0, 'none']);
+    expect(views).toEqual([...without, [1, 'moved'], [1, 'none'], [1, 'none']].slice(0, 4));
   });
 
   it('of the first request of a conversation without a name have a place', async () => {
@@ -404,6 +404,47 @@ describe('rounds that can not be read', () => {
     expect((await second.ask(talk.id, [...talk.messages])).frontier).not.toBe('moved');
   });
 
+  it('come back with a move to the array that lacked them, and to no other one', async () => {
+    onTestFinished(shorten({ keptRoundsMs: 300 }));
+    const talk = conversation();
+    await isolate(talk).ask(talk.id, talk.messages);
+    const { ask, objects } = isolate(talk);
+    const seen = [];
+    for (const [messages, ...fails] of [
+      [[...talk.messages], 'keptRounds'],
+      [[user(`A sub-agent of ${talk.own}.`)]],
+      [[...talk.messages]],
+      [[...talk.messages]],
+    ] as [Message[], ...string[]][]) {
+      for (const method of fails) objects.failing.add(method);
+      const { bodies, frontier, warning } = await ask(talk.id, messages, {}, edits);
+      objects.failing.clear();
+      seen.push([keptIn(bodies[0]), frontier, warning]);
+    }
+    expect(seen).toEqual([
+      [0, 'moved', 'rounds_absent'],
+      [0, 'none', null],
+      [1, 'moved', null],
+      [1, 'none', null],
+    ]);
+  });
+
+  it('come back without a move after an explanation, which sends no view', async () => {
+    onTestFinished(shorten({ keptRoundsMs: 300 }));
+    const talk = conversation();
+    await isolate(talk).ask(talk.id, talk.messages);
+    const { ask, app, objects } = isolate(talk);
+    objects.failing.add('keptRounds');
+    const fields = { model: 'gpt-4.1', tools: TOOLS, memory_strategy: STRATEGY, conversation_id: talk.id };
+    const body = JSON.stringify({ ...fields, messages: talk.messages });
+    const explained = await app.request('/v1/explain', { method: 'POST', body });
+    objects.failing.clear();
+    expect(await explained.text()).toContain('rounds_absent');
+
+    const { bodies, frontier } = await ask(talk.id, [...talk.messages], {}, edits);
+    expect([keptIn(bodies[0]), frontier]).toEqual([1, 'none']);
+  });
+
   it('since they are lost leave once, and for good', async () => {
     const talk = conversation();
     await isolate(talk).ask(talk.id, talk.messages);
@@ -417,6 +458,31 @@ describe('rounds that can not be read', () => {
 });
 
 describe('rounds that others under the same name drive out', () => {
+  it('are told of once, also after pauses beyond the trust of an isolate', async () => {
+    const talk = conversation();
+    const pass = clock();
+    const { ask } = isolate(talk);
+    await ask(talk.id, talk.messages);
+    const name = conversationName(talk.tenant, undefined, { id: talk.id });
+    const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+    const keep = (key: string) => {
+      const others = { key, names: [`of ${key}`], rounds: 50, tokens: 10, bytes: 100 };
+      return stub.keepRounds({ ...others, since: Date.now(), until: Date.now() + 1_000 });
+    };
+    await keep('a fork');
+    const seen = [];
+    for (let pauses = 0; pauses < 4; pauses++) {
+      for (const more of [TRUST_MS + 60_000, 0]) {
+        pass(more);
+        const { bodies, frontier, warning } = await ask(talk.id, [...talk.messages], {}, edits);
+        seen.push([keptIn(bodies[0]), frontier, warning]);
+      }
+      // Their objects are not named any more from here on.
+      if (pauses === 1) expect((await keep('another fork')).gone).toHaveLength(1);
+    }
+    expect(seen).toEqual([[0, 'moved', 'rounds_absent'], ...Array(7).fill([0, 'none', null])]);
+  });
+
   it('leave the views of all isolates at the same moment, and each says so once', async () => {
     const talk = conversation();
     const pass = clock();
