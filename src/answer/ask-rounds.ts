@@ -2,7 +2,7 @@
  * Asks the upstream again in the rounds of an answer. An upstream that refuses an item of a hosted
  * tool with a placeholder in it does so in any round, since each may have another server. The
  * answer goes on from the view with that item whole, in the rounds that follow too. Its report has
- * gone out by then; the one of the next request says `outputs_whole`.
+ * gone out by then; the one of the next request says `outputs_whole`, and `moved`.
  */
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
@@ -33,7 +33,11 @@ export function askRounds(first: Attempt, attempts: Attempts, { call, answers, o
         ? { ...current, sent: body, answer: await attempts.goOn(body, usages, left) }
         : attempts.goOnWith(next, usages, left, onto);
     const asking = { request, answers, services: scope.services, make };
-    const { sent: _, answer, ...asked } = await askAgain(current, [withWholeOutputs(call, options)], asking);
+    const {
+      sent: _,
+      answer,
+      ...asked
+    } = await askAgain(current, [withWholeOutputs(call, options, 'later')], asking);
     current = asked;
     return answer;
   };

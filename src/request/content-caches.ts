@@ -61,6 +61,11 @@ export interface ConversationCaches {
    * empty key.
    */
   readonly rewritesAnswers: Cache<true>;
+  /**
+   * Arrays, by their prefix hash, whose reported view has placeholders that the upstream has
+   * refused in a later round.
+   */
+  readonly toldEdited: Cache<true>;
   /** Where its newest instructions stood, and what is cached of them, under an empty key. */
   readonly instructions: Cache<PlacedInstructions>;
   /** The names of the items that its views have left out or replaced, under an empty key. */
@@ -80,6 +85,9 @@ const LACKING: Bound<ReadonlySet<string>> = { bytes: 1024 * 1024, sizeOf: ({ siz
 
 /** About 2 500 conversations. */
 const REWRITING: Bound<true> = { bytes: 1024 * 1024 };
+
+/** About 2 500 arrays. */
+const TOLD_EDITED: Bound<true> = { bytes: 1024 * 1024 };
 
 /** About 1 500 conversations. */
 const PLACED: Bound<PlacedInstructions> = {
@@ -102,6 +110,7 @@ export class TenantCaches {
   private readonly sent = new TenantLru(SENT);
   private readonly lacking = new TenantLru(LACKING);
   private readonly rewriting = new TenantLru(REWRITING);
+  private readonly toldEdited = new TenantLru(TOLD_EDITED);
   private readonly placed = new TenantLru(PLACED);
   private readonly items = new TenantLru(ITEMS);
 
@@ -125,6 +134,7 @@ export class TenantCaches {
         sent: this.sent.of(name),
         lacksRounds: this.lacking.of(name),
         rewritesAnswers: this.rewriting.of(name),
+        toldEdited: this.toldEdited.of(name),
         instructions: this.placed.of(name),
         items: this.items.of(name),
       }),
@@ -133,22 +143,10 @@ export class TenantCaches {
 
   /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
   forget(owner: string): void {
-    const {
-      messages,
-      texts,
-      facts,
-      previews,
-      digests,
-      prepared,
-      arrays,
-      sent,
-      lacking,
-      rewriting,
-      placed,
-      items,
-    } = this;
+    const { messages, texts, facts, previews, digests, prepared, arrays } = this;
+    const { sent, lacking, rewriting, toldEdited, placed, items } = this;
     const contents = [messages, texts, facts, previews, digests, prepared, arrays];
-    for (const each of [...contents, sent, lacking, rewriting, placed, items]) each.forget(owner);
+    for (const each of [...contents, sent, lacking, rewriting, toldEdited, placed, items]) each.forget(owner);
   }
 
   /** The caches of a request without a tenant. They end with it. */

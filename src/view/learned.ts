@@ -2,11 +2,13 @@
  * What earlier requests of a conversation have shown, as far as this isolate knows: what its
  * upstream refuses, and whether its cache holds the instructions.
  */
+import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import { areUncached } from '../memory/money/uncached-instructions.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
 import { uneditedKinds } from './unedited.ts';
 
@@ -43,10 +45,32 @@ function placeOf(
 }
 
 /**
- * A view whose instructions move, where those of the request before have stayed, is another one.
+ * A view is another one than what its array was reported to have where its instructions move, and
+ * those of the request before have stayed; or where outputs are whole since a later round.
  */
-export function withBegun(made: MadeView): MadeView {
-  if (made.instructions !== 'begin') return made;
+export function withMoved(made: MadeView, call: Call, options: MakeViewOptions): MadeView {
+  const isWhole = made.unedited !== undefined && areNewlyWhole(call, options);
+  if (made.instructions !== 'begin' && !isWhole) return made;
   const { report } = made;
   return { ...made, report: { ...report, frontier: { ...report.frontier, moved: true } } };
+}
+
+/** Notes that the view that was reported of a request is not the one that its answer follows. */
+export function noteToldEdited(call: Call): void {
+  const hash = prefixHashes(call.request.messages, sha256Hex).at(-1);
+  if (hash !== undefined) toldEdited(call)?.set(hash, true);
+}
+
+/** Whether no report has said yet that outputs are whole in this array. */
+function areNewlyWhole(call: Call, { dryRun }: MakeViewOptions): boolean {
+  const told = toldEdited(call);
+  const hashes = told ? prefixHashes(call.request.messages, sha256Hex) : [];
+  const found = hashes.filter((hash) => told?.get(hash));
+  if (!dryRun) for (const hash of found) told?.delete(hash);
+  return found.length > 0;
+}
+
+function toldEdited(call: Call) {
+  const conversation = conversationOfCall(call);
+  return conversation && call.scope.caches.conversation(conversation.name).toldEdited;
 }

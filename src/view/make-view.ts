@@ -33,7 +33,7 @@ import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
 import { type FoundRounds, findRounds } from './kept-rounds.ts';
-import { learnedOf, withBegun } from './learned.ts';
+import { learnedOf, withMoved } from './learned.ts';
 import { mayActOn, offeredTools, outlines, planOf, sentTools, termsFor, viewOf } from './made-before.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
@@ -44,7 +44,7 @@ const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters
 
 /** @throws ApiError `body_too_large`, `memory_budget_exceeded`, and those of `summariesOf` */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
-  return withBegun(await madeViewOf(call, options));
+  return withMoved(await madeViewOf(call, options), call, options);
 }
 
 async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {

@@ -8,12 +8,16 @@ import { kindsNamedIn } from '../../protocol/responses/refused-items.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
+import { noteToldEdited } from '../../view/learned.ts';
 import type { MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
 import type { Retry } from './retry.ts';
 
-/** @param options of the views of the request */
-export function withWholeOutputs(call: Call, options: MakeViewOptions): Retry {
+/**
+ * @param options of the views of the request
+ * @param round whether a view of the request has been reported before: in a later round
+ */
+export function withWholeOutputs(call: Call, options: MakeViewOptions, round?: 'later'): Retry {
   let refused: ReadonlySet<string> = new Set();
   return {
     mayHelp: ({ made }, status) =>
@@ -36,6 +40,7 @@ export function withWholeOutputs(call: Call, options: MakeViewOptions): Retry {
       if (!conversation) return;
       for (const kind of refused)
         services.refusals.note(conversation.name, kind, call.request.messages.length);
+      if (round) noteToldEdited(call);
     },
   };
 }

@@ -242,6 +242,10 @@ describe.each([
     expect(again.views).toHaveLength(1);
     expect(search(again.views[0])).toEqual(conversation[2]);
     expect(again.memory.warnings).toContain('outputs_whole');
+    // The report before was of the view with the placeholder.
+    expect(again.memory.frontier.moved).toBe(true);
+    const later = await ask([...next, says('4', 'Done.'), asks('More.')], stream, { memory_strategy });
+    expect(later.memory.frontier.moved).toBe(false);
   });
 });
 
