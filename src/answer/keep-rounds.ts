@@ -64,11 +64,11 @@ export class KeptAnswer implements RoundsKeeper {
     if (!this.isTooLarge) this.rounds.push(this.written(json));
   }
 
-  keep({ isComplete, said, isSettled }: EndedAnswer): Promise<void> | undefined {
+  keep({ said, isSettled }: EndedAnswer): Promise<void> | undefined {
     const { rounds, isTooLarge } = this;
     if (rounds.length === 0 && !isTooLarge) {
       // The answer goes first.
-      if (isComplete && said) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
+      if (said) this.call.scope.waitUntil(pause(0).then(() => this.noteNone(said)));
       return undefined;
     }
     const keeping = said && isSettled && !isTooLarge ? this.store(said) : this.drop();

@@ -109,7 +109,7 @@ function relayStream(
     ended: (how) => {
       if (joined) retrieval.reasoning?.learn(joined);
       // Nothing is kept of an answer that was not complete.
-      void retrieval?.rounds.end({ isComplete: false, said: undefined });
+      void retrieval?.rounds.end({ said: undefined });
       life.ended(how === 'complete' && !pipeline.isWhole ? 'error' : how);
     },
   });
@@ -215,7 +215,7 @@ async function readRounds(
     const taken = answers.take(body);
     retrieval.reasoning?.learn(answers);
     if (taken instanceof Uint8Array) {
-      await retrieval.rounds.end({ isComplete: true, said: answers.said });
+      await retrieval.rounds.end({ said: answers.said });
       return { answer, body: taken, answers };
     }
     answer = await retrieval.rounds.next(taken);

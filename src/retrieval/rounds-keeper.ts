@@ -3,8 +3,6 @@ import type { SaidAnswer } from '../protocol/answers/answer-format.ts';
 
 /** The end of a caller's answer. */
 export interface EndedAnswer {
-  /** Whether it has come to its end. */
-  readonly isComplete: boolean;
   /** Undefined if it is not complete, or says nothing that a client sends back. */
   readonly said: SaidAnswer | undefined;
   /** Whether each call of ours has got content, or a definite word that there is none. */

@@ -70,7 +70,7 @@ export class RoundsStage implements JoiningStage<UpstreamAnswer> {
   }
 
   hold(): Promise<void> | undefined {
-    return this.rounds.end({ isComplete: true, said: this.joined.said });
+    return this.rounds.end({ said: this.joined.said });
   }
 
   abandon(): void {
