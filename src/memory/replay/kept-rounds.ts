@@ -3,8 +3,9 @@
  * are an overlay: no message of the caller's array, so no hash, edit or summary knows of them.
  * Their tokens make the view larger than the array without them.
  *
- * Rounds come with their answer, leave when the frontier passes it, and never come back. All of
- * that follows from the array and from the list of rounds, so each isolate finds the same ones.
+ * Rounds come with their answer, leave when the frontier passes it, and never come back, but for
+ * those that left for the room of one request's answer. All of that follows from the array, that
+ * room and the list of rounds, so each isolate finds the same ones.
  * Those whose messages are lost count as before: the moves of earlier requests stay as they were.
  */
 import type { History } from '../conversation/history.ts';
