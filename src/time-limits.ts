@@ -117,10 +117,12 @@ const VALUES = {
 
   /** An answer that is already there goes out first. */
   afterAnswerMs: 10,
-  /** The least time between two calls with events of a conversation, of one isolate. */
+  /** The time between two calls with events of a conversation, of one isolate. */
   eventBatchMs: 2_000,
   /** Until an object has kept events. */
-  keepEventMs: 10_000,
+  keepEventMs: 5_000,
+  /** From the first call with a batch of events until it is given up. */
+  eventGiveUpMs: 10_000,
   /** Until R2 has deleted rounds that are not kept. */
   dropRoundsMs: 10_000,
   /** Until R2 has written or deleted a capture. */

@@ -177,7 +177,7 @@ function createServices(env: Env): Services {
   });
   return {
     ...caches,
-    caches: [...Object.values(caches), contents, runOutboxes],
+    caches: [...Object.values(caches), contents],
     config,
     log,
     explain: createExplainer(log),

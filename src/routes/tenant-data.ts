@@ -2,7 +2,6 @@
 import type { Context } from 'hono';
 import { type AppEnv, forget } from '../request/services.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
-import { keptRuns } from './kept-runs.ts';
 import { deleted, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
@@ -14,9 +13,12 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'change'));
   const erase = ({ id }: Tenant) => services.tenant(id)((stub) => stub.erase());
-  await Promise.all(tenants.map(({ id }) => keptRuns(id, services)));
+  const began = Date.now();
+  const dropEvents = () => Promise.all(tenants.map(({ id }) => services.runOutboxes.drop(id, began)));
+  await dropEvents();
   // The object answers in time even if its deletion takes longer.
   const gone = await stored(c, () => Promise.all(tenants.map(erase)));
+  await dropEvents();
   for (const { id } of tenants) forget(id, services);
   return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

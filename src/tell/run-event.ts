@@ -8,6 +8,7 @@
  * object, where `run-events.ts` keeps them. `routes/conversations/requests.ts` reads them, and
  * `memory/run/outline.ts` outlines a view from its event.
  */
+import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { idleReport } from '../memory/plan/report.ts';
@@ -116,7 +117,7 @@ class EventRecorder implements CallListener {
     return services.runOutboxes.track(conversation.tenant, conversation.name, captured);
   }
 
-  /** Hands the event over. @param total milliseconds since the request came */
+  /** Hands the event over. Never throws. @param total milliseconds since the request came */
   private gather(
     { tenant, name }: StoredConversation,
     end: CallEnd,
@@ -124,8 +125,14 @@ class EventRecorder implements CallListener {
     capture: string | null,
   ): void {
     const { services, waitUntil } = this.call.scope;
-    const event = this.event(end, total, capture !== null);
-    services.runOutboxes.add(tenant, name, { event, capture, ...this.billing() }, waitUntil);
+    const { runOutboxes, log } = services;
+    try {
+      const event = this.event(end, total, capture !== null);
+      runOutboxes.add(tenant, name, { event, capture, ...this.billing() }, waitUntil);
+    } catch (error) {
+      logCaught(log, 'warn', 'the event of a request could not be made', error);
+      runOutboxes.lose(tenant, name, capture, waitUntil);
+    }
   }
 
   /** The order for the bill. Refusals cost nothing, and have none. */

@@ -27,10 +27,11 @@ export function nextBill(
   at: number,
 ): { readonly bill: Bill | null; readonly standing: BillStanding | null } {
   const saved = before?.saved ?? 0;
-  // Clocks of two isolates may differ.
+  // It may have come before the latest: isolates send their events in turn.
   const earlier = before && { ago: Math.max(0, at - before.at), input: before.input };
   const bill = billOf({ ...order, earlier, savedBefore: saved });
   const input = order.calls[0]?.input;
   if (typeof input !== 'number') return { bill, standing: before };
-  return { bill, standing: { at, input, saved: Math.max(saved, bill?.gross?.tokens ?? 0) } };
+  const latest = before && before.at > at ? before : { at, input };
+  return { bill, standing: { ...latest, saved: Math.max(saved, bill?.gross?.tokens ?? 0) } };
 }

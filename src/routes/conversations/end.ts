@@ -11,7 +11,6 @@ import type { AppEnv } from '../../request/services.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { readEither } from '../either-protocol.ts';
-import { keptRuns } from '../kept-runs.ts';
 import { scopeOf } from '../scope-of.ts';
 import { stored } from '../stored.ts';
 import { target } from './memory.ts';
@@ -25,7 +24,7 @@ export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   const limitMs = TIME_LIMITS.wholeSummaryMs + TIME_LIMITS.routeStorageMs;
   const [{ summary, published, isPending, warnings }] = await stored(
     c,
-    () => Promise.all([endSession(call), keptRuns(conversation.name, services)]),
+    () => Promise.all([endSession(call), services.runOutboxes.settled(conversation.name)]),
     limitMs,
   );
   const answer = { id, object: 'memory.conversation.ended', summary, published, warnings };

@@ -20,7 +20,6 @@ import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { upToDate } from '../../view/up-to-date.ts';
-import { keptRuns } from '../kept-runs.ts';
 import { deleted, deletion, stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 
@@ -44,7 +43,7 @@ export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
   const isUpToDate = await stored(
     c,
     async () => {
-      await keptRuns(conversation.name, services);
+      await services.runOutboxes.settled(conversation.name);
       return upToDate(conversation, services);
     },
     limitMs,
@@ -111,15 +110,16 @@ export async function deleteConversation(
   services: Services,
   begin: () => void,
 ): Promise<boolean> {
+  const began = Date.now();
   const store = new RefStore(services.bucket, tenant);
   const uses = services.tenant(tenant.id);
   const unpublish = async (): Promise<void> => {
     if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
   const found = await uses((stub) => stub.find(name));
-  // The events of answers that have just ended would come back.
-  await keptRuns(name, services);
   begin();
+  // The events of answers that have just ended would bring it back.
+  const dropped = await services.runOutboxes.drop(name, began);
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.
   await unpublish();
@@ -130,9 +130,10 @@ export async function deleteConversation(
   // A request in progress may have published to the user's memory meanwhile.
   await unpublish();
   if (found) await uses((stub) => stub.release(found));
+  await services.runOutboxes.drop(name, began);
   forget(name, services);
   for (const ref of refs) services.known.delete(tenant.id, ref);
-  return (left.of !== 'all' && left.existed) || found !== null;
+  return (left.of !== 'all' && left.existed) || found !== null || dropped;
 }
 
 export interface Target {

@@ -17,7 +17,6 @@ import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import { keptRuns } from '../kept-runs.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { safeHeaders } from '../safe-headers.ts';
 import { stored } from '../stored.ts';
@@ -125,12 +124,12 @@ async function read<Found>(
   call: (stub: ConversationMemoryStub, conversation: StoredConversation) => Promise<Found>,
   isNothing: (found: Found) => boolean,
 ): Promise<Found> {
-  const readOf = (session: Session) => (tenant: Tenant) => {
+  const readOf = (session: Session) => async (tenant: Tenant) => {
     const conversation = storedConversation(user, session, tenant, services);
+    await services.runOutboxes.settled(conversation.name);
     return conversation.memory((stub) => call(stub, conversation));
   };
   return stored(c, async () => {
-    await keptRuns(tenant.id, services);
     const found = await readFromEither(tenant, readOf({ id }), isNothing);
     if (!isNothing(found) || !OPENING.test(id)) return found;
     const unnamed = await readFromEither(tenant, readOf({ hash: id }), isNothing);

@@ -4,7 +4,6 @@ import type { Services } from '../../request/services.ts';
 import type { Standing } from '../../storage/conversation/memories.ts';
 import type { ListedConversation } from '../../storage/tenant/rows.ts';
 import type { Tenant } from '../../tenant/identity.ts';
-import { keptRuns } from '../kept-runs.ts';
 
 export const STATUSES = ['healthy', 'degraded', 'stuck'] as const;
 export type Status = (typeof STATUSES)[number];
@@ -27,7 +26,7 @@ export async function standingsOf(
   most: number,
   services: Services,
 ): Promise<Stood[]> {
-  await keptRuns(id, services);
+  await services.runOutboxes.settled(id);
   const listed = await services.tenant(id)((stub) => stub.list(before, most));
   return fewAtOnce(AT_ONCE, listed, async (one) => {
     const standing = await services.conversation(one.name)((stub) => stub.standing());

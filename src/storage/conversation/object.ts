@@ -308,7 +308,11 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async leave(unusedSince?: number): Promise<Left> {
-    if (!this.exists()) return { of: 'nothing', existed: false, packs: [] };
+    if (!this.exists()) {
+      // Events may be on their way.
+      if (unusedSince === undefined) this.runs.noteDeletion();
+      return { of: 'nothing', existed: false, packs: [] };
+    }
     const usedAt = this.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.state.hasSettings();

@@ -37,10 +37,12 @@ export interface RunBatch {
   /** How many events the sender had gathered before these. */
   readonly from: number;
   /**
-   * How many of them it knows to be kept, with all before them. Those between are in batches of
-   * their own, or are lost.
+   * The place after the last event that it knows to be kept. Those from there to `from` are in
+   * batches of their own, or are lost.
    */
   readonly kept: number;
+  /** When it was made, in milliseconds since 1970. An old one is not kept. */
+  readonly takenAt: number;
   readonly runs: readonly NewRun[];
   /** The entries of each part of a list as JSON, each once. */
   readonly parts: readonly string[];

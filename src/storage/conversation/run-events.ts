@@ -8,7 +8,7 @@
  * once, however many events name it.
  */
 
-import type { BillSums } from '../../memory/money/bill-schema.ts';
+import type { Bill, BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
 import type { LeftOut, ListedRun, RunEdit } from '../../memory/run/event.ts';
@@ -27,11 +27,19 @@ export const KEPT_EVENTS = 2_000;
 const NOTED_EVERY = 200;
 
 /**
- * How long a sender is remembered after its last batch, in milliseconds, and how many are. It sends
- * a batch again within seconds.
+ * A batch that is older is not kept, in milliseconds: it may have come before, or a deletion may
+ * have. Its isolate has given it up (`eventGiveUpMs`), and has counted it as lost.
  */
-const SENDER_MS = 60_000;
+const OLDEST_BATCH_MS = 30_000;
+
+/**
+ * How long a sender is remembered after its last batch, in milliseconds, and how many are, unless a
+ * batch of theirs may still come again.
+ */
+const SENDER_MS = 5 * 60_000;
 const MOST_SENDERS = 32;
+
+const SINGLE_RUN_EVENTS = 'single_run_events';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS run_events (
@@ -60,7 +68,7 @@ const FROM_SINGLE_ROWS = `
         'event', json(event)
       ) ORDER BY n
     )
-    FROM single_run_events GROUP BY (n - 1) / 50
+    FROM ${SINGLE_RUN_EVENTS} GROUP BY (n - 1) / 50
 `;
 
 /** What is known after a batch. The newest row has it. */
@@ -91,18 +99,23 @@ interface StoredRun {
   readonly left_out: readonly string[];
 }
 
+/** The bills of one call, and what is known after them. */
+interface Billed extends Pick<Tally, 'sums' | 'standing'> {
+  readonly bills: ReadonlyMap<NewRun, Bill | null>;
+}
+
 type Row = { first_n: number; events: string };
 
 export class RunEvents implements StoredPart {
   private readonly sql: SqlStorage;
-  private readonly state: Pick<ConversationTables, 'get'>;
+  private readonly state: Pick<ConversationTables, 'get' | 'atOnce'>;
   private readonly tables: LazyTables;
   private readonly now: () => number;
   /** When all were deleted, in milliseconds since 1970. */
   private strippedAt = 0;
 
   /** @param now milliseconds since 1970 */
-  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'get'>, now: () => number) {
+  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'get' | 'atOnce'>, now: () => number) {
     this.sql = tables.sql;
     this.state = tables;
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { found: () => this.migrate() });
@@ -119,18 +132,18 @@ export class RunEvents implements StoredPart {
   }
 
   /**
-   * The answer of `add` to batches whose requests all came before all events were deleted. Their
-   * answers have lasted longer, and their events would bring the conversation back. Undefined for
-   * any others. Known while the object lives.
+   * The answer of `add` to batches that are too old, or whose requests all came before all events
+   * were deleted. Their answers have lasted longer, and their events would bring the conversation
+   * back. Undefined for any others. A deletion is known while the object lives.
    */
   late(batches: readonly RunBatch[]): string[] | undefined {
-    const runs = batches.flatMap((batch) => batch.runs);
-    return runs.every((run) => this.isLate(run)) ? capturesOf(runs) : undefined;
+    const isLate = (batch: RunBatch) => this.isOld(batch) || batch.runs.every((run) => this.isLate(run));
+    return batches.every(isLate) ? capturesOf(batches.flatMap(({ runs }) => runs)) : undefined;
   }
 
   /**
    * Keeps batches of events with their bills, and deletes those that are too old, with the lists
-   * that no other event names. A batch that was kept before changes nothing.
+   * that no other event names. A batch that was kept before changes nothing. Keeps all or nothing.
    *
    * @returns the captures of the events that were deleted, or not kept
    */
@@ -138,18 +151,12 @@ export class RunEvents implements StoredPart {
     // A deletion may have come while the conversation was reported.
     const late = this.late(batches);
     if (late) return late;
-    this.tables.make();
-    let tally = this.tally();
-    const gone: string[] = [];
-    for (const batch of batches) {
-      const place = tally.senders[batch.sender]?.next ?? batch.kept;
-      if (batch.from < place) continue;
-      const runs = batch.runs.filter((run) => !this.isLate(run));
-      gone.push(...capturesOf(batch.runs.filter((run) => this.isLate(run))));
-      tally = { ...tally, lost: tally.lost + batch.from - place, senders: this.sendersAfter(batch, tally) };
-      tally = this.write(runs, batch.parts, tally);
-    }
-    return [...gone, ...this.deleteBefore(tally.next - KEPT_EVENTS)];
+    let gone: string[] = [];
+    this.state.atOnce(() => {
+      this.tables.make();
+      gone = this.addNow(batches);
+    });
+    return gone;
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
@@ -179,8 +186,46 @@ export class RunEvents implements StoredPart {
   }
 
   strip(): void {
-    this.strippedAt = this.now();
+    this.noteDeletion();
     this.tables.drop();
+    this.sql.exec(`DROP TABLE IF EXISTS ${SINGLE_RUN_EVENTS}`);
+  }
+
+  /** Has events of requests that came before now refused. */
+  noteDeletion(): void {
+    this.strippedAt = this.now();
+  }
+
+  private addNow(batches: readonly RunBatch[]): string[] {
+    let tally = this.tally();
+    const gone: NewRun[] = [];
+    const rows: { readonly firstN: number; readonly runs: readonly NewRun[]; readonly batch: RunBatch }[] =
+      [];
+    for (const batch of batches) {
+      const place = tally.senders[batch.sender]?.next ?? batch.kept;
+      if (batch.from < place) continue;
+      const isGone = (run: NewRun): boolean => this.isOld(batch) || this.isLate(run);
+      gone.push(...batch.runs.filter(isGone));
+      if (this.isOld(batch)) continue;
+      const runs = batch.runs.filter((run) => !isGone(run)).toSorted(byTime);
+      if (runs.length > 0) rows.push({ firstN: tally.next, runs, batch });
+      tally = {
+        ...tally,
+        next: tally.next + runs.length,
+        lost: tally.lost + batch.from - place,
+        senders: this.sendersAfter(batch, tally),
+      };
+    }
+    const runs = rows.flatMap((row) => row.runs);
+    const { bills, sums, standing } = billed(runs, tally);
+    tally = { ...tally, sums, standing };
+    // Only the tally of the newest row is read.
+    for (const row of rows) this.write(row.firstN, row.runs, row.batch.parts, bills, tally);
+    return [...capturesOf(gone), ...this.deleteBefore(tally.next - KEPT_EVENTS)];
+  }
+
+  private isOld({ takenAt }: RunBatch): boolean {
+    return this.now() - takenAt > OLDEST_BATCH_MS;
   }
 
   private isLate({ at }: NewRun): boolean {
@@ -199,24 +244,25 @@ export class RunEvents implements StoredPart {
     const others = Object.entries(senders).filter(
       ([name, { at }]) => name !== sender && now - at < SENDER_MS,
     );
-    const place = { next: from + runs.length, at: now };
-    return Object.fromEntries([...others.slice(1 - MOST_SENDERS), [sender, place]]);
+    const excess = others.length + 1 - MOST_SENDERS;
+    const stay = others.filter(([, { at }], index) => index >= excess || now - at <= OLDEST_BATCH_MS);
+    return Object.fromEntries([...stay, [sender, { next: from + runs.length, at: now }]]);
   }
 
   /** Writes a row, and parts that are new. @param parts of the batch */
-  private write(runs: readonly NewRun[], parts: readonly string[], before: Tally): Tally {
-    if (runs.length === 0) return before;
+  private write(
+    firstN: number,
+    runs: readonly NewRun[],
+    parts: readonly string[],
+    bills: Billed['bills'],
+    tally: Tally,
+  ): void {
     const hashes = parts.map((part) => sha256Hex(part));
     const named = (indices: readonly number[]) => indices.map((index) => hashes[index]);
-    let { sums, standing } = before;
-    const texts = runs.map(({ at, event, edits, left_out, capture, billing, potential_bill = null }) => {
-      const billed = billing && nextBill(standing, billing, at);
-      if (billed) {
-        sums = joinSums(sums, sumsOf(billed.bill));
-        standing = billed.standing;
-      }
+    const texts = runs.map((run) => {
+      const { event, edits, left_out, capture, potential_bill = null } = run;
       const rest = {
-        bill: billed?.bill ?? null,
+        bill: bills.get(run) ?? null,
         potential_bill,
         capture,
         edits: named(edits),
@@ -224,16 +270,14 @@ export class RunEvents implements StoredPart {
       };
       return `{"event":${event},${JSON.stringify(rest).slice(1)}`;
     });
-    const next = before.next + runs.length;
-    const tally: Tally = { ...before, next, sums, standing };
-    for (const [index, entries] of parts.entries()) this.notePart(hashes[index] ?? '', entries, next - 1);
+    const lastN = firstN + runs.length - 1;
+    for (const [index, entries] of parts.entries()) this.notePart(hashes[index] ?? '', entries, lastN);
     this.sql.exec(
       'INSERT INTO run_events (first_n, tally, events) VALUES (?, ?, ?)',
-      before.next,
+      firstN,
       JSON.stringify(tally),
       `[${texts.join(',')}]`,
     );
-    return tally;
   }
 
   private notePart(hash: string, entries: string, n: number): void {
@@ -292,11 +336,31 @@ export class RunEvents implements StoredPart {
       .exec<{ next: number }>('SELECT coalesce(max(n), 0) + 1 AS next FROM run_events')
       .one();
     const standing = JSON.parse(this.state.get('bill_standing') ?? 'null') as BillStanding | null;
-    this.sql.exec(`ALTER TABLE run_events RENAME TO single_run_events; ${SCHEMA}`);
-    // Their bills are in the sums of `BillLedger`.
-    this.sql.exec(FROM_SINGLE_ROWS, JSON.stringify({ ...NO_TALLY, next, standing }));
-    this.sql.exec('DROP TABLE single_run_events');
+    this.state.atOnce(() => {
+      this.sql.exec(`ALTER TABLE run_events RENAME TO ${SINGLE_RUN_EVENTS}; ${SCHEMA}`);
+      // Their bills are in the sums of `BillLedger`.
+      this.sql.exec(FROM_SINGLE_ROWS, JSON.stringify({ ...NO_TALLY, next, standing }));
+      this.sql.exec(`DROP TABLE ${SINGLE_RUN_EVENTS}`);
+    });
   }
+}
+
+/** Bills in the order in which the requests came: each bill needs those before. */
+function billed(runs: readonly NewRun[], before: Pick<Tally, 'sums' | 'standing'>): Billed {
+  let { sums, standing } = before;
+  const bills = new Map<NewRun, Bill | null>();
+  for (const run of runs.toSorted(byTime)) {
+    if (!run.billing) continue;
+    const next = nextBill(standing, run.billing, run.at);
+    sums = joinSums(sums, sumsOf(next.bill));
+    standing = next.standing;
+    bills.set(run, next.bill);
+  }
+  return { bills, sums, standing };
+}
+
+function byTime(one: NewRun, other: NewRun): number {
+  return one.at - other.at;
 }
 
 function runsIn({ events }: Row): StoredRun[] {

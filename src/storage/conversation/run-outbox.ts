@@ -6,20 +6,24 @@ import type { Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { type EndedRun, ListCutter, type NewRun, type RunBatch } from './run-batch.ts';
 
-/** What a batch holds. With the bills that its object adds, it is far below the 2 MB of a row. */
-const LARGEST_BATCH = { runs: 400, bytes: 512 * 1024 };
+/**
+ * What a batch holds before it is full. Its last event may exceed that, and a row of SQLite has 2
+ * MB.
+ */
+const LARGEST_BATCH = { runs: 400, bytes: 1024 * 1024 };
 
-/** Bytes of an event beside its texts: its bill's numbers, and hashes. */
-const BESIDE_TEXTS = 512;
+/** What a row has of an event beside its text: two bills at most, and the names of members. */
+const BESIDE_TEXT_BYTES = 1_536;
 
-/** How often a batch is sent. */
-const TRIES = 2;
+/** A part of a list is named by its hash, in JSON. */
+const NAME_BYTES = 67;
+
+const utf8 = new TextEncoder();
 
 /** A batch that was sent, and may or may not have been kept. */
 interface Unsure {
   readonly batch: RunBatch;
   readonly bytes: number;
-  readonly tries: number;
 }
 
 /** Events that are given up. */
@@ -42,12 +46,12 @@ export class RunOutbox {
   sentAt = Number.NEGATIVE_INFINITY;
   /** When a request will send the gathered events; undefined if none waits for that. */
   dueAt: number | undefined;
-  /** The call in progress. It never rejects. */
-  sending: Promise<boolean> | undefined;
+  /** The last call, until it ends. See `sending`. */
+  call: Promise<boolean> | undefined;
 
   private readonly load: Load;
-  private readonly sender = crypto.randomUUID();
-  /** How many events came, and how many are known to be kept, as `RunBatch` says. */
+  private sender = crypto.randomUUID();
+  /** How many events came, and the place after the last that is known to be kept. */
   private came = 0;
   private kept = 0;
   /** How many came before those that are gathered now. */
@@ -58,6 +62,8 @@ export class RunOutbox {
   private lists = newLists();
   /** In bytes. */
   private gathered = 0;
+  /** When the first of those that are gathered came. */
+  private gatheredAt = 0;
   private unsure: readonly Unsure[] = [];
 
   constructor(tenant: Tenant, name: string, load: Load) {
@@ -71,10 +77,25 @@ export class RunOutbox {
     return this.runs.length > 0 || this.unsure.length > 0;
   }
 
+  /** The call in progress. It never rejects; one that never ends was cut off with its request. */
+  get sending(): Promise<boolean> | undefined {
+    return Date.now() < this.sentAt + TIME_LIMITS.keepEventMs ? this.call : undefined;
+  }
+
+  /**
+   * When the next call may begin.
+   *
+   * @param isUrgent whether it need not wait for more events. After a failure it waits all the same
+   */
+  nextCallAt(isUrgent: boolean): number {
+    const hurries = (isUrgent || this.isFull) && this.unsure.length === 0;
+    return hurries ? Number.NEGATIVE_INFINITY : this.sentAt + TIME_LIMITS.eventBatchMs;
+  }
+
   /** Whether the request that should have sent the events was cut off. */
   isStranded(now: number): boolean {
     const { sentAt, dueAt = sentAt } = this;
-    return this.hasWork && now > Math.max(sentAt, dueAt) + TIME_LIMITS.keepEventMs + TIME_LIMITS.cutOffMs;
+    return this.hasWork && !this.sending && now > Math.max(sentAt, dueAt) + TIME_LIMITS.cutOffMs;
   }
 
   /** Whether another batch is full before the fate of the one before is known. */
@@ -88,11 +109,12 @@ export class RunOutbox {
   }
 
   /** Takes an event. */
-  add({ event, ...rest }: EndedRun): void {
+  add({ event, ...rest }: EndedRun, now = Date.now()): void {
     const { edits, left_out, ...facts } = event;
     const text = JSON.stringify(facts);
+    if (this.runs.length === 0) this.gatheredAt = now;
     this.came++;
-    this.grow(BESIDE_TEXTS + text.length);
+    this.grow(BESIDE_TEXT_BYTES + bytesOf(text));
     this.runs.push({
       ...rest,
       at: event.created_at,
@@ -107,44 +129,67 @@ export class RunOutbox {
     this.came++;
   }
 
-  /** The batches to send now, the oldest first. Call `succeeded` or `failed` with them. */
-  take(): readonly RunBatch[] {
+  /** The batches to send now, the oldest first. Call `succeeded` if they were kept. */
+  take(now = Date.now()): readonly RunBatch[] {
     if (this.runs.length > 0) {
       const { sender, kept, taken, runs, gathered } = this;
-      const batch = { sender, kept, from: taken, runs, parts: [...this.parts.keys()] };
-      this.unsure = [...this.unsure, { batch, bytes: gathered, tries: 0 }];
+      const batch = { sender, kept, from: taken, takenAt: now, runs, parts: [...this.parts.keys()] };
+      this.unsure = [...this.unsure, { batch, bytes: gathered }];
       this.empty();
     }
     return this.unsure.map(({ batch }) => batch);
   }
 
   succeeded(batches: readonly RunBatch[]): void {
-    for (const { from, runs } of batches) this.kept = Math.max(this.kept, from + runs.length);
-    this.settle(this.unsure.filter(({ batch }) => !batches.includes(batch)));
+    for (const { sender, from, runs } of batches)
+      if (sender === this.sender) this.kept = Math.max(this.kept, from + runs.length);
+    this.settle(({ batch }) => !batches.includes(batch));
   }
 
-  /** @returns those that were tried often enough */
-  failed(batches: readonly RunBatch[]): LostRuns {
-    const tried = this.unsure.map((one) =>
-      batches.includes(one.batch) ? { ...one, tries: one.tries + 1 } : one,
-    );
-    const isOver = ({ tries }: Unsure): boolean => tries >= TRIES;
-    this.settle(tried.filter((one) => !isOver(one)));
-    const lost = tried.filter(isOver).flatMap(({ batch }) => batch.runs);
-    return { count: lost.length, captures: lost.flatMap(({ capture }) => capture ?? []) };
+  /**
+   * Gives up what is too old to be sent. The next batch tells the conversation. An event that was
+   * gathered has the time of a batch, after its own call should have begun and ended.
+   */
+  giveUp(now: number): LostRuns {
+    const lost = this.settle(({ batch }) => now - batch.takenAt < TIME_LIMITS.eventGiveUpMs);
+    const gatherMs = TIME_LIMITS.eventBatchMs + TIME_LIMITS.keepEventMs + TIME_LIMITS.eventGiveUpMs;
+    if (this.runs.length > 0 && now - this.gatheredAt >= gatherMs) {
+      lost.push(...this.runs);
+      this.dropGathered();
+    }
+    return lostOf(lost);
   }
 
-  /** Drops everything. */
-  drop(): void {
-    this.settle([]);
+  /**
+   * Drops the events of requests that came before a deletion. The conversation is told of none.
+   *
+   * @param began when the deletion began, in milliseconds since 1970
+   */
+  drop(began: number): LostRuns {
+    const isLater = ({ at }: NewRun): boolean => at > began;
+    const gone = this.settle(({ batch }) => batch.runs.some(isLater));
+    gone.push(...this.runs.filter((run) => !isLater(run)));
+    const rest = this.runs.filter(isLater);
+    if (rest.length > 0) this.runs = rest;
+    else this.dropGathered();
+    this.sender = crypto.randomUUID();
+    this.kept = 0;
+    this.taken = 0;
+    this.came = rest.length;
+    return lostOf(gone);
+  }
+
+  /** @returns the events of batches that don't stay */
+  private settle(stays: (one: Unsure) => boolean): NewRun[] {
+    const gone = this.unsure.filter((one) => !stays(one));
+    for (const { bytes } of gone) this.load.bytes -= bytes;
+    this.unsure = this.unsure.filter(stays);
+    return gone.flatMap(({ batch }) => batch.runs);
+  }
+
+  private dropGathered(): void {
     this.load.bytes -= this.gathered;
     this.empty();
-  }
-
-  private settle(unsure: readonly Unsure[]): void {
-    const bytesOf = (all: readonly Unsure[]): number => all.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.load.bytes -= bytesOf(this.unsure) - bytesOf(unsure);
-    this.unsure = unsure;
   }
 
   /** Begins a new batch. */
@@ -157,10 +202,11 @@ export class RunOutbox {
   }
 
   private indicesOf(parts: readonly string[]): number[] {
+    this.grow(NAME_BYTES * parts.length);
     return parts.map((part) => {
       const known = this.parts.get(part);
       if (known !== undefined) return known;
-      this.grow(part.length);
+      this.grow(bytesOf(part));
       this.parts.set(part, this.parts.size);
       return this.parts.size - 1;
     });
@@ -170,6 +216,14 @@ export class RunOutbox {
     this.gathered += bytes;
     this.load.bytes += bytes;
   }
+}
+
+function bytesOf(text: string): number {
+  return utf8.encode(text).length;
+}
+
+function lostOf(runs: readonly NewRun[]): LostRuns {
+  return { count: runs.length, captures: runs.flatMap(({ capture }) => capture ?? []) };
 }
 
 function newLists(): Readonly<Record<'edits' | 'leftOut', ListCutter>> {

@@ -1,13 +1,15 @@
 /**
- * Gathers the events of this isolate's requests, and sends those of a conversation together: at
- * most one call in two seconds, after answers. The first event of a quiet conversation goes at
- * once, so only those that follow it within two seconds wait. One per isolate.
+ * Gathers the events of this isolate's requests, and sends those of a conversation together, two
+ * seconds after the last call. The first event of a quiet conversation goes at once, so only those
+ * that follow it within two seconds wait. A read, a full batch or too many bytes end that wait
+ * earlier, but not the one after a failure. One per isolate.
  *
  * A request whose event begins a batch waits for it under its own `waitUntil`, since timers and
- * calls belong to requests. The others cost no call and no timer. What an isolate holds is bounded:
- * a batch that is full, or that comes when all batches are too large together, goes at once.
+ * calls belong to requests. The others cost no call and no timer. What an isolate holds is bounded,
+ * and is given up when it is too old: a deletion may have come since.
  */
 import { PendingWork } from '../../lib/pending-work.ts';
+import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { pause, soon, within } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
@@ -70,15 +72,17 @@ export class RunOutboxes {
     this.lookAround(now, waitUntil);
     const outbox = this.outboxOf(tenant, conversation);
     if (outbox.isStuck || this.load.bytes > LOST_ABOVE) {
-      outbox.lose();
       this.ports.log('warn', 'an event of a request is lost, since storage does not answer');
-      const captures = run.capture === null ? [] : [run.capture];
-      waitUntil(this.lose(outbox, { count: 1, captures }, waitUntil));
-    } else outbox.add(run);
-    const isUrgent = (outbox.isFull || this.load.bytes > SENT_EARLY) && !outbox.sending;
-    const dueAt = isUrgent ? now : Math.max(now, outbox.sentAt + TIME_LIMITS.eventBatchMs);
+      this.loseOne(outbox, run.capture, waitUntil);
+    } else outbox.add(run, now);
+    const dueAt = this.dueAt(outbox, now);
     if (outbox.dueAt === undefined || dueAt < outbox.dueAt || outbox.isStranded(now))
       waitUntil(this.deliver(outbox, dueAt, waitUntil));
+  }
+
+  /** Loses an event that could not be made. @param capture the name of its capture */
+  lose(tenant: Tenant, conversation: string, capture: string | null, waitUntil: WaitUntil): void {
+    this.loseOne(this.outboxOf(tenant, conversation), capture, waitUntil);
   }
 
   /** An event that is still to be added. Readers wait for it. @returns the work */
@@ -87,31 +91,58 @@ export class RunOutboxes {
   }
 
   /**
-   * Sends the events of this isolate, so that a caller who has its answer can read them. Never
-   * throws.
+   * Sends the events of this isolate, so that a caller who has its answer can read them. Those of
+   * other isolates come within `eventBatchMs`. Takes `keptEventsMs` at most, and never throws.
    *
    * @param owner a conversation's name, or a tenant's id
    */
   async settled(owner: string): Promise<void> {
-    await this.coming.settled(owner);
-    await Promise.all(
-      this.of(owner).map(async (outbox) => {
-        await outbox.sending;
-        if (outbox.hasWork) await this.send(outbox);
-      }),
-    );
+    const end = Date.now() + TIME_LIMITS.keptEventsMs;
+    const came = soon(TIME_LIMITS.keptEventsMs, this.coming.settled(owner));
+    await this.sendAll(owner, end);
+    await came;
+    await this.sendAll(owner, end);
   }
 
-  /** Drops the events of a conversation, or of a tenant, that is being deleted. */
-  forget(owner: string): void {
-    for (const outbox of this.of(owner)) {
-      this.outboxes.delete(outbox.name);
-      outbox.drop();
-    }
+  /**
+   * Drops the events of a conversation, or of a tenant, that is being deleted, and deletes their
+   * captures. Those of requests that came after the deletion began stay. Never throws.
+   *
+   * @param began when the deletion began, in milliseconds since 1970
+   * @returns whether there were any
+   */
+  async drop(owner: string, began: number): Promise<boolean> {
+    const calls = this.of(owner).map(({ sending }) => sending);
+    // What is kept meanwhile, the deletion finds.
+    await soon(TIME_LIMITS.keptEventsMs, Promise.all([this.coming.settled(owner), ...calls]));
+    const counts = await fewAtOnce(AT_ONCE, this.of(owner), async (outbox) => {
+      const { count, captures } = outbox.drop(began);
+      if (!outbox.hasWork) this.outboxes.delete(outbox.name);
+      await this.dropCaptures(outbox, captures);
+      return count;
+    });
+    return counts.some((count) => count > 0);
+  }
+
+  /** @param end when to stop, in milliseconds since 1970 */
+  private async sendAll(owner: string, end: number): Promise<void> {
+    await fewAtOnce(AT_ONCE, this.of(owner), async (outbox) => {
+      const begin = Date.now();
+      if (begin >= end) return;
+      if (outbox.sending) await soon(end - begin, outbox.sending);
+      const now = Date.now();
+      if (now >= end || !outbox.hasWork || outbox.sending || now < outbox.nextCallAt(true)) return;
+      await soon(end - now, this.send(outbox));
+    });
   }
 
   private of(owner: string): RunOutbox[] {
-    return [...this.outboxes.values()].filter(({ name }) => name === owner || name.startsWith(`${owner}:`));
+    return [...this.outboxes.values()].filter(({ name, tenant }) => name === owner || tenant.id === owner);
+  }
+
+  /** When the next call of an outbox is due. */
+  private dueAt(outbox: RunOutbox, now: number): number {
+    return Math.max(now, outbox.nextCallAt(this.load.bytes > SENT_EARLY));
   }
 
   private outboxOf(tenant: Tenant, conversation: string): RunOutbox {
@@ -135,46 +166,70 @@ export class RunOutboxes {
   /** Sends what was gathered, when it is due, and tries again if that fails. Never rejects. */
   private async deliver(outbox: RunOutbox, dueAt: number, waitUntil: WaitUntil): Promise<void> {
     const end = Date.now() + PATIENCE_MS;
-    for (let due = dueAt; ; due = Date.now() + TIME_LIMITS.eventBatchMs) {
+    for (let due = dueAt; ; due = this.dueAt(outbox, Date.now())) {
       outbox.dueAt = due;
       // Even without a wait, the last bytes of the answer go first.
       await pause(Math.max(0, due - Date.now()));
-      // A call of another request. It may have been cut off.
-      if (outbox.sending) await soon(TIME_LIMITS.keepEventMs, outbox.sending);
-      if (!outbox.hasWork || (await this.send(outbox, waitUntil)) || Date.now() > end) return;
+      // A call of another request.
+      while (outbox.sending) await soon(TIME_LIMITS.keepEventMs, outbox.sending);
+      const now = Date.now();
+      const isDue = this.dueAt(outbox, now) <= now;
+      if (!outbox.hasWork || (isDue && (await this.send(outbox, waitUntil)))) return;
+      const waitsElsewhere = outbox.dueAt !== undefined && outbox.dueAt !== due;
+      if (waitsElsewhere || Date.now() > end) return;
     }
   }
 
-  /** @returns whether all was kept. Never rejects */
+  /** @returns whether all was kept, or given up. Never rejects */
   private send(outbox: RunOutbox, waitUntil?: WaitUntil): Promise<boolean> {
-    const sending = this.sendNow(outbox, waitUntil).finally(() => {
-      if (outbox.sending === sending) outbox.sending = undefined;
+    const call = this.sendNow(outbox, waitUntil).finally(() => {
+      if (outbox.call === call) outbox.call = undefined;
     });
-    outbox.sending = sending;
-    return sending;
+    outbox.call = call;
+    return call;
   }
 
   private async sendNow(outbox: RunOutbox, waitUntil?: WaitUntil): Promise<boolean> {
     const { keep, log } = this.ports;
-    outbox.sentAt = Date.now();
+    const now = Date.now();
     outbox.dueAt = undefined;
-    const batches = outbox.take();
+    const old = outbox.giveUp(now);
+    if (old.count > 0) log('warn', 'events of requests are too old to be sent, and are lost');
+    const counted = this.countLost(outbox, old, waitUntil);
+    if (!outbox.hasWork) {
+      await counted;
+      return true;
+    }
+    outbox.sentAt = now;
+    const batches = outbox.take(now);
     try {
       const gone = await within(TIME_LIMITS.keepEventMs, keep(outbox.name, batches));
       outbox.succeeded(batches);
       await this.dropCaptures(outbox, gone, waitUntil);
       return true;
     } catch (error) {
-      const lost = outbox.failed(batches);
+      // What would be too old for the next call is given up with the cause at hand.
+      const lost = outbox.giveUp(Math.max(Date.now(), outbox.nextCallAt(false)));
       const then = lost.count > 0 ? 'are lost' : 'are sent again';
       logCaught(log, 'warn', `events of requests could not be kept, and ${then}`, error);
-      await this.lose(outbox, lost, waitUntil);
-      return false;
+      await this.countLost(outbox, lost, waitUntil);
+      return !outbox.hasWork;
     }
   }
 
-  private async lose(outbox: RunOutbox, { count, captures }: LostRuns, waitUntil?: WaitUntil): Promise<void> {
-    if (count > 0) this.count('precis_events_lost_total', count, waitUntil);
+  private loseOne(outbox: RunOutbox, capture: string | null, waitUntil: WaitUntil): void {
+    outbox.lose();
+    const captures = capture === null ? [] : [capture];
+    waitUntil(this.countLost(outbox, { count: 1, captures }, waitUntil));
+  }
+
+  private async countLost(
+    outbox: RunOutbox,
+    { count, captures }: LostRuns,
+    waitUntil?: WaitUntil,
+  ): Promise<void> {
+    if (count === 0) return;
+    this.count('precis_events_lost_total', count, waitUntil);
     await this.dropCaptures(outbox, captures, waitUntil);
   }
 

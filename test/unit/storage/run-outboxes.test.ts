@@ -156,14 +156,78 @@ describe('the events of a conversation', () => {
     for (const name of ['c', 'd']) add(name);
     await vi.advanceTimersByTimeAsync(0);
     for (const name of ['c', 'd']) add(name);
-    outboxes.forget(`${tenant.id}::c`);
+    expect(await outboxes.drop(`${tenant.id}::c`, Date.now())).toBe(true);
     await vi.advanceTimersByTimeAsync(10 * BATCH_MS);
     expect([kept('c'), kept('d')]).toEqual([[1], [2, 4]]);
-    outboxes.forget(tenant.id);
+    add('c');
+    expect(await outboxes.drop(tenant.id, Date.now())).toBe(true);
+    expect(await outboxes.drop(tenant.id, Date.now())).toBe(false);
     add('c');
     await vi.advanceTimersByTimeAsync(10 * BATCH_MS);
-    expect(kept('c')).toEqual([1, 5]);
+    expect(kept('c')).toEqual([1, 6]);
     expect(lost()).toBe(0);
+  });
+
+  it('of a deletion have their captures deleted', async () => {
+    const { add, outboxes, dropped, kept } = isolate();
+    add();
+    await vi.advanceTimersByTimeAsync(0);
+    add('c', { captured: true }, 'the-capture');
+    await outboxes.drop(`${tenant.id}::c`, Date.now());
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(dropped).toEqual([expect.stringMatching(/capture_.*the-capture$/)]);
+    expect(kept()).toEqual([1]);
+  });
+
+  it('stay where their request came after the deletion began', async () => {
+    const { add, outboxes, kept, told, lost } = isolate();
+    add();
+    await vi.advanceTimersByTimeAsync(0);
+    const began = Date.now();
+    add('c', { created_at: began });
+    add('c', { created_at: began + 1 });
+    await outboxes.drop(`${tenant.id}::c`, began);
+    add('c', { created_at: began + 2 });
+    await vi.advanceTimersByTimeAsync(10 * BATCH_MS);
+    expect(kept()).toEqual([1, 3, 4]);
+    expect([told(), lost()]).toEqual([0, 0]);
+  });
+
+  it('are those that a reader of it asks for, and no others', async () => {
+    const { add, outboxes, calls } = isolate();
+    const names = [...Array.from({ length: 20 }, (_, n) => `${n}`), 'c', 'c:d'];
+    for (const name of names) add(name);
+    await vi.advanceTimersByTimeAsync(0);
+    for (const name of names) add(name);
+    const before = calls.length;
+    await outboxes.settled(`${tenant.id}::c`);
+    expect(calls.slice(before).map(({ name }) => name)).toEqual([`${tenant.id}::c`]);
+  });
+
+  it('of all conversations of a tenant are sent a few at a time, for a second', async () => {
+    const { add, outboxes, calls, fates } = isolate();
+    for (let n = 0; n < 20; n++) add(`${n}`);
+    await vi.advanceTimersByTimeAsync(0);
+    for (let n = 0; n < 20; n++) add(`${n}`);
+    const before = calls.length;
+    fates.push(...Array(20).fill('hangs' as const));
+    const settled = outboxes.settled(tenant.id);
+    await vi.advanceTimersByTimeAsync(TIME_LIMITS.keptEventsMs);
+    await settled;
+    expect(calls.length - before).toBe(6);
+  });
+
+  it('wait for no capture of another conversation that never ends', async () => {
+    const { add, kept, outboxes } = isolate();
+    add('d');
+    await vi.advanceTimersByTimeAsync(0);
+    void outboxes.track(tenant, `${tenant.id}::c`, new Promise(() => undefined));
+    add('d');
+    const settled = outboxes.settled(tenant.id);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(kept('d')).toEqual([1, 2]);
+    await vi.advanceTimersByTimeAsync(TIME_LIMITS.keptEventsMs);
+    await settled;
   });
 });
 
@@ -183,14 +247,17 @@ describe('where the object does not answer', () => {
     },
   );
 
-  it('events are lost after two tries, are counted, and their conversation is told', async () => {
+  it('events are lost after ten seconds, are counted, and their conversation is told', async () => {
     const { add, kept, fates, lost, told, dropped } = isolate();
     add();
     await vi.advanceTimersByTimeAsync(BATCH_MS);
-    fates.push('fails', 'fails');
+    fates.push(...Array(20).fill('fails' as const));
     add('c', {}, 'a-capture');
+    await vi.advanceTimersByTimeAsync(TIME_LIMITS.eventGiveUpMs - BATCH_MS - 1);
+    expect(lost()).toBe(0);
     await vi.advanceTimersByTimeAsync(10 * BATCH_MS);
     expect([kept(), lost()]).toEqual([[1], 1]);
+    fates.splice(0);
     expect(dropped).toEqual([expect.stringMatching(/capture_.*a-capture$/)]);
 
     add();
@@ -227,12 +294,77 @@ describe('where the object does not answer', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(kept()).toEqual([1, 2]);
   });
+
+  it.each(['hangs', 'fails'] as const)('(%s) nothing that is old is ever sent', async (fate) => {
+    const { add, fates, calls, lost, dropped } = isolate();
+    fates.push(fate);
+    add('c', {}, 'one');
+    await vi.advanceTimersByTimeAsync(0);
+    add('c', {}, 'two');
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    add('another conversation');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(calls.filter(({ name }) => name.endsWith('::c'))).toHaveLength(1);
+    expect(lost()).toBe(2);
+    expect(dropped).toHaveLength(2);
+  });
+
+  it('a call of a request that was cut off keeps no reader waiting', async () => {
+    const { add, fates, kept, lost, outboxes } = isolate();
+    fates.push('hangs');
+    add();
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    const sentAt = Date.now();
+    const early = outboxes.settled(`${tenant.id}::c`);
+    await vi.advanceTimersByTimeAsync(TIME_LIMITS.keptEventsMs);
+    await early;
+    expect(kept()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(sentAt + TIME_LIMITS.keepEventMs - Date.now());
+    await outboxes.settled(`${tenant.id}::c`);
+    expect([kept(), lost()]).toEqual([[1], 0]);
+  });
+
+  it('readers hurry no call after a failure', async () => {
+    const { add, fates, lost, kept, calls, outboxes } = isolate();
+    add();
+    await vi.advanceTimersByTimeAsync(0);
+    fates.push('fails', 'fails');
+    add();
+    const before = calls.length;
+    for (let reads = 0; reads < 20; reads++) {
+      await outboxes.settled(tenant.id);
+      await vi.advanceTimersByTimeAsync(50);
+    }
+    expect(calls.length - before).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([lost(), kept()]).toEqual([0, [1, 2]]);
+  });
+
+  it('no number of bytes hurries a call after a failure', async () => {
+    const { add, fates, calls } = isolate();
+    const large = { warnings: ['w'.repeat(100_000)] };
+    fates.push(...Array(100_000).fill('fails' as const));
+    for (let n = 0; n < 60; n++) add(`${n}`, large);
+    for (let n = 0; n < 400; n++) {
+      await vi.advanceTimersByTimeAsync(20);
+      add(`${n % 60}`, large);
+    }
+    for (let n = 0; n < 60; n++) {
+      const times = calls.filter(({ name }) => name.endsWith(`::${n}`)).map(({ at }) => at);
+      expect(times.length).toBeGreaterThan(1);
+      for (const [at, time] of times.entries())
+        if (at > 0) expect(time - (times[at - 1] ?? 0)).toBeGreaterThanOrEqual(BATCH_MS);
+    }
+  });
 });
 
 describe('a batch that is full', () => {
   it.each<[string, number, Parameters<typeof endedRun>[0]]>([
     ['in number', 400, {}],
-    ['in bytes', 53, { warnings: ['w'.repeat(9_000)] }],
+    ['in bytes', 105, { warnings: ['w'.repeat(9_000)] }],
+    ['in bytes of UTF-8', 105, { warnings: ['の'.repeat(3_000)] }],
   ])('%s goes before two seconds are over', async (_, count, fields) => {
     const { add, kept, lost } = isolate();
     add();

@@ -4,11 +4,18 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
+import { utcTimeOf } from '../../../src/lib/utc-time.ts';
+import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { BillSums } from '../../../src/memory/money/bill-schema.ts';
+import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
+import type { RunBatch } from '../../../src/storage/conversation/run-batch.ts';
+import { RunEvents } from '../../../src/storage/conversation/run-events.ts';
+import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, user } from '../../support/conversations/chat.ts';
+import { endedRun, outbox } from '../../support/conversations/ended-runs.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
@@ -209,12 +216,13 @@ describe('where the object fails', () => {
     await vi.waitUntil(() => objects.calls.includes('keepRuns'));
     await ask(2);
     objects.failing.clear();
+    await vi.waitUntil(async () => (await list()).data?.length === 2, { timeout: 3 * BATCH_MS });
 
     expect(await list()).toMatchObject({ data: [{ messages: 2 }, { messages: 1 }], lost: 0 });
   });
 
   it('their conversation is told of those that were lost', async () => {
-    onTestFinished(shorten({ eventBatchMs: 50 }));
+    onTestFinished(shorten({ eventBatchMs: 50, eventGiveUpMs: 75 }));
     const { isolate } = caller();
     const { ask, list, objects, keeps } = isolate();
     await ask(1);
@@ -222,9 +230,128 @@ describe('where the object fails', () => {
     objects.failing.add('keepRuns');
     await ask(2);
     await vi.waitUntil(() => keeps() === 3);
+    await new Promise((resolve) => setTimeout(resolve, 200));
     objects.failing.clear();
     await ask(3);
 
     expect(await list()).toMatchObject({ data: [{ messages: 3 }, { messages: 1 }], lost: 1 });
+  });
+});
+
+/** A request's bill, apart from what its conversation knows. */
+const billing = (input: number, before: number, repeated: number): BillOrder => ({
+  schedule: scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null,
+  calls: [{ input, cached: 0, cache_writes: 0, output: 100 }],
+  isEdited: true,
+  added: 0,
+  tools: 0,
+  view: { before, after: input, repeated },
+  moved: true,
+  summarizer: 0,
+});
+
+describe('the object', () => {
+  const CAME = 1_700_000_000_000;
+
+  /** Works with the events of an object that has a clock. */
+  const inObject = <Found>(
+    stub: DurableObjectStub<ConversationMemory>,
+    work: (events: RunEvents, clock: { now: number }, sql: SqlStorage) => Found,
+  ) =>
+    runInDurableObject(stub, (_, { storage }) => {
+      const clock = { now: CAME };
+      return work(new RunEvents(new ConversationTables(storage), () => clock.now), clock, storage.sql);
+    });
+
+  it.each([
+    ['knows', 1_000],
+    ['has forgotten', 6 * 60_000],
+  ])('keeps and bills a batch once that comes again, where it %s the sender', async (_, later) => {
+    const { stub } = caller();
+    const { count, sums } = await inObject(stub, (events, clock) => {
+      const run = () => endedRun({}, { billing: billing(1_000, 1_000, 0) });
+      const [one, other] = [outbox(), outbox()];
+      one.add(run());
+      // Kept, but its answer is lost, and its request is cut off.
+      events.add(structuredClone(one.take(clock.now)));
+      clock.now += 61_000;
+      other.add(run());
+      events.add(other.take(clock.now));
+      clock.now += later;
+      one.add(run());
+      events.add(one.take(clock.now));
+      return { count: events.page(null, 100).runs.length, sums: events.sums() };
+    });
+    expect(count).toBe(3);
+    expect(sums.requests).toBe(3);
+  });
+
+  it('remembers the senders of the last seconds, however many there are', async () => {
+    const { stub } = caller();
+    const count = await inObject(stub, (events, clock) => {
+      const all = Array.from({ length: 100 }, () => {
+        const sender = outbox();
+        sender.add(endedRun());
+        return sender.take(clock.now);
+      });
+      for (const batches of [...all, ...all]) events.add(batches);
+      return events.page(null, 1_000).runs.length;
+    });
+    expect(count).toBe(100);
+  });
+
+  it('keeps no old batch, which would bring a deleted conversation back', async () => {
+    const { stub } = caller();
+    const found = await inObject(stub, (events, clock) => {
+      const sender = outbox();
+      sender.add(endedRun({ created_at: CAME, captured: true }, { capture: 'a-capture' }));
+      const batches = sender.take(clock.now);
+      // Nothing says that the object was deleted, since it was evicted then.
+      clock.now += 30_001;
+      return { gone: events.add(batches), any: events.any() };
+    });
+    expect(found).toEqual({ gone: ['a-capture'], any: false });
+  });
+
+  it('bills the requests of a call in the order in which they came', async () => {
+    const requests = [
+      endedRun({ created_at: CAME }, { billing: billing(10_000, 10_000, 0) }),
+      endedRun({ created_at: CAME + 1_000 }, { billing: billing(8_000, 60_000, 10_000) }),
+      endedRun({ created_at: CAME + 1_500 }, { billing: billing(9_000, 65_000, 60_000) }),
+    ];
+    const sumsOf = (order: readonly number[], perBatch: number) =>
+      inObject(caller().stub, (events, clock) => {
+        const sender = outbox(`${keys}`);
+        let batches: readonly RunBatch[] = [];
+        for (const [at, index] of order.entries()) {
+          sender.add(requests[index] ?? endedRun());
+          if ((at + 1) % perBatch === 0) batches = sender.take(clock.now);
+        }
+        events.add(batches);
+        return events.sums();
+      });
+    const expected = await sumsOf([0, 1, 2], 3);
+    expect(expected.billed).toBe(3);
+    expect(await sumsOf([0, 2, 1], 3)).toEqual(expected);
+    expect(await sumsOf([2, 1, 0], 1)).toEqual(expected);
+  });
+
+  it('leaves tables of an earlier version as they are, where they cannot be converted', async () => {
+    const { stub } = caller();
+    const found = await inObject(stub, (events, _, sql) => {
+      sql.exec(
+        'CREATE TABLE run_events (n INTEGER PRIMARY KEY, run_key TEXT, event TEXT, edits TEXT, left_out TEXT)',
+      );
+      sql.exec("INSERT INTO run_events VALUES (1, 'key', 'no JSON', '[]', '[]')");
+      expect(() => events.any()).toThrow();
+      const names = () =>
+        sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name LIKE '%run_events'").toArray();
+      const before = names().map(({ name }) => name);
+      const count = sql.exec("SELECT 1 FROM run_events WHERE run_key = 'key'").toArray().length;
+      sql.exec('CREATE TABLE single_run_events (n INTEGER)');
+      events.strip();
+      return { before, count, after: names() };
+    });
+    expect(found).toEqual({ before: ['run_events'], count: 1, after: [] });
   });
 });

@@ -10,6 +10,7 @@ import { NO_SUMS } from '../../../src/memory/money/bill-sums.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { RunEvents } from '../../../src/storage/conversation/run-events.ts';
+import { RunOutbox } from '../../../src/storage/conversation/run-outbox.ts';
 import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
@@ -337,7 +338,6 @@ describe('events in the object', () => {
     sender.add(endedRun({ messages: 1 }));
     const first = sender.take();
     await stub.keepRuns(first);
-    sender.failed(first);
     sender.add(endedRun({ messages: 2 }));
     const both = sender.take();
     expect(both).toHaveLength(2);
@@ -380,7 +380,8 @@ describe('events in the object', () => {
     };
     await send(2);
     for (let one = 0; one < 3; one++) sender.add(endedRun());
-    for (let tries = 0; tries < 2; tries++) sender.failed(sender.take());
+    sender.take();
+    sender.giveUp(Date.now() + TIME_LIMITS.eventGiveUpMs);
     sender.lose();
     await send(1);
     await send(1);
@@ -699,8 +700,29 @@ describe('an event that cannot be kept', () => {
   const METRICS = { METRICS_TOKEN: 'a-token-for-the-metrics-of-tests' };
   const TEXT = /^precis_events_lost_total (\d+)$/m;
 
+  it('is counted and logged where it cannot be made, and the answer is unharmed', async () => {
+    onTestFinished(shorten({ metricsBatchMs: 0 }));
+    const { app } = caller(METRICS);
+    const lost = async (): Promise<number> => {
+      const headers = { authorization: `Bearer ${METRICS.METRICS_TOKEN}` };
+      const text = await (await app.request('/metrics', { headers })).text();
+      return Number(TEXT.exec(text)?.[1]);
+    };
+    const before = await lost();
+    vi.spyOn(RunOutbox.prototype, 'add').mockImplementation(() => {
+      throw new RangeError('it has no JSON');
+    });
+
+    const response = await app.chat(body(GO, NAMED));
+
+    expect(await response.json()).toMatchObject({ id: 'chatcmpl-1' });
+    expect(await lost()).toBe(before + 1);
+    const line = logged.find(({ message }) => message === 'the event of a request could not be made');
+    expect(line).toMatchObject({ code: 'internal_error', error: 'RangeError' });
+  });
+
   it.each(['failing', 'hanging'] as const)('is counted and logged where its object is %s', async (fault) => {
-    onTestFinished(shorten({ keepEventMs: 500, metricsBatchMs: 0 }));
+    onTestFinished(shorten({ keepEventMs: 500, eventGiveUpMs: 0, metricsBatchMs: 0 }));
     const { app, objects } = caller(METRICS);
     const lost = async (): Promise<number> => {
       const headers = { authorization: `Bearer ${METRICS.METRICS_TOKEN}` };
