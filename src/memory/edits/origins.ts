@@ -9,6 +9,9 @@ import { eachLiteral, type Literal } from './literals.ts';
  */
 const MOST_ORIGINS = 150_000;
 
+/** Literals of a text that are handed over. Of more, a preview reads the text again. */
+const MOST_FRESH = 10_000;
+
 /**
  * The first message with each literal. Of two literals with the same hash, one would be missing
  * from a preview. A literal that the table has no room for is unknown, and may be repeated.
@@ -32,24 +35,23 @@ export class Origins {
    */
   readNext(texts: readonly string[]): readonly Literal[] | undefined {
     const wasFull = this.isFull;
-    const fresh = wasFull ? [] : texts.map((text) => this.add(text));
+    const fresh: Literal[] = [];
+    if (!wasFull) for (const [index, text] of texts.entries()) this.add(text, index === 0 ? fresh : []);
     this.read++;
-    return wasFull ? undefined : (fresh[0] ?? []);
+    return wasFull || fresh.length > MOST_FRESH ? undefined : fresh;
   }
 
-  /** @returns the literals that are new */
-  private add(text: string): Literal[] {
+  /** @param fresh takes the literals that are new, and one more than so many at most */
+  private add(text: string, fresh: Literal[]): void {
     const { first, read } = this;
-    const fresh: Literal[] = [];
     eachLiteral(
       text,
       (literal) => {
         if (!this.isFull) first.add(literal, read);
-        fresh.push(literal);
+        if (fresh.length <= MOST_FRESH) fresh.push(literal);
       },
       (literal) => first.get(literal) !== undefined,
     );
-    return fresh;
   }
 
   /** The first message that holds a literal; undefined if none does, or if that is unknown. */
