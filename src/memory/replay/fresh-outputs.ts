@@ -59,10 +59,10 @@ export function shortenedOutputs(
   const made: (ShortenedOutput & { readonly unit: number })[] = [];
   let view = least;
   for (const { unit, output } of largestFirst) {
-    const limit = sums.at(output.message) > WHOLE_SHARE * budget ? budget : window;
-    if (view <= limit) break;
+    // A message has some more tokens than its output.
+    if (view <= (sums.at(output.message) > WHOLE_SHARE * budget ? budget : window)) break;
     const short = shortened(output);
-    if (!short) continue;
+    if (!short || (short.removal.tokens <= WHOLE_SHARE * budget && view <= window)) continue;
     made.push({ ...short, unit });
     view -= short.removal.freed;
   }

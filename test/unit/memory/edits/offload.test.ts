@@ -351,6 +351,8 @@ describe('outputs that the model first sees, and a budget that they exceed', () 
     const small = { compact_keep: 9, keep_first_user: false };
     const said = [user('go'), assistant(lines(900, 'said')), user('and now'), ...step('1', 'f', LARGE)];
     expect(short(said, 2 * size + 20, small)).toEqual([]);
+    expect(short(said, 2 * size, small)).toEqual([]);
+    expect(short(said, 2 * size - 1, small)).toEqual([4]);
     expect(short(said, 2 * size - 2, small)).toEqual([4]);
   });
 
