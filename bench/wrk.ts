@@ -11,19 +11,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { orRefuse, readCommandLine, readNames, readNumbers, readPositive } from './command-line.ts';
-import { bodyOf, makeConversation, nextStep } from './conversation.ts';
+import { bodyOf } from './conversation.ts';
 import { medianInterval, ms, printTable, quantile, thousands } from './figures.ts';
 import { BENCH_CACHE } from './install.ts';
 import { type Table, withTable } from './page-tables.ts';
 import { cpuOf } from './process.ts';
-import { MODES, type Mode, strategyOf } from './proxy/loads.ts';
+import { conversationOf, MODES, type Mode, stepOf, strategyOf } from './proxy/loads.ts';
+import { sizeOf } from './proxy/page.ts';
 import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
 const SCRIPT = join(import.meta.dirname, 'wrk/requests.lua');
 
-/** Length of a step's output relative to the body, as in `bench:proxy`. */
-const STEP_SHARE = 1 / 100;
+/** After so many the conversation begins anew. */
 const STEPS = 60;
 /** Before each request of a conversation that grows: the work after the last answer ends in it. */
 const PAUSE_MS = 20;
@@ -163,12 +163,12 @@ function cpuOfSubject({ pid }: Subject): number {
 
 /** The files that the script reads, by the names of its variables. */
 function writeParts(bytes: number): Readonly<Record<string, string>> {
-  const conversation = conversationOf(bytes);
+  const conversation = conversationOf(bytes, 1);
   const body = Buffer.from(bodyOf(conversation)).toString();
   const end = body.lastIndexOf(']');
   const steps = options.growing
     ? Array.from({ length: STEPS }, (_, seed) =>
-        nextStep(Math.max(200, bytes * STEP_SHARE), seed + 1)
+        stepOf(bytes, seed + 1)
           .map((message) => `,${JSON.stringify(message)}`)
           .join(''),
       )
@@ -181,12 +181,6 @@ function writeParts(bytes: number): Readonly<Record<string, string>> {
       return [name, file];
     }),
   );
-}
-
-function conversationOf(bytes: number) {
-  if (bytes >= 2_000) return makeConversation(bytes, 1);
-  const content = 'Why is it so? '.repeat(bytes).slice(0, bytes - 100);
-  return { model: 'gpt-4.1', tools: [], messages: [{ role: 'user' as const, content }] };
 }
 
 function run(
@@ -255,10 +249,6 @@ function tableOf(): Table {
   const parallel = several === undefined ? [] : [`requests/s, ${several} at once`, 'ratio'];
   const head = ['body, proxy', 'ms, bare / proxy', 'ratio', 'CPU ms, bare / proxy', ...parallel];
   return { head, rows: cells };
-}
-
-function sizeOf(bytes: number): string {
-  return bytes < 1_000_000 ? `${bytes / 1_000} kB` : `${bytes / 1_000_000} MB`;
 }
 
 function print(): void {

@@ -62,8 +62,7 @@ export class Load {
     if (this.situation === 'again') return this.body;
     this.seed += 1_000;
     if (this.situation === 'unseen') this.conversation = conversationOf(this.bytes, this.seed);
-    if (this.situation === 'growing')
-      this.steps = [...this.steps, ...nextStep(Math.max(200, this.bytes * STEP_SHARE), this.seed)];
+    if (this.situation === 'growing') this.steps = [...this.steps, ...stepOf(this.bytes, this.seed)];
     this.body = this.write();
     return this.body;
   }
@@ -73,8 +72,14 @@ export class Load {
   }
 }
 
-function conversationOf(bytes: number, seed: number): Conversation {
+/** A client's conversation of so many bytes. */
+export function conversationOf(bytes: number, seed: number): Conversation {
   if (bytes >= SMALL) return makeConversation(bytes, seed);
   const content = `Question ${seed}. ${'Why is it so? '.repeat(bytes)}`.slice(0, bytes - 100);
   return { model: 'gpt-4.1', tools: [], messages: [{ role: 'user', content }] };
+}
+
+/** The next step of a conversation that grows. @param bytes of the body at its beginning */
+export function stepOf(bytes: number, seed: number): ReturnType<typeof nextStep> {
+  return nextStep(Math.max(200, bytes * STEP_SHARE), seed);
 }

@@ -114,7 +114,7 @@ const proxiesOf = ({ figures }: Cell): Figures[] => figures.filter(({ subject })
 
 const nameOf = ({ subject }: Figures, { mode }: Cell): string => NAMES[subject] ?? `\`${mode}\``;
 
-const sizeOf = (bytes: number): string =>
+export const sizeOf = (bytes: number): string =>
   bytes < MEGABYTE ? `${bytes / KILOBYTE} kB` : `${bytes / MEGABYTE} MB`;
 
 function milliseconds(value: number | undefined): string {
