@@ -40,7 +40,7 @@ export class BillLedger {
     this.tables.set('bill_sums', JSON.stringify(joinSums(this.ownSums(), summarizerSums(cost))));
   }
 
-  /** Of the summarizer's work, and of requests of versions before 0.8.0. */
+  /** Of the summarizer's work, and of requests of earlier versions. */
   private ownSums(): BillSums {
     const stored = this.tables.get('bill_sums');
     return stored === null ? NO_SUMS : { ...NO_SUMS, ...(JSON.parse(stored) as Partial<BillSums>) };

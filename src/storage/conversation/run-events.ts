@@ -55,8 +55,8 @@ const SCHEMA = `
 `;
 
 /**
- * From tables of versions before 0.8.0, which have a row for each event. Fifty of them become one,
- * so that few rows are written.
+ * From tables of earlier versions, which have a row for each event. Fifty of them become one, so
+ * that few rows are written.
  */
 const FROM_SINGLE_ROWS = `
   INSERT INTO run_events (first_n, tally, events)
@@ -89,7 +89,7 @@ interface Tally {
 
 const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, standing: null, lost: 0, senders: {} };
 
-/** An event in its row. One of a version before 0.8.0 has its bills in `event`. */
+/** An event in its row. One of an earlier version has its bills in `event`. */
 interface StoredRun {
   readonly event: Omit<ListedRun, 'n'>;
   readonly bill?: ListedRun['bill'];

@@ -1,4 +1,7 @@
 /** Events as an isolate hands them over to their conversation. */
+import { utcTimeOf } from '../../../src/lib/utc-time.ts';
+import { scheduleOf } from '../../../src/memory/models/schedules.ts';
+import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../../src/memory/run/build-event.ts';
 import type { EndedRun, RunBatch } from '../../../src/storage/conversation/run-batch.ts';
 import { RunOutbox } from '../../../src/storage/conversation/run-outbox.ts';
@@ -59,3 +62,15 @@ export function batchOf(...runs: EndedRun[]): readonly RunBatch[] {
   for (const run of runs) sender.add(run);
   return sender.take();
 }
+
+/** What the bill of a request needs whose view is half of its array. */
+export const BILL_ORDER: BillOrder = {
+  schedule: scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null,
+  calls: [{ input: 20_000, cached: 17_920, cache_writes: null, output: 500 }],
+  isEdited: true,
+  added: 0,
+  tools: 0,
+  view: { before: 40_000, after: 20_000, repeated: 38_000 },
+  moved: false,
+  summarizer: 0,
+};

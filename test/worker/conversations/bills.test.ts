@@ -1,27 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { utcTimeOf } from '../../../src/lib/utc-time.ts';
-import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { KEPT_EVENTS } from '../../../src/storage/conversation/run-events.ts';
-import { batchOf, endedRun, outbox } from '../../support/conversations/ended-runs.ts';
+import { BILL_ORDER, batchOf, endedRun, outbox } from '../../support/conversations/ended-runs.ts';
 import { conversation, digest, newTenant, recordLog } from '../summaries/conversation-object.ts';
 
 recordLog();
-
-const schedule = scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null;
-
-const order: BillOrder = {
-  schedule,
-  calls: [{ input: 20_000, cached: 17_920, cache_writes: null, output: 500 }],
-  isEdited: true,
-  added: 0,
-  tools: 0,
-  view: { before: 40_000, after: 20_000, repeated: 38_000 },
-  moved: false,
-  summarizer: 0,
-};
 
 /** 2 080 × 2 000 + 17 920 × 500 + 500 × 8 000 nanodollars. */
 const SENT = 17_120_000;
@@ -39,8 +24,8 @@ describe.each([
 ])('in $life', ({ evicted }) => {
   it('a request is billed once, however often its event comes', async () => {
     const { call } = billed(evicted);
-    const first = run(order);
-    for (const batch of [first, first, run(order)]) await call((memory) => memory.keepRuns(batch));
+    const first = run(BILL_ORDER);
+    for (const batch of [first, first, run(BILL_ORDER)]) await call((memory) => memory.keepRuns(batch));
     const page = await call((memory) => memory.listRuns(null, 10));
     expect(page?.runs.map(({ bill }) => bill?.net)).toEqual([WOULD_BE - SENT, WOULD_BE - SENT]);
     const { bills } = await call((memory) => memory.standing());
@@ -57,14 +42,14 @@ describe.each([
   it('a bill knows the request before it', async () => {
     const { call } = billed(evicted);
     const moved = {
-      ...order,
+      ...BILL_ORDER,
       moved: true,
       calls: [{ input: 20_000, cached: 2_048, cache_writes: null, output: 500 }],
     };
     const late = { ...moved, calls: [{ input: 20_000, cached: 0, cache_writes: null, output: 500 }] };
     const MINUTE_MS = 60_000;
     const start = 1_000_000_000;
-    await call((memory) => memory.keepRuns(run(order, start)));
+    await call((memory) => memory.keepRuns(run(BILL_ORDER, start)));
     await call((memory) => memory.keepRuns(run(moved, start + MINUTE_MS)));
     await call((memory) => memory.keepRuns(run(late, start + 90 * MINUTE_MS)));
     const page = await call((memory) => memory.listRuns(null, 10));
@@ -79,7 +64,7 @@ describe.each([
 
   it('requests that come together cost what they cost one by one', async () => {
     const orders = [0, 1, 2, 3, 4, 5].map((n) => ({
-      ...order,
+      ...BILL_ORDER,
       moved: n === 3,
       calls: [{ input: 20_000 + n, cached: n === 4 ? 0 : 17_920, cache_writes: null, output: 500 }],
     }));
@@ -128,7 +113,7 @@ describe.each([
   it('a deleted conversation has no sums, and a late cost does not bring it back', async () => {
     const { call, claimed, tables } = billed(evicted);
     const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.keepRuns(run(order)));
+    await call((memory) => memory.keepRuns(run(BILL_ORDER)));
     await call((memory) => memory.leave());
     await call((memory) => memory.fail(memoryId, lease, { error: 'timeout', cost: 500 }));
     expect(await tables()).toEqual([]);
@@ -147,7 +132,7 @@ it('the sums outlive the events', async () => {
   const { call } = billed(false);
   const more = 5;
   await call(async (memory) => {
-    for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRuns(run(order));
+    for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRuns(run(BILL_ORDER));
   });
   const oldest = await call((memory) => memory.findRun(more));
   expect(oldest).toEqual({ run: null, capture: null });

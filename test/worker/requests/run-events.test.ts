@@ -4,8 +4,6 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
-import { utcTimeOf } from '../../../src/lib/utc-time.ts';
-import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import { NO_SUMS } from '../../../src/memory/money/bill-sums.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
@@ -15,7 +13,7 @@ import { ConversationTables } from '../../../src/storage/conversation/tables.ts'
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
-import { batchOf, endedRun, outbox } from '../../support/conversations/ended-runs.ts';
+import { BILL_ORDER, batchOf, endedRun, outbox } from '../../support/conversations/ended-runs.ts';
 import { shorten } from '../../support/time-limits.ts';
 import {
   question,
@@ -533,17 +531,7 @@ describe('events of tables with a row for each', () => {
   it('are followed by others, whose bills know those before', async () => {
     const { stub, list, event } = caller();
     await older(stub, 60);
-    const order = {
-      schedule: scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null,
-      calls: [{ input: 20_000, cached: 17_920, cache_writes: null, output: 500 }],
-      isEdited: true,
-      added: 0,
-      tools: 0,
-      view: { before: 40_000, after: 20_000, repeated: 38_000 },
-      moved: false,
-      summarizer: 0,
-    };
-    await stub.keepRuns(batchOf(endedRun({ edits: [edit(1)] }, { billing: order })));
+    await stub.keepRuns(batchOf(endedRun({ edits: [edit(1)] }, { billing: BILL_ORDER })));
 
     expect((await list('c', '?limit=2')).data.map(({ n }) => n)).toEqual([67, 66]);
     const last = await event(67);
