@@ -3,7 +3,7 @@
  * one, and its source is kept as a transcript that links to the previous transcript.
  */
 
-import { UNKNOWN_TERMS } from '../src/memory/models/terms.ts';
+import { USUAL_TERMS } from '../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../src/memory/modes/table.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
@@ -41,7 +41,7 @@ export function planOf(
   end: number,
   isolate: Isolate,
   retrieval = true,
-  terms = UNKNOWN_TERMS,
+  terms = USUAL_TERMS,
 ): Plan {
   const { refs } = isolate.tenant;
   const request = { messages: messages.slice(0, end), model, answerTokens: 0 };

@@ -1,6 +1,6 @@
 /** How vendors bill their prompt caches, for plans and bills of a replay. */
 import { type RelativePrices, relativePricesOf } from '../../src/memory/models/schedules.ts';
-import { type ModelTerms, UNKNOWN_TERMS } from '../../src/memory/models/terms.ts';
+import { type ModelTerms, USUAL_TERMS } from '../../src/memory/models/terms.ts';
 
 /** A model of each schedule. Its window is not used, so that budgets are comparable. */
 const MODELS = {
@@ -28,5 +28,5 @@ export function termsOfSchedule(name: ScheduleName): ModelTerms {
 
 /** The terms of a model with these prices. */
 export function termsWith(prices: RelativePrices): ModelTerms {
-  return { ...UNKNOWN_TERMS, prices, marks: prices.boundaries === 'ours' };
+  return { ...USUAL_TERMS, prices, marks: prices.boundaries === 'ours' };
 }

@@ -17,7 +17,6 @@ import {
   recalls,
   summarizes,
   tokenMeasure,
-  waitsForWindow,
 } from '../memory/strategy/strategy.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -37,6 +36,7 @@ import { learnedOf, withMoved } from './learned.ts';
 import { mayActOn, offeredTools, outlines, planOf, sentTools, termsFor, viewOf } from './made-before.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
+import { withNotices } from './notices.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
 
@@ -84,7 +84,8 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const made = { ...learned, tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
   if (!options.count && !mayActOn(strategy, asked, { memory, rounds: rounds?.kept }, allTools)) {
     const unchanged = untouched(chosen, warnings);
-    return { ...unchanged, report: withIdle(unchanged.report, strategy, options), ...made };
+    const report = withNotices(unchanged.report, strategy, asked, viewCall);
+    return { ...unchanged, report, ...made };
   }
 
   const counting = await scope.caches.counting(measure);
@@ -99,6 +100,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const summary = shown && view.summary && reportedSummary(shown, view.summary);
   const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
   const report = reportOf(plan, view, chosen.source, allWarnings, { summary, digestUsage });
+  const told = withNotices(adjusted(report, limit, rounds), strategy, asked, viewCall);
   return {
     ...made,
     view,
@@ -108,7 +110,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
     history,
     refused: plan.replay.refused,
     rounds: rounds?.kept,
-    report: { ...withIdle(adjusted(report, limit, rounds), strategy, options), mode: chosen.strategy.mode },
+    report: { ...told, mode: chosen.strategy.mode },
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
@@ -231,12 +233,4 @@ function withLimit(report: Report, limit: number | undefined): Report {
   const { before = 0, window } = report.tokens ?? {};
   if (window !== limit || limit === undefined || before <= limit) return report;
   return { ...report, warnings: [...new Set([...report.warnings, 'limit_learned' as const])] };
-}
-
-/** Adds a warning if a request is unchanged since its strategy names no budget and no trigger. */
-function withIdle(report: Report, strategy: EditingStrategy, { force }: MakeViewOptions): Report {
-  const { before, budget, window } = report.tokens ?? { before: 0, budget: null, window: 0 };
-  const isDue = force || before > (budget ?? window) || report.applied_edits.length > 0;
-  if (isDue || !waitsForWindow(strategy)) return report;
-  return { ...report, warnings: [...new Set([...report.warnings, 'idle' as const])] };
 }

@@ -12,6 +12,12 @@ import { bareName, baseName, type FamilyRow, rowOf, spelling, vendorSpelling } f
  */
 export const DEFAULT_WINDOW = 400_000;
 
+/**
+ * In tokens: the window that Ollama gives a model on a machine with little memory, whatever the
+ * model can do (https://docs.ollama.com/context-length, 2026-11-26).
+ */
+export const SMALLEST_WINDOW = 4_096;
+
 /** What is known of a family of models, in tokens. */
 interface FamilyFacts {
   readonly window?: number;
@@ -166,9 +172,21 @@ export interface ModelWindow extends FamilyRow {
  *
  * @param windows the deployer's. The longest family that fits comes before the built-in ones
  */
-export function windowOf(model: string | undefined, windows: readonly ModelWindow[] = []): number {
+export function windowOf(model: string | undefined, windows?: readonly ModelWindow[]): number {
+  return knownWindowOf(model, windows) ?? DEFAULT_WINDOW;
+}
+
+/**
+ * The model's context window in tokens; undefined if it is not known.
+ *
+ * @param windows see `windowOf`
+ */
+export function knownWindowOf(
+  model: string | undefined,
+  windows: readonly ModelWindow[] = [],
+): number | undefined {
   const own = ownRowOf(model, windows)?.window;
-  return own ?? factOf(model, 'context_window') ?? familyOf(model)?.window ?? DEFAULT_WINDOW;
+  return own ?? factOf(model, 'context_window') ?? familyOf(model)?.window;
 }
 
 /**

@@ -86,10 +86,15 @@ export interface InputPrices {
 /** The prices of a model relative to fresh input. */
 export interface RelativePrices extends InputPrices {
   readonly output: number;
+  /** Whether nobody has told the model's, so that they are those of most vendors. */
+  readonly assumed?: true;
 }
 
-/** Of an unknown model: those of most vendors (docs/design.md#floor). */
-export const UNKNOWN_PRICES: RelativePrices = { cached: 0.1, written: 1, output: 5 };
+/** Those of most vendors. */
+export const USUAL_PRICES: RelativePrices = { cached: 0.1, written: 1, output: 5 };
+
+/** Of an unknown model (docs/design.md#floor). */
+const ASSUMED_PRICES: RelativePrices = { ...USUAL_PRICES, assumed: true };
 
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
@@ -102,16 +107,16 @@ export function relativePricesOf(
   model: string | undefined,
   prices: readonly DeployerPrice[] = [],
 ): RelativePrices {
-  if (model === undefined) return UNKNOWN_PRICES;
+  if (model === undefined) return ASSUMED_PRICES;
   const base = baseName(model);
   const price = rowOf(bareName(model), prices) ?? rowOf(base, prices) ?? rowOf(base, PUBLISHED_PRICES);
-  if (price === undefined) return UNKNOWN_PRICES;
+  if (price === undefined) return ASSUMED_PRICES;
   const { fresh, written = fresh, output, step, hits } = price;
   const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);
   return {
     cached,
     written: Math.max(cached, written / fresh),
-    output: output === undefined ? UNKNOWN_PRICES.output : output / fresh,
+    output: output === undefined ? USUAL_PRICES.output : output / fresh,
     ...boundariesOf(hits),
     ...(step ? { step: stepOf(step) } : {}),
   };

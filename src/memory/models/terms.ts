@@ -1,13 +1,15 @@
 /** All that a plan knows of the model that a request names. */
 
-import { DEFAULT_WINDOW, largestInputOf, longestAnswerOf, type ModelWindow, windowOf } from './facts.ts';
+import { DEFAULT_WINDOW, knownWindowOf, largestInputOf, longestAnswerOf, type ModelWindow } from './facts.ts';
 import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
 import type { DeployerPrice } from './schedule.ts';
-import { type RelativePrices, relativePricesOf, UNKNOWN_PRICES } from './schedules.ts';
+import { type RelativePrices, relativePricesOf, USUAL_PRICES } from './schedules.ts';
 
 export interface ModelTerms {
   /** In tokens. */
   readonly window: number;
+  /** Whether that is `DEFAULT_WINDOW`, since nobody has told the model's. */
+  readonly windowAssumed?: true;
   /** The most input in tokens, where it is less than the window. */
   readonly input?: number | undefined;
   /** The longest answer in tokens; undefined if it is not known. */
@@ -19,11 +21,11 @@ export interface ModelTerms {
   readonly reasoning: ReasoningTerms;
 }
 
-/** Of a model that nobody knows. */
-export const UNKNOWN_TERMS: ModelTerms = {
+/** Of a model at the usual prices, of which nothing else is known. */
+export const USUAL_TERMS: ModelTerms = {
   window: DEFAULT_WINDOW,
   answer: undefined,
-  prices: UNKNOWN_PRICES,
+  prices: USUAL_PRICES,
   marks: false,
   reasoning: UNKNOWN_REASONING,
 };
@@ -45,8 +47,9 @@ export function termsOf(
 ): ModelTerms {
   const prices = relativePricesOf(model, modelPrices);
   const input = largestInputOf(model, modelWindows);
+  const window = knownWindowOf(model, modelWindows);
   return {
-    window: windowOf(model, modelWindows),
+    ...(window === undefined ? { window: DEFAULT_WINDOW, windowAssumed: true } : { window }),
     // Absent rather than undefined: a receipt has a hash of the terms.
     ...(input === undefined ? {} : { input }),
     answer: longestAnswerOf(model, modelWindows),

@@ -77,7 +77,8 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const sent = sumsWith(edits.atSight, sums);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
-    minReclaim: strategy.min_reclaim_tokens,
+    // No price, nothing to save by waiting: a budget for a model of one's own is a bound.
+    minReclaim: strategy.min_reclaim_tokens ?? (terms.prices.assumed ? 0 : undefined),
     summaryTokens: strategy.summary_max_tokens,
     outputPrice: terms.prices.output,
     echo: countedEcho(history, context.counter),

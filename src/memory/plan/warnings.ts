@@ -3,6 +3,8 @@ export const WARNINGS = {
   over_budget: 'The view is larger than the budget and can not be made smaller; it is forwarded.',
   waiting: 'An edit is due and waits until it pays off. No fault; until then the view may exceed its budget.',
   idle: 'The strategy has no budget and no trigger, and edits nothing before the window is nearly full.',
+  window_unknown:
+    "The model's window is not known, and the view may exceed it: set `context_window_tokens`, or `MODEL_WINDOWS`.",
   soft_budget_idle: 'The array exceeds the soft budget, and no edit that loses nothing is possible.',
   store_failed: 'Storage failed: content stays in full or has no ref, or settings could not be read.',
   no_tenant: 'The key is too short to store anything.',

@@ -9,7 +9,7 @@ import type { Removal } from '../../../src/memory/edits/removal.ts';
 import {
   type InputPrices,
   type RelativePrices,
-  UNKNOWN_PRICES,
+  USUAL_PRICES,
 } from '../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../src/memory/models/terms.ts';
 import type { EditingStrategy, MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
@@ -155,7 +155,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     retrieval: options.retrieval ?? false,
     terms: {
       ...termsOf(request.model),
-      prices: { ...UNKNOWN_PRICES, ...options.prices },
+      prices: { ...USUAL_PRICES, ...options.prices },
       marks: options.marks ?? false,
     },
     memory: options.memory,

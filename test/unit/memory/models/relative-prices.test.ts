@@ -61,6 +61,7 @@ describe('the share of cached input', () => {
     'is 0.1 of what nobody knows: %s',
     (model) => {
       expect(cachedShare(model)).toBe(0.1);
+      expect(relativePricesOf(model).assumed).toBe(true);
     },
   );
 
@@ -114,7 +115,7 @@ describe('the relative prices, for a plan', () => {
     ['gpt-5.5', { cached: 0.1, written: 1, output: 6, step: { above: 272_000, input: 2 } }],
     ['gpt-4.1', { cached: 0.25, written: 1, output: 4 }],
     ['anthropic/claude-opus-5', { cached: 0.1, written: 1.25, output: 5, boundaries: 'callers' }],
-    ['unheard-of', { cached: 0.1, written: 1, output: 5 }],
+    ['unheard-of', { cached: 0.1, written: 1, output: 5, assumed: true }],
   ])('of %s', (model, prices) => {
     expect(relativePricesOf(model)).toEqual(prices);
   });

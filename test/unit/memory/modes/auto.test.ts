@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_TERMS } from '../../../../src/memory/models/terms.ts';
+import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { mayAct } from '../../../../src/memory/plan/plan.ts';
 import { frontierUnit } from '../../../../src/memory/replay/rule.ts';
@@ -489,7 +489,7 @@ describe('every view of auto', () => {
         const { history } = plan;
         const asked = {
           history,
-          terms: UNKNOWN_TERMS,
+          terms: USUAL_TERMS,
           toolTokens: 0,
           answerTokens: 0,
           force: false,

@@ -9,7 +9,7 @@ import { Lru } from '../../../../src/lib/lru.ts';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
 import { CONTENT_FACTS } from '../../../../src/memory/edits/compact.ts';
 import { PREVIEWS } from '../../../../src/memory/edits/preview.ts';
-import { UNKNOWN_TERMS } from '../../../../src/memory/models/terms.ts';
+import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { plan } from '../../../../src/memory/plan/plan.ts';
 import {
@@ -261,7 +261,7 @@ describe('a call that waits for its result', () => {
         });
         const request = {
           history: { ...history, units },
-          terms: UNKNOWN_TERMS,
+          terms: USUAL_TERMS,
           toolTokens: 0,
           answerTokens: 0,
           force: false,

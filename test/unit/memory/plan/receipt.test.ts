@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_TERMS } from '../../../../src/memory/models/terms.ts';
+import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../../../../src/memory/plan/receipt.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 
@@ -12,7 +12,7 @@ const FACTS: ReceiptFacts = {
   tools: [{ type: 'function' }],
   answerTokens: 0,
   strategy: { mode: 'auto', token_budget: 1_000 },
-  terms: UNKNOWN_TERMS,
+  terms: USUAL_TERMS,
   measure: 'o200k_base',
   limit: null,
   rounds: undefined,
@@ -35,7 +35,7 @@ describe('the hashes of a receipt', () => {
     ['tools', { tools: undefined }, ['request']],
     ['limit of the answer', { answerTokens: 1 }, ['request']],
     ['strategy', { strategy: { mode: 'auto', token_budget: 1_001 } }, ['strategy']],
-    ['price', { terms: { ...UNKNOWN_TERMS, prices: { ...UNKNOWN_TERMS.prices, cached: 0.25 } } }, ['prices']],
+    ['price', { terms: { ...USUAL_TERMS, prices: { ...USUAL_TERMS.prices, cached: 0.25 } } }, ['prices']],
     ['measure', { measure: 'cl100k_base' }, ['prices']],
     ['limit', { limit: { tokens: 5, with_answer: true } }, ['prices']],
     ['frontier', { report: { ...FACTS.report, frontier: { unit: 4, moved: true } } }, ['plan']],

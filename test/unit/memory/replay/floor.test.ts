@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type InputPrices, UNKNOWN_PRICES } from '../../../../src/memory/models/schedules.ts';
+import { type InputPrices, USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import {
   autoOptions,
@@ -83,7 +83,7 @@ describe('the square-root rule', () => {
   });
 
   it('asks for more of a move that is made: how far it goes adds nothing to its price', () => {
-    const floor = floorAt(UNKNOWN_PRICES, 99, 100);
+    const floor = floorAt(USUAL_PRICES, 99, 100);
     const stakes = { array: 10_003, view: 10_003, kept: 3, spent: 0 };
     expect(floor.goal(stakes)).toBeGreaterThan(floor.least(stakes));
   });
@@ -93,7 +93,7 @@ describe('the regret', () => {
   it('asks a move to free what it would cost beyond its share, by hand', () => {
     // One request of 1 000 tokens; the second has 2 000, of which a move keeps 100 in the cache and
     // pays a summarizer 5 000.
-    const floor = new Floor(UNKNOWN_PRICES, 0);
+    const floor = new Floor(USUAL_PRICES, 0);
     floor.settle(1_000, 1_000, undefined, 0);
     const later = REQUESTS_AHEAD * (0.1 * 2_000 + 1_000);
     const edited = 1_000 + 5_000 + 2_000 - 0.9 * 100 + later;
@@ -116,7 +116,7 @@ describe('the regret', () => {
   it('takes for cached only what the request before has sent', () => {
     const stakes = { array: 2_000, view: 2_000, kept: 1_000, spent: 5_000 };
     const floor = (): Floor => {
-      const made = new Floor(UNKNOWN_PRICES, 0);
+      const made = new Floor(USUAL_PRICES, 0);
       made.settle(1_000, 1_000, undefined, 0);
       return made;
     };
@@ -126,7 +126,7 @@ describe('the regret', () => {
   it('remembers what moves have cost', () => {
     const stakes = { array: 2_000, view: 1_500, kept: 100, spent: 5_000 };
     const leastAfter = (kept: number | undefined, spent: number): number => {
-      const floor = new Floor(UNKNOWN_PRICES, 0);
+      const floor = new Floor(USUAL_PRICES, 0);
       floor.settle(500, 500, undefined, 0);
       floor.settle(1_000, 500, kept, spent);
       return floor.least(stakes);
@@ -177,7 +177,7 @@ describe('a conversation under the default floor', () => {
         floored,
         fc.boolean().chain(autoOptions),
         (conversation, input, options) => {
-          const prices = { ...UNKNOWN_PRICES, ...options.prices };
+          const prices = { ...USUAL_PRICES, ...options.prices };
           const views = viewsOf(conversation, input, options);
           const bills = billsOf(views, prices);
           for (const [index, { plan, report }] of views.entries()) {
@@ -215,7 +215,7 @@ describe('the step of a price', () => {
     let near = 0;
     fc.assert(
       fc.property(stepped, ({ conversation, above, retrieval }) => {
-        const prices = { ...UNKNOWN_PRICES, step: { above, input: 2 } };
+        const prices = { ...USUAL_PRICES, step: { above, input: 2 } };
         const options = { retrieval, prices };
         const { plan } = viewOf(body(conversation.messages), { mode: 'auto' }, options);
         const { before, after } = plan.replay;
@@ -234,11 +234,11 @@ describe('the step of a price', () => {
       step(`call_${index}`, 'search', lines(50, `row ${index}`)),
     ).flat();
     const conversation = body([user('go'), ...steps]);
-    const plain = viewOf(conversation, { mode: 'auto' }, { prices: UNKNOWN_PRICES });
+    const plain = viewOf(conversation, { mode: 'auto' }, { prices: USUAL_PRICES });
     expect(plain.report.applied_edits).toEqual([]);
     const { after } = plain.plan.replay;
     const at = (above: number) =>
-      viewOf(conversation, { mode: 'auto' }, { prices: { ...UNKNOWN_PRICES, step: { above, input: 2 } } });
+      viewOf(conversation, { mode: 'auto' }, { prices: { ...USUAL_PRICES, step: { above, input: 2 } } });
     expect(at(after - 1).plan.replay.after).toBeLessThan(after);
     expect(at(after).report.applied_edits).toEqual([]);
   });
@@ -247,15 +247,15 @@ describe('the step of a price', () => {
     const talk = Array.from({ length: 60 }, (_, index) => [user(lines(8, `${index}`)), assistant('done')]);
     const conversation = body([...talk.flat(), user('and now?')]);
     const input = { mode: 'auto', frontier: 'slide', context_window_tokens: 4_000 } as const;
-    const fits = viewOf(conversation, input, { prices: UNKNOWN_PRICES }).plan.replay;
+    const fits = viewOf(conversation, input, { prices: USUAL_PRICES }).plan.replay;
     expect(fits.before).toBeGreaterThan(4_500);
     expect(fits.after).toBeLessThan(3_200);
-    const prices = { ...UNKNOWN_PRICES, step: { above: 4_500, input: 2 } };
+    const prices = { ...USUAL_PRICES, step: { above: 4_500, input: 2 } };
     expect(viewOf(conversation, input, { prices }).plan.replay.after).toBe(fits.after);
   });
 
   it('is not looked at where the caller says a budget of its own', () => {
-    const prices = { ...UNKNOWN_PRICES, step: { above: 100, input: 2 } };
+    const prices = { ...USUAL_PRICES, step: { above: 100, input: 2 } };
     const conversation = body([user('go'), ...step('call_1', 'search', lines(50)), user('and now?')]);
     const input = { mode: 'auto', token_budget: 100_000 } as const;
     expect(viewOf(conversation, input, { prices }).report.applied_edits).toEqual([]);

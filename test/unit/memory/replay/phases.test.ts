@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
-import { UNKNOWN_PRICES } from '../../../../src/memory/models/schedules.ts';
+import { USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { replay } from '../../../../src/memory/replay/frontier.ts';
 import { RoundsInView } from '../../../../src/memory/replay/kept-rounds.ts';
@@ -81,7 +81,7 @@ describe('the phases of auto', () => {
         history,
         sums,
         settings,
-        new Floor(UNKNOWN_PRICES, 3),
+        new Floor(USUAL_PRICES, 3),
         edits,
         new RoundsInView(history, [], 0),
       ),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_PRICES } from '../../../../src/memory/models/schedules.ts';
+import { USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { refusalsOf } from '../../../../src/memory/replay/phase-refusals.ts';
@@ -170,7 +170,7 @@ describe('a refusal', () => {
 
   it('is that of the floor, of the regret, or of a loss that would not be enough, in auto', () => {
     const stakes = { array: 40_000, view: 40_000, kept: 30_000, spent: 0 };
-    const floor = new Floor(UNKNOWN_PRICES, 0);
+    const floor = new Floor(USUAL_PRICES, 0);
     floor.settle(20_000, 20_000, undefined, 60_000);
     const at = (freed: number, more: Partial<PhaseStanding> = {}): PhaseStanding => ({
       ...NOWHERE,

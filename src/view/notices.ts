@@ -1,0 +1,34 @@
+/** Warnings about the limits of a strategy, which report no fault. */
+import { SMALLEST_WINDOW } from '../memory/models/facts.ts';
+import type { EditingStrategy } from '../memory/modes/table.ts';
+import type { PlanRequest } from '../memory/plan/planned.ts';
+import type { Report, Warning } from '../memory/plan/report.ts';
+import { waitsForWindow } from '../memory/strategy/strategy.ts';
+import type { MakeViewOptions, ViewCall } from './made-view.ts';
+
+/** Of a body whose tokens nobody has counted: about as many as in English text. */
+const BYTES_PER_TOKEN = 4;
+
+/** Adds `idle` and `window_unknown` to a report. */
+export function withNotices(
+  report: Report,
+  strategy: EditingStrategy,
+  { terms, limit }: PlanRequest,
+  { request, options }: ViewCall,
+): Report {
+  const notices: Warning[] = [];
+  if (isIdle(report, strategy, options)) notices.push('idle');
+  const isStated = strategy.context_window_tokens !== undefined || limit !== undefined;
+  const after = report.tokens?.after ?? request.bytes.length / BYTES_PER_TOKEN;
+  if (terms.windowAssumed && !isStated && after > SMALLEST_WINDOW) notices.push('window_unknown');
+  return notices.length === 0
+    ? report
+    : { ...report, warnings: [...new Set([...report.warnings, ...notices])] };
+}
+
+/** Whether a request is unchanged since its strategy names no budget and no trigger. */
+function isIdle(report: Report, strategy: EditingStrategy, { force }: MakeViewOptions): boolean {
+  const { before, budget, window } = report.tokens ?? { before: 0, budget: null, window: 0 };
+  const isDue = force || before > (budget ?? window) || report.applied_edits.length > 0;
+  return !isDue && waitsForWindow(strategy);
+}

@@ -1,0 +1,77 @@
+/** Models of one's own: nobody has told their prices or their windows. */
+import { describe, expect, it } from 'vitest';
+import { AgentCaller, brokenPrefixes, type Sent } from '../../support/clients/agent-caller.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+
+const PLACEHOLDER_KEY = 'ollama';
+const BUDGET = 8_000;
+
+const deployment = deploy({
+  summarizer: true,
+  vars: {
+    LOCAL_TENANT: 'me',
+    MODEL_WINDOWS: '[{"family":"mine","window":32768}]',
+    MODEL_PRICES: '[{"family":"priced","fresh":1,"cached":0.1,"output":5}]',
+  },
+});
+
+const callerOf = (model: string, memory_strategy: object, stream = false): AgentCaller =>
+  new AgentCaller(deployment, { model, memory_strategy, stream }, PLACEHOLDER_KEY);
+
+describe.each(PROTOCOLS)('auto with a model whose price is not known, over $name', (protocol) => {
+  deployment.over(protocol);
+  let run = 0;
+  const sizesOf = async (model: string, fields: object, stream = false): Promise<number[]> => {
+    const messages = toolTalk(`quinces of run ${++run}`, 16);
+    const strategy = { mode: 'auto', token_budget: BUDGET, ...fields };
+    const all = await callerOf(model, strategy, stream).play(messages, requestsIn(messages));
+    const views = ({ body }: Sent['seen']) => JSON.stringify(body.messages);
+    expect(brokenPrefixes(all, views)).toEqual([]);
+    return all.flatMap(({ memory }) => memory.tokens?.after ?? []);
+  };
+
+  it.each([
+    [false, 'off'],
+    [true, 'tool'],
+  ] as const)(
+    'keeps every view within its budget (stream: %s, compact_retrieval: %s)',
+    async (stream, tool) => {
+      const sizes = await sizesOf('qwen4-coder:30b', { compact_retrieval: tool }, stream);
+      expect(sizes.length).toBeGreaterThan(10);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(BUDGET);
+    },
+  );
+
+  it('waits until a move pays where the caller or the deployer says what is to pay', async () => {
+    expect(Math.max(...(await sizesOf('priced', {})))).toBeGreaterThan(BUDGET);
+    const floor = { min_reclaim_tokens: 4_000 };
+    expect(Math.max(...(await sizesOf('qwen4-coder:30b', floor)))).toBeGreaterThan(BUDGET);
+  });
+});
+
+describe.each(PROTOCOLS)('a model whose window is not known, over $name', (protocol) => {
+  deployment.over(protocol);
+  const warningsOf = async (model: string, fields: object, turns = 16): Promise<readonly string[]> => {
+    const caller = callerOf(model, { mode: 'compact', ...fields });
+    const { memory, headers } = await caller.send(toolTalk('sorbs', turns));
+    expect(headers.get('x-memory-warning')).toBe(memory.warnings.join(',') || null);
+    return memory.warnings;
+  };
+
+  it.each([
+    ['no budget', {}],
+    ['a budget that is never reached', { token_budget: 100_000 }],
+    ['a budget that is', { token_budget: 14_000 }],
+  ])('is told of with %s', async (_, fields) => {
+    expect(await warningsOf('qwen4-coder:30b', fields)).toEqual(['window_unknown']);
+  });
+
+  it('is not told of where the window is, or where any window would do', async () => {
+    expect(await warningsOf('qwen4-coder:30b', { context_window_tokens: 32_768 })).toEqual([]);
+    expect(await warningsOf('mine', {})).toEqual([]);
+    expect(await warningsOf('gpt-4.1', {})).toEqual([]);
+    expect(await warningsOf('qwen4-coder:30b', {}, 2)).toEqual([]);
+  });
+});
