@@ -49,13 +49,15 @@ export function marksOf(
   const marks = new Set(first !== undefined && canBear(first) ? [first] : []);
   // A summary has changed all before its end.
   const begin = summary && prefix ? prefix.end : 0;
-  let end = messages.length + 1;
+  // Settled units may be fewer after a later move, as after the first one that clears reasoning.
+  const searched: { readonly end: number; readonly from: number }[] = [];
   for (const { settled } of replay.moves.toReversed()) {
     const from = units[settled]?.first ?? messages.length;
-    if (marks.size >= MOST_MARKS || from <= begin) break;
-    if (from >= end) continue;
-    end = from;
+    if (marks.size >= MOST_MARKS) break;
+    if (from <= begin || searched.some((range) => range.end <= from && from <= range.from)) continue;
+    let end = from;
     while (end > begin && !canBear(end - 1)) end--;
+    searched.push({ end, from });
     if (end > begin) marks.add(end - 1);
   }
   return [...marks].sort((a, b) => a - b);
