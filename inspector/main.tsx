@@ -5,6 +5,7 @@ import { keepScroll } from './scroll.ts';
 // In this order: the last one overrides the others.
 import './style/base.css';
 import './style/controls.css';
+import './style/terms.css';
 import './style/conversations.css';
 import './style/transcripts.css';
 import './style/narrow.css';

@@ -1,0 +1,195 @@
+/**
+ * The codes of answers in words, a table for each set of codes. A code that this version does not
+ * know is shown with spaces.
+ */
+import type { Fate, RemovalKind, RemovalReason } from '../../src/memory/edits/fates.ts';
+import { MODES } from '../../src/memory/modes/meanings.ts';
+import type { Mode } from '../../src/memory/modes/table.ts';
+import { WARNINGS, type Warning } from '../../src/memory/plan/warnings.ts';
+import type { Trigger } from '../../src/memory/replay/trigger.ts';
+import type { Conversation, KeptBecause, RunEvent, Version } from '../api/answers.ts';
+
+/** Labels by code. */
+export type Labels<Code extends string> = Readonly<Record<Code, string>>;
+
+/** The label of a code. */
+export function labelOf(labels: Readonly<Record<string, string>>, code: string): string {
+  return Object.hasOwn(labels, code) ? (labels[code] ?? code) : code.replaceAll('_', ' ');
+}
+
+/** What became of a message. */
+export const FATE_LABELS: Labels<Fate> = {
+  kept: 'as it came',
+  condensed: 'same value, fewer tokens',
+  placeholder: 'a placeholder stands here',
+  offloaded: 'beginning and end stay',
+  cleared: 'without its reasoning',
+  summarized: 'in the summary',
+  trimmed: 'left out',
+};
+
+/** What made a strategy act, as the end of a sentence that begins "because". */
+export const TRIGGER_LABELS: Labels<Trigger> = {
+  turns: 'there were more turns than the strategy allows',
+  steps: 'there were more steps than the strategy allows',
+  messages: 'there were more messages than the strategy allows',
+  token_budget: 'the budget was exceeded',
+  token_soft_budget: 'the soft budget was exceeded',
+  upstream_limit: 'the model had said that the request is too long',
+  large_output: 'an output was very large',
+  force: 'the request asked for it',
+  none: 'nothing was due',
+};
+
+/** Warnings and notices; their sentences are those of the docs. */
+export const WARNING_LABELS: Labels<Warning> = {
+  over_budget: 'still over its budget',
+  waiting: 'waits until it pays',
+  idle: 'nothing to do yet',
+  soft_budget_idle: 'over its soft budget',
+  window_unknown: 'size of the model not known',
+  store_failed: 'storage failed',
+  no_tenant: 'key too short to store',
+  unverified_key: 'key not checked yet',
+  no_conversation: 'no conversation named',
+  no_user: 'no user named',
+  no_strategy: 'no strategy chosen',
+  all_recent: 'all messages are recent',
+  nothing_to_remove: 'nothing gets shorter',
+  settings_without_user: 'settings are of no user',
+  user_archive_off: 'no other conversations',
+  too_many_messages: 'over 20 000 messages',
+  summary_degraded: 'digest for a summary',
+  summary_pending: 'summary not ready',
+  stale_summary: 'summary of other messages',
+  retrieval_off: 'the model can’t fetch',
+  capture_off: 'not captured',
+  upstream_state: 'history is at the vendor',
+  limit_learned: 'fitted to a learned limit',
+  thinking_dropped: 'without older thinking',
+  instructions_uncached: 'instructions not cached',
+  outputs_whole: 'hosted outputs stay',
+  rounds_absent: 'earlier fetches are gone',
+  embeddings_failed: 'searched by words alone',
+};
+
+/** The sentence about a warning; undefined for one of another version. */
+export function warningSentence(code: string): string | undefined {
+  return Object.hasOwn(WARNINGS, code) ? WARNINGS[code as Warning] : undefined;
+}
+
+export const MODE_LABELS: Labels<Mode> = {
+  none: 'change nothing',
+  trim: 'drop the oldest turns',
+  compact: 'placeholders for old outputs',
+  summarize: 'a running summary',
+  rolling_summary: 'a summary in the background',
+  auto: 'whatever pays first',
+  native: 'the vendor’s compaction',
+};
+
+/** The sentence about a mode; undefined for one of another version. */
+export function modeSentence(mode: string): string | undefined {
+  return Object.hasOwn(MODES, mode) ? MODES[mode as Mode] : undefined;
+}
+
+/** Who has chosen the strategy. */
+export const SOURCE_LABELS: Labels<RunEvent['source']> = {
+  request: 'chosen by the request',
+  conversation: 'set for the conversation',
+  agent: 'set for the agent',
+  default: 'of the deployment',
+};
+
+/** What is removed of a message. */
+export const REMOVED_LABELS: Labels<RemovalKind> = {
+  output: 'tool output',
+  input: 'input of a call',
+  part: 'image or file',
+  hosted: 'output of the vendor’s tool',
+  reasoning: 'earlier reasoning',
+};
+
+/** Why a content is removed, as a chip. */
+export const REASON_LABELS: Labels<RemovalReason> = {
+  context_compaction: 'old',
+  offloaded: 'large',
+  condensed: 'same value, fewer tokens',
+  old_reasoning: 'of an old turn',
+  bound_thinking: 'bound to what has changed',
+  duplicate: 'same as a later one',
+  superseded: 'replaced by a later result',
+};
+
+/** Why a message stays, as a sentence. */
+export const KEPT_LABELS: Labels<KeptBecause> = {
+  preamble: 'Leading instructions always stay.',
+  fresh: 'The model has not seen this result yet.',
+  tail: 'It is one of the recent messages.',
+  request: 'Its turn goes on in the recent messages.',
+  first_request: 'The first user message stays in every view.',
+  held: 'A call beside it still waits for its result.',
+  unedited: 'Nothing that the strategy may do makes it shorter.',
+};
+
+/** What the strategy would have done in a phase that it has put off. */
+export const PHASE_LABELS: Labels<RunEvent['refused'][number]['phase']> = {
+  reversible: 'Putting placeholders',
+  summarize: 'Summarising',
+  trim: 'Leaving messages out',
+};
+
+/** Why a phase was put off, as the end of a sentence. */
+export const REFUSED_LABELS: Labels<RunEvent['refused'][number]['because']> = {
+  floor: 'it would free less than the least that is worth it',
+  regret: 'the last compaction has not paid back yet',
+  nothing_to_free: 'nothing there gets shorter',
+  not_enough: 'the request would still be over its budget',
+};
+
+/** How an answer ended. */
+export const END_LABELS: Labels<RunEvent['ended']> = {
+  complete: 'answered in full',
+  caller_left: 'the client hung up',
+  upstream_broke: 'the model’s answer broke off',
+  error: 'ended with an error',
+};
+
+export const PROTOCOL_LABELS: Labels<RunEvent['protocol']> = {
+  chat: 'Chat Completions',
+  responses: 'Responses API',
+};
+
+export const REQUEST_KIND_LABELS: Labels<RunEvent['kind']> = {
+  answer: 'a question to the model',
+  compaction: 'compacted without asking the model',
+};
+
+/** The summary that a request used. */
+export const SUMMARY_LABELS: Labels<NonNullable<RunEvent['summary']>['status']> = {
+  completed: 'written by the summarizer',
+  degraded: 'made by code, since the summarizer failed',
+  pending: 'not ready yet',
+};
+
+/** A stored version of a summary. */
+export const VERSION_LABELS: Labels<Version['status']> = {
+  processing: 'being written',
+  completed: 'written',
+  failed: 'not written',
+};
+
+/** How the summaries of a conversation fare, in the list. */
+export const STATUS_LABELS: Labels<Conversation['status']> = {
+  healthy: 'fine',
+  degraded: 'summaries fail',
+  stuck: 'a summary is lost',
+};
+
+/** How summarising has gone lately. */
+export const HEALTH_LABELS: Labels<'healthy' | 'retry' | 'degraded' | 'recovering'> = {
+  healthy: 'fine',
+  retry: 'trying again',
+  degraded: 'failing',
+  recovering: 'catching up',
+};

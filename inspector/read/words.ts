@@ -1,0 +1,159 @@
+/**
+ * The words of the page: for each term a plain label and one sentence. docs/inspector.md has the
+ * same table, and docs/design.md the terms behind it.
+ */
+
+export interface Words {
+  readonly label: string;
+  /** One sentence, for somebody who has never heard the label. */
+  readonly says: string;
+}
+
+export const TERMS = {
+  request: {
+    label: 'request',
+    says: 'One call of your client: all messages of its conversation so far, and the answer to them.',
+  },
+  conversation: {
+    label: 'conversation',
+    says: 'All requests that name the same conversation, or that begin with the same messages.',
+  },
+  came: {
+    label: 'came in',
+    says: 'The tokens of all messages as your client sent them to Precis.',
+  },
+  sent: {
+    label: 'sent',
+    says: 'The tokens of the messages that went to the model: those that came in, less what was removed.',
+  },
+  would_be_sent: {
+    label: 'would be sent',
+    says: 'The tokens that would have gone to the model, if the strategy had not only been observed.',
+  },
+  not_sent: {
+    label: 'not sent',
+    says: 'The tokens that came in and did not go to the model, in each request that lacks them.',
+  },
+  view: {
+    label: 'what the model saw',
+    says: 'The messages that went to the model in the place of those that came in; the docs call them the view.',
+  },
+  budget: {
+    label: 'budget',
+    says: 'The size in tokens above which the strategy removes something, as soon as that pays.',
+  },
+  window: {
+    label: 'window',
+    says: 'The most tokens that the model takes in one request.',
+  },
+  compacted: {
+    label: 'compacted here',
+    says: 'In this request more messages were shortened than in the one before; the docs say that the frontier moved.',
+  },
+  compacted_up_to: {
+    label: 'compacted up to',
+    says: 'Messages before this one may be shortened, and those from it on stay; the docs call it the frontier.',
+  },
+  waits: {
+    label: 'waits',
+    says: 'Something could be removed, and is not yet, because the lost cache would cost more than it saves.',
+  },
+  because: {
+    label: 'because',
+    says: 'What made the strategy act: a budget, a number of turns, steps or messages, a limit, or your own word.',
+  },
+  strategy: {
+    label: 'strategy',
+    says: 'What may be removed and when: from the request, else its conversation, its agent, or the deployment.',
+  },
+  placeholder: {
+    label: 'placeholder',
+    says: 'A line that stands for a removed content: its size, how it begins, and the ref under which it is kept.',
+  },
+  ref: {
+    label: 'ref',
+    says: 'The name under which a removed content is kept, so that you or the model can fetch it.',
+  },
+  summary: {
+    label: 'summary',
+    says: 'A text by the summarizer that stands for old messages, and grows with the conversation.',
+  },
+  transcript: {
+    label: 'transcript',
+    says: 'The messages that a summary stands for, word for word, under a ref.',
+  },
+  recent: {
+    label: 'recent messages',
+    says: 'The newest turns or steps, which are left alone; the docs call them the tail.',
+  },
+  turn: {
+    label: 'turn',
+    says: 'A user message and all that follows it up to the next user message.',
+  },
+  unit: {
+    label: 'unit',
+    says: 'What may not be split: a user message, or an assistant message with the results of its calls.',
+  },
+  cached: {
+    label: 'read from the cache',
+    says: 'Input tokens that the model’s vendor had kept from an earlier request and bills at a lower price.',
+  },
+  paid: {
+    label: 'paid',
+    says: 'What the model calls have cost at list prices, with the summaries and what the model has fetched.',
+  },
+  would_have_been: {
+    label: 'without Precis',
+    says: 'What the whole array would have cost in one call, with every hit that the vendor’s cache could have had.',
+  },
+  net: {
+    label: 'net savings',
+    says: 'Without Precis less paid: what was saved after all costs, negative for a loss.',
+  },
+  potential: {
+    label: 'potential savings',
+    says: 'What an observed request would have saved, if what was planned had been sent.',
+  },
+  removed: {
+    label: 'removed',
+    says: 'The price that the removed tokens would have had in these requests.',
+  },
+  summarizer: {
+    label: 'summarizer',
+    says: 'What the model that writes the summaries has cost, at its own price.',
+  },
+  fetches: {
+    label: 'fetches',
+    says: 'What it has cost that the model fetched removed contents, in further calls.',
+  },
+  broken_cache: {
+    label: 'cache read again',
+    says: 'What it has cost that shortened messages are new to the vendor’s cache, and are paid in full once.',
+  },
+  paid_back: {
+    label: 'paid back',
+    says: 'The request from which on a compaction has saved more than its lost cache has cost.',
+  },
+  kept_rounds: {
+    label: 'fetched earlier',
+    says: 'What the model has fetched for an earlier answer, which stands before that answer.',
+  },
+  injected: {
+    label: 'added',
+    says: 'Text that Precis has added: of the user’s other conversations, or memory blocks.',
+  },
+  observed: {
+    label: 'only observed',
+    says: 'The request went up as it came, and the page shows what would have been done.',
+  },
+  captured: {
+    label: 'captured',
+    says: 'The messages are kept as they went to the model, byte for byte, because both sides asked for it.',
+  },
+  archive: {
+    label: 'archive',
+    says: 'The messages of a conversation as they came, which are kept if its strategy has “archive: true”.',
+  },
+} as const satisfies Readonly<Record<string, Words>>;
+
+export type TermName = keyof typeof TERMS;
