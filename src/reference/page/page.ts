@@ -123,7 +123,7 @@ function fieldList(fields: readonly JsonSchema[]): Html {
     ({ name, description, schema, in: place, required }) =>
       html`<div><dt><code>${name}</code> <span class="type">${typeLine(schema as JsonSchema)}</span>${
         place === undefined || place === 'header' ? '' : html` <span class="quiet">in the ${place}</span>`
-      }${required === true ? html` <span class="needed">required</span>` : ''}</dt><dd>${prose(String(description))}</dd></div>`,
+      }${required === true ? html` <em>required</em>` : ''}</dt><dd>${prose(String(description))}</dd></div>`,
   )}</dl>`;
 }
 

@@ -110,7 +110,7 @@ function memberOf(name: string, schema: JsonSchema, isNeeded: boolean): Html {
       : '';
   const inner = membersOf(schema);
   return html`<div><dt><code>${name}</code> <span class="type">${typeLine(schema)}</span>${
-    isNeeded ? html` <span class="needed">required</span>` : ''
+    isNeeded ? html` <em>required</em>` : ''
   }${usual}</dt><dd>${typeof description === 'string' ? prose(description) : ''}${
     inner.length > 0
       ? html`<details><summary>Members of <code>${name}</code></summary>${inner}</details>`
