@@ -65,7 +65,21 @@ export const ARRAY: JsonSchema = {
 };
 
 export const EXPLAIN: JsonSchema = {
-  allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: conversation }],
+  allOf: [
+    own('MemoryFields'),
+    eitherOf,
+    {
+      type: 'object',
+      properties: {
+        ...conversation,
+        course: {
+          type: 'boolean',
+          default: false,
+          description: 'Prices each request.',
+        },
+      },
+    },
+  ],
 };
 
 /** The body of a request, with its receipt. */

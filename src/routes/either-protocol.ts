@@ -76,7 +76,7 @@ function nothingGiven(): ApiError {
 }
 
 /** A field that is false if it is absent. @throws ApiError if it is neither true nor false */
-export function flag(request: ModelRequest, name: 'force' | 'dry_run'): boolean {
+export function flag(request: ModelRequest, name: 'force' | 'dry_run' | 'course'): boolean {
   const value = request.field(name) ?? false;
   if (typeof value === 'boolean') return value;
   throw new ApiError('invalid_json', `${name} must be true or false.`, name);

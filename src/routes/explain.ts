@@ -4,13 +4,19 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/read-call.ts';
+import { readHistory } from '../memory/conversation/history.ts';
+import { courseOf } from '../memory/plan/course.ts';
+import type { Course } from '../memory/plan/course-schema.ts';
 import { explainUnedited } from '../memory/plan/explain.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
-import { tokenMeasure } from '../memory/strategy/strategy.ts';
+import { edits, recalls, tokenMeasure } from '../memory/strategy/strategy.ts';
+import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../memory/tokens/tokens.ts';
+import { scheduleOfRequest } from '../request/billing.ts';
 import type { Call } from '../request/call.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
 import { CallLife } from '../tell/life.ts';
+import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import { flag, readEither } from './either-protocol.ts';
 import { scopeOf } from './scope-of.ts';
@@ -19,20 +25,43 @@ export async function explain(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const { request, answers } = await readEither(c, scope);
   const force = flag(request, 'force');
+  const hasCourse = flag(request, 'course');
   const call = await readWholeCall(request, scope);
   const options = { force, dryRun: true, count: true, viewOnly: true, explain: true };
-  const { explanation, report } = await makeView(call, options);
+  const made = await makeView(call, options);
+  const { explanation, report } = made;
   checkPlanned(report, scope);
   const explained = explanation ?? (await unedited(call));
-  const response = c.json({ object: 'memory.explanation', ...explained, memory: report });
+  const course = hasCourse ? await courseFor(call, made, explained) : undefined;
+  const response = c.json({
+    object: 'memory.explanation',
+    ...explained,
+    ...(course ? { course } : {}),
+    memory: report,
+  });
   new CallLife(scope, answers.name).answered(response, report);
   return response;
 }
 
 /** Of a request that is forwarded unchanged. */
-async function unedited({ request, chosen, scope }: Call): Promise<Explanation> {
-  const { model, messages } = request;
-  const measure = tokenMeasure(chosen.strategy, model, scope.services.config.tokenFactors);
-  const { counter } = await scope.caches.counting(measure);
-  return explainUnedited(messages, counter);
+async function unedited(call: Call): Promise<Explanation> {
+  return explainUnedited(call.request.messages, await counterOf(call));
+}
+
+async function counterOf({ request, chosen, scope }: Call): Promise<TokenCounter> {
+  const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
+  return (await scope.caches.counting(measure)).counter;
+}
+
+/** Undefined where a memory that is made in the background decides about each view. */
+async function courseFor(call: Call, made: MadeView, explained: Explanation): Promise<Course | undefined> {
+  const { request, chosen, scope } = call;
+  if (edits(chosen.strategy) && recalls(chosen.strategy)) return undefined;
+  return courseOf({
+    ...explained,
+    history: made.history ?? readHistory(request.messages),
+    tokens: made.report.tokens,
+    tools: toolTokens(request.tools, await counterOf(call)) + ANSWER_OVERHEAD,
+    schedule: scheduleOfRequest(request, [], scope.services) ?? null,
+  });
 }

@@ -4,6 +4,7 @@ import type { Immutable } from '../../lib/immutable.ts';
 import { FATES, REMOVAL_KINDS, REMOVAL_REASONS, type RemovalReason } from '../edits/fates.ts';
 import { TRIGGERS } from '../replay/trigger.ts';
 import { count, name, refName } from '../shapes.ts';
+import { courseSchema } from './course-schema.ts';
 
 const tokens = count;
 /** The first and the last message. */
@@ -77,6 +78,7 @@ export const explanationSchema = z.strictObject({
     })
     .exactOptional()
     .describe('What the next move would do; absent if it is not near.'),
+  course: courseSchema.exactOptional(),
 });
 
 export type KeptBecause = z.output<typeof becauseSchema>;

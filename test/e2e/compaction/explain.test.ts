@@ -51,6 +51,38 @@ describe.each(PROTOCOLS)('POST /v1/explain, over $name', (protocol) => {
     expect(fates[moves.at(-1)?.frontier ?? 0]).toMatchObject({ because: 'tail' });
   });
 
+  it('has the course of the conversation with its price, if that is asked for', async () => {
+    const request = { model: 'gpt-4.1', tools, messages, memory_strategy: compact };
+    const { course: none } = await explained(request);
+    const { course, memory, moves } = await explained({ ...request, course: true });
+    const { course: unchanged } = await explained({
+      ...request,
+      memory_strategy: { mode: 'none' },
+      course: true,
+    });
+
+    expect(none).toBeUndefined();
+    expect(course?.at(-1)?.after).toBe(memory.tokens?.after);
+    const moved = course?.filter((one) => one.moved).map((one) => one.messages);
+    expect(moved).toEqual(moves.map((move) => move.messages));
+    const sum = (of: 'price_before' | 'price_after') =>
+      course?.reduce((total, one) => total + (one[of] ?? Number.NaN), 0);
+    expect(sum('price_after')).toBeLessThan(sum('price_before') ?? 0);
+    // The arrays are the same under each strategy.
+    expect(unchanged?.map(({ before, price_before }) => [before, price_before])).toEqual(
+      course?.map(({ before, price_before }) => [before, price_before]),
+    );
+    for (const { price_before, price_after } of unchanged ?? []) expect(price_after).toBe(price_before);
+  });
+
+  it('has no course of a memory that is made in the background, and takes no other word', async () => {
+    const rolling = { model, messages, memory_strategy: { mode: 'rolling_summary' } };
+    expect((await explained({ ...rolling, course: true })).course).toBeUndefined();
+    const refused = await post({ ...rolling, course: 'yes' });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { param: 'course' } });
+  });
+
   it('stores nothing, and asks no model', async () => {
     const { messages: fates, summary } = await explained({
       model,
