@@ -8,7 +8,7 @@ import { Conversations } from './screens/conversations.tsx';
 import { Deployment } from './screens/deployment.tsx';
 import { KeyForm } from './screens/key-form.tsx';
 import { RequestScreen } from './screens/request.tsx';
-import { TryIt } from './screens/try-it.tsx';
+import { TryIt, TryRequest } from './screens/try-it.tsx';
 import { enterEntry, restoreScroll } from './scroll.ts';
 
 /** For what is served without a key. */
@@ -20,6 +20,16 @@ const SCREENS = [
   ['deployment', 'This deployment'],
 ] as const;
 
+/** The screen of the menu that a place belongs to. */
+const SHOWN_IN: Readonly<Record<Place['screen'], (typeof SCREENS)[number][0]>> = {
+  conversations: 'conversations',
+  conversation: 'conversations',
+  request: 'conversations',
+  try: 'try',
+  'try-request': 'try',
+  deployment: 'deployment',
+};
+
 /** @param keyOptional whether this deployment serves callers without a key */
 export function App({ keyOptional }: { keyOptional: boolean }) {
   const [client, setClient] = useState(() => (keyOptional ? ANONYMOUS : undefined));
@@ -30,8 +40,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
     setRef(undefined);
     setClient(undefined);
   };
-  const shown =
-    place.screen === 'conversation' || place.screen === 'request' ? 'conversations' : place.screen;
+  const shown = SHOWN_IN[place.screen];
   return (
     <>
       <button type="button" class="skip" onClick={skip}>
@@ -84,6 +93,8 @@ function Screen({ place, client, onRef }: ScreenProps) {
       return <RequestScreen client={client} named={place} n={place.n} onRef={onRef} />;
     case 'try':
       return <TryIt client={client} onRef={onRef} />;
+    case 'try-request':
+      return <TryRequest client={client} named={place} n={place.n} onRef={onRef} />;
     case 'deployment':
       return <Deployment client={client} />;
   }

@@ -8,6 +8,7 @@ import './style/controls.css';
 import './style/terms.css';
 import './style/conversations.css';
 import './style/transcripts.css';
+import './style/try-it.css';
 import './style/narrow.css';
 
 keepScroll();

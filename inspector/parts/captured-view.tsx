@@ -4,9 +4,9 @@ import type { CapturedView } from '../api/answers.ts';
 import type { Loaded } from '../api/use-load.ts';
 import { messageText } from '../read/message-text.ts';
 import { count } from './numbers.ts';
+import { Said } from './said.tsx';
 import { Of } from './states.tsx';
 import { Passage, Word } from './text.tsx';
-import { Said } from './transcript.tsx';
 
 /** So many messages are added with each press of the button. */
 const STEP = 60;

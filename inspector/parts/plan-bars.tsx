@@ -1,16 +1,17 @@
-/** The array and its view as two bars of the same scale, coloured by what becomes of messages. */
-import { useMemo } from 'preact/hooks';
+/** An array and its views as bars of one scale, coloured by what becomes of messages. */
 import { FATES, type Fate } from '../../src/memory/edits/fates.ts';
-import { FATE_WORDS, type Row } from '../read/fates.ts';
-import { count, share } from './numbers.ts';
+import { FATE_LABELS } from '../read/codes.ts';
+import type { Row } from '../read/fates.ts';
+import { count } from './numbers.ts';
 
-interface Props {
+/** A bar. `of`: whether it has the array's tokens or those of a view. */
+export interface PlanBar {
+  readonly name: string;
   readonly rows: readonly Row[];
-  readonly before: number;
-  readonly after: number;
-  readonly budget: number | null | undefined;
+  readonly of: 'before' | 'after';
+  readonly tokens: number;
   /** Of the summary, which no row has. */
-  readonly summaryTokens: number | undefined;
+  readonly summaryTokens?: number | undefined;
 }
 
 interface Segment {
@@ -19,56 +20,50 @@ interface Segment {
 }
 
 /** Neighbours with the same fate are one segment, so that a long array has few. */
-function segmentsOf(rows: readonly Row[], tokensOf: (row: Row) => number | undefined): Segment[] {
+function segmentsOf({ rows, of }: PlanBar): Segment[] {
   const segments: { fate: Fate; tokens: number }[] = [];
   for (const row of rows) {
-    const tokens = tokensOf(row) ?? 0;
+    const tokens = row[of] ?? 0;
+    // The array as it came has no fate yet.
+    const fate = of === 'before' ? 'kept' : row.fate;
     const last = segments.at(-1);
-    if (last?.fate === row.fate) last.tokens += tokens;
-    else segments.push({ fate: row.fate, tokens });
+    if (last?.fate === fate) last.tokens += tokens;
+    else segments.push({ fate, tokens });
   }
   return segments.filter(({ tokens }) => tokens > 0);
 }
 
-export function PlanBars({ rows, before, after, budget, summaryTokens }: Props) {
-  const array = useMemo(() => segmentsOf(rows, (row) => row.before), [rows]);
-  const view = useMemo(() => segmentsOf(rows, (row) => row.after), [rows]);
-  const scale = Math.max(before, after, budget ?? 0, 1);
+export function PlanBars({ bars }: { bars: readonly PlanBar[] }) {
+  const scale = Math.max(1, ...bars.map(({ tokens }) => tokens));
+  const fates = new Set(bars.flatMap((bar) => segmentsOf(bar).map(({ fate }) => fate)));
   return (
     <figure class="plan-bars">
-      <Bar name="Array" segments={array} tokens={before} scale={scale} />
-      <Bar name="View" segments={view} tokens={after} scale={scale} summaryTokens={summaryTokens} />
-      <figcaption>
-        {count(after)} of {count(before)} tokens go up ({share(after, before)} of the array)
-        {budget === null || budget === undefined ? '' : `, with a budget of ${count(budget)}`}.
-      </figcaption>
+      <figcaption>The last request, in tokens</figcaption>
+      {bars.map((bar) => (
+        <Bar key={bar.name} bar={bar} scale={scale} />
+      ))}
       <ul class="legend">
-        {FATES.filter((fate) => rows.some((row) => row.fate === fate)).map((fate) => (
+        {FATES.filter((fate) => fates.has(fate)).map((fate) => (
           <li key={fate} class={`key ${fate}`}>
-            {FATE_WORDS[fate].badge}
+            {FATE_LABELS[fate]}
           </li>
         ))}
-        {summaryTokens !== undefined && <li class="key summary">summary</li>}
+        {bars.some(({ summaryTokens }) => summaryTokens !== undefined) && (
+          <li class="key summary">summary</li>
+        )}
       </ul>
     </figure>
   );
 }
 
-interface BarProps {
-  readonly name: string;
-  readonly segments: readonly Segment[];
-  readonly tokens: number;
-  readonly scale: number;
-  readonly summaryTokens?: number | undefined;
-}
-
-function Bar({ name, segments, tokens, scale, summaryTokens }: BarProps) {
+function Bar({ bar, scale }: { bar: PlanBar; scale: number }) {
+  const { name, tokens, summaryTokens } = bar;
   return (
     <div class="bar-line">
       <span class="bar-name">{name}</span>
       <span class="bar" aria-hidden="true">
         <span class="bar-fill" style={{ width: `${(100 * tokens) / scale}%` }}>
-          {segments.map(({ fate, tokens: size }, at) => (
+          {segmentsOf(bar).map(({ fate, tokens: size }, at) => (
             <span key={at} class={`segment ${fate}`} style={{ flexGrow: String(size) }} />
           ))}
           {summaryTokens !== undefined && (

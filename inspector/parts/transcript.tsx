@@ -1,206 +1,281 @@
-/** The caller's array beside what the model saw of it, message by message. */
+/**
+ * The caller's array beside what the model saw of it: changes stand out, and messages as they came
+ * are folded. `n` and `p` go to the next and the previous change.
+ */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { FATES, type Fate } from '../../src/memory/edits/fates.ts';
-import { editReason, FATE_WORDS, type Row, type RowEdit, tally } from '../read/fates.ts';
-import { messageText } from '../read/message-text.ts';
+import { FATES } from '../../src/memory/edits/fates.ts';
+import { FATE_LABELS, labelOf, REASON_LABELS } from '../read/codes.ts';
+import { type Row, tally } from '../read/fates.ts';
+import { changesBySize, freedOf, type Group, groupsOf, isChange, lastOf } from '../read/groups.ts';
+import { Folded } from './folded.tsx';
+import { EditedRow, KeptRow, LeftRow, type RowContext } from './message-rows.tsx';
 import { count } from './numbers.ts';
-import { Passage, Word } from './text.tsx';
+import { Word } from './text.tsx';
 
 /** Something in the view that is no message of the caller's. */
 export interface Inserted {
-  /** It stands before the message with this index, or before the next one that is shown. */
+  /** It stands before the message with this index. */
   readonly before: number;
   readonly title: string;
   readonly children: ComponentChildren;
 }
 
-interface Props {
+interface Props extends RowContext {
   readonly rows: readonly Row[];
-  /** The messages by index; undefined where the content is not at hand. */
-  readonly contentOf: (index: number) => unknown;
   readonly inserted: readonly Inserted[];
-  /** Whether the view is one that no model saw. */
-  readonly isPotential: boolean;
-  readonly onRef: (ref: string) => void;
+  /** What stands in the place of the messages that a summary covers. */
+  readonly summary?: ComponentChildren;
 }
 
-/** So many rows are added when the end comes into sight. */
-const STEP = 60;
+/** So many groups are added when the end comes into sight. */
+const STEP = 40;
+/** So many changes are listed before somebody asks for all. */
+const FIRST_CHANGES = 5;
 
-export function Transcript({ rows, contentOf, inserted, isPotential, onRef }: Props) {
-  const [hidden, setHidden] = useState<ReadonlySet<Fate>>(new Set());
+export function Transcript({ rows, inserted, summary, ...context }: Props) {
+  const { isPotential } = context;
   const [most, setMost] = useState(STEP);
-  const counts = useMemo(() => tally(rows), [rows]);
-  const wanted = useMemo(() => rows.filter(({ fate }) => !hidden.has(fate)), [rows, hidden]);
-  const toggle = (fate: Fate): void => {
-    const next = new Set(hidden);
-    if (!next.delete(fate)) next.add(fate);
-    setHidden(next);
-  };
+  const stops = useMemo(() => new Set(inserted.map(({ before }) => before)), [inserted]);
+  const groups = useMemo(() => groupsOf(rows, stops), [rows, stops]);
+  const changes = useMemo(() => groups.flatMap((group, at) => (isChange(group) ? [at] : [])), [groups]);
+  const list = useRef<HTMLOListElement>(null);
+  const [current, go] = useChanges(changes, list, (at) => setMost(Math.max(most, at + STEP)));
+  const first = groups.findIndex(({ kind }) => kind === 'summarized');
   return (
     <div class={`transcript ${isPotential ? 'potential' : ''}`}>
-      <fieldset class="fates">
-        <legend class="sr-only">Which messages are shown</legend>
-        {FATES.filter((fate) => counts.has(fate)).map((fate) => (
-          <label key={fate} class={`fate ${fate}`}>
-            <input type="checkbox" checked={!hidden.has(fate)} onChange={() => toggle(fate)} />
-            {FATE_WORDS[fate][isPotential ? 'wouldBe' : 'badge']} <b>{count(counts.get(fate))}</b>
-          </label>
-        ))}
-      </fieldset>
-      <div class="columns-head" aria-hidden="true">
-        <span>As it came</span>
-        <span>{isPotential ? 'What the model would have seen' : 'What the model saw'}</span>
+      <Changes groups={groups} isPotential={isPotential} onChoose={go} />
+      <h2 class="messages-head">All messages</h2>
+      <Tally rows={rows} />
+      <div class="columns-head">
+        <span class="name">As it came</span>
+        <span class="head-seen">
+          <span class="name">{isPotential ? 'What the model would see' : 'What the model saw'}</span>
+          {changes.length > 0 && <Steps changes={changes} current={current} onGo={go} />}
+        </span>
       </div>
-      <ol class="rows">
-        {wanted.slice(0, most).map((row, at) => (
-          <MessageRow
-            key={row.index}
-            row={row}
-            content={contentOf(row.index)}
-            isPotential={isPotential}
-            onRef={onRef}
-            inserted={inserted.filter(
-              ({ before }) => before <= row.index && before > (wanted[at - 1]?.index ?? -1),
-            )}
-          />
+      <ol class="rows" ref={list}>
+        {groups.slice(0, most).map((group, at) => (
+          <GroupRow
+            key={`${group.kind} ${group.rows[0].index}`}
+            group={group}
+            at={at}
+            inserted={inserted.filter(({ before }) => isIn(before, groups[at - 1], group))}
+            context={context}
+          >
+            {at === first ? summary : group.kind === 'summarized' && <SameSummary />}
+          </GroupRow>
         ))}
       </ol>
-      {most < wanted.length && <End onReached={() => setMost(most + STEP)} left={wanted.length - most} />}
+      {most < groups.length && (
+        <button type="button" class="quiet" onClick={() => setMost(most + STEP)}>
+          {count(groups.length - most)} more
+        </button>
+      )}
     </div>
   );
 }
 
-/** Asks for more rows when it comes near. */
-function End({ onReached, left }: { onReached: () => void; left: number }) {
-  const element = useRef<HTMLButtonElement>(null);
+function isIn(before: number, earlier: Group | undefined, group: Group): boolean {
+  return before <= lastOf(group).index && before > (earlier ? lastOf(earlier).index : -1);
+}
+
+function SameSummary() {
+  return <p class="note">The same summary stands for them.</p>;
+}
+
+/** The current change by its place among the groups, and a way to another one. */
+function useChanges(
+  changes: readonly number[],
+  list: { readonly current: HTMLElement | null },
+  onNear: (at: number) => void,
+): [number | undefined, (at: number) => void] {
+  const [current, setCurrent] = useState<{ at: number }>();
+  const go = (at: number): void => {
+    onNear(at);
+    setCurrent({ at });
+  };
   useEffect(() => {
-    const button = element.current;
-    if (!button) return;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) onReached();
-      },
-      { rootMargin: '600px' },
-    );
-    observer.observe(button);
-    return () => observer.disconnect();
+    if (!current) return;
+    const row = list.current?.querySelector<HTMLElement>(`[data-at="${current.at}"]`);
+    row?.focus({ preventScroll: true });
+    row?.scrollIntoView({ block: 'start' });
+  }, [current]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const { key, target, ctrlKey, metaKey, altKey } = event;
+      if ((key !== 'n' && key !== 'p') || ctrlKey || metaKey || altKey) return;
+      if (target instanceof Element && target.closest('input, textarea, select, dialog')) return;
+      const next = neighbour(changes, current?.at, key === 'n' ? 1 : -1);
+      if (next !== undefined) go(next);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
   });
+  return [current?.at, go];
+}
+
+/** The change after or before a place; the first or the last one if there is no place yet. */
+function neighbour(changes: readonly number[], at: number | undefined, by: 1 | -1): number | undefined {
+  if (at === undefined) return by === 1 ? changes[0] : changes.at(-1);
+  return by === 1 ? changes.find((one) => one > at) : changes.findLast((one) => one < at);
+}
+
+interface StepsProps {
+  readonly changes: readonly number[];
+  readonly current: number | undefined;
+  readonly onGo: (at: number) => void;
+}
+
+function Steps({ changes, current, onGo }: StepsProps) {
+  const next = neighbour(changes, current, 1);
+  const previous = neighbour(changes, current, -1);
+  const place = current === undefined ? 0 : changes.indexOf(current) + 1;
   return (
-    <button ref={element} type="button" class="quiet" onClick={onReached}>
-      {count(left)} more messages
-    </button>
+    <span class="steps">
+      <span aria-live="polite">
+        {place === 0 ? `${count(changes.length)} changes` : `Change ${place} of ${count(changes.length)}`}
+      </span>
+      <button
+        type="button"
+        class="quiet"
+        disabled={previous === undefined || place === 0}
+        aria-keyshortcuts="p"
+        onClick={() => previous !== undefined && onGo(previous)}
+      >
+        Previous <kbd>p</kbd>
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        disabled={next === undefined}
+        aria-keyshortcuts="n"
+        onClick={() => next !== undefined && onGo(next)}
+      >
+        Next <kbd>n</kbd>
+      </button>
+    </span>
   );
 }
 
-interface RowProps {
-  readonly row: Row;
-  readonly content: unknown;
-  readonly inserted: readonly Inserted[];
+interface ChangesProps {
+  readonly groups: readonly Group[];
   readonly isPotential: boolean;
-  readonly onRef: (ref: string) => void;
+  readonly onChoose: (at: number) => void;
 }
 
-function MessageRow({ row, content, inserted, isPotential, onRef }: RowProps) {
-  const { index, fate, before, after, why } = row;
-  const said = content === undefined ? undefined : messageText(content);
+/** What was removed, the largest first. */
+function Changes({ groups, isPotential, onChoose }: ChangesProps) {
+  const all = useMemo(() => changesBySize(groups), [groups]);
+  if (all.length === 0) return null;
+  const items = (some: typeof all) => (
+    <ul class="changes">
+      {some.map(({ group, at }) => (
+        <li key={at}>
+          <Change group={group} isPotential={isPotential} onChoose={() => onChoose(at)} />
+        </li>
+      ))}
+    </ul>
+  );
+  const rest = all.slice(FIRST_CHANGES);
+  return (
+    <section aria-label="What changed">
+      <h2>What {isPotential ? 'would be' : 'was'} removed</h2>
+      {items(all.slice(0, FIRST_CHANGES))}
+      {rest.length > 0 && <Folded summary={`${count(rest.length)} smaller ones`}>{() => items(rest)}</Folded>}
+    </section>
+  );
+}
+
+interface ChangeProps {
+  readonly group: Group;
+  readonly isPotential: boolean;
+  readonly onChoose: () => void;
+}
+
+function Change({ group, isPotential, onChoose }: ChangeProps) {
+  const { kind, rows } = group;
+  const [first] = rows;
+  const freed = freedOf(group);
+  const [edit] = first.edits;
+  const last = lastOf(group).index;
+  const place = rows.length === 1 ? `Message ${first.index}` : `Messages ${first.index} to ${last}`;
   return (
     <>
-      {inserted.map(({ title, children }) => (
+      <button type="button" class={`quiet change-link ${first.fate}`} onClick={onChoose}>
+        {place}
+        {edit && kind === 'edited' && (
+          <>
+            {', '}
+            <Word text={edit.tool || 'reasoning'} />
+          </>
+        )}
+      </button>
+      <span class={`chip ${first.fate}`}>
+        {edit && kind === 'edited' ? labelOf(REASON_LABELS, edit.reason) : FATE_LABELS[first.fate]}
+      </span>
+      <span class="tokens">
+        {freed === undefined
+          ? `${count(rows.length)} messages`
+          : `${isPotential ? 'would save' : kind === 'edited' ? 'saves' : 'had'} ${count(freed)} tokens`}
+      </span>
+    </>
+  );
+}
+
+/** How many messages have each fate. */
+function Tally({ rows }: { rows: readonly Row[] }) {
+  const counts = useMemo(() => tally(rows), [rows]);
+  return (
+    <ul class="tally">
+      {FATES.filter((fate) => counts.has(fate)).map((fate) => (
+        <li key={fate} class={`fate ${fate}`}>
+          {FATE_LABELS[fate]} <b>{count(counts.get(fate))}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface GroupRowProps {
+  readonly group: Group;
+  readonly at: number;
+  readonly inserted: readonly Inserted[];
+  readonly context: RowContext;
+  readonly children?: ComponentChildren;
+}
+
+function GroupRow({ group, at, inserted, context, children }: GroupRowProps) {
+  const { kind, rows } = group;
+  const [row] = rows;
+  return (
+    <>
+      {inserted.map(({ title, children: text }) => (
         <li key={title} class="row inserted">
           <div class="side original" />
           <div class="side seen">
             <p class="row-head">
               <span class="fate injected">{title}</span>
             </p>
-            {children}
+            {text}
           </div>
         </li>
       ))}
-      <li class={`row ${fate}`} id={`message-${index}`}>
-        <div class="side original">
-          <p class="row-head">
-            <span class="index">{index}</span> <Word text={said?.role ?? row.role ?? 'message'} />
-            {before !== undefined && <span class="tokens">{count(before)} tokens</span>}
-          </p>
-          {said ? <Said said={said} /> : <p class="note">Its content is not at hand.</p>}
-        </div>
-        <div class="side seen">
-          <p class="row-head">
-            <span class={`fate ${fate}`}>{FATE_WORDS[fate][isPotential ? 'wouldBe' : 'badge']}</span>
-            {after !== undefined && fate !== 'kept' && <span class="tokens">{count(after)} tokens</span>}
-            <span class="why">{why}</span>
-          </p>
-          {fate === 'kept' && said && <Said said={said} />}
-          {row.ref !== undefined && <RefButton reference={row.ref} onRef={onRef} words="Transcript " />}
-          {row.edits.map((edit, at) => (
-            <Edit key={at} edit={edit} isPotential={isPotential} onRef={onRef} />
-          ))}
-        </div>
-      </li>
+      {kind === 'kept' ? (
+        <li class="run">
+          <KeptRow group={group} context={context} />
+        </li>
+      ) : (
+        <li class={`row change ${row.fate}`} data-at={at} tabIndex={-1} id={`message-${row.index}`}>
+          {kind === 'edited' ? (
+            <EditedRow row={row} context={context} />
+          ) : (
+            <LeftRow group={group} context={context}>
+              {children}
+            </LeftRow>
+          )}
+        </li>
+      )}
     </>
   );
 }
-
-/** In characters, of a message in a row. */
-const FIRST_SHOWN = 600;
-
-/** What a message says, and the calls that it makes. */
-export function Said({ said }: { said: ReturnType<typeof messageText> }) {
-  return (
-    <>
-      {said.text !== '' && <Passage text={said.text} shown={FIRST_SHOWN} />}
-      {said.calls.map(({ id, name, arguments: given }, at) => (
-        <div key={at} class="call">
-          <p class="note">
-            calls <Word text={name} /> <Word text={id} />
-          </p>
-          <Passage text={given} shown={FIRST_SHOWN} />
-        </div>
-      ))}
-      {said.text === '' && said.calls.length === 0 && <p class="note">(no text)</p>}
-    </>
-  );
-}
-
-interface EditProps {
-  readonly edit: RowEdit;
-  readonly isPotential: boolean;
-  readonly onRef: (ref: string) => void;
-}
-
-/** The very text in the view, with the facts about it. */
-function Edit({ edit, isPotential, onRef }: EditProps) {
-  const { kind, tool, reason, tokens, freed, ref, text } = edit;
-  const isStored = ref !== undefined;
-  return (
-    <div class="edit">
-      {text !== undefined && <Passage text={text} shown={FIRST_SHOWN} />}
-      <p class="note">
-        {KINDS[kind] ?? kind} of <Word text={tool} />, {editReason(reason)}: {count(tokens)} tokens,{' '}
-        {isPotential ? 'would save' : 'saves'} {count(freed)}
-        {!isStored && !isPotential && '; nothing is stored of it'}
-        {text === undefined && kind !== 'reasoning' && '; its line is not at hand'}
-      </p>
-      {isStored && <RefButton reference={ref} onRef={onRef} />}
-    </div>
-  );
-}
-
-interface RefButtonProps {
-  readonly reference: string;
-  readonly onRef: (ref: string) => void;
-  readonly words?: string;
-}
-
-function RefButton({ reference, onRef, words = '' }: RefButtonProps) {
-  return (
-    <button type="button" class="ref" onClick={() => onRef(reference)}>
-      {words}
-      {reference}
-    </button>
-  );
-}
-
-const KINDS: Readonly<Record<string, string>> = { output: 'output', input: 'input', part: 'image or file' };

@@ -1,6 +1,7 @@
 /** A summary: its text, its transcript, and the versions that it builds on. */
 import { useState } from 'preact/hooks';
 import type { Version } from '../api/answers.ts';
+import { labelOf, VERSION_LABELS } from '../read/codes.ts';
 import { Dialog } from './dialog.tsx';
 import { count, duration, moment } from './numbers.ts';
 import { Empty } from './states.tsx';
@@ -30,7 +31,7 @@ export function VersionDialog({ versions, first, onRef, onClose }: Props) {
             {!version && <option value={String(chosen)}>{String(chosen)}</option>}
             {versions.map(({ memory_id: id, status, covers_end: end, created_at: at }) => (
               <option key={id} value={String(id)}>
-                {id}: {status}, messages before {end}, {moment(at)}
+                {id}: {labelOf(VERSION_LABELS, status)}, messages before {end}, {moment(at)} UTC
               </option>
             ))}
           </select>

@@ -21,8 +21,8 @@ export function labelOf(labels: Readonly<Record<string, string>>, code: string):
 export const FATE_LABELS: Labels<Fate> = {
   kept: 'as it came',
   condensed: 'same value, fewer tokens',
-  placeholder: 'a placeholder stands here',
-  offloaded: 'beginning and end stay',
+  placeholder: 'a line in its place',
+  offloaded: 'beginning and end',
   cleared: 'without its reasoning',
   summarized: 'in the summary',
   trimmed: 'left out',
@@ -84,7 +84,7 @@ export const MODE_LABELS: Labels<Mode> = {
   compact: 'placeholders for old outputs',
   summarize: 'a running summary',
   rolling_summary: 'a summary in the background',
-  auto: 'whatever pays first',
+  auto: 'the cheapest edit that pays',
   native: 'the vendor’s compaction',
 };
 

@@ -1,6 +1,7 @@
-/** What becomes of messages, in words. */
-import { type Fate, fateOf, isReason, type RemovalReason } from '../../src/memory/edits/fates.ts';
-import type { Explanation, KeptBecause, RunEvent } from '../api/answers.ts';
+/** What becomes of messages: the rows of a transcript. */
+import { type Fate, fateOf } from '../../src/memory/edits/fates.ts';
+import type { Explanation, RunEvent } from '../api/answers.ts';
+import { KEPT_LABELS } from './codes.ts';
 
 /** A placeholder in a message, or its reasoning that has left. */
 export interface RowEdit {
@@ -18,106 +19,27 @@ export interface RowEdit {
 export interface Row {
   readonly index: number;
   readonly fate: Fate;
-  /** Undefined if only the run event is known, which holds no roles. */
+  /** Undefined if it is not known. */
   readonly role: string | undefined;
   /** Tokens as it came and in the view; undefined if they are not known. */
   readonly before: number | undefined;
   readonly after: number | undefined;
+  /** Why it stays, in a sentence; empty if it does not. */
   readonly why: string;
   /** The transcript that has the message, if it has left the view and is stored. */
   readonly ref: string | undefined;
   readonly edits: readonly RowEdit[];
 }
 
-/** A fate in words: its badge and its reason, and both for a view that was planned alone. */
-interface FateWords {
-  readonly badge: string;
-  readonly wouldBe: string;
-  readonly why: string;
-  readonly whyItWould: string;
-}
-
-const SENT = 'It was sent as it came.';
-
-export const FATE_WORDS: Readonly<Record<Fate, FateWords>> = {
-  kept: {
-    badge: 'kept',
-    wouldBe: 'kept',
-    why: SENT,
-    whyItWould: 'It was sent as it came, and would have been.',
-  },
-  condensed: {
-    badge: 'condensed',
-    wouldBe: 'would be condensed',
-    why: 'The same JSON value is shown in fewer tokens.',
-    whyItWould: `${SENT} The same JSON value would be shown in fewer tokens.`,
-  },
-  placeholder: {
-    badge: 'placeholder',
-    wouldBe: 'would be a placeholder',
-    why: 'A placeholder stands for a part of it.',
-    whyItWould: `${SENT} A placeholder would stand for a part of it.`,
-  },
-  offloaded: {
-    badge: 'offloaded',
-    wouldBe: 'would be offloaded',
-    why: 'It is large: beginning and end stay, and the rest is behind a ref.',
-    whyItWould: `${SENT} Beginning and end would stay, and the rest would be behind a ref.`,
-  },
-  cleared: {
-    badge: 'reasoning cleared',
-    wouldBe: 'reasoning would be cleared',
-    why: 'Its reasoning is of an old turn and has left the view; all else stays.',
-    whyItWould: `${SENT} Its reasoning would leave, since it is of an old turn.`,
-  },
-  summarized: {
-    badge: 'summarised',
-    wouldBe: 'would be summarised',
-    why: 'The summary stands for it.',
-    whyItWould: `${SENT} A summary would stand for it.`,
-  },
-  trimmed: {
-    badge: 'dropped',
-    wouldBe: 'would be dropped',
-    why: 'It has left the view: it is older than the strategy keeps.',
-    whyItWould: `${SENT} It would leave, since it is older than the strategy keeps.`,
-  },
-};
-
-const KEPT_BECAUSE: Readonly<Record<KeptBecause, string>> = {
-  preamble: 'Leading instructions are never edited.',
-  fresh: 'The model has not seen this result yet.',
-  tail: 'It stands behind the frontier.',
-  request: 'Its turn continues behind the frontier.',
-  first_request: 'The first request of the conversation stays in every view.',
-  held: 'A call of its unit waits for its result, or a late result is still in the view.',
-  unedited: 'No edit applies to it, or it would not become shorter.',
-};
-
-const EDIT_REASONS: Readonly<Record<RemovalReason, string>> = {
-  context_compaction: 'old',
-  offloaded: 'large',
-  condensed: 'the same value in fewer tokens',
-  old_reasoning: 'of an old turn',
-  bound_thinking: 'bound to what has changed',
-  duplicate: 'identical to a later one',
-  superseded: 'replaced by a later result of the same call',
-};
-
-/** Why a content was removed. Unknown codes are shown as they are. */
-export function editReason(reason: string): string {
-  return isReason(reason) ? EDIT_REASONS[reason] : reason;
-}
-
 /** The rows of an explained array. */
-export function rowsOfExplanation({ messages }: Explanation): Row[] {
+export function rowsOfExplanation({ messages }: Pick<Explanation, 'messages'>): Row[] {
   return messages.map(({ index, role, before, after, fate, because, edits = [] }) => ({
     index,
     fate,
     role: role === 'preamble' ? undefined : role,
     before,
     after,
-    why: because === undefined ? FATE_WORDS[fate].why : KEPT_BECAUSE[because],
+    why: because === undefined ? '' : KEPT_LABELS[because],
     ref: undefined,
     edits: edits.map(({ kind, reason, tool_name: tool, ref, tokens, freed, text }) => {
       return { kind, reason, tool, ref, tokens, freed, text };
@@ -125,21 +47,29 @@ export function rowsOfExplanation({ messages }: Explanation): Row[] {
   }));
 }
 
+/** What is known of the messages of an event beside it. */
+export interface Beside {
+  /** What stands in the view in the place of each edit, in their order. */
+  readonly texts?: readonly (string | null)[] | undefined;
+  /** Roles and tokens of the messages. */
+  readonly counted?: Explanation['messages'] | undefined;
+}
+
 /**
  * The rows of a run event. It names messages that are edited or left out; all others were kept. Of
  * an observed request they say what would have become of the messages, and nothing was stored.
- *
- * @param texts what stands in the view in the place of each edit, in their order, where it is known
  */
-export function rowsOfEvent(
-  { messages, edits, left_out: leftOut, observed }: RunEvent,
-  texts: readonly (string | null)[] = [],
-): Row[] {
+export function rowsOfEvent(event: RunEvent, { texts = [], counted }: Beside = {}): Row[] {
+  const { messages, edits, left_out: leftOut, observed } = event;
   const left = new Map<number, RunEvent['left_out'][number]>();
   for (const range of leftOut)
     for (let index = range.from; index <= range.to && index < messages; index++) left.set(index, range);
   const shown = edits.map((edit, at) => ({ ...edit, text: texts[at] ?? undefined }));
   const byMessage = Map.groupBy(shown, ({ message }) => message);
+  const end = [...edits.map(({ message }) => message), ...leftOut.map(({ to }) => to)].reduce(
+    (most, index) => Math.max(most, index),
+    -1,
+  );
   return Array.from({ length: messages }, (_, index) => {
     const gone = left.get(index);
     const own = gone ? [] : (byMessage.get(index) ?? []);
@@ -147,17 +77,33 @@ export function rowsOfEvent(
     const rowEdits = own.map(({ kind, reason, tool, ref, tokens, freed, text }) => {
       return { kind, reason, tool, ref: (!observed && ref) || undefined, tokens, freed, text };
     });
-    const tokens = { role: undefined, before: undefined, after: undefined };
-    const { why, whyItWould } = FATE_WORDS[fate];
+    const { role, before } = counted?.[index] ?? {};
+    const freed = rowEdits.reduce((sum, edit) => sum + edit.freed, 0);
     return {
       index,
       fate,
-      ...tokens,
-      why: observed ? whyItWould : why,
+      role: role === undefined || role === 'preamble' ? roleOf(rowEdits) : role,
+      before,
+      after: before === undefined ? undefined : gone ? 0 : before - freed,
+      why: fate === 'kept' ? keptWhy(index, end, role) : '',
       ref: (!observed && gone?.ref) || undefined,
       edits: rowEdits,
     };
   });
+}
+
+/** What has such contents. */
+function roleOf(edits: readonly RowEdit[]): string | undefined {
+  const [first] = edits;
+  if (!first || first.kind === 'part') return undefined;
+  return first.kind === 'output' ? 'tool' : 'assistant';
+}
+
+/** @param end the last message that was changed, or -1 */
+function keptWhy(index: number, end: number, role: string | undefined): string {
+  if (role === 'preamble') return KEPT_LABELS.preamble;
+  if (end < 0) return 'Nothing was shortened in this request.';
+  return index > end ? KEPT_LABELS.tail : KEPT_LABELS.unedited;
 }
 
 /** How many rows have each fate. */

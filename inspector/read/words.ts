@@ -52,7 +52,7 @@ export const TERMS = {
   },
   compacted_up_to: {
     label: 'compacted up to',
-    says: 'Messages before this one may be shortened, and those from it on stay; the docs call it the frontier.',
+    says: 'What stands before this unit may be shortened, and the rest stays; the docs call it the frontier.',
   },
   waits: {
     label: 'waits',

@@ -66,6 +66,6 @@ it('opens the demo’s conversation without a key, and none is in its address', 
 
   // A request in which the frontier has moved, and what it removed.
   await page.locator('.request-row:has(.tag.move)').first().click();
-  await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(5);
-  await expect.poll(() => page.locator('.row:not(.kept):not(.inserted)').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('.row.change .original .passage').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('.changes > li').count()).toBeGreaterThan(0);
 });

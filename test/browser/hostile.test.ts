@@ -45,6 +45,11 @@ async function expectHarmless(page: Page): Promise<void> {
   expect(text).toContain('U+202E');
 }
 
+/** Opens all messages that are folded. */
+async function unfold(page: Page): Promise<void> {
+  for (const run of await page.locator('.kept-run > summary').all()) await run.click();
+}
+
 describe('a hostile transcript', () => {
   beforeAll(async () => {
     const strategy = { mode: 'compact', token_budget: 2_000, compact_keep: 1, archive: true };
@@ -57,7 +62,9 @@ describe('a hostile transcript', () => {
     await expectHarmless(page);
     await page.locator('.card a').click();
     await page.locator('.request-row').first().click();
-    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(3);
+    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(0);
+    await unfold(page);
+    await expect.poll(() => page.locator('.kept-message .passage').count()).toBeGreaterThan(3);
     await expectShownWell(page, 'hostile');
     await expectHarmless(page);
     await page.getByText('What went up, as it was captured').click();
@@ -75,11 +82,14 @@ describe('a hostile transcript', () => {
 
   it('is harmless where it is pasted', async () => {
     const page = await open({ at: '#/try' });
+    await page.getByText('Use your own conversation').click();
     const buffer = Buffer.from(
       JSON.stringify({ messages: [...ARRAY.slice(0, 3), { ...ARRAY[3], content: BIDI }] }),
     );
     await page.getByLabel('Open a file').setInputFiles({ name: '<b>.json', mimeType: 'text/plain', buffer });
-    await expect.poll(() => page.locator('.rows .row').count()).toBe(4);
+    await expect.poll(() => page.locator('.tally').innerText()).toContain('as it came 4');
+    await unfold(page);
+    await expect.poll(() => page.locator('.kept-message').count()).toBe(4);
 
     await expectHarmless(page);
     expect(await axeViolations(page)).toEqual([]);

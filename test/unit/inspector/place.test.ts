@@ -7,7 +7,11 @@ const of = { id: name, user: fc.option(name, { nil: undefined }) };
 const places: fc.Arbitrary<Place> = fc.oneof(
   fc.constantFrom<Place>({ screen: 'conversations' }, { screen: 'try' }, { screen: 'deployment' }),
   fc.record({ screen: fc.constant('conversation' as const), ...of }),
-  fc.record({ screen: fc.constant('request' as const), ...of, n: fc.integer({ min: 1, max: 999_999_999 }) }),
+  fc.record({
+    screen: fc.constantFrom('request' as const, 'try-request' as const),
+    ...of,
+    n: fc.integer({ min: 1, max: 999_999_999 }),
+  }),
 );
 
 describe('a place', () => {
@@ -25,4 +29,8 @@ describe('a place', () => {
       expect(placeOf(fragment)).toEqual({ screen: 'conversations' });
     },
   );
+
+  it('is the example where a conversation is tried and no request of it is named', () => {
+    expect(placeOf('#/try/conversations/a')).toEqual({ screen: 'try' });
+  });
 });

@@ -158,7 +158,6 @@ describe('a run event', () => {
     expect(rows.flatMap(({ ref, edits }) => [ref, ...edits.map((edit) => edit.ref)])).toEqual(
       Array(10).fill(undefined),
     );
-    for (const { why } of rows) expect(why).toContain('It was sent as it came');
   });
 
   it('that was only observed has a potential bill', () => {

@@ -1,0 +1,52 @@
+/** The array of a request, from the archive of its conversation. */
+import type { ArchivedMessage, Page, RunEvent } from './answers.ts';
+import { type Client, Failure, type Named } from './client.ts';
+
+/** The array of a request, in the field of its protocol. */
+export interface RequestArray {
+  readonly field: 'messages' | 'input';
+  readonly messages: readonly unknown[];
+}
+
+/**
+ * The archived messages by their indices; empty without an archive. Where a message was edited the
+ * newest version counts, since the archive does not say which request had which.
+ *
+ * @param show takes what is there so far
+ */
+export async function archivedMessages(
+  client: Client,
+  named: Named,
+  length: number,
+  signal: AbortSignal,
+  show: (part: readonly unknown[]) => void,
+): Promise<readonly unknown[]> {
+  const contents: unknown[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page<ArchivedMessage> | undefined = await client
+      .messages(named, cursor, signal)
+      .catch((error: unknown) => {
+        // Without an archive nothing is found, and the page says how to get one.
+        if (error instanceof Failure && error.status === 404) return undefined;
+        throw error;
+      });
+    for (const { position, message } of page?.data ?? [])
+      if (position < length) contents[position] = message ?? undefined;
+    show([...contents]);
+    cursor = page?.has_more ? page.cursor : null;
+  } while (cursor !== null);
+  return contents;
+}
+
+/** The request's array, if all of it is archived. */
+export function wholeArray(
+  archived: readonly unknown[],
+  { messages, protocol }: Pick<RunEvent, 'messages' | 'protocol'>,
+): RequestArray | undefined {
+  for (let index = 0; index < messages; index++) if (archived[index] === undefined) return undefined;
+  // A message of the Responses API may consist of several items.
+  return protocol === 'chat'
+    ? { field: 'messages', messages: archived }
+    : { field: 'input', messages: archived.flat() };
+}

@@ -1,0 +1,156 @@
+/** What two strategies come to over a whole conversation, in tokens and dollars. */
+import { useMemo } from 'preact/hooks';
+import type { Explained } from '../api/answers.ts';
+import { courseSums, linePoints } from '../read/course.ts';
+import { rowsOfExplanation } from '../read/fates.ts';
+import { difference } from '../read/request-words.ts';
+import { count, dollars, share } from './numbers.ts';
+import { PlanBars } from './plan-bars.tsx';
+import { Word } from './text.tsx';
+
+/** Of the strategies that are compared. */
+export const NAMES = ['A', 'B'] as const;
+export type Name = (typeof NAMES)[number];
+
+interface OutcomeProps {
+  readonly plans: Readonly<Record<Name, Explained>>;
+  readonly model: string;
+}
+
+export function Outcome({ plans, model }: OutcomeProps) {
+  const rows = useMemo(
+    () => ({ A: rowsOfExplanation(plans.A), B: rowsOfExplanation(plans.B) }),
+    [plans.A, plans.B],
+  );
+  const total = (name: Name, of: 'before' | 'after'): number =>
+    plans[name].memory.tokens?.[of] ?? rows[name].reduce((sum, row) => sum + (row[of] ?? 0), 0);
+  return (
+    <>
+      <Verdict plans={plans} />
+      <SummariesToo names={NAMES.filter((name) => plans[name].summary !== undefined)} />
+      <Table plans={plans} />
+      <Lines plans={plans} />
+      <PlanBars
+        bars={[
+          { name: 'came in', rows: rows.A, of: 'before', tokens: total('A', 'before') },
+          ...NAMES.map((name) => ({
+            name,
+            rows: rows[name],
+            of: 'after' as const,
+            tokens: total(name, 'after'),
+            summaryTokens: plans[name].summary?.tokens,
+          })),
+        ]}
+      />
+      <p class="note">
+        Dollars are estimates at list prices of <Word text={model} />: each request comes within the life of
+        the vendor’s cache. What it costs to write summaries, and what the model would fetch, are not in them.{' '}
+        <a href="docs/refs-and-retrieval.md#the-whole-conversation">How they are made</a>
+      </p>
+    </>
+  );
+}
+
+/** Which one costs less, in a sentence. */
+function Verdict({ plans }: Pick<OutcomeProps, 'plans'>) {
+  const [a, b] = NAMES.map((name) => plans[name].course && courseSums(plans[name].course));
+  if (!a || !b) return <p class="headline">The requests of a background summary can’t be told in advance.</p>;
+  if (a.price === undefined || b.price === undefined || a.without === undefined)
+    return (
+      <p class="headline">
+        A sends {share(a.sent, a.came)} of the tokens, B {share(b.sent, b.came)}. The model has no known
+        price.
+      </p>
+    );
+  const { without } = a;
+  const than = (price: number): string => difference(without - price, without);
+  return (
+    <p class="headline">
+      As it came, the conversation costs about {dollars(without)}. A costs {dollars(a.price)} ({than(a.price)}
+      ), B {dollars(b.price)} ({than(b.price)}).
+    </p>
+  );
+}
+
+/** A strategy with a summary costs more than what its requests do. */
+function SummariesToo({ names }: { names: readonly Name[] }) {
+  if (names.length === 0) return null;
+  return (
+    <p class="over">{names.join(' and ')} would also pay the summarizer, which is not in these numbers.</p>
+  );
+}
+
+function Table({ plans }: Pick<OutcomeProps, 'plans'>) {
+  const sums = { A: sumsOf(plans.A), B: sumsOf(plans.B) };
+  const either = sums.A ?? sums.B;
+  const line = (name: string, came: string, of: (sum: NonNullable<typeof either>) => string) => (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="number">{came}</td>
+      {NAMES.map((one) => (
+        <td key={one} class="number">
+          {sums[one] ? of(sums[one]) : 'n/a'}
+        </td>
+      ))}
+    </tr>
+  );
+  return (
+    <table class="compared">
+      <caption class="sr-only">Two strategies over the whole conversation</caption>
+      <thead>
+        <tr>
+          <th scope="col">{either ? `All ${count(either.requests)} requests` : 'All requests'}</th>
+          <th scope="col" class="number">
+            as it came
+          </th>
+          <th scope="col" class="number">
+            A
+          </th>
+          <th scope="col" class="number">
+            B
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {line('tokens sent', count(either?.came), ({ sent }) => count(sent))}
+        {line('of those that came in', '100 %', ({ sent, came }) => share(sent, came))}
+        {line('dollars', dollars(either?.without), ({ price }) => dollars(price))}
+        {line('compacted', '–', ({ moves }) => `${count(moves)} times`)}
+      </tbody>
+    </table>
+  );
+}
+
+function sumsOf({ course }: Explained) {
+  return course && courseSums(course);
+}
+
+/** Tokens of each request: as it came, and under both strategies. */
+function Lines({ plans }: Pick<OutcomeProps, 'plans'>) {
+  const came = (plans.A.course ?? plans.B.course ?? []).map(({ before }) => before);
+  if (came.length === 0) return null;
+  const views = NAMES.map((name) => plans[name].course?.map(({ after }) => after) ?? []);
+  const most = Math.max(...came, ...views.flat());
+  return (
+    <figure class="course">
+      <figcaption>
+        Tokens of each request, of {count(came.length)}; {count(most)} at the top
+      </figcaption>
+      <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label="Tokens of each request">
+        <polyline class="line-came" points={linePoints(came, most)} />
+        {NAMES.map((name, at) => (
+          <polyline
+            key={name}
+            class={`line-${name.toLowerCase()}`}
+            points={linePoints(views[at] ?? [], most)}
+          />
+        ))}
+      </svg>
+      <ul class="legend">
+        <li class="key line-came">as it came</li>
+        <li class="key line-a">A</li>
+        <li class="key line-b">B</li>
+      </ul>
+    </figure>
+  );
+}

@@ -1,0 +1,191 @@
+/** The head of a request: what was done, what it saved, and why it is over its budget. */
+import type { ComponentChildren } from 'preact';
+import type { RunEvent } from '../api/answers.ts';
+import {
+  END_LABELS,
+  labelOf,
+  MODE_LABELS,
+  PROTOCOL_LABELS,
+  REQUEST_KIND_LABELS,
+  SOURCE_LABELS,
+} from '../read/codes.ts';
+import type { Row } from '../read/fates.ts';
+import { billOf, potentialBillOf } from '../read/money.ts';
+import { headline, moneySentence, overBudget } from '../read/request-words.ts';
+import { WAITING_PAGE } from '../read/rules.ts';
+import { sentTokens } from '../read/sent.ts';
+import type { TermName } from '../read/words.ts';
+import { Folded } from './folded.tsx';
+import { count, dollars, duration, moment, share } from './numbers.ts';
+import { Term } from './term.tsx';
+import { Word } from './text.tsx';
+import { Warnings } from './warnings.tsx';
+
+export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly Row[] }) {
+  const money = moneySentence(event);
+  const over = overBudget(event);
+  const codes = event.warnings.filter((code) => over.length === 0 || !IN_OVER.includes(code));
+  return (
+    <section class="request-head" aria-label="What was done">
+      <p class="headline">{headline(event, rows)}</p>
+      {money !== undefined && (
+        <p class="money-line">
+          {money}{' '}
+          <span class="note">
+            <Saved event={event} />
+          </span>
+        </p>
+      )}
+      {over.length > 0 && (
+        <p class="over">
+          {over.join(' ')} <a href={WAITING_PAGE}>The rule</a>
+        </p>
+      )}
+      <Warnings codes={codes} />
+      <Folded class="all-figures" summary="All figures">
+        {() => <Figures event={event} />}
+      </Folded>
+    </section>
+  );
+}
+
+/** What the sentence about the budget says already. */
+const IN_OVER: readonly string[] = ['waiting', 'over_budget'];
+
+function Saved({ event }: { event: RunEvent }) {
+  if (event.observed)
+    return (
+      <>
+        <Term of="potential" /> <b>{dollars(potentialBillOf(event)?.net)}</b>
+      </>
+    );
+  return (
+    <>
+      <Term of="net" /> <b>{dollars(billOf(event)?.net)}</b>
+    </>
+  );
+}
+
+interface Figure {
+  readonly name: ComponentChildren;
+  readonly value: string;
+  readonly note?: string | undefined;
+}
+
+function Figures({ event }: { event: RunEvent }) {
+  const { tokens, usage, frontier, model, mode, observed } = event;
+  const { came, sent, potential } = sentTokens(event);
+  const figures: Figure[] = [
+    { name: <Term of="came" />, value: `${count(came)} tokens` },
+    { name: <Term of="sent" />, value: `${count(sent)} tokens`, note: share(sent, came) },
+    ...(observed
+      ? [
+          {
+            name: <Term of="would_be_sent" />,
+            value: `${count(potential)} tokens`,
+            note: share(potential, came),
+          },
+        ]
+      : []),
+    { name: <Term of="budget" />, value: tokens?.budget == null ? 'none' : `${count(tokens.budget)} tokens` },
+    { name: <Term of="window" />, value: `${count(tokens?.window)} tokens` },
+    {
+      name: <Term of="strategy" />,
+      value: labelOf(MODE_LABELS, mode),
+      note: labelOf(SOURCE_LABELS, event.source),
+    },
+    {
+      name: <Term of="compacted">{observed ? 'would be compacted here' : 'compacted here'}</Term>,
+      value: frontier.moved ? 'yes' : 'no',
+    },
+    { name: <Term of="compacted_up_to" />, value: `unit ${count(frontier.unit)}` },
+    { name: 'model', value: model ?? 'n/a', note: labelOf(PROTOCOL_LABELS, event.protocol) },
+    { name: 'kind', value: labelOf(REQUEST_KIND_LABELS, event.kind) },
+    {
+      name: 'input, as the vendor counted it',
+      value: `${count(usage?.input)} tokens`,
+      note: `${share(usage?.cached, usage?.input)} read from the cache`,
+    },
+    { name: 'output', value: `${count(usage?.output)} tokens` },
+    ...money(event),
+    {
+      name: 'answer',
+      value: String(event.status),
+      note: event.error ?? labelOf(END_LABELS, event.ended),
+    },
+    { name: 'time', value: duration(event.ms.total), note: timesOf(event.ms) },
+    { name: 'fetched by the model', value: roundsText(event.retrieval_rounds) },
+    ...thinking(event),
+    { name: 'when', value: `${moment(event.created_at)} UTC` },
+  ];
+  return (
+    <dl class="figures facts">
+      {figures.map(({ name, value, note }, at) => (
+        <div key={at}>
+          <dt>{name}</dt>
+          <dd>
+            <Word text={value} /> {note !== undefined && <span class="note">{note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function roundsText(rounds: number): string {
+  return rounds === 0 ? 'nothing' : `${count(rounds)} ${rounds === 1 ? 'time' : 'times'}`;
+}
+
+function thinking({ dropped_thinking_blocks: blocks }: RunEvent): Figure[] {
+  if (!blocks) return [];
+  return [
+    {
+      name: 'thinking left out',
+      value: `${count(blocks)} blocks`,
+      note: 'what they are bound to has changed',
+    },
+  ];
+}
+
+/** Both sides of what the request saved, and what is on its debit side. */
+function money(event: RunEvent): Figure[] {
+  const bill = billOf(event);
+  const term = (of: TermName, value: number | undefined): Figure => {
+    return { name: <Term of={of} />, value: dollars(value) };
+  };
+  if (event.observed) {
+    const { wouldBe, net } = potentialBillOf(event) ?? {};
+    return [
+      term('paid', bill?.actual),
+      { name: 'price of what would be sent', value: dollars(wouldBe) },
+      term('potential', net),
+    ];
+  }
+  return [
+    term('would_have_been', bill?.wouldBe),
+    term('paid', bill?.actual),
+    term('net', bill?.net),
+    term('summarizer', bill?.summarizer),
+    term('fetches', bill?.fetchRounds),
+    term('broken_cache', bill?.brokenCache),
+    {
+      name: <Term of="not_sent" />,
+      value: `${count(bill?.gross)} tokens`,
+      note: `${count(bill?.unique)} for the first time`,
+    },
+  ];
+}
+
+const PARTS: Readonly<Record<string, TimeName>> = {
+  planning: 'plan',
+  storing: 'store',
+  summary: 'summary',
+  'first byte': 'first_byte',
+};
+type TimeName = keyof RunEvent['ms'];
+
+function timesOf(ms: RunEvent['ms']): string {
+  return Object.entries(PARTS)
+    .flatMap(([name, part]) => (ms[part] === null ? [] : [`${name} ${duration(ms[part])}`]))
+    .join(', ');
+}

@@ -1,0 +1,68 @@
+/** The settings of a strategy that is tried. */
+import { labelOf, MODE_LABELS, modeSentence } from '../read/codes.ts';
+import {
+  KNOBS,
+  type Knob,
+  type Settings,
+  strategyOf,
+  TRIED_MODES,
+  type TriedMode,
+} from '../read/strategies.ts';
+import { Folded } from './folded.tsx';
+import { Slider } from './slider.tsx';
+
+export interface Choice {
+  readonly mode: TriedMode;
+  readonly settings: Settings;
+}
+
+interface Props {
+  readonly name: string;
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
+}
+
+export function StrategyForm({ name, choice, onChoice }: Props) {
+  const { mode, settings } = choice;
+  const [first, ...others]: readonly Knob[] = KNOBS[mode];
+  const slider = (knob: Knob) => (
+    <Slider
+      key={knob.field}
+      {...knob}
+      value={settings[knob.field] ?? knob.initial}
+      note={knob.field}
+      onValue={(value) => onChoice({ mode, settings: { ...settings, [knob.field]: value } })}
+    />
+  );
+  return (
+    <fieldset class={`choice choice-${name.toLowerCase()}`}>
+      <legend>Strategy {name}</legend>
+      <label class="field">
+        What it does
+        <select
+          value={mode}
+          onChange={({ currentTarget }) => onChoice({ mode: currentTarget.value as TriedMode, settings })}
+        >
+          {TRIED_MODES.map((one) => (
+            <option key={one} value={one}>
+              {labelOf(MODE_LABELS, one)} ({one})
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="note">{modeSentence(mode)}</p>
+      {first && slider(first)}
+      <Folded summary="More settings, and the strategy as it is sent">
+        {() => (
+          <>
+            {others.map(slider)}
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+            <pre class="strategy" tabIndex={0}>
+              {JSON.stringify(strategyOf(mode, settings), null, 2)}
+            </pre>
+          </>
+        )}
+      </Folded>
+    </fieldset>
+  );
+}

@@ -1,0 +1,105 @@
+/** A request in sentences: what was done to it, what it saved, why it is over its budget. */
+import type { RunEvent } from '../api/answers.ts';
+import { count, dollars } from '../parts/numbers.ts';
+import { labelOf, PHASE_LABELS, REFUSED_LABELS, TRIGGER_LABELS, warningSentence } from './codes.ts';
+import { type Row, tally } from './fates.ts';
+import { billOf, potentialBillOf } from './money.ts';
+import { sentTokens } from './sent.ts';
+
+/** What was done, in one sentence: "38 messages stand in a summary; 51,512 → 5,910 tokens, …". */
+export function headline(event: RunEvent, rows: readonly Row[]): string {
+  const { tokens, observed, mode, messages } = event;
+  const { came, sent, potential } = sentTokens(event);
+  const all = `${count(messages)} ${messages === 1 ? 'message' : 'messages'}`;
+  const done = changes(rows, observed);
+  if (mode === 'none') return `${all} went to the model as they came: the strategy is to change nothing.`;
+  if (!tokens) return `Short: ${all} went to the model as they came, well under the budget.`;
+  if (done === '') return `${all} went to the model as they came: ${count(came)} tokens${under(event)}.`;
+  const because = labelOf(TRIGGER_LABELS, event.trigger);
+  const reason =
+    event.trigger === 'token_budget' && tokens.budget !== null
+      ? `the budget of ${count(tokens.budget)} was exceeded`
+      : because;
+  if (observed)
+    return `Only observed: ${count(sent)} tokens went to the model as they came. Otherwise ${done}; ${count(potential)} tokens would be sent, because ${reason}.`;
+  return `${capital(done)}; ${count(came)} → ${count(sent)} tokens, because ${reason}.`;
+}
+
+function under({ tokens }: RunEvent): string {
+  if (!tokens || tokens.budget === null) return '';
+  const { before, budget } = tokens;
+  return before <= budget
+    ? `, under the budget of ${count(budget)}`
+    : `, over the budget of ${count(budget)}`;
+}
+
+/** What the changes are, by their kinds; empty if there are none. */
+function changes(rows: readonly Row[], isPotential: boolean): string {
+  const counts = tally(rows);
+  const part = (many: number | undefined, one: string, more: string): string[] =>
+    many ? [`${count(many)} ${many === 1 ? one : more}`] : [];
+  const stand = isPotential ? 'would stand' : 'stand';
+  const edits = rows.flatMap((row) => row.edits);
+  const of = (...reasons: string[]): number => edits.filter(({ reason }) => reasons.includes(reason)).length;
+  const lines = edits.length - of('offloaded', 'condensed', 'old_reasoning', 'bound_thinking');
+  const be = (many: number): string => (isPotential ? 'would be' : many === 1 ? 'is' : 'are');
+  return [
+    ...part(
+      counts.get('summarized'),
+      `message ${isPotential ? 'would stand' : 'stands'} in a summary`,
+      `messages ${stand} in a summary`,
+    ),
+    ...part(counts.get('trimmed'), `message ${be(1)} left out`, `messages ${be(2)} left out`),
+    ...part(lines, `content ${be(1)} a placeholder`, `contents ${be(2)} placeholders`),
+    ...part(of('offloaded'), `large output ${be(1)} cut`, `large outputs ${be(2)} cut`),
+    ...part(of('condensed'), `value ${be(1)} written shorter`, `values ${be(2)} written shorter`),
+    ...part(
+      of('old_reasoning', 'bound_thinking'),
+      `message ${be(1)} without its reasoning`,
+      `messages ${be(2)} without their reasoning`,
+    ),
+  ].join(', ');
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** "Paid $0.0129; without Precis $0.0137: 6 % less." Undefined if it is not known. */
+export function moneySentence(event: RunEvent): string | undefined {
+  const potential = potentialBillOf(event);
+  if (event.observed) {
+    if (potential?.sent === undefined) return undefined;
+    const { sent, wouldBe, net } = potential;
+    if (wouldBe === undefined || net === undefined)
+      return `Paid ${dollars(sent)}. What it would have saved is not known.`;
+    return `Paid ${dollars(sent)}; what would be sent costs ${dollars(wouldBe)}: ${difference(net, sent)}.`;
+  }
+  const { actual, wouldBe, net } = billOf(event) ?? {};
+  if (actual === undefined || wouldBe === undefined || net === undefined) return undefined;
+  if (net === 0) return `Paid ${dollars(actual)}, the same as without Precis.`;
+  return `Paid ${dollars(actual)}; without Precis ${dollars(wouldBe)}: ${difference(net, wouldBe)}.`;
+}
+
+/** @param net what was saved of a whole; negative for a loss */
+export function difference(net: number, whole: number): string {
+  if (whole === 0 || net === 0) return 'the same';
+  const share = (100 * Math.abs(net)) / whole;
+  const digits = share < 10 ? 1 : 0;
+  return `${share.toFixed(digits)} % ${net < 0 ? 'more' : 'less'}`;
+}
+
+/** Why more was sent than the budget has; empty if it was not, or if nobody knows. */
+export function overBudget(event: RunEvent): string[] {
+  const { tokens, refused, warnings } = event;
+  const over = tokens && tokens.budget !== null ? tokens.after - tokens.budget : 0;
+  const reasons = refused.map(
+    ({ phase, because, freed, least }) =>
+      `${labelOf(PHASE_LABELS, phase)} waits: ${labelOf(REFUSED_LABELS, because)} (${count(freed)} tokens, at least ${count(least)}).`,
+  );
+  if (over <= 0) return reasons;
+  const head = `${event.observed ? 'What would be sent is' : 'It is'} ${count(over)} tokens over its budget of ${count(tokens?.budget)}.`;
+  if (reasons.length > 0) return [head, ...reasons];
+  if (warnings.includes('waiting')) return [head, warningSentence('waiting') ?? ''];
+  return [head, 'Nothing more may be removed: what is left is recent, or always stays.'];
+}

@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { courseSums, linePoints } from '../../../inspector/read/course.ts';
+import { rowsOfEvent } from '../../../inspector/read/fates.ts';
+import { difference, headline, moneySentence, overBudget } from '../../../inspector/read/request-words.ts';
+import { ALL_RULES } from '../../../inspector/read/rules.ts';
+import { type Copied, SNIPPETS } from '../../../inspector/read/snippets.ts';
+import type { RunEvent } from '../../../src/memory/run/event.ts';
+import { PAGES } from '../../../src/reference/pages.ts';
+import { endedRun } from '../../support/conversations/ended-runs.ts';
+
+const edit = { kind: 'output' as const, call: -1, tool: 'f', ref: null, tokens: 900, freed: 800 };
+const placeholder = (message: number) => ({ ...edit, message, reason: 'context_compaction' });
+
+function event(fields: Partial<RunEvent>): RunEvent {
+  const tokens = { before: 51_512, after: 5_910, budget: 12_000, window: 100_000 };
+  const { event: unbilled } = endedRun({ mode: 'auto', messages: 60, tokens, trigger: 'token_budget' });
+  return { ...unbilled, n: 1, bill: null, potential_bill: null, ...fields };
+}
+
+const told = (fields: Partial<RunEvent>): string => {
+  const one = event(fields);
+  return headline(one, rowsOfEvent(one));
+};
+
+describe('a request in a sentence', () => {
+  const edited: Partial<RunEvent> = {
+    edits: [40, 42, 44, 46, 48].map(placeholder),
+    left_out: [{ from: 1, to: 38, fate: 'summarized', ref: null }],
+  };
+
+  it('says what was done, to what size, and because of what', () => {
+    expect(told(edited)).toBe(
+      '38 messages stand in a summary, 5 contents are placeholders; 51,512 → 5,910 tokens, because the budget of 12,000 was exceeded.',
+    );
+    expect(told({ edits: [placeholder(3)], trigger: 'force' })).toBe(
+      '1 content is a placeholder; 51,512 → 5,910 tokens, because the request asked for it.',
+    );
+  });
+
+  it('says of an observed one what would have been done', () => {
+    expect(told({ ...edited, observed: true })).toBe(
+      'Only observed: 51,512 tokens went to the model as they came. Otherwise 38 messages would stand in a summary, 5 contents would be placeholders; 5,910 tokens would be sent, because the budget of 12,000 was exceeded.',
+    );
+  });
+
+  it('says that one went as it came, and why', () => {
+    const tokens = { before: 8_000, after: 8_000, budget: 12_000, window: 100_000 };
+    expect(told({ tokens })).toBe(
+      '60 messages went to the model as they came: 8,000 tokens, under the budget of 12,000.',
+    );
+    expect(told({ tokens: null })).toMatch(/^Short: 60 messages went to the model as they came/);
+    expect(told({ tokens: null, mode: 'none', messages: 1 })).toMatch(/^1 message went .* change nothing\.$/);
+  });
+
+  it('says what it saved, and nothing if nobody knows', () => {
+    const bill = (net: number) =>
+      ({ unit: 'nanodollars', actual: 10_000_000 - net, would_be: { amount: 10_000_000 }, net }) as never;
+    expect(moneySentence(event({ bill: bill(2_700_000) }))).toBe(
+      'Paid $0.007300; without Precis $0.0100: 27 % less.',
+    );
+    expect(moneySentence(event({ bill: bill(-100_000) }))).toBe(
+      'Paid $0.0101; without Precis $0.0100: 1.0 % more.',
+    );
+    expect(moneySentence(event({ bill: bill(0) }))).toBe('Paid $0.0100, the same as without Precis.');
+    expect(moneySentence(event({ bill: null }))).toBeUndefined();
+    expect(moneySentence(event({ observed: true }))).toBeUndefined();
+    expect(difference(0, 0)).toBe('the same');
+  });
+
+  it('says why it is over its budget', () => {
+    const tokens = { before: 51_512, after: 12_345, budget: 12_000, window: 100_000 };
+    const refused = [{ phase: 'reversible' as const, because: 'floor' as const, freed: 10, least: 2_000 }];
+    expect(overBudget(event({ tokens, refused }))).toEqual([
+      'It is 345 tokens over its budget of 12,000.',
+      'Putting placeholders waits: it would free less than the least that is worth it (10 tokens, at least 2,000).',
+    ]);
+    expect(overBudget(event({ tokens, warnings: ['waiting'] }))[1]).toMatch(/waits until it pays off/);
+    expect(overBudget(event({ tokens, warnings: ['over_budget'] }))[1]).toMatch(
+      /^Nothing more may be removed/,
+    );
+    expect(overBudget(event({}))).toEqual([]);
+  });
+});
+
+describe('the pages with the rules', () => {
+  it.each([...new Set(ALL_RULES)])('are served, and have the section (%s)', async (address) => {
+    const [page = '', section = ''] = address.replace('docs/', '').split('#');
+    expect([...PAGES.keys()]).toContain(page);
+    const text = await readFile(join(import.meta.dirname, '../../../docs', page), 'utf8');
+    const sections = [...text.matchAll(/^#+ (.+)$/gm)].map(([, name = '']) =>
+      name
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    expect(sections).toContain(section);
+  });
+});
+
+describe('a course', () => {
+  it('has sums, and no price if one of a request is missing', () => {
+    const one = {
+      messages: 1,
+      before: 10,
+      after: 6,
+      moved: true,
+      price_before: 2_000_000,
+      price_after: 1_000_000,
+    };
+    expect(courseSums([one, one])).toEqual({
+      requests: 2,
+      came: 20,
+      sent: 12,
+      moves: 2,
+      without: 0.004,
+      price: 0.002,
+    });
+    expect(courseSums([one, { ...one, price_after: null }]).price).toBeUndefined();
+  });
+
+  it('is a line that fills its box', () => {
+    expect(linePoints([0, 5, 10], 10)).toBe('0.00,39.00 50.00,20.00 100.00,1.00');
+    expect(linePoints([5], 10)).toBe('0,20.00 100,20.00');
+  });
+});
+
+describe('a request that is copied', () => {
+  const copied: Copied = {
+    baseUrl: 'http://127.0.0.1:8787/v1',
+    model: 'a "model"',
+    strategy: { mode: 'auto', token_budget: 8_000 },
+    field: 'messages',
+  };
+
+  it('has the strategy in each language, and calls the API of its field', () => {
+    const [, body = ''] = /<<'EOF'\n([\s\S]*)\nEOF$/.exec(SNIPPETS.curl(copied)) ?? [];
+    expect(JSON.parse(body)).toMatchObject({ model: 'a "model"', memory_strategy: copied.strategy });
+    expect(SNIPPETS.curl(copied)).toContain('/v1/chat/completions');
+    expect(SNIPPETS.curl({ ...copied, field: 'input' })).toContain('/v1/responses');
+    for (const language of ['TypeScript', 'Python'] as const) {
+      expect(SNIPPETS[language](copied)).toContain(JSON.stringify(copied.strategy));
+      expect(SNIPPETS[language](copied)).toContain('chat.completions.create');
+      expect(SNIPPETS[language]({ ...copied, field: 'input' })).toContain('client.responses.create');
+    }
+  });
+});
