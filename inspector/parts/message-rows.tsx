@@ -6,7 +6,7 @@ import { FATE_LABELS, labelOf, REASON_LABELS, REMOVED_LABELS } from '../read/cod
 import type { Row, RowEdit } from '../read/fates.ts';
 import { freedOf, type Group, lastOf, tokensOf } from '../read/groups.ts';
 import { messageText } from '../read/message-text.ts';
-import { KEPT_PAGE, LEFT_RULES, type RulePage, removalRule } from '../read/rules.ts';
+import { LEFT_RULES, type Rule, removalRule } from '../read/rules.ts';
 import { Folded } from './folded.tsx';
 import { count } from './numbers.ts';
 import { FIRST_SHOWN, Said } from './said.tsx';
@@ -74,7 +74,7 @@ function Kept({ row, context }: { row: Row; context: RowContext }) {
       ) : (
         <Said said={messageText(content)} />
       )}
-      <Why says={row.why} page={KEPT_PAGE} />
+      {row.why && <Why {...row.why} />}
     </div>
   );
 }
@@ -97,7 +97,7 @@ function RowHead({ row, content, children }: HeadProps) {
 }
 
 /** One sentence, and the rule. */
-export function Why({ says, page }: { says: string; page: RulePage }) {
+export function Why({ says, page }: Rule) {
   return (
     <p class="why note">
       {says} <a href={page}>The rule</a>

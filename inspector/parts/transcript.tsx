@@ -47,13 +47,15 @@ export function Transcript({ rows, inserted, summary, ...context }: Props) {
       <Changes groups={groups} isPotential={isPotential} onChoose={go} />
       <h2 class="messages-head">All messages</h2>
       <Tally rows={rows} />
-      <div class="columns-head">
-        <span class="name">As it came</span>
-        <span class="head-seen">
-          <span class="name">{isPotential ? 'What the model would see' : 'What the model saw'}</span>
-          {changes.length > 0 && <Steps changes={changes} current={current} onGo={go} />}
-        </span>
-      </div>
+      {changes.length > 0 && (
+        <div class="columns-head">
+          <span class="name">As it came</span>
+          <span class="head-seen">
+            <span class="name">{isPotential ? 'What the model would see' : 'What the model saw'}</span>
+            <Steps changes={changes} current={current} onGo={go} />
+          </span>
+        </div>
+      )}
       <ol class="rows" ref={list}>
         {groups.slice(0, most).map((group, at) => (
           <GroupRow
@@ -134,7 +136,9 @@ function Steps({ changes, current, onGo }: StepsProps) {
   return (
     <span class="steps">
       <span aria-live="polite">
-        {place === 0 ? `${count(changes.length)} changes` : `Change ${place} of ${count(changes.length)}`}
+        {place === 0
+          ? `${count(changes.length)} ${changes.length === 1 ? 'change' : 'changes'}`
+          : `Change ${place} of ${count(changes.length)}`}
       </span>
       <button
         type="button"

@@ -1,7 +1,7 @@
 /** What becomes of messages: the rows of a transcript. */
 import { type Fate, fateOf } from '../../src/memory/edits/fates.ts';
 import type { Explanation, RunEvent } from '../api/answers.ts';
-import { KEPT_LABELS } from './codes.ts';
+import { keptRule, NOTHING_DUE, type Rule, STAYS } from './rules.ts';
 
 /** A placeholder in a message, or its reasoning that has left. */
 export interface RowEdit {
@@ -24,8 +24,8 @@ export interface Row {
   /** Tokens as it came and in the view; undefined if they are not known. */
   readonly before: number | undefined;
   readonly after: number | undefined;
-  /** Why it stays, in a sentence; empty if it does not. */
-  readonly why: string;
+  /** Why it stays; undefined if it does not. */
+  readonly why: Rule | undefined;
   /** The transcript that has the message, if it has left the view and is stored. */
   readonly ref: string | undefined;
   readonly edits: readonly RowEdit[];
@@ -39,7 +39,7 @@ export function rowsOfExplanation({ messages }: Pick<Explanation, 'messages'>): 
     role: role === 'preamble' ? undefined : role,
     before,
     after,
-    why: because === undefined ? '' : KEPT_LABELS[because],
+    why: because && keptRule(because),
     ref: undefined,
     edits: edits.map(({ kind, reason, tool_name: tool, ref, tokens, freed, text }) => {
       return { kind, reason, tool, ref, tokens, freed, text };
@@ -85,7 +85,7 @@ export function rowsOfEvent(event: RunEvent, { texts = [], counted }: Beside = {
       role: role === undefined || role === 'preamble' ? roleOf(rowEdits) : role,
       before,
       after: before === undefined ? undefined : gone ? 0 : before - freed,
-      why: fate === 'kept' ? keptWhy(index, end, role) : '',
+      why: fate === 'kept' ? keptWhy(index, end, role) : undefined,
       ref: (!observed && gone?.ref) || undefined,
       edits: rowEdits,
     };
@@ -100,10 +100,10 @@ function roleOf(edits: readonly RowEdit[]): string | undefined {
 }
 
 /** @param end the last message that was changed, or -1 */
-function keptWhy(index: number, end: number, role: string | undefined): string {
-  if (role === 'preamble') return KEPT_LABELS.preamble;
-  if (end < 0) return 'Nothing was shortened in this request.';
-  return index > end ? KEPT_LABELS.tail : KEPT_LABELS.unedited;
+function keptWhy(index: number, end: number, role: string | undefined): Rule {
+  if (role === 'preamble') return keptRule('preamble');
+  if (end < 0) return NOTHING_DUE;
+  return index > end ? keptRule('tail') : STAYS;
 }
 
 /** How many rows have each fate. */

@@ -8,11 +8,13 @@ import { sentTokens } from './sent.ts';
 
 /** What was done, in one sentence: "38 messages stand in a summary; 51,512 → 5,910 tokens, …". */
 export function headline(event: RunEvent, rows: readonly Row[]): string {
-  const { tokens, observed, mode, messages } = event;
+  const { tokens, observed, mode, messages, warnings } = event;
   const { came, sent, potential } = sentTokens(event);
   const all = `${count(messages)} ${messages === 1 ? 'message' : 'messages'}`;
   const done = changes(rows, observed);
   if (mode === 'none') return `${all} went to the model as they came: the strategy is to change nothing.`;
+  if (warnings.some((code) => UNPLANNED.includes(code)))
+    return `${all} went to the model as they came, and nothing was planned.`;
   if (!tokens) return `Short: ${all} went to the model as they came, well under the budget.`;
   if (done === '') return `${all} went to the model as they came: ${count(came)} tokens${under(event)}.`;
   const because = labelOf(TRIGGER_LABELS, event.trigger);
@@ -24,6 +26,9 @@ export function headline(event: RunEvent, rows: readonly Row[]): string {
     return `Only observed: ${count(sent)} tokens went to the model as they came. Otherwise ${done}; ${count(potential)} tokens would be sent, because ${reason}.`;
   return `${capital(done)}; ${count(came)} → ${count(sent)} tokens, because ${reason}.`;
 }
+
+/** Why an array of any size may go up as it came. */
+const UNPLANNED: readonly string[] = ['too_many_messages', 'upstream_state', 'unverified_key'];
 
 function under({ tokens }: RunEvent): string {
   if (!tokens || tokens.budget === null) return '';

@@ -1,6 +1,7 @@
 /** Why a message stays or goes, in one sentence, and the page with the rule. */
-import type { RemovalReason } from '../../src/memory/edits/fates.ts';
-import { isReason } from '../../src/memory/edits/fates.ts';
+import { isReason, type RemovalReason } from '../../src/memory/edits/fates.ts';
+import type { KeptBecause } from '../api/answers.ts';
+import { KEPT_LABELS } from './codes.ts';
 
 /** A page of the documentation, as this Worker serves it. */
 export type RulePage = `docs/${string}`;
@@ -46,8 +47,34 @@ export const LEFT_RULES: Readonly<Record<'summarized' | 'trimmed', Rule>> = {
   trimmed: { says: 'They are older than the strategy keeps.', page: 'docs/modes.md#trim' },
 };
 
-/** Of messages that stay. */
-export const KEPT_PAGE: RulePage = 'docs/design.md#tail';
+const WORDS: RulePage = 'docs/design.md#2-words-use-these-in-code-docs-and-tests';
+
+const KEPT_PAGES: Readonly<Record<KeptBecause, RulePage>> = {
+  preamble: WORDS,
+  fresh: 'docs/modes.md#fresh-outputs',
+  tail: 'docs/design.md#tail',
+  request: 'docs/design.md#tail',
+  first_request: 'docs/modes.md#summarize',
+  held: WORDS,
+  unedited: 'docs/modes.md#auto',
+};
+
+/** Why a message stays. */
+export function keptRule(because: KeptBecause): Rule {
+  return { says: KEPT_LABELS[because], page: KEPT_PAGES[because] };
+}
+
+/** Of a message among changed ones. An event does not say which of both it is. */
+export const STAYS: Rule = {
+  says: 'It always stays, or nothing that the strategy may do makes it shorter.',
+  page: 'docs/modes.md#auto',
+};
+
+/** Of messages of a request in which nothing was due. */
+export const NOTHING_DUE: Rule = {
+  says: 'Nothing was shortened in this request.',
+  page: 'docs/modes.md#auto',
+};
 
 /** Of what waits until it pays. */
 export const WAITING_PAGE: RulePage = 'docs/modes.md#auto';
@@ -55,6 +82,8 @@ export const WAITING_PAGE: RulePage = 'docs/modes.md#auto';
 export const ALL_RULES: readonly RulePage[] = [
   ...Object.values(REMOVED).map(({ page }) => page),
   ...Object.values(LEFT_RULES).map(({ page }) => page),
-  KEPT_PAGE,
+  ...Object.values(KEPT_PAGES),
+  STAYS.page,
+  NOTHING_DUE.page,
   WAITING_PAGE,
 ];

@@ -59,6 +59,10 @@ export function TryRequest({ client, named, n, onRef }: RequestProps) {
         <a href={fragmentOf({ ...named, screen: 'request', n })}>Request {n}</a>
       </nav>
       <h1>Try this conversation</h1>
+      <p class="note">
+        A begins with the mode and the budget that the request had, B with twice that budget. All else is the
+        mode’s own. Nothing is stored, and no model is asked.
+      </p>
       <Of loaded={loaded}>
         {({ event, array }) =>
           array ? (

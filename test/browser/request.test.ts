@@ -185,7 +185,9 @@ describe('a request', () => {
     expect(await rows.count()).toBeLessThan(3);
     const row = rows.first();
     await expect.poll(() => row.locator('.seen pre').first().innerText()).toContain('## User Intent');
-    expect(await row.locator('.original').innerText()).toMatch(/Messages \d+ to \d+\s+[\d,]+ tokens/);
+    await expect
+      .poll(() => row.locator('.original').innerText())
+      .toMatch(/Messages \d+ to \d+\s+[\d,]+ tokens/);
     await row.getByText(/messages as they came/).click();
     await expect.poll(() => row.locator('.kept-message').count()).toBeGreaterThan(5);
     await row.getByText(/messages as they came/).click();

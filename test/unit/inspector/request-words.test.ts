@@ -51,6 +51,7 @@ describe('a request in a sentence', () => {
       '60 messages went to the model as they came: 8,000 tokens, under the budget of 12,000.',
     );
     expect(told({ tokens: null })).toMatch(/^Short: 60 messages went to the model as they came/);
+    expect(told({ tokens: null, warnings: ['upstream_state'] })).toMatch(/nothing was planned\.$/);
     expect(told({ tokens: null, mode: 'none', messages: 1 })).toMatch(/^1 message went .* change nothing\.$/);
   });
 

@@ -12,7 +12,7 @@ const rowsOf = (...fates: readonly Fate[]): Row[] =>
     role: 'tool',
     before: 10,
     after: fate === 'kept' ? 10 : 0,
-    why: '',
+    why: undefined,
     ref: undefined,
     edits:
       fate === 'placeholder' || fate === 'offloaded'
@@ -60,7 +60,7 @@ describe('the groups of a transcript', () => {
     const [row] = rowsOfExplanation({
       messages: [{ index: 0, role: 'preamble', before: 3, after: 3, fate: 'kept', because: 'preamble' }],
     });
-    expect(row?.why).toBe('Leading instructions always stay.');
+    expect(row?.why?.says).toBe('Leading instructions always stay.');
   });
 });
 
