@@ -6,11 +6,7 @@ import { CONTENT_FACTS } from '../../../src/memory/edits/compact.ts';
 import { REF_START } from '../../../src/memory/edits/placeholder.ts';
 import { PREVIEWS } from '../../../src/memory/edits/preview.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
-import {
-  type InputPrices,
-  type RelativePrices,
-  USUAL_PRICES,
-} from '../../../src/memory/models/schedules.ts';
+import { type InputPrices, type RelativePrices, USUAL_PRICES } from '../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../src/memory/models/terms.ts';
 import type { EditingStrategy, MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { Plan } from '../../../src/memory/plan/plan.ts';
