@@ -1,43 +1,33 @@
-/** Code in README.md and docs/: TypeScript compiles with the client's types, the rest parses. */
+/** Every fenced block of the pages: it compiles or parses, and says in which language it is. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { afterAll, describe, expect, it } from 'vitest';
+import { experimental_readRawConfig } from 'wrangler';
+import { parse } from 'yaml';
+import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { ROOT } from '../../../tools/worker-server.ts';
+import { fencesOf, inLanguage, PAGES, regionOf, SNIPPETS } from '../../support/documents/snippets.ts';
 
-interface Snippet {
-  /** The page and the line of its fence: `docs/modes.md:12`. */
-  readonly place: string;
-  readonly language: string;
-  readonly code: string;
-}
-
-const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
-  name.endsWith('.md'),
-);
-const SNIPPETS = PAGES.flatMap(snippetsIn);
-const of = (language: string): [string, string][] =>
-  SNIPPETS.filter((snippet) => snippet.language === language).map(({ place, code }) => [place, code]);
-
-function snippetsIn(page: string): Snippet[] {
-  const text = readFileSync(join(ROOT, page), 'utf8');
-  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-    ({ 1: language = '', 2: code = '', index }) => ({
-      place: `${page}:${text.slice(0, index).split('\n').length}`,
-      language,
-      code,
-    }),
-  );
-}
+/** `text` is for what no program reads: placeholders, headers of an answer, a tree of files. */
+const LANGUAGES = ['ts', 'js', 'json', 'python', 'sh', 'text', 'toml', 'yaml'];
 
 /** Within the repository, where packages are found. */
 const DIRECTORY = join(ROOT, 'node_modules/.cache/precis-snippets');
-afterAll(() => rmSync(DIRECTORY, { recursive: true, force: true }));
+const FILES = mkdtempSync(join(tmpdir(), 'precis-snippets-'));
+afterAll(() => {
+  rmSync(DIRECTORY, { recursive: true, force: true });
+  rmSync(FILES, { recursive: true, force: true });
+});
 
 /** What a reader has at hand: a client, and what it sends. */
 const AT_HAND = `
 declare const client: OpenAI;
+declare const baseURL: string;
+declare const apiKey: string;
+declare const strategy: object;
 declare const model: string;
 declare const messages: OpenAI.ChatCompletionMessageParam[];
 declare const tools: never[];
@@ -57,15 +47,21 @@ function moduleOf(code: string): string {
 }
 
 describe('the code in the documents', () => {
-  it('has snippets in each language', () => {
-    expect(of('ts').length).toBeGreaterThan(5);
-    expect(of('python').length).toBeGreaterThan(1);
-    expect(of('js').length).toBeGreaterThan(0);
+  it.each(PAGES)('is in blocks that begin and end, each with its language: %s', (page) => {
+    const snippets = SNIPPETS.filter((snippet) => snippet.page === page);
+
+    expect(snippets.length * 2).toBe(fencesOf(page));
+    const others = snippets.filter(({ language }) => !LANGUAGES.includes(language));
+    expect(others.map(({ place, language }) => `${place} ${language}`)).toEqual([]);
   });
 
-  it('compiles, with the types of the client', () => {
+  it('is there in each language', () => {
+    for (const language of LANGUAGES) expect(inLanguage(language), language).not.toEqual([]);
+  });
+
+  it('compiles, with the types of the clients', () => {
     mkdirSync(DIRECTORY, { recursive: true });
-    const names = new Map(of('ts').map(([place, code], index) => [`${index}.ts`, { place, code }]));
+    const names = new Map(inLanguage('ts').map(([, snippet], index) => [`${index}.ts`, snippet]));
     for (const [name, { code }] of names) writeFileSync(join(DIRECTORY, name), moduleOf(code));
     const config = {
       extends: join(ROOT, 'tsconfig.json'),
@@ -81,14 +77,46 @@ describe('the code in the documents', () => {
     expect(faults).toBe('');
   });
 
-  it.skipIf(!hasPython()).each(of('python'))('parses: %s', (_, code) => {
-    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: code });
+  it.skipIf(!hasPython()).each(inLanguage('python'))('compiles: %s', (_, { code }) => {
+    const compiler = 'import sys; compile(sys.stdin.read(), "snippet", "exec")';
+    expect(() => execFileSync('python3', ['-c', compiler], { input: code, stdio: 'pipe' })).not.toThrow();
   });
 
-  it.each(of('js'))('parses: %s', (_, code) => {
+  it.each(inLanguage('js'))('parses: %s', (_, { code }) => {
     expect(() => new Script(code.replace('export default', 'const policy ='))).not.toThrow();
   });
+
+  it.each(inLanguage('toml'))('parses: %s', (place, { code }) => {
+    const config = join(FILES, `${place.replaceAll(/\W/g, '-')}.toml`);
+    writeFileSync(config, code);
+    expect(Object.keys(experimental_readRawConfig({ config }).rawConfig)).not.toEqual([]);
+  });
+
+  it.each(inLanguage('yaml'))('parses: %s', (_, { code }) => {
+    expect(parse(code)).toBeTypeOf('object');
+  });
+
+  // A shortened value has its … within quotes, so that the rest still parses.
+  it.each(inLanguage('json'))('parses, and its strategies are valid: %s', (_, { code }) => {
+    const value: unknown = JSON.parse(code);
+    for (const strategy of strategiesIn(value)) expect(parseStrategy(strategy)).toMatchObject({ ok: true });
+  });
+
+  const repeated = SNIPPETS.filter(({ source }) => source !== undefined);
+
+  it.each(repeated.map((snippet) => [snippet.place, snippet.source ?? '', snippet] as const))(
+    'is that of its source: %s, %s',
+    (_, source, { code }) => expect(code).toBe(regionOf(source)),
+  );
 });
+
+/** What stands under `memory_strategy`, at any depth. */
+function strategiesIn(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) =>
+    key === 'memory_strategy' && member !== null ? [member] : strategiesIn(member),
+  );
+}
 
 function hasPython(): boolean {
   return spawnSync('python3', ['--version']).status === 0;
