@@ -1,23 +1,33 @@
 /** The OpenAI Agents SDK: the strategy is a header of the client. */
+// #region client
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
 import OpenAI from 'openai';
-import { apiKey, baseURL, model, printingFetch, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+// #endregion
 
+import { apiKey, baseURL, model, printEachEdit, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+
+printEachEdit();
+
+// #region client
 // Traces go to OpenAI, not to the base URL.
 setTracingDisabled(true);
 
 const client = new OpenAI({
   baseURL,
   apiKey,
-  fetch: printingFetch,
   defaultHeaders: { 'x-memory-strategy': JSON.stringify(strategy) },
 });
+const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: client }) });
+
+// The upstream need not store what Precis shortens.
+const modelSettings = { store: false };
+// #endregion
 
 const agent = new Agent({
   name: 'Clerk',
   instructions: 'You look at orders.',
   model,
-  modelSettings: { store: false },
+  modelSettings,
   tools: [
     tool({
       ...READ_ORDER,
@@ -27,6 +37,5 @@ const agent = new Agent({
   ],
 });
 
-const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: client }) });
 const { finalOutput } = await runner.run(agent, TASK, { maxTurns: 20 });
 console.log(finalOutput);

@@ -1,21 +1,29 @@
 /** LangChain: the strategy is a header of the client's configuration. */
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+// #region client
 import { ChatOpenAI } from '@langchain/openai';
-import { apiKey, baseURL, model, printingFetch, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+// #endregion
 
+import { apiKey, baseURL, model, printEachEdit, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+
+printEachEdit();
+
+// #region client
 const chat = new ChatOpenAI({
   model,
   apiKey,
   configuration: {
     baseURL,
-    fetch: printingFetch,
     defaultHeaders: { 'x-memory-strategy': JSON.stringify(strategy) },
   },
-}).bindTools([{ type: 'function', function: READ_ORDER }]);
+});
+// #endregion
+
+const clerk = chat.bindTools([{ type: 'function', function: READ_ORDER }]);
 
 const messages: BaseMessage[] = [new HumanMessage(TASK)];
 for (;;) {
-  const answer = await chat.invoke(messages);
+  const answer = await clerk.invoke(messages);
   messages.push(answer);
   if (!answer.tool_calls?.length) {
     console.log(answer.text);

@@ -1,19 +1,28 @@
 /** The `openai` client: `memory_strategy` is one more field of the body. */
+// #region client
 import OpenAI from 'openai';
+// #endregion
+
 import { apiKey, baseURL, model, printEdits, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
 
+const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: READ_ORDER }];
+
+// #region client
 const client = new OpenAI({ baseURL, apiKey });
+
+const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+  client.chat.completions.create({
+    model,
+    messages, // the whole array, every time
+    tools,
+    memory_strategy: strategy,
+  } as OpenAI.ChatCompletionCreateParamsNonStreaming);
+// #endregion
+
 const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: TASK }];
 
 for (;;) {
-  const { data, response } = await client.chat.completions
-    .create({
-      model,
-      messages, // the whole array, every time
-      tools: [{ type: 'function', function: READ_ORDER }],
-      memory_strategy: strategy,
-    } as OpenAI.ChatCompletionCreateParamsNonStreaming)
-    .withResponse();
+  const { data, response } = await ask(messages).withResponse();
   const message = data.choices[0]?.message;
   if (!message) throw new Error('There is no answer.');
   printEdits(response.headers);

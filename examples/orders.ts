@@ -41,9 +41,12 @@ export function printEdits(headers: Headers | Record<string, string> | undefined
   console.log(`edits: ${edits}; frontier: ${frontier}`);
 }
 
-/** For clients that keep the headers of an answer to themselves. */
-export const printingFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
-  printEdits(response.headers);
-  return response;
-};
+/** For clients that keep the headers of an answer to themselves: called before they are made. */
+export function printEachEdit(): void {
+  const { fetch } = globalThis;
+  globalThis.fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    printEdits(response.headers);
+    return response;
+  };
+}

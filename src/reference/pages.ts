@@ -11,6 +11,7 @@ export interface Page {
 /** By the name of the file. */
 export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['getting-started.md', { load: () => import('../../docs/getting-started.md') }],
+  ['clients.md', { load: () => import('../../docs/clients.md') }],
   ['modes.md', { load: () => import('../../docs/modes.md') }],
   ['strategy-reference.md', { load: () => import('../../docs/strategy-reference.md') }],
   ['money.md', { load: () => import('../../docs/money.md') }],

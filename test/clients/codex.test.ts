@@ -1,7 +1,8 @@
-/** Codex, configured by `config.toml` alone, as its users do. */
+/** Codex, configured by the `config.toml` of docs/clients.md alone, as its users do. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hasTools, type Reader, ReadingModel } from '../support/clients/reading-model.ts';
 import { deploy } from '../support/deployment/deployment.ts';
+import { configurationText, LOCAL } from '../support/documents/client-configurations.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
@@ -27,15 +28,32 @@ beforeEach(() => {
   deployment.upstream.requests.length = 0;
 });
 
-/** @param root lines before all tables @param provider lines for the provider */
-const config = (name: string, { path, headers }: Naming, { root = '', provider = '' } = {}): string => `
+/** A table of TOML on one line. */
+const table = (values: Naming['headers']): string =>
+  `{ ${Object.entries(values)
+    .map(([header, value]) => `"${header}" = '${value}'`)
+    .join(', ')} }`;
+
+/**
+ * The published configuration with the deployment, model and headers of a test, and without what
+ * would need a network or a person.
+ *
+ * @param root lines before all tables @param provider lines for the provider
+ */
+function config(name: string, { path, headers }: Naming, { root = '', provider = '' } = {}): string {
+  const published = configurationText('codex.toml')
+    .replace('gpt-6-sol', name)
+    .replace(LOCAL, `${deployment.url}${path}`)
+    .replace('OPENAI_API_KEY', KEY_VARIABLE)
+    .replace(/^http_headers = .*$/m, () => `http_headers = ${table(headers)}`);
+  return `
 ${root}
-model = "${name}"
-model_provider = "precis"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 tool_output_token_limit = ${LONGEST_OUTPUT}
 check_for_update_on_startup = false
+${published}
+${provider}
 
 [analytics]
 enabled = false
@@ -50,17 +68,8 @@ exporter = "none"
 plugins = false
 apps = false
 remote_plugin = false
-
-[model_providers.precis]
-name = "Precis"
-base_url = "${deployment.url}${path}"
-env_key = "${KEY_VARIABLE}"
-wire_api = "responses"
-http_headers = { ${Object.entries(headers)
-  .map(([header, value]) => `"${header}" = '${value}'`)
-  .join(', ')} }
-${provider}
 `;
+}
 
 async function read(book: string, chapters: number, toml: string, prepare = () => {}): Promise<Ended> {
   model.read(...stepsOf(chapters));

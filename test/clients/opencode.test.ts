@@ -1,7 +1,8 @@
-/** opencode, configured by `opencode.json` alone, as its users do. */
+/** opencode, configured by the `opencode.json` of docs/clients.md alone, as its users do. */
 import { beforeEach, describe, it } from 'vitest';
 import { ReadingModel } from '../support/clients/reading-model.ts';
 import { deploy } from '../support/deployment/deployment.ts';
+import { configurationText } from '../support/documents/client-configurations.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
@@ -13,7 +14,13 @@ beforeEach(() => {
   deployment.upstream.requests.length = 0;
 });
 
+const published = JSON.parse(configurationText('opencode.json')) as {
+  provider: { openai: { options: object } };
+};
+
+/** The published configuration with the deployment, model and headers of a test. */
 const config = ({ path, headers }: Naming): object => ({
+  ...published,
   autoupdate: false,
   share: 'disabled',
   enabled_providers: ['openai'],
@@ -21,7 +28,14 @@ const config = ({ path, headers }: Naming): object => ({
   small_model: 'openai/gpt-5.4',
   permission: 'allow',
   provider: {
-    openai: { options: { baseURL: `${deployment.url}${path}`, apiKey: `{env:${KEY_VARIABLE}}`, headers } },
+    openai: {
+      options: {
+        ...published.provider.openai.options,
+        baseURL: `${deployment.url}${path}`,
+        apiKey: `{env:${KEY_VARIABLE}}`,
+        headers,
+      },
+    },
   },
 });
 

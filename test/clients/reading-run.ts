@@ -26,7 +26,7 @@ export const BY_HEADER: Naming = {
 };
 
 export const NAMINGS: readonly (readonly [name: string, naming: Naming])[] = [
-  ['the agent of its base URL', { path: '/agents/coding/v1', headers: {}, chapters: 22 }],
+  ['the agent of its base URL', { path: '/agents/coding/v1', headers: {}, chapters: 36 }],
   ['a header', BY_HEADER],
 ];
 

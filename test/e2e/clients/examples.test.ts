@@ -101,6 +101,14 @@ describe('an example', () => {
     expectOneMove(await run('python3', 'openai-python.py'));
   });
 
+  it.skipIf(!hasPython('import agents'))('of the Agents SDK in Python does the same', async () => {
+    expectOneMove(await run('python3', 'agents-sdk-python.py'));
+  });
+
+  it.skipIf(!hasPython('import langchain_openai'))('of LangChain in Python does the same', async () => {
+    expectOneMove(await run('python3', 'langchain-python.py'));
+  });
+
   it('has no name that Python would import in the place of a package', () => {
     const names = readdirSync(EXAMPLES).map((file) => file.replace(/\.py$/, ''));
     expect(names).not.toContain('openai');

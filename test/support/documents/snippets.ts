@@ -62,7 +62,8 @@ export function fencesOf(page: string): number {
 }
 
 /**
- * The lines between `#region NAME` and `#endregion`, without their common indentation.
+ * The lines between `#region NAME` and `#endregion`, without their common indentation. A region may
+ * have several parts, as imports and what uses them.
  *
  * @param source `path#name`; the name `file` is the whole file
  */
@@ -70,13 +71,14 @@ export function regionOf(source: string): string {
   const [path = '', name = ''] = source.split('#');
   const text = read(path);
   if (name === 'file') return text;
-  const lines = text.split('\n');
-  const start = lines.findIndex((line) => line.trim().replace(/^(?:\/\/|#) ?/, '') === `#region ${name}`);
-  const length = lines.slice(start + 1).findIndex((line) => line.includes('#endregion'));
-  if (start < 0 || length < 0) throw new Error(`${path} has no region '${name}'`);
-  const region = lines.slice(start + 1, start + 1 + length);
-  const indents = region
-    .filter((line) => line.trim() !== '')
-    .map((line) => /^ */.exec(line)?.[0].length ?? 0);
-  return `${region.map((line) => line.slice(Math.min(...indents))).join('\n')}\n`;
+  const opening = new RegExp(`^ *(?://|#) #region ${name}\\n([\\s\\S]*?)^ *(?://|#) #endregion$`, 'gm');
+  const parts = [...text.matchAll(opening)].map(([, part = '']) => part);
+  if (parts.length === 0) throw new Error(`${path} has no region '${name}'`);
+  return parts.map(withoutIndent).join('\n');
+}
+
+/** Lines without the indentation that all of them have. */
+function withoutIndent(text: string): string {
+  const indents = [...text.matchAll(/^( *)\S/gm)].map(([, indent = '']) => indent.length);
+  return text.replaceAll(new RegExp(`^ {${Math.min(...indents)}}`, 'gm'), '');
 }
