@@ -8,23 +8,25 @@ export interface Page {
   load(): Promise<{ readonly default: string }>;
 }
 
-/** By the name of the file. */
+/** By the name of the file, in the order in which a reader may need them. */
 export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['getting-started.md', { load: () => import('../../docs/getting-started.md') }],
   ['clients.md', { load: () => import('../../docs/clients.md') }],
   ['modes.md', { load: () => import('../../docs/modes.md') }],
   ['strategy-reference.md', { load: () => import('../../docs/strategy-reference.md') }],
-  ['money.md', { load: () => import('../../docs/money.md') }],
+  ['answers-and-errors.md', { load: () => import('../../docs/answers-and-errors.md') }],
+  ['refs-and-retrieval.md', { load: () => import('../../docs/refs-and-retrieval.md') }],
   ['responses-api.md', { load: () => import('../../docs/responses-api.md') }],
   ['conversations.md', { load: () => import('../../docs/conversations.md') }],
   ['memory-blocks.md', { load: () => import('../../docs/memory-blocks.md') }],
-  ['refs-and-retrieval.md', { load: () => import('../../docs/refs-and-retrieval.md') }],
-  ['answers-and-errors.md', { load: () => import('../../docs/answers-and-errors.md') }],
+  ['money.md', { load: () => import('../../docs/money.md') }],
   ['inspector.md', { load: () => import('../../docs/inspector.md') }],
   ['deploying.md', { load: () => import('../../docs/deploying.md') }],
+  ['local-models.md', { load: () => import('../../docs/local-models.md') }],
+  ['operating.md', { load: () => import('../../docs/operating.md') }],
   ['measurements.md', { load: () => import('../../docs/measurements.md') }],
-  ['vendors.md', { load: () => import('../../docs/vendors.md') }],
   ['benchmark.md', { load: () => import('../../docs/benchmark.md') }],
+  ['vendors.md', { load: () => import('../../docs/vendors.md') }],
   ['design.md', { load: () => import('../../docs/design.md') }],
   ['origins.md', { load: () => import('../../docs/origins.md') }],
 ]);

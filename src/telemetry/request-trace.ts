@@ -1,6 +1,6 @@
 /**
  * The trace of one request to a model: a span of ours, below it one for each model call and for
- * each part that took time (docs/deploying.md#traces).
+ * each part that took time (docs/operating.md#traces).
  *
  * `routes/scope-of.ts` gives a request its trace. `answer/ask-upstream.ts` opens a span for each
  * model call, whose id goes up as the parent in `traceparent`; `lib/server-timing.ts` has the parts

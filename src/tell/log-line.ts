@@ -1,5 +1,5 @@
 /**
- * A line in the log for each answer (docs/deploying.md#logs). It holds closed codes and numbers,
+ * A line in the log for each answer (docs/operating.md#logs). It holds closed codes and numbers,
  * never a caller's text, key or ids.
  */
 import { isLogged, type LogFields } from '../log.ts';

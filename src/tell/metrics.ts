@@ -1,4 +1,4 @@
-/** Metrics of requests and of their views (docs/deploying.md#metrics). */
+/** Metrics of requests and of their views (docs/operating.md#metrics). */
 import { pause } from '../lib/time-limit.ts';
 import { isNotice } from '../memory/plan/notices.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';

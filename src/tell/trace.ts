@@ -1,6 +1,6 @@
 /**
  * Traces the requests to a model where the deployment has a collector
- * (docs/deploying.md#traces).
+ * (docs/operating.md#traces).
  */
 import type { Services } from '../request/services.ts';
 import { RequestTrace } from '../telemetry/request-trace.ts';

@@ -223,7 +223,7 @@ const DEPLOYMENT: readonly Operation[] = [
       202: json('The deletion goes on.', schemas.deletedTenant),
     },
     errors: ['store_failed'],
-    page: 'deploying.md#what-is-kept-and-how-long',
+    page: 'operating.md#what-is-kept-and-how-long',
   },
   {
     method: 'get',
@@ -237,7 +237,7 @@ const DEPLOYMENT: readonly Operation[] = [
       200: { description: 'In the text format of Prometheus.', content: { 'text/plain': text } },
     },
     errors: ['not_forwarded', 'store_failed'],
-    page: 'deploying.md#metrics',
+    page: 'operating.md#metrics',
   },
   {
     method: 'get',

@@ -260,4 +260,11 @@ describe('/llms.txt', () => {
     expect([...PAGES.keys()].toSorted()).toEqual(files.toSorted());
     expect(listed.map(([, file]) => file)).toEqual([...PAGES.keys()]);
   });
+
+  it('has the order of the README', () => {
+    const [, more = ''] = read('README.md').split('\n## More\n');
+    const linked = [...more.matchAll(/\]\(docs\/([\w-]+\.md)\)/g)].map(([, file]) => file);
+
+    expect(linked).toEqual([...PAGES.keys()]);
+  });
 });

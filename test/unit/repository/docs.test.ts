@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { WARNINGS } from '../../../src/memory/plan/warnings.ts';
 import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { ERRORS } from '../../../src/request/error-codes.ts';
@@ -77,13 +78,30 @@ describe('the documented variables', () => {
 describe('the documented metrics', () => {
   it('are those that are counted, each with its labels', () => {
     const known = Object.entries(families).map(([name, { labels }]) => [name, ...labels]);
-    const told = rowsOf('docs/deploying.md', '## Metrics').map(([name, labels]) => [
+    const told = rowsOf('docs/operating.md', '## Metrics').map(([name, labels]) => [
       ...codesIn(name),
       ...codesIn(labels),
     ]);
 
     expect(known.length).toBeGreaterThan(10);
     expect(told.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('the alerts', () => {
+  it('are about metrics that are counted, and about warnings and errors that there are', () => {
+    const { groups } = parse(read('examples/alerts.yaml')) as { groups: { rules: { expr: string }[] }[] };
+    const text = groups.flatMap(({ rules }) => rules.map(({ expr }) => expr)).join('\n');
+    const selectors = [...text.matchAll(/\b((?:precis|memory)_\w+?)(?:_bucket)?(?:\{(\w+)="([^"]+)"\})?\[/g)];
+
+    expect(selectors.length).toBeGreaterThan(8);
+    const known: Readonly<Record<string, { labels: readonly string[] }>> = families;
+    for (const [, name = '', label] of selectors)
+      expect(known[name]?.labels ?? [], name).toEqual(
+        label ? expect.arrayContaining([label]) : known[name]?.labels,
+      );
+    const codes = selectors.flatMap(([, , label, value = '']) => (label === 'code' ? [value] : []));
+    expect(codes.filter((code) => !(code in WARNINGS) && !(code in ERRORS))).toEqual([]);
   });
 });
 
