@@ -12,6 +12,7 @@ const LONG = [
   'answers/silent-reasoning',
   'clients/soak',
   'clients/clients',
+  'clients/journey',
   'browser/deployment',
   'conversations/moving',
   'answers/too-long',
