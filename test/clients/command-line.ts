@@ -9,10 +9,10 @@ import { text } from 'node:stream/consumers';
 import { chapter } from '../support/clients/reading-model.ts';
 import { KEY } from '../support/deployment/deployment.ts';
 import { closedNetwork } from './closed-network.ts';
-import { executable } from './installed.ts';
+import { type ClientName, executable } from './installed.ts';
 
 export interface CommandLine {
-  readonly client: 'codex' | 'opencode';
+  readonly client: ClientName;
   readonly args: readonly string[];
   /** Files of the home directory, by path. */
   readonly home: Readonly<Record<string, string>>;

@@ -6,13 +6,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Versions that were examined: it is known what network access their configuration leaves open. */
-const CLIENTS = { '@openai/codex': '0.169.0', 'opencode-ai': '1.18.33' };
+const CLIENTS = {
+  '@continuedev/cli': '1.5.47',
+  '@openai/codex': '0.169.0',
+  cline: '3.0.65',
+  'opencode-ai': '1.18.33',
+};
+
+/** The name of a client's executable. */
+export type ClientName = 'cline' | 'cn' | 'codex' | 'opencode';
 
 /** The environment variable with the directory. */
 const INSTALLED = 'PRECIS_INSTALLED_CLIENTS';
 
 /** The executable of a client. */
-export const executable = (name: 'codex' | 'opencode'): string =>
+export const executable = (name: ClientName): string =>
   join(process.env[INSTALLED] ?? '', 'node_modules/.bin', name);
 
 /** Called by vitest before the first file; the returned function runs after the last one. */

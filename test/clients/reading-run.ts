@@ -34,10 +34,10 @@ export const NAMINGS: readonly (readonly [name: string, naming: Naming])[] = [
 export const stepsOf = (chapters: number): number[][] =>
   Array.from({ length: chapters }, (_, at) => [at + 1]);
 
-const outputsOf = ({ input }: Json): string[] =>
-  (input as Json[])
-    .filter(({ type }) => /^(function|custom_tool)_call_output$/.test(String(type)))
-    .map(({ output }) => textOf(output));
+const outputsOf = ({ input, messages }: Json): string[] =>
+  ((input ?? messages) as Json[])
+    .filter(({ type, role }) => role === 'tool' || /^(function|custom_tool)_call_output$/.test(String(type)))
+    .map(({ output, content }) => textOf(output ?? content));
 
 export interface Read {
   readonly ended: Ended;
@@ -65,7 +65,7 @@ export async function expectRead(
   expect(ended.asked).toEqual([]);
 
   const asked = deployment.upstream.requests.filter(
-    ({ path, body }) => path.endsWith('/responses') && hasTools(body),
+    ({ path, body }) => /\/(responses|chat\/completions)$/.test(path) && hasTools(body),
   );
   // A refused request would have been repeated.
   expect(asked).toHaveLength(chapters + 1 + (lookedUp ? 1 : 0));

@@ -1,6 +1,6 @@
 /**
- * The configurations of docs/clients.md, for clients that no test runs: requests of the form that
- * each sends, to its base URL and with its headers.
+ * The configurations of docs/clients.md: requests of the form that each client sends, to its base
+ * URL and with its headers. The command-line clients are run too, by `npm run test:clients`.
  */
 import { describe, expect, it } from 'vitest';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';

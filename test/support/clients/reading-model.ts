@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refsIn } from '../../../src/memory/edits/placeholder.ts';
-import { respond, tokensOf } from '../../../tools/upstream/behaviours.ts';
+import { respond, sendAnswer, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import { usageOf } from '../../../tools/upstream/completion.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { type ResponseAnswer, responseOf } from '../../../tools/upstream/response.ts';
@@ -95,6 +95,25 @@ export class ReadingModel {
     respond(response, body, answer);
   };
 
+  /** The same for chat completions, which keep no reasoning and no custom calls. */
+  readonly chatBehaviour = (
+    _: IncomingMessage,
+    response: ServerResponse,
+    recorded: RecordedRequest,
+  ): void => {
+    const { body } = recorded;
+    const id = `reading_${this.answers++}`;
+    const input = (body.messages as Json[]).map(itemOf);
+    const said = hasTools(body) ? this.next(id, { ...body, input }) : { content: 'The book' };
+    const { content, toolCalls } = said as ResponseAnswer;
+    const answer = { ...(content !== undefined && { content }), ...(toolCalls?.length && { toolCalls }) };
+    sendAnswer(response, body, answer, {
+      id: `chatcmpl-${id}`,
+      model: String(body.model),
+      usage: usageOf(tokensOf(recorded), 5),
+    });
+  };
+
   private next(id: string, body: Json): ResponseAnswer {
     const found = freshText(body).match(/(?<=The word of chapter \d+ is )[^.]+/g) ?? [];
     this.words.push(...found, ...Array(Math.max(0, this.pending - found.length)).fill('(not in the output)'));
@@ -131,6 +150,13 @@ const byTool: Reader = (number, id, { tools }) => {
 export function hasTools({ tools, input }: Json): boolean {
   if (Array.isArray(tools) && tools.length > 0) return true;
   return Array.isArray(input) && input.some(({ type }) => type === 'additional_tools');
+}
+
+/** A message of chat as an item, as far as the model looks at it. */
+function itemOf({ role, content }: Json): Json {
+  return role === 'tool'
+    ? { type: 'function_call_output', output: content }
+    : { type: 'message', role, content };
 }
 
 /** The outputs after the last item of another kind. */

@@ -64,11 +64,13 @@ function aider(): ClientSettings {
 }
 
 function cline(): ClientSettings {
-  const { providerSettings } = JSON.parse(configurationText('cline.json')) as {
-    providerSettings: { OpenAiCompatible: { openAiBaseUrl: string; openAiHeaders: Record<string, string> } };
+  const { lastUsedProvider, providers } = JSON.parse(configurationText('cline.json')) as {
+    lastUsedProvider: string;
+    providers: Record<string, { settings: { baseUrl: string; headers: Record<string, string> } }>;
   };
-  const { openAiBaseUrl, openAiHeaders } = providerSettings.OpenAiCompatible;
-  return { baseURL: openAiBaseUrl, headers: openAiHeaders };
+  const provider = providers[lastUsedProvider];
+  if (!provider) throw new Error(`there is no provider ${lastUsedProvider}`);
+  return { baseURL: provider.settings.baseUrl, headers: provider.settings.headers };
 }
 
 function libreChat(): ClientSettings {
