@@ -1,0 +1,167 @@
+/** The image's files, build, command and health check, without Docker. */
+import { execFile, spawn } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import OpenAI from 'openai';
+import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.ts';
+import { ROOT } from '../../../tools/worker-server.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+
+const SECRET = 'the-secret-of-a-machine-of-ones-own';
+const KEY = 'sk-a-caller-of-a-machine-of-ones-own';
+const run = promisify(execFile);
+
+/** The image's folder, and the one that a volume would be. */
+let app: string;
+let data: string;
+let dockerfile: string;
+let upstream: Upstream;
+
+/** The arguments of an instruction in the form of an array. */
+function instruction(name: string): string[] {
+  const found = new RegExp(`^${name}[\\s\\S]*?(\\["node".*\\])$`, 'm').exec(dockerfile)?.[1];
+  return JSON.parse(found ?? '[]') as string[];
+}
+
+beforeAll(async () => {
+  app = await mkdtemp(join(tmpdir(), 'precis-image-'));
+  data = await mkdtemp(join(tmpdir(), 'precis-volume-'));
+  dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const lines = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).trim().split('\n');
+  expect(lines[0]).toBe('*');
+  for (const line of lines.slice(1))
+    await cp(join(ROOT, line.slice(1)), join(app, line.slice(1)), { recursive: true });
+  // As `npm ci` makes them.
+  await cp(join(ROOT, 'generated'), join(app, 'generated'), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(app, 'node_modules'));
+  const build = /^RUN npm ci && node (.*)$/m.exec(dockerfile)?.[1]?.split(' ') ?? [];
+  await run(process.execPath, build, { cwd: app });
+  upstream = await startUpstream({});
+});
+
+afterAll(async () => {
+  await upstream.close();
+  await rm(app, { recursive: true, force: true });
+  await rm(data, { recursive: true, force: true });
+});
+
+interface Started {
+  readonly url: string;
+  output(): string;
+  /** Ends it as Docker does. */
+  end(): Promise<unknown>;
+}
+
+function spawnIt(vars: Record<string, string>) {
+  const [, ...args] = instruction('CMD');
+  const { PATH } = process.env;
+  const env = { PATH, HOST: '127.0.0.1', PORT: '0', DATA_DIR: data, ...vars };
+  const child = spawn(process.execPath, args, { cwd: app, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('exit', resolve);
+  });
+  return { child, ended, output: () => printed };
+}
+
+async function start(vars: Record<string, string> = {}): Promise<Started> {
+  const { child, ended, output } = spawnIt({
+    PRECIS_SECRET: SECRET,
+    UPSTREAM_BASE_URL: upstream.url,
+    ...vars,
+  });
+  const end = (): Promise<unknown> => {
+    child.kill('SIGTERM');
+    return ended;
+  };
+  await expect.poll(output, { timeout: 60_000 }).toContain('Precis listens on');
+  const url = /http:\/\/\S+?(?=\/v1)/.exec(output())?.[0] ?? '';
+  return { url, output, end };
+}
+
+interface Compacted {
+  readonly view: string;
+  readonly ref: string;
+}
+
+const OUTPUT = linesAbout('a volume');
+
+/** Sends a conversation. @returns the view that went up, and the ref in it */
+async function compacted(url: string): Promise<Compacted> {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
+  const body = {
+    model: 'gpt-4.1',
+    messages: conversationOf([OUTPUT]),
+    memory_strategy: COMPACT_OLD_TURNS,
+    memory_report: true,
+  };
+  const { memory } = (await client.chat.completions.create(
+    body as ChatCompletionCreateParamsNonStreaming,
+  )) as unknown as WithMemory;
+  const view = upstream.requests.at(-1)?.rawBody.toString() ?? '';
+  return { view, ref: memory?.refs[0]?.ref ?? '' };
+}
+
+const contentOf = async (url: string, ref: string): Promise<string> =>
+  (await fetch(`${url}/v1/refs/${ref}`, { headers: { authorization: `Bearer ${KEY}` } })).text();
+
+describe('a machine of one’s own', () => {
+  it('keeps in its volume what it has stored, and makes the same views of it after a restart', async () => {
+    const first = await start();
+    const before = await compacted(first.url);
+    expect(before.view).toContain(before.ref);
+    expect(await contentOf(first.url, before.ref)).toContain(OUTPUT);
+    await first.end();
+
+    const second = await start();
+    expect(await contentOf(second.url, before.ref)).toContain(OUTPUT);
+    expect(await compacted(second.url)).toEqual(before);
+    await second.end();
+    for (const { output } of [first, second]) {
+      expect(output()).not.toContain(SECRET);
+      expect(output()).not.toContain(KEY);
+    }
+  });
+
+  it('is healthy by the image’s check while it answers, and has no routes but the Worker’s', async () => {
+    const { url, end } = await start();
+    const [, ...check] = instruction('HEALTHCHECK');
+    const healthy = () => run(process.execPath, check, { env: { PORT: new URL(url).port } });
+    await expect(healthy()).resolves.toBeDefined();
+    for (const path of [
+      'local/r2/public/precis-refs/x',
+      'local/platform-proxy',
+      'local/explorer',
+      'local/scheduled',
+    ]) {
+      const response = await fetch(`${url}/cdn-cgi/${path}`);
+      expect([response.status, await response.json()]).toMatchObject([
+        404,
+        { error: { code: 'not_forwarded' } },
+      ]);
+    }
+    await end();
+    await expect(healthy()).rejects.toMatchObject({ code: 1 });
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['PRECIS_SECRET is missing', { PRECIS_SECRET: '' }, 'openssl rand -base64 32'],
+    ['a variable can’t be read', { RETENTION_DAYS: 'a-value-nobody-sees' }, 'RETENTION_DAYS'],
+    ['the port is none', { PORT: 'eighty' }, '--port takes 0 to 65535'],
+  ])('ends at once and says why where %s', async (_, vars, words) => {
+    const { ended, output } = spawnIt({ PRECIS_SECRET: SECRET, UPSTREAM_BASE_URL: upstream.url, ...vars });
+    expect(await ended).toBe(1);
+    expect(output()).toContain(words);
+    expect(output()).not.toContain('a-value-nobody-sees');
+  });
+});
