@@ -13,7 +13,7 @@ import { toldRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
-import { methodsOf, ROUTES, routeOf } from './routes/table.ts';
+import { isForOperator, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
 export function createApp(): Hono<AppEnv> {
@@ -25,7 +25,8 @@ export function createApp(): Hono<AppEnv> {
     const services = servicesOf(c.env);
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
-    if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
+    const { access } = services.config;
+    if (access && !isForOperator(c.req.path)) accessKeyIn(c.req.raw.headers, access.keys);
     const url = urlOf(c.req.raw);
     const { localTenant } = services.config;
     if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);

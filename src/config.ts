@@ -130,6 +130,8 @@ export interface Config extends ModelTables {
   readonly logLevel: LogLevel;
   /** What opens `GET /metrics`; undefined: nothing is counted. */
   readonly metricsToken: string | undefined;
+  /** What opens the operator's routes; undefined: there are none. */
+  readonly adminToken: string | undefined;
 }
 
 /** In characters. Shorter secrets can be guessed. */
@@ -149,7 +151,7 @@ const LONGEST_RETENTION_DAYS = 36_500;
 const WEBHOOK_SECRET = /^(?:whsec_)?(?=.{32,}$)(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 
 /** In characters, as for access keys: anyone can guess at it over the network. */
-const SHORTEST_METRICS_TOKEN = 20;
+const SHORTEST_OPERATOR_TOKEN = 20;
 
 /** What a variable must be, in words that end the sentence "NAME is not valid: it must be …". */
 const text = (phrase = 'a string') => z.string(phrase);
@@ -174,7 +176,8 @@ const SECRET_PHRASE = `a string of at least ${SHORTEST_SECRET} characters`;
 const secret = z.string(SECRET_PHRASE).min(SHORTEST_SECRET, SECRET_PHRASE);
 
 const TENANT_PHRASE = 'a string of 1 to 64 characters';
-const METRICS_TOKEN_PHRASE = `a string of at least ${SHORTEST_METRICS_TOKEN} characters`;
+const OPERATOR_TOKEN_PHRASE = `a string of at least ${SHORTEST_OPERATOR_TOKEN} characters`;
+const operatorToken = z.string(OPERATOR_TOKEN_PHRASE).min(SHORTEST_OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE);
 const WEBHOOK_SECRET_PHRASE =
   'at least 24 bytes in base64, with or without whsec_ before them (`echo "whsec_$(openssl rand -base64 32)"`)';
 
@@ -226,7 +229,8 @@ const variables = z.object({
   OTLP_SHARE: share(1),
   WEBHOOK_URL: url().optional(),
   WEBHOOK_SECRET: z.string(WEBHOOK_SECRET_PHRASE).regex(WEBHOOK_SECRET, WEBHOOK_SECRET_PHRASE).optional(),
-  METRICS_TOKEN: z.string(METRICS_TOKEN_PHRASE).min(SHORTEST_METRICS_TOKEN, METRICS_TOKEN_PHRASE).optional(),
+  METRICS_TOKEN: operatorToken.optional(),
+  ADMIN_TOKEN: operatorToken.optional(),
 });
 
 /** The names of all variables and secrets. */
@@ -278,6 +282,7 @@ export function readConfig(env: Env): Config {
     captures: vars.CAPTURE === 'true',
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
+    adminToken: vars.ADMIN_TOKEN,
   };
 }
 

@@ -93,7 +93,8 @@ const GROUPS: Readonly<Record<Operation['group'], string>> = {
 /** Errors of all routes with an access. */
 const COMMON: Readonly<Record<Operation['access'], readonly ErrorCode[]>> = {
   caller: ['invalid_api_key', 'forbidden_origin', 'unknown_agent', 'misconfigured', 'internal_error'],
-  operator: ['invalid_api_key', 'misconfigured', 'internal_error'],
+  metrics: ['invalid_api_key', 'misconfigured', 'internal_error'],
+  admin: ['invalid_api_key', 'misconfigured', 'internal_error'],
   none: [],
 };
 
@@ -134,7 +135,8 @@ export function apiDocument(parts: ApiParts): ApiDocument {
           scheme: 'bearer',
           description: "The caller's own key for the upstream, or an access key of the deployment.",
         },
-        operator: { type: 'http', scheme: 'bearer', description: '`METRICS_TOKEN` of the deployment.' },
+        metrics: { type: 'http', scheme: 'bearer', description: '`METRICS_TOKEN` of the deployment.' },
+        admin: { type: 'http', scheme: 'bearer', description: '`ADMIN_TOKEN` of the deployment.' },
       },
     },
     externalDocs: { description: "OpenAI's own document", url: OPENAI_DOCUMENT },

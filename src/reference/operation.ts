@@ -43,7 +43,7 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   /** Whose token it takes. `none`: anybody's request is answered. */
-  readonly access: 'caller' | 'operator' | 'none';
+  readonly access: 'caller' | 'metrics' | 'admin' | 'none';
   readonly parameters?: readonly Parameter[];
   readonly headers?: readonly RequestHeader[];
   readonly body?: {

@@ -3,7 +3,8 @@ import type { Operation, Sample } from './operation.ts';
 
 const TOKENS: Readonly<Record<Operation['access'], string | undefined>> = {
   caller: '$KEY',
-  operator: '$METRICS_TOKEN',
+  metrics: '$METRICS_TOKEN',
+  admin: '$ADMIN_TOKEN',
   none: undefined,
 };
 

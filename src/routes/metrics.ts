@@ -1,19 +1,15 @@
 /** `GET /metrics`: the deployment's metrics, for its operator (docs/design.md#11-observability). */
 import type { Context } from 'hono';
-import { isBearer } from '../request/caller.ts';
-import { ApiError } from '../request/errors.ts';
-import { type AppEnv, servicesOf } from '../request/services.ts';
+import type { AppEnv } from '../request/services.ts';
 import { exposition } from '../storage/metrics/families.ts';
+import { servicesForOperator } from './admin/operator.ts';
 import { stored } from './stored.ts';
 
 /** A 404 in deployments without `METRICS_TOKEN`. */
 export async function getMetrics(c: Context<AppEnv>): Promise<Response> {
-  const services = servicesOf(c.env);
-  c.set('services', services);
-  const { config, metrics, metricsObject } = services;
-  if (config.metricsToken === undefined) return c.notFound();
-  if (!isBearer(c.req.raw.headers, config.metricsToken))
-    throw new ApiError('invalid_api_key', 'This needs the METRICS_TOKEN, as Authorization: Bearer.');
+  const services = servicesForOperator(c, 'METRICS_TOKEN');
+  if (!services) return c.notFound();
+  const { metrics, metricsObject } = services;
   const counts = await stored(c, async () => {
     await metrics.send();
     return metricsObject((stub) => stub.read());

@@ -5,6 +5,7 @@
 import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
 import type { AppEnv } from '../request/services.ts';
+import { getAdminHealth } from './admin/health.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
 import { chatCompletions } from './chat.ts';
 import { compact } from './compact.ts';
@@ -39,6 +40,8 @@ export interface Route extends RoutePath {
    * Whether the upstream has routes of this path, too: other methods and paths below are forwarded.
    */
   readonly shared?: true;
+  /** Whether the route asks for a token of the operator, and for no caller's key. */
+  readonly isForOperator?: true;
 }
 
 /** A path comes before those that match it by a parameter. */
@@ -70,6 +73,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/explain', handlers: { POST: explain } },
   { path: '/v1/verify', handlers: { POST: verify } },
   { path: '/v1/deployment', handlers: { GET: getDeployment } },
+  { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, isForOperator: true },
   { path: '/v1/mcp', handlers: { POST: mcp } },
 
   { path: '/v1/refs', handlers: { GET: listRefs } },
@@ -101,6 +105,15 @@ export const ROUTES: readonly Route[] = [
 
 /** The canonical route of a URL's path. */
 export const routeOf = createRouter(ROUTES, new Set(agents.map(({ key }) => key)));
+
+const FOR_OPERATORS: ReadonlySet<string> = new Set(
+  ROUTES.filter(({ isForOperator }) => isForOperator).map(({ path }) => path),
+);
+
+/** Whether a canonical path is one of the operator's. */
+export function isForOperator(path: string): boolean {
+  return FOR_OPERATORS.has(path);
+}
 
 /** The methods of a route, as in the header `allow`. */
 export function methodsOf({ handlers }: Pick<Route, 'handlers'>): string {

@@ -2,6 +2,7 @@
 
 import { JSON_RPC } from '../bodies.ts';
 import type { Answer, Operation, Parameter } from '../operation.ts';
+import { deploymentHealth } from '../schemas/admin.ts';
 import { deployment } from '../schemas/deployment.ts';
 import * as schemas from '../schemas/stored.ts';
 import type { Shape } from '../shape.ts';
@@ -232,7 +233,7 @@ const DEPLOYMENT: readonly Operation[] = [
     group: 'Deployment',
     summary: "The deployment's metrics, for its operator",
     description: 'A 404 in deployments without `METRICS_TOKEN`.',
-    access: 'operator',
+    access: 'metrics',
     answers: {
       200: { description: 'In the text format of Prometheus.', content: { 'text/plain': text } },
     },
@@ -250,6 +251,19 @@ const DEPLOYMENT: readonly Operation[] = [
     answers: { 200: json('The configuration.', deployment) },
     errors: ['store_failed'],
     page: 'inspector.md#this-deployment',
+  },
+  {
+    method: 'get',
+    path: '/v1/admin/health',
+    id: 'getHealthOfParts',
+    group: 'Deployment',
+    summary: 'Whether the parts of the deployment do their work, for its operator',
+    description:
+      'Writes, reads and deletes an object in the bucket, asks an object of each class, the upstream, and the servers of summarizer and embeddings. A 404 in deployments without `ADMIN_TOKEN`.',
+    access: 'admin',
+    answers: { 200: json('All parts, also where one has failed.', deploymentHealth) },
+    errors: ['not_forwarded'],
+    page: 'operating.md#the-doctor',
   },
   {
     method: 'get',

@@ -19,7 +19,8 @@ interface Placed extends DocumentedOperation {
 
 const ACCESS: Readonly<Record<string, string>> = {
   caller: "Needs the caller's key.",
-  operator: 'Needs the `METRICS_TOKEN` of the deployment.',
+  metrics: 'Needs the `METRICS_TOKEN` of the deployment.',
+  admin: 'Needs the `ADMIN_TOKEN` of the deployment.',
 };
 
 /** The schema of error codes, whose description has a paragraph for each. */

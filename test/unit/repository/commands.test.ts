@@ -27,13 +27,14 @@ const PROGRAMS = [
   'git',
   'ollama',
   'open',
+  'docker',
   'openssl',
   'pip',
   'llama-server',
   'vllm',
 ];
 /** Set by the reader; all others are set by the page. */
-const OWN = ['OPENAI_API_KEY', 'METRICS_TOKEN'];
+const OWN = ['OPENAI_API_KEY', 'METRICS_TOKEN', 'ADMIN_TOKEN'];
 /** The host of a deployment, or the variable that stands for it. */
 const DEPLOYMENT = /^(?:https?:\/\/[^/]+|\$HOST)(?=\/)/;
 

@@ -277,6 +277,10 @@ describe('answers about stored data', () => {
       status: 'misconfigured',
     });
     await told('getDeployment', await send('GET', '/v1/deployment'));
+    const ADMIN_TOKEN = 'the-token-of-the-operator';
+    const { app: operated } = deployment(undefined, { ADMIN_TOKEN });
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    await told('getHealthOfParts', await operated.request('/v1/admin/health', { headers }));
   });
 });
 

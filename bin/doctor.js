@@ -1,0 +1,189 @@
+/** `precis doctor`: looks at a deployment from outside, and says of each part what to do. */
+import { readFileSync } from 'node:fs';
+import { addressOf } from './said.js';
+
+/** By part of `GET /v1/admin/health`: what to do where it fails. */
+const MENDS = {
+  bucket: 'See that the bucket of wrangler.toml exists (`npx wrangler r2 bucket list`), and deploy again.',
+  conversations: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
+  users: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
+  tenants: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
+  metrics: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
+  upstream: "Look at UPSTREAM_BASE_URL, at UPSTREAM_API_KEY, and at the vendor's status page.",
+  summarizer: 'Look at SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY.',
+  embeddings: 'Look at EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY.',
+};
+
+/** In milliseconds. */
+const PATIENCE = 30_000;
+const MOST_SKEW = 60_000;
+
+/** `ok` null: it was not seen. @typedef {{ name: string, ok: boolean | null, reason?: string, mend?: string }} Line */
+
+/**
+ * Prints a line for each part.
+ *
+ * @returns the exit status: 0 if nothing fails, otherwise 1
+ */
+export async function doctor(url, { key, adminToken }) {
+  const ask = asker(addressOf(url));
+  const lines = [];
+  const say = (...said) => {
+    for (const line of said) console.log(textOf(line));
+    lines.push(...said);
+  };
+  const reached = await reach(ask, key);
+  say(...reached.lines);
+  if (reached.answers) {
+    say(...(await seenByCaller(ask, key)));
+    say(...(await seenByOperator(ask, adminToken, reached.isDated)));
+  }
+  const failed = lines.filter(({ ok }) => ok === false).length;
+  console.log(failed === 0 ? 'Nothing fails.' : `${failed} ${failed === 1 ? 'part fails' : 'parts fail'}.`);
+  return failed === 0 ? 0 : 1;
+}
+
+function textOf({ name, ok, reason = '', mend }) {
+  const mark = ok === null ? '?' : ok ? '✓' : '✗';
+  return `${mark} ${name.padEnd(16)}${reason}`.trimEnd() + (mend ? `\n    → ${mend}` : '');
+}
+
+/** @returns a function that resolves with an answer, its JSON, or the code of what kept it away */
+function asker(address) {
+  return async (path, token) => {
+    try {
+      const response = await fetch(`${address}${path}`, {
+        headers: token ? { authorization: `Bearer ${token}` } : {},
+        redirect: 'manual',
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      return {
+        status: response.status,
+        date: response.headers.get('date'),
+        json: await response.json().catch(() => ({})),
+      };
+    } catch (error) {
+      return { status: 0, code: error.cause?.code ?? error.name, json: {} };
+    }
+  };
+}
+
+/** Whether the deployment answers, with a configuration that is valid, at the right time. */
+async function reach(ask, key) {
+  const { status, code, date, json } = await ask('/healthz');
+  if (status === 0)
+    return {
+      answers: false,
+      lines: [
+        {
+          name: 'deployment',
+          ok: false,
+          reason: `can't be reached: ${code}`,
+          mend: 'Look at the URL, and deploy.',
+        },
+      ],
+    };
+  if (status === 503 && json.status === 'misconfigured') {
+    const { json: told } = await ask('/v1/deployment', key);
+    const reason = told.error?.message ?? 'a variable is missing or not valid';
+    return {
+      answers: false,
+      lines: [{ name: 'configuration', ok: false, reason, mend: 'Set the variable, and deploy.' }],
+    };
+  }
+  if (status !== 200 || json.status !== 'ok') {
+    const mend = 'Look at the URL: Precis may be elsewhere.';
+    return {
+      answers: false,
+      lines: [{ name: 'deployment', ok: false, reason: `is no Precis: ${status}`, mend }],
+    };
+  }
+  return {
+    answers: true,
+    isDated: date !== null,
+    lines: [{ name: 'configuration', ok: true }, ...clock(date)],
+  };
+}
+
+/**
+ * Caches, leases and receipts are dated by the deployment's clock.
+ *
+ * @param time in any form that `Date` reads; without one there is nothing to say
+ */
+function clock(time) {
+  const at = Date.parse(time ?? '');
+  if (Number.isNaN(at)) return [];
+  const seconds = Math.round(Math.abs(Date.now() - at) / 1_000);
+  if (seconds * 1_000 <= MOST_SKEW) return [{ name: 'clock', ok: true }];
+  const reason = `${seconds} seconds from this machine's`;
+  const mend = 'Set the clock of this machine, or of the one that runs Precis.';
+  return [{ name: 'clock', ok: false, reason, mend }];
+}
+
+/** What a caller's key shows: whether the upstream takes it, the version, models that retire. */
+async function seenByCaller(ask, key) {
+  const name = "caller's key";
+  if (!key)
+    return [
+      { name, ok: null, reason: 'not seen, nor version and retiring models: OPENAI_API_KEY is not set' },
+    ];
+  const { status, json } = await ask('/v1/deployment', key);
+  if (status !== 200) {
+    const mend =
+      status === 401 ? 'Use a key that the upstream, or ACCESS_KEYS, accepts.' : 'Look at the log.';
+    return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
+  }
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const same = json.version === version;
+  return [
+    { name, ok: true },
+    {
+      name: 'version',
+      ok: same,
+      reason: same ? version : `${json.version}, and this command is of ${version}`,
+      ...(same ? {} : { mend: 'Deploy the newer one of both, or use its command.' }),
+    },
+    ...retiring(json.retiring),
+  ];
+}
+
+function retiring(models = []) {
+  if (models.length === 0) return [{ name: 'models', ok: true }];
+  return models.map(({ setting, model, on, replacement }) => ({
+    name: 'models',
+    ok: false,
+    reason: `${model} of ${setting} ends on ${on}`,
+    mend: replacement ? `Set ${setting} to ${replacement}.` : `Set ${setting} to another model.`,
+  }));
+}
+
+/** What the operator's route shows. */
+async function seenByOperator(ask, token, isDated) {
+  const name = 'parts';
+  const unseen = (reason) => [{ name, ok: null, reason: `bucket, objects and servers not seen: ${reason}` }];
+  if (!token) return unseen('PRECIS_ADMIN_TOKEN is not set');
+  const { status, json } = await ask('/v1/admin/health', token);
+  if (status === 404)
+    return unseen('the deployment has no ADMIN_TOKEN (`npx wrangler secret put ADMIN_TOKEN`)');
+  if (status !== 200) {
+    const mend =
+      status === 401 ? "Set PRECIS_ADMIN_TOKEN to the deployment's ADMIN_TOKEN." : 'Look at the log.';
+    return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
+  }
+  const rotation = {
+    name: 'secret',
+    ok: true,
+    reason: 'PRECIS_SECRET_PREVIOUS is still set: a rotation goes on',
+  };
+  return [
+    // Cloudflare dates its answers; a machine of one's own does not.
+    ...(isDated ? [] : clock(json.time)),
+    json.rotating ? rotation : { name: 'secret', ok: true },
+    ...json.parts.map((part) => ({
+      name: part.name,
+      ok: part.status === 'unknown' ? null : part.status !== 'failed',
+      reason: part.reason ?? `${part.ms} ms`,
+      ...(part.status === 'failed' ? { mend: MENDS[part.name] ?? 'Look at the log.' } : {}),
+    })),
+  ];
+}

@@ -1,0 +1,66 @@
+/**
+ * `precis verify receipt.json request.json`: asks a deployment whether a receipt is right.
+ *
+ * `receipt.json` holds a receipt, or an answer or report with one; `request.json` the body of the
+ * request, or its array alone if it had nothing else.
+ */
+import { readFileSync } from 'node:fs';
+import { addressOf, fail } from './said.js';
+
+/** The text of a file, and its value. */
+function read(file) {
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+    return { text, value: JSON.parse(text) };
+  } catch (error) {
+    return fail(`${file}: ${error instanceof SyntaxError ? 'not JSON' : error.code}`);
+  }
+}
+
+/** The receipt in an answer, in a report, or alone. */
+function receiptIn(value) {
+  return value?.memory?.receipt ?? value?.receipt ?? value;
+}
+
+/**
+ * The body of the request with its receipt. Its text stays, since tokens are counted from it.
+ *
+ * @param text a body, or its array alone
+ */
+function bodyOf({ text, value }, receipt) {
+  const given = JSON.stringify(receipt);
+  if (Array.isArray(value))
+    return `{"receipt":${given},"${receipt?.protocol === 'responses' ? 'input' : 'messages'}":${text}}`;
+  if (typeof value !== 'object' || value === null) return fail('A request is a JSON object or an array.');
+  const members = text.trim().slice(1);
+  return `{"receipt":${given}${Object.keys(value).length > 0 ? ',' : ''}${members}`;
+}
+
+async function ask(url, key, body) {
+  try {
+    const response = await fetch(`${addressOf(url)}/v1/verify`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    });
+    const answer = await response.json();
+    if (!response.ok) return fail(`${response.status} ${answer.error?.message ?? ''}`);
+    return answer;
+  } catch (error) {
+    return fail(`${url} can't be asked: ${error.cause?.code ?? error.name}`);
+  }
+}
+
+/**
+ * @param files the receipt's and the request's
+ * @returns the exit status: 0 valid, 1 not valid
+ */
+export async function verify(url, key, [receiptFile, requestFile]) {
+  if (!key) fail('OPENAI_API_KEY is not set.');
+  const receipt = receiptIn(read(receiptFile).value);
+  const { valid, checks } = await ask(url, key, bodyOf(read(requestFile), receipt));
+  for (const { name, ok, reason = '' } of checks)
+    console.log(`${ok === null ? '?' : ok ? '✓' : '✗'} ${name.padEnd(10)}${reason}`.trimEnd());
+  console.log(valid ? 'valid' : 'not valid');
+  return valid ? 0 : 1;
+}

@@ -1,0 +1,126 @@
+/** `GET /v1/admin/health`: whether the parts of the deployment do their work, for its operator. */
+import type { Context } from 'hono';
+import type { Config } from '../../config.ts';
+import { StoreError } from '../../lib/store-error.ts';
+import { within } from '../../lib/time-limit.ts';
+import { VERSION } from '../../lib/version.ts';
+import { logCaught } from '../../log.ts';
+import type { DeploymentHealth, Part, PartHealth } from '../../reference/schemas/admin.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
+import { conversationMemory, tenantMemory, userMemory } from '../../storage/objects.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { askModel, type ModelServer } from '../../upstream/model-client.ts';
+import { servicesForOperator } from './operator.ts';
+
+/** Names what is written for a moment, and the objects that are asked. No tenant has the name. */
+const PROBE = 'health';
+
+/** In bytes; an answer has a few hundred, and a list of models some ten thousand. */
+const LONGEST_ANSWER = 1024 * 1024;
+
+type Found = Pick<PartHealth, 'status' | 'reason'>;
+type Look = (services: Services, c: Context<AppEnv>) => Promise<Found>;
+
+const OK: Found = { status: 'ok', reason: null };
+
+const LOOKS: Readonly<Record<Part, Look>> = {
+  bucket: async ({ bucket }) => {
+    const words = crypto.randomUUID();
+    const key = `${PROBE}/${words}`;
+    await bucket.put(key, words);
+    const read = await (await bucket.get(key))?.text();
+    await bucket.delete(key);
+    return read === words ? OK : { status: 'failed', reason: 'what was written could not be read' };
+  },
+  conversations: async ({ log }, { env }) => {
+    await conversationMemory(env, PROBE, log)((stub) => stub.overview());
+    return OK;
+  },
+  users: async ({ log }, { env }) => {
+    await userMemory(env, PROBE, log)((stub) => stub.latest({ except: PROBE, most: 1 }));
+    return OK;
+  },
+  tenants: async ({ log }, { env }) => {
+    await tenantMemory(env, PROBE, log)((stub) => stub.find(PROBE));
+    return OK;
+  },
+  metrics: async ({ config, metricsObject }) => {
+    if (config.metricsToken === undefined) return { status: 'off', reason: 'METRICS_TOKEN is not set' };
+    await metricsObject((stub) => stub.read());
+    return OK;
+  },
+  upstream: ({ config }) => upstream(config),
+  summarizer: ({ config: { summarizer } }) =>
+    model(summarizer, 'SUMMARIZER', "none is configured: callers' keys pay for their summaries"),
+  embeddings: ({ config: { embeddings } }) =>
+    model(embeddings, 'EMBEDDINGS', 'none is configured: archives are searched by words alone'),
+};
+
+/** A 404 in deployments without `ADMIN_TOKEN`. */
+export async function getAdminHealth(c: Context<AppEnv>): Promise<Response> {
+  const services = servicesForOperator(c, 'ADMIN_TOKEN');
+  if (!services) return c.notFound();
+  const names = Object.keys(LOOKS) as Part[];
+  const parts = await Promise.all(names.map((name) => look(name, services, c)));
+  const health: DeploymentHealth = {
+    object: 'memory.health',
+    status: parts.some(({ status }) => status === 'failed') ? 'failed' : 'ok',
+    version: VERSION,
+    time: new Date().toISOString(),
+    rotating: c.env.PRECIS_SECRET_PREVIOUS !== undefined,
+    parts,
+  };
+  return c.json(health, 200, { 'cache-control': 'no-store' });
+}
+
+/** One part. What it fails with is logged. */
+async function look(name: Part, services: Services, c: Context<AppEnv>): Promise<PartHealth> {
+  const begin = performance.now();
+  const told = (found: Found): PartHealth => ({ name, ...found, ms: Math.round(performance.now() - begin) });
+  try {
+    return told(await within(TIME_LIMITS.routeStorageMs, LOOKS[name](services, c)));
+  } catch (error) {
+    logCaught(services.log, 'error', `${name} has failed a look`, error);
+    const cause = error instanceof StoreError ? error.cause : error;
+    return told({ status: 'failed', reason: cause instanceof Error ? cause.message : 'it has failed' });
+  }
+}
+
+/** Whether the upstream answers, and takes the deployment's own key if it has one. */
+async function upstream({ upstreamBaseUrl, access }: Config): Promise<Found> {
+  const answer = await asked(serverOf(upstreamBaseUrl, access?.apiKey));
+  if (answer === 'ok') return OK;
+  // Without a key of ours, a refusal is what a healthy upstream says.
+  if (answer === 'refused' && !access) return OK;
+  if (answer === 'refused') return { status: 'failed', reason: 'the upstream refuses UPSTREAM_API_KEY' };
+  return { status: 'failed', reason: `the upstream: ${answer}` };
+}
+
+/** Whether a server knows a model of the deployment. A call of the model would cost money. */
+async function model(
+  configured:
+    | { readonly baseUrl: string; readonly apiKey: string | undefined; readonly model: string | undefined }
+    | undefined,
+  variables: string,
+  without: string,
+): Promise<Found> {
+  if (!configured) return { status: 'off', reason: without };
+  const { baseUrl, apiKey, model: named } = configured;
+  const answer = await asked(serverOf(baseUrl, apiKey), named);
+  if (answer === 'ok') return OK;
+  if (answer !== 'refused') return { status: 'failed', reason: `its server: ${answer}` };
+  const reason = `its server does not say that it has the model: look at ${variables}_MODEL and ${variables}_API_KEY`;
+  return { status: 'unknown', reason };
+}
+
+function serverOf(baseUrl: string, apiKey: string | undefined): ModelServer {
+  return { baseUrl, headers: {}, ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
+async function asked(server: ModelServer, named?: string): Promise<'ok' | string> {
+  const limits = { timeoutMs: TIME_LIMITS.keyVerdictMs, longestAnswer: LONGEST_ANSWER };
+  const answer = await askModel(server, limits, async (client, signal) => {
+    await (named === undefined ? client.models.list({ signal }) : client.models.retrieve(named, { signal }));
+  });
+  return answer.ok ? 'ok' : answer.reason.code;
+}

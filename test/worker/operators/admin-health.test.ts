@@ -1,0 +1,154 @@
+/** The parts of a deployment, each made to fail, as its operator sees them. */
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import { type DeploymentHealth, deploymentHealth, type Part } from '../../../src/reference/schemas/admin.ts';
+import { shorten } from '../../support/time-limits.ts';
+import { startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+const ADMIN_TOKEN = 'the-token-of-the-operator';
+const METRICS_TOKEN = 'the-token-of-the-metrics';
+const SUMMARIZER = {
+  SUMMARIZER_BASE_URL: 'http://summarizer.test/v1',
+  SUMMARIZER_MODEL: 'a-model',
+  SUMMARIZER_API_KEY: 'a-key-of-the-summarizer',
+};
+
+beforeEach(() => {
+  for (const level of ['warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A deployment whose parts can fail. */
+function deployment(variables: Partial<Env> = { ADMIN_TOKEN, METRICS_TOKEN }) {
+  const bindings = env as unknown as Env;
+  const bucket = watchedBucket();
+  const objects = {
+    conversations: watchedObjects(bindings.CONVERSATION_MEMORY),
+    users: watchedObjects(bindings.USER_MEMORY),
+    tenants: watchedObjects(bindings.TENANT_MEMORY),
+    metrics: watchedObjects(bindings.METRICS as DurableObjectNamespace),
+  };
+  const started = startApp(bucket.bucket, {
+    ...variables,
+    CONVERSATION_MEMORY: objects.conversations.namespace,
+    USER_MEMORY: objects.users.namespace,
+    TENANT_MEMORY: objects.tenants.namespace,
+    METRICS: objects.metrics.namespace,
+  });
+  const ask = (token = ADMIN_TOKEN): Promise<Response> =>
+    started.request('/v1/admin/health', { headers: { authorization: `Bearer ${token}` } });
+  const health = async (): Promise<DeploymentHealth> => deploymentHealth.parse(await (await ask()).json());
+  return { ...started, bucket, objects, ask, health };
+}
+
+const statusesOf = ({ parts }: DeploymentHealth): Partial<Record<Part, string>> =>
+  Object.fromEntries(parts.map(({ name, status }) => [name, status]));
+
+describe('the health of a deployment’s parts', () => {
+  const HEALTHY = {
+    bucket: 'ok',
+    conversations: 'ok',
+    users: 'ok',
+    tenants: 'ok',
+    metrics: 'ok',
+    upstream: 'ok',
+    summarizer: 'off',
+    embeddings: 'off',
+  };
+
+  it('is told of all of them, and leaves nothing in the bucket', async () => {
+    const { health, bucket } = deployment();
+    const told = await health();
+    expect(told).toMatchObject({ status: 'ok', rotating: false });
+    expect(statusesOf(told)).toEqual(HEALTHY);
+    expect(Math.abs(Date.parse(told.time) - Date.now())).toBeLessThan(60_000);
+    expect(bucket.operations.map(({ name }) => name)).toEqual(['put', 'get', 'delete']);
+    expect((await bucket.bucket.list({ prefix: 'health' })).objects).toEqual([]);
+  });
+
+  it.each([
+    ['conversations', 'overview'],
+    ['users', 'latest'],
+    ['tenants', 'find'],
+    ['metrics', 'read'],
+  ] as const)('names the objects that fail or hang, and no others: %s', async (part, method) => {
+    shorten({ routeStorageMs: 50 });
+    for (const way of ['failing', 'hanging'] as const) {
+      const { health, objects } = deployment();
+      objects[part][way].add(method);
+      const told = await health();
+      expect(told.status).toBe('failed');
+      expect(statusesOf(told)).toEqual({ ...HEALTHY, [part]: 'failed' });
+    }
+  });
+
+  it.each(['put', 'get', 'delete'] as const)('names the bucket where %s fails', async (operation) => {
+    const { health, bucket } = deployment();
+    bucket.failing.add(operation);
+    const told = await health();
+    expect(statusesOf(told)).toEqual({ ...HEALTHY, bucket: 'failed' });
+    expect(told.parts.find(({ name }) => name === 'bucket')?.reason).toBe('R2 is down');
+  });
+
+  it.each([
+    [200, 'ok'],
+    [401, 'ok'],
+    [500, 'failed'],
+    [429, 'failed'],
+  ])('takes the refusal of a request without a key for a sign of life: %d', async (modelsStatus, status) => {
+    const { health, answer } = deployment();
+    answer.modelsStatus = modelsStatus;
+    expect(statusesOf(await health()).upstream).toBe(status);
+  });
+
+  it('names the upstream that refuses the deployment’s own key', async () => {
+    const UPSTREAM_API_KEY = 'sk-the-key-of-the-deployment';
+    const { health, answer, sent } = deployment({
+      ADMIN_TOKEN,
+      UPSTREAM_API_KEY,
+      ACCESS_KEYS: 'alice=a-key-of-twenty-characters',
+    });
+    expect(statusesOf(await health()).upstream).toBe('ok');
+    expect(sent.at(-1)?.headers.get('authorization')).toBe(`Bearer ${UPSTREAM_API_KEY}`);
+    answer.modelsStatus = 401;
+    const told = await health();
+    expect(told.parts.find(({ name }) => name === 'upstream')).toMatchObject({
+      status: 'failed',
+      reason: 'the upstream refuses UPSTREAM_API_KEY',
+    });
+    expect(JSON.stringify(told)).not.toContain(UPSTREAM_API_KEY);
+  });
+
+  it.each([
+    [200, 'ok'],
+    [404, 'unknown'],
+    [401, 'unknown'],
+    [503, 'failed'],
+  ])('asks the summarizer’s server for its model, with its own key: %d', async (status, told) => {
+    const { health, answer, sent } = deployment({ ADMIN_TOKEN, ...SUMMARIZER });
+    answer.status = status;
+    expect(statusesOf(await health())).toMatchObject({ summarizer: told, metrics: 'off' });
+    const asked = sent.find(({ url }) => url === 'http://summarizer.test/v1/models/a-model');
+    expect(asked?.headers.get('authorization')).toBe(`Bearer ${SUMMARIZER.SUMMARIZER_API_KEY}`);
+  });
+
+  it('tells of a rotation', async () => {
+    const { health } = deployment({ ADMIN_TOKEN, PRECIS_SECRET_PREVIOUS: 'the-secret-before-this-one' });
+    expect((await health()).rotating).toBe(true);
+  });
+
+  it('is for nobody else, and for nobody without a token in the configuration', async () => {
+    const { ask, bucket } = deployment();
+    for (const token of ['another-token-of-the-operator', METRICS_TOKEN, '']) {
+      const response = await ask(token);
+      expect(response.status).toBe(401);
+      expect(await response.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
+    }
+    expect(bucket.operations).toEqual([]);
+    expect((await deployment({ METRICS_TOKEN }).ask()).status).toBe(404);
+  });
+});
