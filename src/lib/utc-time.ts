@@ -8,6 +8,13 @@ export interface UtcTime {
   readonly hour: number;
 }
 
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The date of a day, YYYY-MM-DD. @param day in days since 1970 */
+export function dateOfDay(day: number): string {
+  return utcTimeOf(new Date(day * DAY_MS)).day;
+}
+
 export function utcTimeOf(date: Date): UtcTime {
   const day = date.toISOString().slice(0, 'YYYY-MM-DD'.length);
   return { day, weekday: date.getUTCDay(), hour: date.getUTCHours() };

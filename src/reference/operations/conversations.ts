@@ -1,5 +1,5 @@
 /** The routes of conversations, of users and of statistics. */
-
+import { z } from 'zod';
 import { own, SETTINGS, WHOLE } from '../bodies.ts';
 import { MEMORY_HEADERS } from '../headers.ts';
 import type { Operation, Parameter, Sample } from '../operation.ts';
@@ -60,7 +60,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: '/v1/conversations',
     id: 'listConversations',
     group: 'Conversations',
-    summary: 'The conversations that are kept under the key, newest first',
+    summary: 'The conversations that are kept under the key: sorted, or searched for',
     description: 'With `status`, a page may be shorter than its limit, or empty, and not be the last.',
     access: 'caller',
     parameters: [
@@ -71,6 +71,25 @@ export const CONVERSATIONS: readonly Operation[] = [
         in: 'query',
         description: 'Only those with this status.',
         schema: { type: 'string', enum: ['healthy', 'degraded', 'stuck'] },
+      },
+      {
+        name: 'q',
+        in: 'query',
+        description: 'Only those whose id, user, opening or newest model contains this text.',
+        schema: { type: 'string', maxLength: 256 },
+      },
+      {
+        name: 'sort',
+        in: 'query',
+        description:
+          'By when they were first seen, by their last use, by their requests, or by their net savings.',
+        schema: { type: 'string', enum: ['created', 'used', 'requests', 'net'], default: 'created' },
+      },
+      {
+        name: 'order',
+        in: 'query',
+        description: 'Where the value of `sort` is not known, a conversation comes last in either order.',
+        schema: { type: 'string', enum: ['desc', 'asc'], default: 'desc' },
       },
     ],
     answers: {
@@ -253,10 +272,23 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: '/v1/stats',
     id: 'getStats',
     group: 'Conversations',
-    summary: 'How long the summaries of the newest 100 conversations took',
+    summary: 'How long the summaries of the newest 100 conversations took, or sums by day',
     access: 'caller',
-    answers: { 200: { description: 'Times.', content: { 'application/json': schemas.stats } } },
-    errors: ['store_failed'],
+    parameters: [
+      {
+        name: 'days',
+        in: 'query',
+        description: 'Asks for what was sent and cost on so many days, until today, in place of the times.',
+        schema: { type: 'integer', minimum: 1, maximum: 90 },
+      },
+    ],
+    answers: {
+      200: {
+        description: 'Times; with `days`, sums by day.',
+        content: { 'application/json': z.union([schemas.stats, schemas.statsByDay]) },
+      },
+    },
+    errors: ['invalid_json', 'store_failed'],
     page: `${page}#all-conversations`,
   },
   {

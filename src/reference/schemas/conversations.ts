@@ -15,6 +15,9 @@ export const listedConversation = z.strictObject({
   last_used_at: seconds.nullable().describe('Seconds since 1970, exact to an hour.'),
   tokens: tokens.nullable().describe('Of the newest summary; null without one.'),
   versions: count.describe('Versions of the summary that are kept.'),
+  requests: count.describe('Those that have left an event.'),
+  last_request_at: seconds.nullable().describe('Of the newest one.'),
+  model: z.string().nullable().describe('Of the newest one.'),
   bill: toldSumsSchema,
 });
 name(listedConversation, 'Conversation');
@@ -78,6 +81,44 @@ export const stats = z.strictObject({
   bill: toldSumsSchema.describe('Of these conversations together.'),
 });
 name(stats, 'Stats');
+
+const amounts = toldSumsSchema.shape;
+const dayBill = z.strictObject({
+  unit: amounts.unit,
+  billed: count.describe('Requests whose bill is known completely. Only these are in the sums.'),
+  would_be: count.nullable(),
+  actual: amounts.actual,
+  net: amounts.net,
+  debits: amounts.debits,
+});
+name(dayBill, 'DayBill');
+
+const observedSums = z
+  .strictObject({
+    requests: count,
+    tokens: z.strictObject({ before: tokens, would_be: tokens }),
+    billed: count.describe('Those whose potential savings are known.'),
+    net: z.int().nullable(),
+  })
+  .describe('Requests that were only observed, and what they would have saved.');
+name(observedSums, 'ObservedSums');
+
+const sums = {
+  requests: count.describe('Those that have left an event.'),
+  failed: count.describe('Those whose answer was an error.'),
+  tokens: z.strictObject({ before: tokens, sent: tokens }),
+  bill: dayBill,
+  observed: observedSums,
+};
+
+export const statsByDay = z.strictObject({
+  object: z.literal('memory.stats.days'),
+  days: count,
+  behind_ms: count.describe('How old a request may be that is not in the sums yet.'),
+  total: z.strictObject(sums),
+  data: z.array(z.strictObject({ date: z.iso.date(), ...sums })).describe('By day (UTC), oldest first.'),
+});
+name(statsByDay, 'StatsByDay');
 
 export const userMemory = z.strictObject({
   user: givenId,

@@ -5,104 +5,110 @@ import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
+import { type ListQuery, ORDERS, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
-import { STATUSES, type Status, type Stood, standingsOf } from './standings.ts';
+import { listedOf, type Place, STATUSES, type Status, type Stood, standingsOf } from './standings.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 
 /** How many conversations a page looks at, where most have another status than the wanted one. */
 const MOST_READ = 100;
 
-/** Where a page begins: a secret's list (0: the present secret's), and a place in it. */
-interface Place {
-  readonly index: number;
-  readonly before: number | null;
-}
+/** In characters, of a search. */
+const LONGEST_TEXT = 256;
 
 /** With `status`, a page may be shorter than its limit, or empty, and not be the last. */
 export async function listConversations(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
   const limit = pageSize(c.req.query('limit'), PAGE);
-  const status = statusIn(c.req.query('status'));
-  const place = placeIn(c.req.query('cursor'));
-  const { found, next } = await stored(c, () => pageOf(tenants, place, limit, status, services));
+  const status = oneOf(STATUSES, 'status', c.req.query('status'));
+  const query: ListQuery = {
+    sort: oneOf(SORTS, 'sort', c.req.query('sort')) ?? 'created',
+    order: oneOf(ORDERS, 'order', c.req.query('order')) ?? 'desc',
+    text: textIn(c.req.query('q')),
+  };
+  const place = placeIn(c.req.query('cursor'), query);
+  const { found, next } = await stored(c, () => pageOf(tenants, query, place, limit, status, services));
   return c.json({
     object: 'list',
     data: found.map(conversationJson),
-    has_more: next !== undefined,
-    cursor: next ? `${next.index}-${next.before ?? ''}` : null,
+    has_more: next !== null,
+    cursor: next && cursorOf(next, query),
   });
 }
 
 async function pageOf(
   tenants: readonly Tenant[],
-  start: Place,
+  query: ListQuery,
+  start: Place | null,
   limit: number,
   wanted: Status | undefined,
   services: Services,
-): Promise<{ found: Stood[]; next: Place | undefined }> {
+): Promise<{ found: Stood[]; next: Place | null }> {
   const found: Stood[] = [];
-  let { index, before } = start;
-  let count = 0;
-  for (let tenant = tenants[index]; tenant; tenant = tenants[index]) {
-    if (found.length === limit || count >= MOST_READ)
-      return { found, next: await unlessOver(tenants, { index, before }, services) };
-    const most = Math.min(limit - found.length, MOST_READ - count);
-    const read = await standingsOf(tenant, before, most, services);
-    count += read.length;
+  let place = start;
+  for (let left = MOST_READ; left > 0 && found.length < limit; ) {
+    const most = Math.min(limit - found.length, left);
+    // One more shows whether there are any.
+    const listed = await listedOf(tenants, query, place, most + 1, services);
+    const read = await standingsOf(listed.slice(0, most), services);
     found.push(...read.filter(({ status }) => wanted === undefined || status === wanted));
-    before = read.at(-1)?.at ?? null;
-    // The end of this list: the next page begins with the next one.
-    if (read.length < most) {
-      index++;
-      before = null;
-    }
+    place = read.at(-1) ?? null;
+    if (listed.length <= most) return { found, next: null };
+    left -= most;
   }
-  return { found, next: undefined };
-}
-
-/** The place, if there is anything after it. */
-async function unlessOver(
-  tenants: readonly Tenant[],
-  place: Place,
-  services: Services,
-): Promise<Place | undefined> {
-  const { index, before } = place;
-  const tenant = tenants[index];
-  if (!tenant) return undefined;
-  const [next] = await services.tenant(tenant.id)((stub) => stub.list(before, 1));
-  return next ? place : unlessOver(tenants, { index: index + 1, before: null }, services);
+  return { found, next: place };
 }
 
 function conversationJson({ name, lastUsed, standing, status }: Stood): object {
   const { user, conversation } = idsIn(name);
+  const { health, tokens, versions, requests, newest } = standing;
   return {
     id: conversation ?? null,
     opening: openingIn(name) ?? null,
     object: 'memory.conversation',
     user: user ?? null,
     status,
-    health: standing.health,
+    health,
     last_used_at: lastUsed === null ? null : secondsOf(lastUsed),
-    tokens: standing.tokens,
-    versions: standing.versions,
+    tokens,
+    versions,
+    requests,
+    last_request_at: newest && secondsOf(newest.at),
+    model: newest?.model ?? null,
     bill: billSumsJson(standing.bills),
   };
 }
 
-function statusIn(text: string | undefined): Status | undefined {
-  const known = STATUSES.find((status) => status === text);
+/** The value of a query parameter that has only a few. @throws ApiError */
+function oneOf<Value extends string>(
+  values: readonly Value[],
+  name: string,
+  text: string | undefined,
+): Value | undefined {
+  const known = values.find((value) => value === text);
   if (text === undefined || known) return known;
-  throw new ApiError('invalid_json', `status must be one of ${STATUSES.join(', ')}.`, 'status');
+  throw new ApiError('invalid_json', `${name} must be one of ${values.join(', ')}.`, name);
 }
 
-function placeIn(cursor: string | undefined): Place {
-  if (cursor === undefined) return { index: 0, before: null };
-  const [, index, before] = /^(\d)-(\d{0,15})$/.exec(cursor) ?? [];
-  if (index !== undefined) return { index: Number(index), before: before ? Number(before) : null };
+function textIn(text = ''): string {
+  if (text.length <= LONGEST_TEXT) return text;
+  throw new ApiError('invalid_json', `q must have at most ${LONGEST_TEXT} characters.`, 'q');
+}
+
+/** `0-17`, or `0-17-4073600` in a list that is sorted by a value. */
+function cursorOf({ index, at, value }: Place, { sort }: ListQuery): string {
+  return sort === 'created' ? `${index}-${at}` : `${index}-${at}-${value}`;
+}
+
+function placeIn(cursor: string | undefined, { sort }: ListQuery): Place | null {
+  if (cursor === undefined) return null;
+  const [, index, at, value] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16}))?$/.exec(cursor) ?? [];
+  if (index !== undefined && (value === undefined) === (sort === 'created'))
+    return { index: Number(index), at: Number(at), value: Number(value ?? 0) };
   throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
 }

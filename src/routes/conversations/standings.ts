@@ -2,32 +2,72 @@
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Services } from '../../request/services.ts';
 import type { Standing } from '../../storage/conversation/memories.ts';
-import type { ListedConversation } from '../../storage/tenant/rows.ts';
+import {
+  FIRST_AT,
+  LAST_AT,
+  type ListedConversation,
+  type ListPlace,
+  type ListQuery,
+} from '../../storage/tenant/listing.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 
 export const STATUSES = ['healthy', 'degraded', 'stuck'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** A conversation of a tenant. */
-export interface Stood extends ListedConversation {
+/** A conversation in a caller's list: one for each secret that it has data under. */
+export interface Placed extends ListedConversation {
+  /** Which tenant's list it is from. */
+  readonly index: number;
+}
+
+export interface Stood extends Placed {
   readonly standing: Standing;
   readonly status: Status;
 }
 
+/** Where a page begins: after this place in the list of the tenant with this index. */
+export interface Place extends ListPlace {
+  readonly index: number;
+}
+
 /**
- * Conversations from the newest to the oldest, read a few at a time.
+ * The conversations of a caller in the order of a query. Those of one value come in the order of
+ * the tenants, so under `created` one list follows the other.
  *
- * @param before the place to go on from; null for the newest
+ * @param after the place to go on from; null: the beginning
  * @throws StoreError
  */
-export async function standingsOf(
-  { id }: Tenant,
-  before: number | null,
+export async function listedOf(
+  tenants: readonly Tenant[],
+  query: ListQuery,
+  after: Place | null,
   most: number,
   services: Services,
-): Promise<Stood[]> {
-  await services.runOutboxes.settled(id);
-  const listed = await services.tenant(id)((stub) => stub.list(before, most));
+): Promise<Placed[]> {
+  const isDescending = query.order === 'desc';
+  const rankOf = (index: number): number => (isDescending ? index : -index);
+  const lists = await Promise.all(
+    tenants.map(async ({ id }, index) => {
+      await services.runOutboxes.settled(id);
+      const isLater = after !== null && rankOf(index) > rankOf(after.index);
+      const beside = isLater === isDescending ? LAST_AT : FIRST_AT;
+      const place = after && { value: after.value, at: index === after.index ? after.at : beside };
+      const listed = await services.tenant(id)((stub) => stub.list(query, place, most));
+      return listed.map((one) => ({ ...one, index }));
+    }),
+  );
+  const direction = isDescending ? -1 : 1;
+  return lists
+    .flat()
+    .sort(
+      (a, b) =>
+        direction * (a.value - b.value) || rankOf(a.index) - rankOf(b.index) || direction * (a.at - b.at),
+    )
+    .slice(0, most);
+}
+
+/** Reads a few at a time. @throws StoreError */
+export function standingsOf(listed: readonly Placed[], services: Services): Promise<Stood[]> {
   return fewAtOnce(AT_ONCE, listed, async (one) => {
     const standing = await services.conversation(one.name)((stub) => stub.standing());
     return { ...one, standing, status: statusOf(standing) };

@@ -3,27 +3,36 @@
  * conversations have cost (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
+import { dateOfDay } from '../../lib/utc-time.ts';
 import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { GenerationTimes } from '../../storage/conversation/memories.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
-import { STATUSES, standingsOf } from './standings.ts';
+import { getDays } from './days.ts';
+import { listedOf, STATUSES, standingsOf } from './standings.ts';
 
 /** How many conversations are read, the newest ones. */
 const MOST_READ = 100;
 
-const DAY_MS = 24 * 60 * 60_000;
+const NEWEST = { sort: 'created', order: 'desc', text: '' } as const;
 
+/** With `days`, only what was sent and cost by day, for which no conversation's object is asked. */
 export async function getStats(c: Context<AppEnv>): Promise<Response> {
+  const days = c.req.query('days');
+  return days === undefined ? getNewest(c) : getDays(c, days);
+}
+
+async function getNewest(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
   const all = await stored(c, async () => {
+    const each = Math.floor(MOST_READ / tenants.length);
     const lists = await Promise.all(
-      tenants.map((tenant) => standingsOf(tenant, null, Math.floor(MOST_READ / tenants.length), services)),
+      tenants.map((tenant) => listedOf([tenant], NEWEST, null, each, services)),
     );
-    return lists.flat();
+    return standingsOf(lists.flat(), services);
   });
   const days = all.flatMap(({ standing }) => standing.days);
   const byDay = new Map<number, GenerationTimes[]>();
@@ -40,7 +49,7 @@ export async function getStats(c: Context<AppEnv>): Promise<Response> {
     progression: [...byDay]
       .sort(([a], [b]) => a - b)
       .map(([day, times]) => ({
-        date: new Date(day * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length),
+        date: dateOfDay(day),
         ...timesJson(times),
         windows: windowsJson(times),
       })),

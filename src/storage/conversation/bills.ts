@@ -6,25 +6,44 @@ import { Lru } from '../../lib/lru.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, summarizerSums } from '../../memory/money/bill-sums.ts';
+import { dayOf, daySumsOfText, joinDays, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** Texts whose cost is remembered as counted, since a call may be repeated. */
 const REMEMBERED_TEXTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 
+/** The ledger's own sums, as they are stored. Those of versions before have no days. */
+interface OwnSums extends BillSums {
+  readonly days?: SumsByDay;
+}
+
+interface BillLedgerPorts {
+  /** See `RunEvents`. */
+  readonly requests: { sums(): BillSums; days(): SumsByDay };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called when a text has cost something. */
+  readonly spent: () => void;
+}
+
 export class BillLedger {
   private readonly tables: ConversationTables;
-  private readonly ofRequests: () => BillSums;
+  private readonly ports: BillLedgerPorts;
   private readonly counted = new Lru<true>(REMEMBERED_TEXTS);
 
-  /** @param ofRequests see `RunEvents.sums` */
-  constructor(tables: ConversationTables, ofRequests: () => BillSums) {
+  constructor(tables: ConversationTables, ports: BillLedgerPorts) {
     this.tables = tables;
-    this.ofRequests = ofRequests;
+    this.ports = ports;
   }
 
   /** Of all requests, and of all the summarizer's work. */
   sums(): BillSums {
-    return joinSums(this.ownSums(), this.ofRequests());
+    return joinSums(this.ownSums(), this.ports.requests.sums());
+  }
+
+  /** Of the newest days: a request counts when it came, and a text when it was written. */
+  days(): SumsByDay {
+    return joinDays(this.ownSums().days ?? {}, this.ports.requests.days());
   }
 
   /**
@@ -37,12 +56,16 @@ export class BillLedger {
   spend(text: string, cost: Nanodollars | null | undefined): void {
     if (cost === undefined || cost === 0 || this.counted.get(text)) return;
     this.counted.set(text, true);
-    this.tables.set('bill_sums', JSON.stringify(joinSums(this.ownSums(), summarizerSums(cost))));
+    const own = this.ownSums();
+    const days = withDay(own.days ?? {}, dayOf(this.ports.now()), daySumsOfText(cost));
+    const sums: OwnSums = { ...joinSums(own, summarizerSums(cost)), days };
+    this.tables.set('bill_sums', JSON.stringify(sums));
+    this.ports.spent();
   }
 
   /** Of the summarizer's work, and of requests of earlier versions. */
-  private ownSums(): BillSums {
+  private ownSums(): OwnSums {
     const stored = this.tables.get('bill_sums');
-    return stored === null ? NO_SUMS : { ...NO_SUMS, ...(JSON.parse(stored) as Partial<BillSums>) };
+    return stored === null ? NO_SUMS : { ...NO_SUMS, ...(JSON.parse(stored) as Partial<OwnSums>) };
   }
 }

@@ -36,7 +36,7 @@ import {
   type Memory,
   type Overview,
   type SavedMemory,
-  type Standing,
+  type SummaryStanding,
   type Written,
 } from './memories.ts';
 import { Pins } from './pins.ts';
@@ -319,7 +319,7 @@ export class MemoryChain implements StoredPart {
     this.lineages.saveHealth(lineage, healthOf(health));
   }
 
-  standing(): Standing {
+  standing(): SummaryStanding {
     const bills = this.bills.sums();
     if (!this.tables.exists())
       return {

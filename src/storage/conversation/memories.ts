@@ -173,8 +173,15 @@ export interface SavedMemory extends Pick<Overview, 'settings' | 'health' | 'mem
   readonly conversation: string;
 }
 
-/** The summaries of a conversation in numbers. */
-export interface Standing {
+/** A conversation in numbers. */
+export interface Standing extends SummaryStanding {
+  /** How many requests it had, and the newest one that is kept, with its time in milliseconds. */
+  readonly requests: number;
+  readonly newest: { readonly model: string | null; readonly at: number } | null;
+}
+
+/** The summaries of a conversation in numbers, and what it has cost. */
+export interface SummaryStanding {
   /** Whether anything is stored. */
   readonly exists: boolean;
   /** The worst of its lineages. */

@@ -9,8 +9,10 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log } from '../../log.ts';
+import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding } from '../archive/embedding.ts';
 import { BY_WORDS, type MadeNear } from '../archive/near.ts';
@@ -24,7 +26,8 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
-import { tenantMemory } from '../objects.ts';
+import { type TenantMemoryStub, tenantMemory } from '../objects.ts';
+import type { ConversationSums } from '../tenant/usage.ts';
 import { BackgroundWrites } from './background-writes.ts';
 import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
@@ -59,6 +62,7 @@ import type { ConversationApi, Left } from './remote.ts';
 import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
 import { RunEvents } from './run-events.ts';
 import { ConversationState } from './state.ts';
+import { SumReports } from './sum-reports.ts';
 import { ConversationTables, type StoredPart } from './tables.ts';
 import { UseReports } from './use-reports.ts';
 import { Waiters } from './waiters.ts';
@@ -86,7 +90,11 @@ export abstract class ConversationMemoryObject<Material>
   private readonly tables = new ConversationTables(this.ctx.storage);
   private readonly state = new ConversationState(this.tables);
   private readonly runs = new RunEvents(this.tables, () => this.now());
-  private readonly bills = new BillLedger(this.tables, () => this.runs.sums());
+  private readonly bills = new BillLedger(this.tables, {
+    requests: this.runs,
+    now: () => this.now(),
+    spent: () => this.sums.changed(),
+  });
   private readonly chain = new MemoryChain(
     { tables: this.tables, state: this.state, bills: this.bills },
     {
@@ -138,6 +146,15 @@ export abstract class ConversationMemoryObject<Material>
     reportedAt: () => this.state.reportedAt(),
     saveReportedAt: (at) => this.state.saveReportedAt(at),
     report: (refs) => this.report(refs),
+    now: () => this.now(),
+    log: (...line) => this.log(...line),
+    waitUntil: (work) => this.ctx.waitUntil(work),
+  });
+
+  private readonly sums = new SumReports({
+    sums: () => this.sumsToTell(),
+    tell: (sums) => this.tellSums(sums),
+    setAlarm: (at) => this.ctx.storage.setAlarm(at),
     now: () => this.now(),
     log: (...line) => this.log(...line),
     waitUntil: (work) => this.ctx.waitUntil(work),
@@ -196,8 +213,12 @@ export abstract class ConversationMemoryObject<Material>
     return this.chain.overview();
   }
 
-  standing(): Standing {
-    return this.chain.standing();
+  async standing(): Promise<Standing> {
+    // Who reads a list reads sums, too.
+    await soon(TIME_LIMITS.keptEventsMs, this.sums.tellNow());
+    const { count, run } = this.runs.newest();
+    const newest = run && { model: run.model, at: run.created_at };
+    return { ...this.chain.standing(), requests: count, newest };
   }
 
   settings(isUse = true): Settings {
@@ -322,6 +343,8 @@ export abstract class ConversationMemoryObject<Material>
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
+    // What is told of it now comes before its tenant's object forgets it.
+    await soon(TIME_LIMITS.objectCallMs, this.sums.settled());
     return { of: settings ? 'settings' : 'nothing', existed: true, packs };
   }
 
@@ -392,7 +415,15 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async keepRuns(batches: readonly RunBatch[]): Promise<readonly string[]> {
-    return this.runs.late(batches) ?? this.uses.writing(() => this.runs.add(batches));
+    const late = this.runs.late(batches);
+    if (late) return late;
+    const gone = await this.uses.writing(() => this.runs.add(batches));
+    this.sums.changed();
+    return gone;
+  }
+
+  override alarm(): Promise<void> {
+    return this.sums.due();
   }
 
   keptRounds(keys: readonly string[]): (StoredRounds | null)[] {
@@ -451,8 +482,24 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   private async report(refs: readonly string[]): Promise<void> {
+    await this.atTenant((stub, name) => stub.note(name, refs));
+  }
+
+  private async tellSums(sums: ConversationSums): Promise<void> {
+    await this.atTenant((stub, name) => stub.noteSums(name, sums));
+  }
+
+  private async atTenant(call: (stub: TenantMemoryStub, name: string) => Promise<void>): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
-    await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, refs));
+    await tenantMemory(this.env, tenantIn(name), this.log)((stub) => call(stub, name));
+  }
+
+  private sumsToTell(): ConversationSums | undefined {
+    const days = this.bills.days();
+    if (Object.keys(days).length === 0) return undefined;
+    const { count, run } = this.runs.newest();
+    const { net } = billSumsJson(this.bills.sums());
+    return { requests: count, net, lastRequest: run?.created_at ?? null, model: run?.model ?? null, days };
   }
 }

@@ -73,7 +73,8 @@ export interface ConversationApi<Material> extends SummaryChain {
   find(request: FindRequest): Found;
   pinDigest(round: string, strategyHash: string, hash: string): void;
   overview(): Overview;
-  standing(): Standing;
+  /** Tells the tenant's object the sums that it does not know yet. */
+  standing(): Promise<Standing>;
   /** @param isUse false: the conversation does not count as used by this (see `RETENTION_DAYS`) */
   settings(isUse?: boolean): Settings;
   configure(changes: Partial<Settings>): Promise<void>;

@@ -14,7 +14,7 @@ import {
   type ListedMemory,
   type Memory,
   type Overview,
-  type Standing,
+  type SummaryStanding,
 } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
 
@@ -218,7 +218,7 @@ export class MemoryRows {
   }
 
   /** The versions in numbers. There must be tables. @param now in milliseconds */
-  numbers(now: number): Omit<Standing, 'exists' | 'health' | 'bills'> {
+  numbers(now: number): Omit<SummaryStanding, 'exists' | 'health' | 'bills'> {
     const { sql } = this.tables;
     const [newest] = sql
       .exec<{ tokens: number | null }>(

@@ -11,6 +11,7 @@
 import type { Bill, BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
+import { dayOf, daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { LeftOut, ListedRun, RunEdit } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import type { LazyTables } from '../tables.ts';
@@ -77,6 +78,8 @@ interface Tally {
   readonly next: number;
   /** Of the bills of all requests, those of deleted events too. */
   readonly sums: BillSums;
+  /** By the day on which requests came, the newest days. Absent in tallies of versions before. */
+  readonly days?: SumsByDay;
   readonly standing: BillStanding | null;
   /** How many events were lost. */
   readonly lost: number;
@@ -87,7 +90,7 @@ interface Tally {
   readonly senders: Readonly<Record<string, { readonly next: number; readonly at: number }>>;
 }
 
-const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, standing: null, lost: 0, senders: {} };
+const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, days: {}, standing: null, lost: 0, senders: {} };
 
 /** An event in its row. One of an earlier version has its bills in `event`. */
 interface StoredRun {
@@ -100,7 +103,7 @@ interface StoredRun {
 }
 
 /** The bills of one call, and what is known after them. */
-interface Billed extends Pick<Tally, 'sums' | 'standing'> {
+interface Billed extends Pick<Tally, 'sums' | 'days' | 'standing'> {
   readonly bills: ReadonlyMap<NewRun, Bill | null>;
 }
 
@@ -129,6 +132,17 @@ export class RunEvents implements StoredPart {
   /** The sums of the bills of all requests. */
   sums(): BillSums {
     return this.any() ? this.tally().sums : NO_SUMS;
+  }
+
+  /** The sums of the newest days with requests. */
+  days(): SumsByDay {
+    return this.any() ? (this.tally().days ?? {}) : {};
+  }
+
+  /** How many requests there were, and the newest of them; null if none is kept. */
+  newest(): { readonly count: number; readonly run: ListedRun | null } {
+    if (!this.any()) return { count: 0, run: null };
+    return { count: this.tally().next - 1, run: this.page(null, 1).runs[0] ?? null };
   }
 
   /**
@@ -217,8 +231,8 @@ export class RunEvents implements StoredPart {
       };
     }
     const runs = rows.flatMap((row) => row.runs);
-    const { bills, sums, standing } = billed(runs, tally);
-    tally = { ...tally, sums, standing };
+    const { bills, sums, days = {}, standing } = billed(runs, tally);
+    tally = { ...tally, sums, days, standing };
     // Only the tally of the newest row is read.
     for (const row of rows) this.write(row.firstN, row.runs, row.batch.parts, bills, tally);
     return [...capturesOf(gone), ...this.deleteBefore(tally.next - KEPT_EVENTS)];
@@ -346,17 +360,21 @@ export class RunEvents implements StoredPart {
 }
 
 /** Bills in the order in which the requests came: each bill needs those before. */
-function billed(runs: readonly NewRun[], before: Pick<Tally, 'sums' | 'standing'>): Billed {
-  let { sums, standing } = before;
+function billed(runs: readonly NewRun[], before: Pick<Tally, 'sums' | 'days' | 'standing'>): Billed {
+  let { sums, days = {}, standing } = before;
   const bills = new Map<NewRun, Bill | null>();
   for (const run of runs.toSorted(byTime)) {
-    if (!run.billing) continue;
-    const next = nextBill(standing, run.billing, run.at);
-    sums = joinSums(sums, sumsOf(next.bill));
-    standing = next.standing;
-    bills.set(run, next.bill);
+    const next = run.billing && nextBill(standing, run.billing, run.at);
+    if (next) {
+      sums = joinSums(sums, sumsOf(next.bill));
+      standing = next.standing;
+      bills.set(run, next.bill);
+    }
+    const event = JSON.parse(run.event) as Omit<ListedRun, 'n'>;
+    const ofRun = daySumsOf(event, next?.bill ?? null, run.potential_bill ?? null);
+    days = withDay(days, dayOf(run.at), ofRun);
   }
-  return { bills, sums, standing };
+  return { bills, sums, days, standing };
 }
 
 function byTime(one: NewRun, other: NewRun): number {

@@ -10,6 +10,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
 import { Tables } from '../tables.ts';
@@ -25,14 +26,11 @@ import {
 } from './blocks.ts';
 import { TenantBucket } from './bucket.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
+import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
-import {
-  type KnownConversation,
-  type ListedConversation,
-  type NotedConversation,
-  TenantRows,
-} from './rows.ts';
+import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
+import type { ConversationSums } from './usage.ts';
 
 /** How often an object looks for unused conversations, in milliseconds. */
 const LOOKING_MS = 24 * 60 * 60_000;
@@ -64,8 +62,16 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     this.rows.noteRead(ref, this.now());
   }
 
-  list(before: number | null, most: number): readonly ListedConversation[] {
-    return this.rows.list(before, most, OF_PASSAGES);
+  noteSums(conversation: string, sums: ConversationSums): void {
+    this.rows.setSums(conversation, sums, this.now());
+  }
+
+  list(query: ListQuery, after: ListPlace | null, most: number): readonly ListedConversation[] {
+    return this.rows.list(query, after, most, OF_PASSAGES);
+  }
+
+  days(from: number, to: number): SumsByDay {
+    return this.rows.usage.days(from, to);
   }
 
   refsOf(conversation: string, most: number): readonly string[] | null {

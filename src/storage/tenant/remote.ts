@@ -1,4 +1,5 @@
 /** Methods of a tenant's and a user's object that other isolates can call. */
+import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type {
   BlockChange,
@@ -9,14 +10,20 @@ import type {
   ListedBlock,
   StoredBlock,
 } from './blocks.ts';
-import type { KnownConversation, ListedConversation, NotedConversation } from './rows.ts';
+import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
+import type { KnownConversation, NotedConversation } from './rows.ts';
+import type { ConversationSums } from './usage.ts';
 
 export interface TenantApi {
   /** See `TenantRows`. */
   note(conversation: string, refs: readonly string[]): Promise<void>;
   noteRead(ref: string): void;
-  /** Without the conversations with a user's passages. */
-  list(before: number | null, most: number): readonly ListedConversation[];
+  /** Sets what a conversation has sent and cost. One that is not known is not noted by this. */
+  noteSums(conversation: string, sums: ConversationSums): void;
+  /** Without the conversations with a user's passages. See `listConversations`. */
+  list(query: ListQuery, after: ListPlace | null, most: number): readonly ListedConversation[];
+  /** See `UsageRows`. */
+  days(from: number, to: number): SumsByDay;
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number): readonly string[] | null;
   namesWith(prefix: string, most: number): readonly string[];

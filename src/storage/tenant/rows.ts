@@ -4,6 +4,8 @@
  */
 
 import type { LazyTables, Tables } from '../tables.ts';
+import { type ListedConversation, type ListPlace, type ListQuery, listConversations } from './listing.ts';
+import { type ConversationSums, UsageRows } from './usage.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS conversations (
@@ -44,15 +46,6 @@ export interface KnownConversation extends NotedConversation {
   readonly sole: readonly string[];
 }
 
-/** A conversation in a list. */
-export interface ListedConversation {
-  /** Its place in the list. */
-  readonly at: number;
-  readonly name: string;
-  /** In milliseconds; null if only its settings are left. */
-  readonly lastUsed: number | null;
-}
-
 /** The progress of erasing a tenant's data. */
 export interface Erasure {
   readonly id: number;
@@ -65,10 +58,12 @@ export interface Erasure {
 export class TenantRows {
   private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
+  readonly usage: UsageRows;
 
   constructor(tables: Tables) {
     this.sql = tables.sql;
     this.tables = tables.lazy(['conversations', 'uses', 'erasure'], SCHEMA);
+    this.usage = new UsageRows(tables);
   }
 
   exists(): boolean {
@@ -109,25 +104,15 @@ export class TenantRows {
     );
   }
 
-  /**
-   * Conversations from the newest to the oldest.
-   *
-   * @param before the place to go on from
-   * @param end of the names of those that are left out
-   */
-  list(before: number | null, most: number, end: string): ListedConversation[] {
-    if (!this.exists()) return [];
-    return this.sql
-      .exec<{ at: number; name: string; lastUsed: number | null }>(
-        `SELECT conversation_id AS at, name, last_used AS lastUsed FROM conversations
-         WHERE (?1 IS NULL OR conversation_id < ?1) AND substr(name, ?3) <> ?4
-         ORDER BY conversation_id DESC LIMIT ?2`,
-        before,
-        most,
-        -end.length,
-        end,
-      )
-      .toArray();
+  /** @param end of the names of those that are left out */
+  list(query: ListQuery, after: ListPlace | null, most: number, end: string): ListedConversation[] {
+    return this.exists() ? listConversations(this.sql, this.usage.source, query, after, most, end) : [];
+  }
+
+  /** Sets what a conversation has sent and cost, if it is known. @param now in milliseconds */
+  setSums(conversation: string, sums: ConversationSums, now: number): void {
+    const id = this.idOf(conversation);
+    if (id !== undefined) this.usage.set(id, sums, now);
   }
 
   /** Null if the conversation is not known. */
@@ -168,8 +153,12 @@ export class TenantRows {
     );
   }
 
-  /** Forgets a deleted conversation, unless it was noted again meanwhile. */
+  /**
+   * Forgets a deleted conversation, unless it was noted again meanwhile. Its sums go in any case:
+   * those that come afterwards are told again.
+   */
   release(conversation: NotedConversation): void {
+    this.forgetSums(conversation);
     const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
     this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
@@ -195,6 +184,7 @@ export class TenantRows {
    * as unused before its next use.
    */
   retire(conversation: NotedConversation): void {
+    this.forgetSums(conversation);
     const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
     this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
@@ -248,6 +238,11 @@ export class TenantRows {
   /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
     return !this.exists() || this.noted('SELECT name, notes FROM conversations LIMIT 1').length === 0;
+  }
+
+  private forgetSums({ name }: NotedConversation): void {
+    const id = this.idOf(name);
+    if (id !== undefined) this.usage.delete(id);
   }
 
   /** @param notes if given, the conversation must not have been noted more often */

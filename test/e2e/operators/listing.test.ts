@@ -70,6 +70,9 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       last_used_at: expect.any(Number),
       tokens: expect.any(Number),
       versions: 1,
+      requests: expect.any(Number),
+      last_request_at: expect.any(Number),
+      model: 'gpt-4.1',
       bill: expect.objectContaining({ unit: 'nanodollars' }),
     };
     expect(data).toEqual([

@@ -116,6 +116,8 @@ describe('answers of a conversation', () => {
       data: [{ text: expect.stringContaining('⟦removed: ') }, {}],
     });
     await told('getStats', await send('GET', '/v1/stats'));
+    const byDay = await told('getStats', await send('GET', '/v1/stats?days=1'));
+    expect(byDay).toMatchObject({ object: 'memory.stats.days', data: [{ failed: 0 }] });
     const archive = memory.replace('/memory', '/messages');
     const page = await told('listArchivedMessages', await send('GET', `${archive}?user=ann&limit=2`));
     await told('listArchivedMessages', await send('GET', `${archive}?user=ann&q=question`));

@@ -335,8 +335,13 @@ describe('a look at many candidates', () => {
         sql: { exec } as unknown as SqlStorage,
         transactionSync: (work) => work(),
       });
+      const bills = new BillLedger(tables, {
+        requests: { sums: () => NO_SUMS, days: () => ({}) },
+        now: () => 0,
+        spent: () => undefined,
+      });
       const chain = new MemoryChain(
-        { tables, state: new ConversationState(tables), bills: new BillLedger(tables, () => NO_SUMS) },
+        { tables, state: new ConversationState(tables), bills },
         {
           now: () => 0,
           newLease: () => '',

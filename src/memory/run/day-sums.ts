@@ -1,0 +1,112 @@
+/**
+ * What requests have sent and cost, as flat numbers that a table can add up by day
+ * (docs/conversations.md#by-day).
+ */
+import type { Nanodollars } from '../money/amounts.ts';
+import type { Bill, PotentialBill } from '../money/bill-schema.ts';
+import type { ListedRun } from './event.ts';
+
+/** A day without requests. Tokens are tokens, amounts are nanodollars, all others are counts. */
+export const NO_DAY_SUMS = {
+  requests: 0,
+  /** Answers with an error's status. */
+  failed: 0,
+  /** Tokens that came, and those of them, or in their place, that went up. */
+  tokens_before: 0,
+  tokens_sent: 0,
+  /** Requests whose bill is known completely. The next four are theirs alone. */
+  billed: 0,
+  would_be: 0,
+  sent: 0,
+  fetch_rounds: 0,
+  broken_cache: 0,
+  /** What the summarizer has cost, and how many of its texts have no known price. */
+  summarizer: 0,
+  unpriced: 0,
+  /** Requests that were only observed, the tokens that came with them, and those of their plans. */
+  observed: 0,
+  observed_before: 0,
+  observed_would_be: 0,
+  /** Observed requests whose potential savings are known, and these. */
+  potential_billed: 0,
+  potential_net: 0,
+};
+
+export type DaySums = Readonly<typeof NO_DAY_SUMS>;
+export type DaySumsName = keyof DaySums;
+export const DAY_SUMS_NAMES = Object.keys(NO_DAY_SUMS) as readonly DaySumsName[];
+
+/** Sums by day. A day is one in UTC, as days since 1970. */
+export type SumsByDay = Readonly<Record<number, DaySums>>;
+
+/** How many days with requests a conversation remembers, of which its tenant may not know yet. */
+const REMEMBERED_DAYS = 3;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** @param at milliseconds since 1970 */
+export function dayOf(at: number): number {
+  return Math.floor(at / DAY_MS);
+}
+
+/**
+ * The sums of one request. One whose tokens nobody had to count went up as it came, with the input
+ * that the upstream has counted.
+ */
+export function daySumsOf(
+  event: Pick<ListedRun, 'tokens' | 'usage' | 'observed' | 'status' | 'retrieval_rounds'>,
+  bill: Bill | null,
+  potential: PotentialBill | null,
+): DaySums {
+  const { tokens, usage, observed, status, retrieval_rounds: rounds } = event;
+  const before = tokens?.before ?? (rounds > 0 ? 0 : (usage?.input ?? 0));
+  const sums = {
+    ...NO_DAY_SUMS,
+    requests: 1,
+    failed: status >= 400 ? 1 : 0,
+    tokens_before: before,
+    tokens_sent: tokens && !observed ? tokens.after : before,
+    ...billedSums(bill),
+  };
+  if (!observed) return sums;
+  const net = potential?.net ?? null;
+  return {
+    ...sums,
+    observed: 1,
+    observed_before: before,
+    observed_would_be: tokens?.after ?? before,
+    ...(net === null ? {} : { potential_billed: 1, potential_net: net }),
+  };
+}
+
+/** The sums of one text of the summarizer. @param amount null if its price is not known */
+export function daySumsOfText(amount: Nanodollars | null): DaySums {
+  return amount === null ? { ...NO_DAY_SUMS, unpriced: 1 } : { ...NO_DAY_SUMS, summarizer: amount };
+}
+
+export function joinDaySums(one: DaySums, other: DaySums): DaySums {
+  const sums = DAY_SUMS_NAMES.map((name) => [name, one[name] + other[name]] as const);
+  return Object.fromEntries(sums) as DaySums;
+}
+
+/** Adds to a day, and forgets all but the newest days. */
+export function withDay(days: SumsByDay, day: number, sums: DaySums): SumsByDay {
+  const joined = { ...days, [day]: joinDaySums(days[day] ?? NO_DAY_SUMS, sums) };
+  const newest = Object.entries(joined).toSorted(([a], [b]) => Number(b) - Number(a));
+  return Object.fromEntries(newest.slice(0, REMEMBERED_DAYS));
+}
+
+export function joinDays(one: SumsByDay, other: SumsByDay): SumsByDay {
+  const days = [...new Set([...Object.keys(one), ...Object.keys(other)])].map(Number);
+  return Object.fromEntries(
+    days.map((day) => [day, joinDaySums(one[day] ?? NO_DAY_SUMS, other[day] ?? NO_DAY_SUMS)]),
+  );
+}
+
+/** Only of a bill that is known completely. */
+function billedSums(bill: Bill | null): Partial<DaySums> {
+  if (!bill?.sent || !bill.would_be || !bill.gross || !bill.unique) return {};
+  const { fetch_rounds, broken_cache } = bill.debits;
+  if (fetch_rounds === null || broken_cache === null) return {};
+  return { billed: 1, would_be: bill.would_be.amount, sent: bill.sent.amount, fetch_rounds, broken_cache };
+}

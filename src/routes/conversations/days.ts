@@ -1,0 +1,75 @@
+/** `GET /v1/stats?days=`: what a caller's requests have sent and cost, by day. */
+import type { Context } from 'hono';
+import { dateOfDay } from '../../lib/utc-time.ts';
+import { type DaySums, dayOf, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { AppEnv } from '../../request/services.ts';
+import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
+import { tenantsOf } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { stored } from '../stored.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
+
+/** Days are those of UTC, the last one being today. */
+export async function getDays(c: Context<AppEnv>, asked: string): Promise<Response> {
+  const services = c.get('services');
+  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
+  const count = daysIn(asked);
+  const last = dayOf(Date.now());
+  const first = last - count + 1;
+  const known = await stored(c, async () => {
+    const all = await Promise.all(
+      tenants.map(async ({ id }) => {
+        await services.runOutboxes.settled(id);
+        return services.tenant(id)((stub) => stub.days(first, last));
+      }),
+    );
+    return all.reduce(joinDays, {});
+  });
+  const sums = Array.from({ length: count }, (_, at) => known[first + at] ?? NO_DAY_SUMS);
+  return c.json({
+    object: 'memory.stats.days',
+    days: count,
+    behind_ms: TIME_LIMITS.eventBatchMs + TIME_LIMITS.sumsMs,
+    total: sumsJson(sums.reduce(joinDaySums, NO_DAY_SUMS)),
+    data: sums.map((one, at) => ({ date: dateOfDay(first + at), ...sumsJson(one) })),
+  });
+}
+
+/** What is not known is null, never 0. */
+function sumsJson(sums: DaySums): object {
+  const { requests, failed, billed, would_be, sent, observed, potential_billed } = sums;
+  const isKnown = billed > 0;
+  const summarizer = sums.unpriced > 0 ? null : sums.summarizer;
+  const actual = isKnown && summarizer !== null ? sent + summarizer : null;
+  return {
+    requests,
+    failed,
+    tokens: { before: sums.tokens_before, sent: sums.tokens_sent },
+    bill: {
+      unit: 'nanodollars',
+      billed,
+      would_be: isKnown ? would_be : null,
+      actual,
+      net: actual === null ? null : would_be - actual,
+      debits: {
+        summarizer: isKnown || sums.summarizer > 0 ? summarizer : null,
+        fetch_rounds: isKnown ? sums.fetch_rounds : null,
+        broken_cache: isKnown ? sums.broken_cache : null,
+      },
+    },
+    observed: {
+      requests: observed,
+      tokens: { before: sums.observed_before, would_be: sums.observed_would_be },
+      billed: potential_billed,
+      net: potential_billed > 0 ? sums.potential_net : null,
+    },
+  };
+}
+
+/** @throws ApiError */
+function daysIn(text: string): number {
+  const count = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= KEPT_DAYS) return count;
+  throw new ApiError('invalid_json', `days must be a number from 1 to ${KEPT_DAYS}.`, 'days');
+}

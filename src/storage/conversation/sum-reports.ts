@@ -1,0 +1,87 @@
+/**
+ * Tells the tenant's object what a conversation has sent and cost, since only the conversation's
+ * object can add it up. The first change is told at once, and those of the next minute (`sumsMs`)
+ * together, by an alarm. No request waits for it. Whole sums are told, so a call that is repeated
+ * changes nothing, and the next one sets right what a lost one has left out.
+ */
+import { type Log, logCaught } from '../../log.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import type { ConversationSums } from '../tenant/usage.ts';
+
+interface SumReportsPorts {
+  /** Undefined if there is nothing to tell. */
+  sums(): ConversationSums | undefined;
+  /** @throws StoreError */
+  tell(sums: ConversationSums): Promise<void>;
+  /** Has `due` called. @param at milliseconds since 1970 */
+  setAlarm(at: number): Promise<void>;
+  readonly now: () => number;
+  readonly log: Log;
+  waitUntil(work: Promise<void>): void;
+}
+
+export class SumReports {
+  private readonly ports: SumReportsPorts;
+  /** When the sums were last told in this life of the object, in milliseconds since 1970. */
+  private toldAt = Number.NEGATIVE_INFINITY;
+  /** Whether an alarm is set. */
+  private isDue = false;
+  /** Whether anything has changed since then. Another life of the object may know of more. */
+  private isUntold = true;
+  private telling: Promise<void> = Promise.resolve();
+
+  constructor(ports: SumReportsPorts) {
+    this.ports = ports;
+  }
+
+  /** The sums have changed. */
+  changed(): void {
+    this.isUntold = true;
+    const { now, waitUntil } = this.ports;
+    const at = this.toldAt + TIME_LIMITS.sumsMs;
+    if (at <= now()) waitUntil(this.tell());
+    else if (!this.isDue) waitUntil(this.tellAt(at));
+  }
+
+  /** The alarm. */
+  due(): Promise<void> {
+    this.isDue = false;
+    return this.tellNow();
+  }
+
+  /** Tells what has not been told yet. Never rejects. */
+  async tellNow(): Promise<void> {
+    if (this.isUntold) await this.tell();
+  }
+
+  /** Resolves when no call is under way. */
+  settled(): Promise<void> {
+    return this.telling;
+  }
+
+  /** Never rejects. */
+  private tell(): Promise<void> {
+    const { sums, tell, now, log } = this.ports;
+    const told = sums();
+    if (!told) return Promise.resolve();
+    this.toldAt = now();
+    this.isUntold = false;
+    this.telling = tell(told).catch((error: unknown) => {
+      logCaught(log, 'warn', 'the sums of a conversation could not be told; it is tried again', error);
+      this.isUntold = true;
+      return this.tellAt(now() + TIME_LIMITS.alarmPauseMs);
+    });
+    return this.telling;
+  }
+
+  /** Never rejects: the next change is told in any case. */
+  private async tellAt(at: number): Promise<void> {
+    this.isDue = true;
+    try {
+      await this.ports.setAlarm(at);
+    } catch (error) {
+      this.isDue = false;
+      logCaught(this.ports.log, 'warn', 'the sums of a conversation will be told with its next use', error);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * What a tenant's conversations have sent and cost, as their objects tell it (`sum-reports.ts`): by
+ * conversation, to sort lists, and by day. It goes with its conversation. See `storage-schema.md`.
+ */
+import { DAY_SUMS_NAMES, type DaySums, dayOf, type SumsByDay } from '../../memory/run/day-sums.ts';
+import type { LazyTables, Tables } from '../tables.ts';
+
+/** How many days are kept, with today. */
+export const KEPT_DAYS = 90;
+
+/** What a conversation's object tells. */
+export interface ConversationSums {
+  /** How many requests it had. */
+  readonly requests: number;
+  /** Net savings in nanodollars; null if they are not known. */
+  readonly net: number | null;
+  /** Of the newest request, in milliseconds since 1970; null without one. */
+  readonly lastRequest: number | null;
+  readonly model: string | null;
+  /** Of its newest days. */
+  readonly days: SumsByDay;
+}
+
+const COLUMNS = DAY_SUMS_NAMES.join(', ');
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS conversation_sums (
+    conversation_id INTEGER PRIMARY KEY,
+    requests INTEGER NOT NULL,
+    net INTEGER,
+    last_request INTEGER,
+    model TEXT
+  );
+  CREATE TABLE IF NOT EXISTS day_sums (
+    day INTEGER NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    ${DAY_SUMS_NAMES.map((name) => `${name} INTEGER NOT NULL`).join(',\n    ')},
+    PRIMARY KEY (day, conversation_id)
+  ) WITHOUT ROWID;
+`;
+
+/** A day that was told before and has not changed writes no row. */
+const SET_DAY = `
+  INSERT INTO day_sums (day, conversation_id, ${COLUMNS})
+  VALUES (?, ?, ${DAY_SUMS_NAMES.map(() => '?').join(', ')})
+  ON CONFLICT (day, conversation_id) DO UPDATE
+  SET ${DAY_SUMS_NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}
+  WHERE (${COLUMNS}) IS NOT (${DAY_SUMS_NAMES.map((name) => `excluded.${name}`).join(', ')})
+`;
+
+export class UsageRows {
+  private readonly sql: SqlStorage;
+  private readonly tables: LazyTables;
+
+  constructor(tables: Tables) {
+    this.sql = tables.sql;
+    this.tables = tables.lazy(['conversation_sums', 'day_sums'], SCHEMA);
+  }
+
+  /** Rows of conversations, to be joined to those of `TenantRows`; none before the first one. */
+  get source(): string {
+    if (this.tables.exists()) return 'conversation_sums';
+    return '(SELECT 0 AS conversation_id, 0 AS requests, NULL AS net, NULL AS last_request, NULL AS model WHERE 0)';
+  }
+
+  /** Sets the sums of a conversation. @param now in milliseconds since 1970 */
+  set(id: number, { requests, net, lastRequest, model, days }: ConversationSums, now: number): void {
+    this.tables.make();
+    const oldest = dayOf(now) - KEPT_DAYS + 1;
+    this.sql.exec(
+      `INSERT OR REPLACE INTO conversation_sums (conversation_id, requests, net, last_request, model)
+       VALUES (?, ?, ?, ?, ?)`,
+      id,
+      requests,
+      net,
+      lastRequest,
+      model,
+    );
+    for (const [day, sums] of Object.entries(days))
+      if (Number(day) >= oldest)
+        this.sql.exec(SET_DAY, Number(day), id, ...DAY_SUMS_NAMES.map((name) => sums[name]));
+    this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
+  }
+
+  /** The sums of all conversations by day. Days without requests are not among them. */
+  days(from: number, to: number): SumsByDay {
+    if (!this.tables.exists()) return {};
+    const rows = this.sql.exec<Record<'day' | keyof DaySums, number>>(
+      `SELECT day, ${DAY_SUMS_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+       FROM day_sums WHERE day BETWEEN ? AND ? GROUP BY day`,
+      from,
+      to,
+    );
+    return Object.fromEntries([...rows].map(({ day, ...sums }) => [day, sums]));
+  }
+
+  /** Forgets a conversation. */
+  delete(id: number): void {
+    if (!this.tables.exists()) return;
+    this.sql.exec('DELETE FROM conversation_sums WHERE conversation_id = ?', id);
+    // By day, since the key begins with it; another index would cost a row for each that is set.
+    this.sql.exec(
+      `DELETE FROM day_sums WHERE conversation_id = ?1 AND day IN
+         (WITH RECURSIVE days(day) AS (
+            SELECT (SELECT min(day) FROM day_sums)
+            UNION ALL SELECT day + 1 FROM days WHERE day < (SELECT max(day) FROM day_sums))
+          SELECT day FROM days)`,
+      id,
+    );
+  }
+}
