@@ -6,6 +6,7 @@ import { keepScroll } from './scroll.ts';
 import './style/base.css';
 import './style/controls.css';
 import './style/terms.css';
+import './style/front.css';
 import './style/conversations.css';
 import './style/transcripts.css';
 import './style/try-it.css';

@@ -12,13 +12,20 @@ import { checkSecrets } from '../tenant/published-secrets.ts';
  * answer doesn't name the variable; the log does, and the error of a request.
  */
 export function getHealth(c: Context<AppEnv>): Response {
+  return isHealthy(c.env, urlOf(c.req.raw).hostname)
+    ? c.json({ status: 'ok' })
+    : c.json({ status: 'misconfigured' }, 503);
+}
+
+/** Whether the configuration is valid. If not, the log says why. @param hostname as it was asked */
+export function isHealthy(env: Env, hostname: string): boolean {
   try {
-    checkSecrets(servicesOf(c.env).config, urlOf(c.req.raw).hostname);
-    return c.json({ status: 'ok' });
+    checkSecrets(servicesOf(env).config, hostname);
+    return true;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    logMisconfigured(error, c.env);
-    return c.json({ status: 'misconfigured' }, 503);
+    logMisconfigured(error, env);
+    return false;
   }
 }
 

@@ -18,16 +18,57 @@ export function inspectorPage({ keyOptional }: PageFacts): string {
   );
 }
 
-/** `/`: what this is. */
-export function frontPage(): string {
+/** What the front page says of this deployment. */
+export interface FrontFacts extends PageFacts {
+  /** As callers reach it, such as `https://precis.example`. */
+  readonly origin: string;
+  /** Whether its configuration is valid. */
+  readonly isHealthy: boolean;
+}
+
+/** `/`: what this is, its state, and a first request. */
+export function frontPage({ origin, isHealthy, keyOptional }: FrontFacts): string {
+  const state = isHealthy
+    ? '<p><span class="status healthy">It is running.</span></p>'
+    : '<p><span class="status stuck">It is misconfigured and refuses all requests. Its log says why.</span></p>';
   const body = `<main class="front">
 <h1>Precis</h1>
-<p>This is a memory proxy for the OpenAI API. Set your client's <code>baseURL</code> to this address with
-<code>/v1</code> behind it. The proxy forwards a shorter, still valid view of each long conversation, and keeps what it
-leaves out.</p>
-<p><a href="inspect">Open the inspector</a> to see what a model saw of your conversations, and why.</p>
+<p class="lead">A memory proxy for the OpenAI API. Your client sends the whole conversation each time; Precis forwards
+a shorter, still valid view of it, keeps what it leaves out, and says what that has saved.</p>
+${state}
+<h2>A first request</h2>
+<p>Set the <code>baseURL</code> of your client to <code>${escaped(origin)}/v1</code>, or try it here. A click selects all
+of it.</p>
+<pre class="copied" tabindex="0">${escaped(firstRequest(origin, keyOptional))}</pre>
+<h2>Go on</h2>
+<ul class="links">
+<li><a href="inspect">Inspector</a>: what a model saw of your conversations, why, and what it has saved</li>
+<li><a href="docs">Reference</a>: each route and field, with the pages of the documentation</li>
+<li><a href="openapi.json">OpenAPI document</a>: the same for programs</li>
+<li><a href="llms.txt">llms.txt</a>: the same for models</li>
+</ul>
 </main>`;
-  return documentOf('Precis', '', body, '');
+  return documentOf('Precis: a memory proxy for the OpenAI API', '', body, '');
+}
+
+function firstRequest(origin: string, keyOptional: boolean): string {
+  const key = keyOptional ? '' : `  -H "Authorization: Bearer $OPENAI_API_KEY" \\\n`;
+  return `curl ${origin}/v1/chat/completions \\
+${key}  -H "Content-Type: application/json" \\
+  -d '{
+    "model": "gpt-4.1-mini",
+    "conversation_id": "first",
+    "memory_strategy": {"mode": "auto"},
+    "messages": [{"role": "user", "content": "Say hello."}]
+  }'`;
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }
 
 function documentOf(title: string, head: string, body: string, attributes: string): string {

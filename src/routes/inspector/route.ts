@@ -1,6 +1,8 @@
 /** `/` and `/inspect`: the inspector, a page that is served from the bundle (docs/inspector.md). */
 import type { Context } from 'hono';
+import { urlOf } from '../../lib/request-url.ts';
 import type { AppEnv } from '../../request/services.ts';
+import { isHealthy } from '../health.ts';
 import { frontPage, inspectorPage } from './page.ts';
 
 /**
@@ -46,9 +48,12 @@ const HEADERS = {
   'cache-control': 'no-cache',
 };
 
-/** `GET /` */
-export function getFrontPage(): Response {
-  return page(frontPage());
+/** `GET /`. It says as much of the configuration as `GET /healthz`. */
+export function getFrontPage({ env, req }: Context<AppEnv>): Response {
+  const { origin, hostname } = urlOf(req.raw);
+  return page(
+    frontPage({ origin, isHealthy: isHealthy(env, hostname), keyOptional: env.LOCAL_TENANT !== undefined }),
+  );
 }
 
 /** `GET /inspect`. It needs no key and no configuration: it says nothing about the deployment. */

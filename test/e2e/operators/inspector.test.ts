@@ -51,7 +51,12 @@ describe('the inspector', () => {
     const response = await get('/');
 
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(await response.text()).toContain('<a href="inspect">');
+    const html = await response.text();
+    for (const path of ['inspect', 'docs', 'openapi.json', 'llms.txt'])
+      expect(html).toContain(`<a href="${path}">`);
+    expect(html).toContain('It is running.');
+    expect(html).toContain(`curl ${precis.url}/v1/chat/completions`);
+    expect(html).toContain('Authorization: Bearer $OPENAI_API_KEY');
   });
 
   it.each(PATHS.slice(2))('is sent again only when it has changed (%s)', async (path) => {
