@@ -3,6 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { Client } from './api/client.ts';
 import { RefDialog } from './parts/ref-dialog.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
+import { titleOf } from './read/titles.ts';
 import { ConversationScreen } from './screens/conversation.tsx';
 import { Conversations } from './screens/conversations.tsx';
 import { Deployment } from './screens/deployment.tsx';
@@ -33,6 +34,8 @@ const SHOWN_IN: Readonly<Record<Place['screen'], (typeof SCREENS)[number][0]>> =
 /** @param keyOptional whether this deployment serves callers without a key */
 export function App({ keyOptional }: { keyOptional: boolean }) {
   const [client, setClient] = useState(() => (keyOptional ? ANONYMOUS : undefined));
+  /** Whether the data is that of all callers without a key of their own. */
+  const [isLocal, setLocal] = useState(keyOptional);
   const [ref, setRef] = useState<string>();
   const place = usePlace();
   const openRef = useCallback((chosen: string) => setRef(chosen), []);
@@ -60,15 +63,28 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
           ))}
         </nav>
         {client && (
-          <button type="button" class="quiet" onClick={forget}>
-            {client.hasKey ? 'Forget the key' : 'Use a key'}
-          </button>
+          <span class="whose">
+            {isLocal && (
+              <span class="tag notice" title={client.hasKey ? SHORT_KEY : NO_KEY}>
+                local tenant
+              </span>
+            )}
+            <button type="button" class="quiet" onClick={forget}>
+              {client.hasKey ? 'Forget the key' : 'Use a key'}
+            </button>
+          </span>
         )}
       </header>
+      {client?.hasKey && isLocal && <aside class="local-note">{SHORT_KEY}</aside>}
       {client || place.screen === 'try' ? (
         <Screen place={place} client={client ?? ANONYMOUS} onRef={openRef} />
       ) : (
-        <KeyForm onClient={setClient} />
+        <KeyForm
+          onClient={(entered, isLocalKey) => {
+            setLocal(isLocalKey);
+            setClient(entered);
+          }}
+        />
       )}
       {ref !== undefined && (
         <RefDialog key={ref} client={client ?? ANONYMOUS} reference={ref} onClose={() => setRef(undefined)} />
@@ -76,6 +92,10 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
     </>
   );
 }
+
+const SHORT_KEY =
+  'This key is too short to name a caller, so you see the conversations of the local tenant: those of all callers without a key of their own.';
+const NO_KEY = 'The conversations of all callers without a key of their own.';
 
 interface ScreenProps {
   readonly place: Place;
@@ -111,6 +131,9 @@ function usePlace(): Place {
     return () => removeEventListener('hashchange', read);
   }, []);
   useLayoutEffect(restoreScroll, [place]);
+  useEffect(() => {
+    document.title = titleOf(place);
+  }, [place]);
   return place;
 }
 

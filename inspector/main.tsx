@@ -7,6 +7,7 @@ import './style/base.css';
 import './style/controls.css';
 import './style/terms.css';
 import './style/front.css';
+import './style/start.css';
 import './style/conversations.css';
 import './style/transcripts.css';
 import './style/try-it.css';

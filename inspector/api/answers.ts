@@ -2,6 +2,7 @@
 
 export type { Explanation, KeptBecause } from '../../src/memory/plan/explanation-schema.ts';
 export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
+export type { StatsByDay } from '../../src/reference/schemas/conversations.ts';
 export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
 export type { CapturedView } from '../../src/reference/schemas/requests.ts';
 
@@ -40,8 +41,20 @@ export interface Conversation {
   /** Of the newest summary. */
   readonly tokens: number | null;
   readonly versions: number;
+  /** How many requests it had; the time in seconds and the model of the newest one. */
+  readonly requests: number;
+  readonly last_request_at: number | null;
+  readonly model: string | null;
   /** The sums of its requests' bills; absent where nothing is billed. */
   readonly bill?: unknown;
+}
+
+/** Which conversations are listed, and in which order. */
+export interface ListQuery {
+  readonly q: string;
+  readonly status: string;
+  readonly sort: string;
+  readonly order: string;
 }
 
 /** A version of a conversation's summary. */

@@ -6,10 +6,12 @@ import type {
   ConversationMemory,
   DeploymentFacts,
   Explained,
+  ListQuery,
   Page,
   RequestPage,
   RunEvent,
   ShownEdits,
+  StatsByDay,
 } from './answers.ts';
 
 /** An error that the Worker answered, or a connection that failed. */
@@ -81,11 +83,16 @@ export class Client {
     return (await new Client(token).response('metrics', { signal })).text();
   }
 
-  conversations(cursor: string | null, status: string, signal: AbortSignal): Promise<Page<Conversation>> {
-    const query = new URLSearchParams({ limit: '50' });
-    if (cursor !== null) query.set('cursor', cursor);
-    if (status !== '') query.set('status', status);
-    return this.json(`v1/conversations?${query}`, { signal });
+  conversations(query: ListQuery, cursor: string | null, signal: AbortSignal): Promise<Page<Conversation>> {
+    const parameters = new URLSearchParams({ limit: '50' });
+    for (const [name, value] of Object.entries({ ...query, cursor: cursor ?? '' }))
+      if (value !== '') parameters.set(name, value);
+    return this.json(`v1/conversations?${parameters}`, { signal });
+  }
+
+  /** What was sent and cost on each of the last days. */
+  days(count: number, signal: AbortSignal): Promise<StatsByDay> {
+    return this.json(`v1/stats?days=${count}`, { signal });
   }
 
   memory(named: Named, signal: AbortSignal): Promise<ConversationMemory> {

@@ -28,7 +28,26 @@ export function dollars(value: number | null | undefined): string {
   return `${value < 0 ? '−' : ''}$${size.toFixed(digits)}`;
 }
 
-/** @param seconds since 1970 */
+/** With two digits, where that is enough. */
+export function roundDollars(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return '$0';
+  if (size >= 100 || size < 0.000_01) return dollars(value);
+  return `${value < 0 ? '−' : ''}$${Number(size.toPrecision(2))}`;
+}
+
+/** `3 min ago`. @param seconds since 1970 @param now likewise */
+export function ago(seconds: number | null | undefined, now: number): string {
+  if (seconds === null || seconds === undefined) return UNKNOWN;
+  const past = Math.max(0, now - seconds);
+  if (past < 60) return 'just now';
+  if (past < 3_600) return `${Math.floor(past / 60)} min ago`;
+  if (past < 86_400) return `${Math.floor(past / 3_600)} h ago`;
+  const days = Math.floor(past / 86_400);
+  return days === 1 ? 'yesterday' : `${days} days ago`;
+}
+
+/** In UTC. @param seconds since 1970 */
 export function moment(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return UNKNOWN;
   return new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ');

@@ -1,57 +1,67 @@
-/** Tokens of a conversation's requests, with the frontier's moves, summaries and warnings on them. */
+/** Tokens and money of a conversation's requests, with its moves, summaries and warnings. */
 import 'uplot/dist/uPlot.min.css';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ListedRun } from '../api/answers.ts';
-import type { Mark, MarkKind, PlotData } from '../read/marks.ts';
+import { labelOf, WARNING_LABELS } from '../read/codes.ts';
+import type { PlotData } from '../read/marks.ts';
+import { netOf, potentialBillOf } from '../read/money.ts';
+import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
-import { count, short } from './numbers.ts';
+import { count, dollars } from './numbers.ts';
+import { paybackWords } from './payback.ts';
+import {
+  HEIGHT,
+  moneyOptions,
+  moneySeries,
+  type PlotEvents,
+  STRIP_HEIGHT,
+  tokenOptions,
+  tokenSeries,
+} from './plot-options.ts';
+import { useMedia } from './use-media.ts';
 
 interface Props {
   readonly data: PlotData;
   /** Ascending, as in `data`. */
   readonly events: readonly ListedRun[];
+  readonly paybacks: ReadonlyMap<number, Payback>;
   /** The index of the request that is pointed at. */
   readonly current: number | undefined;
   readonly onCurrent: (at: number) => void;
   readonly onOpen: (at: number) => void;
 }
 
-const HEIGHT = 260;
-const MARK_WORDS: Readonly<Record<MarkKind, string>> = {
-  move: 'frontier moved',
-  summary: 'new summary',
-  warning: 'warning',
-};
-
-export function Plot({ data, events, current, onCurrent, onOpen }: Props) {
+export function Plot({ data, events, paybacks, current, onCurrent, onOpen }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<UPlot>(undefined);
-  const latest = useRef({ onCurrent, onOpen });
-  latest.current = { onCurrent, onOpen };
-  const theme = useTheme();
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const made = new UPlot(optionsOf(element, data.marks, latest), seriesOf(data), element);
-    plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-    };
-  }, [data, theme]);
+  const strip = useRef<HTMLDivElement>(null);
+  const tip = useRef<HTMLDivElement>(null);
+  const [isPointing, setPointing] = useState(false);
+  const hasMoney = data.net.some((net) => net !== null && net !== 0);
+  const plot = usePlots({ box, strip }, data, {
+    pointed: (at) => {
+      setPointing(true);
+      onCurrent(at);
+    },
+    chosen: onOpen,
+  });
   const event = current === undefined ? undefined : events[current];
+  const isTold = isPointing && event !== undefined;
+  useLayoutEffect(() => {
+    const [made, element] = [plot.current, tip.current];
+    if (made && element && event && isTold) placeTip(element, made, event.n);
+  }, [event, isTold]);
   const move = (by: number): void => {
     const last = events.length - 1;
     const next = Math.min(last, Math.max(0, (current ?? last) + by));
+    setPointing(true);
     onCurrent(next);
     const made = plot.current;
     if (made) made.setCursor({ left: made.valToPos(data.n[next] ?? 0, 'x'), top: HEIGHT / 3 }, false);
   };
+  const payback = event && paybacks.get(event.n);
   return (
-    <figure class="plot">
+    <figure class="plot" onMouseLeave={() => setPointing(false)}>
       <div
         ref={box}
         class="plot-box"
@@ -61,7 +71,8 @@ export function Plot({ data, events, current, onCurrent, onOpen }: Props) {
         aria-valuemin={events[0]?.n ?? 0}
         aria-valuemax={events.at(-1)?.n ?? 0}
         aria-valuenow={event?.n ?? events.at(-1)?.n ?? 0}
-        aria-valuetext={event ? told(event) : 'no request is pointed at'}
+        aria-valuetext={event ? factsOf(event, payback).join(', ') : 'no request is pointed at'}
+        onBlur={() => setPointing(false)}
         onKeyDown={(press) => {
           const by = STEPS[press.key];
           if (by !== undefined) move(by);
@@ -70,12 +81,64 @@ export function Plot({ data, events, current, onCurrent, onOpen }: Props) {
           press.preventDefault();
         }}
       />
-      <Legend hasPotential={hasPotential(data)} />
-      <figcaption aria-live="polite">
-        {event ? told(event) : 'Point at a request to see its numbers.'}
+      {hasMoney && <div ref={strip} class="plot-strip" aria-hidden="true" />}
+      <div ref={tip} class="plot-tip" hidden={!isTold} aria-hidden="true">
+        {event && factsOf(event, payback).map((fact) => <p key={fact}>{fact}</p>)}
+      </div>
+      <figcaption>
+        <Legend data={data} hasMoney={hasMoney} />
       </figcaption>
     </figure>
   );
+}
+
+type Box = { readonly current: HTMLDivElement | null };
+
+/** Draws both plots, again when the theme or the room for them changes. @returns the upper one */
+function usePlots(
+  { box, strip }: { readonly box: Box; readonly strip: Box },
+  data: PlotData,
+  events: PlotEvents,
+): { readonly current: UPlot | undefined } {
+  const plot = useRef<UPlot>(undefined);
+  const latest = useRef(events);
+  latest.current = events;
+  const isDark = useMedia(DARK);
+  const isWide = useMedia(ROOMY);
+  useEffect(() => {
+    const [element, under] = [box.current, strip.current];
+    if (!element) return;
+    const told: PlotEvents = {
+      pointed: (at) => latest.current.pointed(at),
+      chosen: (at) => latest.current.chosen(at),
+    };
+    const below = under && new UPlot(moneyOptions(under, told), moneySeries(data), under);
+    const zoomed = (min: number, max: number): void => below?.setScale('x', { min, max });
+    const made = new UPlot(tokenOptions(element, data, { ...told, zoomed }), tokenSeries(data), element);
+    plot.current = made;
+    const observer = new ResizeObserver(() => {
+      made.setSize({ width: element.clientWidth, height: HEIGHT });
+      below?.setSize({ width: element.clientWidth, height: STRIP_HEIGHT });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      below?.destroy();
+    };
+  }, [data, isDark, isWide]);
+  return plot;
+}
+
+/** Beside the request, on the side with more room. */
+function placeTip(tip: HTMLElement, plot: UPlot, n: number): void {
+  const { over } = plot;
+  const x = plot.valToPos(n, 'x');
+  const isLeft = x > over.clientWidth / 2;
+  const room = isLeft ? x : over.clientWidth - x;
+  const edge = over.getBoundingClientRect().left - (tip.parentElement?.getBoundingClientRect().left ?? 0);
+  tip.style.maxWidth = `${Math.max(180, room - 24)}px`;
+  tip.style.left = `${Math.max(8, isLeft ? edge + x - tip.offsetWidth - 12 : edge + x + 12)}px`;
 }
 
 const STEPS: Readonly<Record<string, number>> = {
@@ -87,151 +150,63 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Number.POSITIVE_INFINITY,
 };
 
-function told(event: ListedRun): string {
-  const {
-    n,
-    usage,
-    frontier,
-    summary,
-    warnings,
-    observed,
-    view_cached: cached,
-    retrieval_rounds: rounds,
-  } = event;
+/** What there is to say about a request, line by line. */
+function factsOf(event: ListedRun, payback: Payback | undefined): string[] {
+  const { n, usage, frontier, summary, warnings, observed, tokens } = event;
+  const { view_cached: cached, retrieval_rounds: rounds } = event;
   const { came, sent, potential } = sentTokens(event);
+  const budget = tokens?.budget ?? null;
   return [
-    `Request ${n}: ${count(came)} tokens came, ${count(sent)} went up`,
-    ...(observed ? [`only observed: ${count(potential)} would have gone up`] : []),
+    came === null
+      ? `Request ${n}: short, sent as it came`
+      : `Request ${n}: ${count(came)} tokens came in, ${count(sent)} were sent`,
+    ...(observed ? [`only observed: ${count(potential)} would have been sent`] : []),
+    ...(budget === null ? [] : [`budget: ${count(budget)}`]),
     `${count(cached)} read from the cache`,
     ...(rounds > 0 ? [`${count(usage?.cached)} in all of ${rounds + 1} calls`] : []),
-    ...(frontier.moved ? [observed ? 'the frontier would have moved' : 'the frontier moved'] : []),
+    observed
+      ? `would have saved ${dollars(potentialBillOf(event)?.net)}`
+      : `saved ${dollars(netOf(event))} net`,
+    ...(frontier.moved && !observed ? [payback ? paybackWords(payback) : 'compacted here'] : []),
     ...(summary && !observed ? [`summary of the messages ${summary.covers[0]} to ${summary.covers[1]}`] : []),
-    ...warnings,
-  ].join(', ');
+    ...warnings.map((code) => labelOf(WARNING_LABELS, code)),
+  ];
 }
 
-function hasPotential({ potential }: PlotData): boolean {
-  return potential.some((tokens) => tokens !== null);
-}
-
-function Legend({ hasPotential }: { hasPotential: boolean }) {
+/** Only what the plots show. */
+function Legend({ data, hasMoney }: { readonly data: PlotData; readonly hasMoney: boolean }) {
+  const has = (values: readonly (number | null)[]): boolean => values.some((value) => value !== null);
+  const kinds = new Set(data.marks.map(({ kind }) => kind));
+  const isObserved = has(data.potential);
+  const keys: [string, string, boolean][] = [
+    ['before', 'came in', true],
+    ['after', 'sent', true],
+    ['saved', 'not sent', data.after.some((sent, at) => sent !== data.before[at])],
+    ['potential', 'would be sent', has(data.potential)],
+    ['budget', 'budget', has(data.budget)],
+    ['cached', 'read from the cache', has(data.cached)],
+    ['move', 'compacted here', kinds.has('move')],
+    ['summary', 'new summary', kinds.has('summary')],
+    ['waits', 'over its budget, or waits', kinds.has('waits')],
+    ['warning', 'warning', kinds.has('warning')],
+    ['gain', isObserved ? 'would be saved by a request' : 'saved by a request', hasMoney],
+    ['loss', 'lost by a request', data.net.some((net) => net !== null && net < 0)],
+    ['after', 'sum of the savings', hasMoney],
+  ];
   return (
     <ul class="legend">
-      <li class="key before">before</li>
-      <li class="key after">after</li>
-      {hasPotential && <li class="key potential">would be after</li>}
-      <li class="key cached">read from the cache</li>
-      <li class="key move">{MARK_WORDS.move}</li>
-      <li class="key summary">{MARK_WORDS.summary}</li>
-      <li class="key warning">{MARK_WORDS.warning}</li>
+      {keys.map(
+        ([kind, label, isShown]) =>
+          isShown && (
+            <li key={label} class={`key ${kind}`}>
+              {label}
+            </li>
+          ),
+      )}
     </ul>
   );
 }
 
-function seriesOf({ n, before, after, cached, potential }: PlotData): UPlot.AlignedData {
-  return [[...n], [...before], [...after], [...cached], [...potential]];
-}
-
-type Latest = { current: Pick<Props, 'onCurrent' | 'onOpen'> };
-
-function optionsOf(element: HTMLElement, marks: readonly Mark[], latest: Latest): UPlot.Options {
-  const color = colorsOf(element);
-  const axis = {
-    stroke: color('--quiet'),
-    grid: { stroke: color('--line'), width: 1 },
-    ticks: { show: false },
-  };
-  const line = (label: string, name: string, fill?: string): UPlot.Series => ({
-    label,
-    stroke: color(name),
-    width: 1.5,
-    points: { show: false },
-    ...(fill === undefined ? {} : { fill: color(fill) }),
-  });
-  return {
-    width: Math.max(100, element.clientWidth),
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: true, y: false } },
-    scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(10, most * 1.08)] } },
-    axes: [
-      {
-        ...axis,
-        size: 32,
-        values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : '')),
-      },
-      { ...axis, size: 56, values: (_, ticks) => ticks.map(short) },
-    ],
-    series: [
-      {},
-      line('before', '--before'),
-      line('after', '--after', '--after-fill'),
-      // Points too, since an upstream may say it of some requests alone.
-      { ...line('cached', '--cached'), points: { show: true, size: 4, fill: color('--cached') } },
-      { ...line('potential', '--after'), dash: [5, 4] },
-    ],
-    hooks: {
-      draw: [(plot) => drawMarks(plot, marks, color)],
-      setCursor: [
-        ({ cursor: { idx } }) => {
-          if (idx !== null && idx !== undefined) latest.current.onCurrent(idx);
-        },
-      ],
-      ready: [
-        ({ over, cursor }) =>
-          over.addEventListener('click', () => {
-            if (cursor.idx !== null && cursor.idx !== undefined) latest.current.onOpen(cursor.idx);
-          }),
-      ],
-    },
-  };
-}
-
-const colorsOf = (element: HTMLElement): ((name: string) => string) => {
-  const style = getComputedStyle(element);
-  return (name) => style.getPropertyValue(name).trim();
-};
-
-/** Moves are lines; summaries are squares and warnings are triangles at the top. */
-function drawMarks(plot: UPlot, marks: readonly Mark[], color: (name: string) => string): void {
-  const { ctx, bbox } = plot;
-  const size = 4 * devicePixelRatio;
-  ctx.save();
-  for (const { at, kind } of marks) {
-    const x = Math.round(plot.valToPos(plot.data[0][at] ?? 0, 'x', true));
-    if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
-    ctx.fillStyle = color(`--${kind}`);
-    ctx.strokeStyle = color(`--${kind}`);
-    ctx.beginPath();
-    if (kind === 'move') {
-      ctx.lineWidth = devicePixelRatio;
-      ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-    } else if (kind === 'summary') {
-      ctx.fillRect(x - size, bbox.top, 2 * size, 2 * size);
-    } else {
-      const y = bbox.top + 3 * size;
-      ctx.moveTo(x, y);
-      ctx.lineTo(x + size, y + 2 * size);
-      ctx.lineTo(x - size, y + 2 * size);
-      ctx.fill();
-    }
-  }
-  ctx.restore();
-}
-
-/** Changes when the reader's theme does. */
-function useTheme(): boolean {
-  const [isDark, setDark] = useState(() => matchMedia(DARK).matches);
-  useEffect(() => {
-    const query = matchMedia(DARK);
-    const read = (): void => setDark(query.matches);
-    query.addEventListener('change', read);
-    return () => query.removeEventListener('change', read);
-  }, []);
-  return isDark;
-}
-
 const DARK = '(prefers-color-scheme: dark)';
+/** Whether there may be room for a second axis. */
+const ROOMY = '(min-width: 640px)';

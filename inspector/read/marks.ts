@@ -1,9 +1,10 @@
 /** The series and the marks of a conversation's plot. */
 import { isNotice } from '../../src/memory/plan/notices.ts';
 import type { ListedRun } from '../api/answers.ts';
+import { netOf, potentialBillOf } from './money.ts';
 import { sentTokens } from './sent.ts';
 
-export type MarkKind = 'move' | 'summary' | 'warning';
+export type MarkKind = 'move' | 'summary' | 'warning' | 'waits';
 
 export interface Mark {
   /** Index of the request in the plot. */
@@ -16,6 +17,11 @@ export interface PlotData {
   readonly n: readonly number[];
   readonly before: readonly (number | null)[];
   readonly after: readonly (number | null)[];
+  /** Above which the strategy acts. */
+  readonly budget: readonly (number | null)[];
+  /** Net savings of each request in dollars, potential ones if observed, and their sum so far. */
+  readonly net: readonly (number | null)[];
+  readonly netSum: readonly (number | null)[];
   /** What observed requests would have sent. */
   readonly potential: readonly (number | null)[];
   /** Tokens of the view that the upstream read from its cache. */
@@ -25,7 +31,11 @@ export interface PlotData {
 
 /** @param events ascending */
 export function plotOf(events: readonly ListedRun[]): PlotData {
+  const net = events.map((event) => (event.observed ? potentialBillOf(event)?.net : netOf(event)) ?? null);
   return {
+    budget: events.map(({ tokens }) => tokens?.budget ?? null),
+    net,
+    netSum: sumsSoFar(net),
     n: events.map(({ n }) => n),
     before: events.map((event) => sentTokens(event).came),
     after: events.map((event) => sentTokens(event).sent),
@@ -35,18 +45,45 @@ export function plotOf(events: readonly ListedRun[]): PlotData {
   };
 }
 
+const OF_BUDGET: ReadonlySet<string> = new Set(['waiting', 'over_budget', 'soft_budget_idle']);
+
+/** Whether a warning only says that a request is over its budget, which sets off no alarm. */
+export function isOfBudget(code: string): boolean {
+  return OF_BUDGET.has(code);
+}
+
+/** Whether a warning sets off no alarm. */
+export function isCalm(code: string): boolean {
+  return isNotice(code) || isOfBudget(code);
+}
+
+/** What is not known adds nothing. Null before the first one that is known. */
+function sumsSoFar(values: readonly (number | null)[]): (number | null)[] {
+  let sum: number | null = null;
+  return values.map((value) => {
+    if (value !== null) sum = (sum ?? 0) + value;
+    return sum;
+  });
+}
+
 /**
  * A summary is marked where it is new: the request before had another one. An observed request has
  * neither a summary nor a move.
  */
-function marksOf(event: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
+export function marksOf(event: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
   const { observed, frontier, summary, warnings } = event;
   const isNew = !observed && summary !== null && summary.covers[1] !== earlier?.summary?.covers[1];
   return [
     ...(frontier.moved && !observed ? (['move'] as const) : []),
     ...(isNew ? (['summary'] as const) : []),
-    ...(warnings.every(isNotice) ? [] : (['warning'] as const)),
+    ...(warnings.every(isCalm) ? [] : (['warning'] as const)),
+    ...(warnings.some(isOfBudget) ? (['waits'] as const) : []),
   ];
+}
+
+/** Whether there is anything to draw. Short requests are not counted, and one is no line. */
+export function hasLine({ before }: PlotData): boolean {
+  return before.filter((tokens) => tokens !== null).length > 1;
 }
 
 /**

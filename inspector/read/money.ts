@@ -25,20 +25,58 @@ export interface Bill {
 export type Billed = object & { readonly bill?: unknown };
 
 /** The bill; undefined if there is none, or none in a unit that is known here. */
-export function billOf({ bill }: Billed): Bill | undefined {
-  const { unit, actual, net, would_be: wouldBe, debits, gross, unique } = membersOf(bill);
+export function billOf(billed: Billed): Bill | undefined {
+  const amounts = amountsOf(billed);
+  if (!amounts) return undefined;
+  const { actual, wouldBe, net, summarizer, fetchRounds, brokenCache, grossTokens, uniqueTokens } = amounts;
+  return {
+    actual: amount(actual),
+    wouldBe: amount(wouldBe),
+    net: amount(net),
+    summarizer: amount(summarizer),
+    fetchRounds: amount(fetchRounds),
+    brokenCache: amount(brokenCache),
+    gross: grossTokens,
+    unique: uniqueTokens,
+  };
+}
+
+/** A bill in nanodollars and tokens; undefined where it is not known. */
+export interface Amounts {
+  readonly wouldBe: number | undefined;
+  readonly net: number | undefined;
+  /** The model calls alone. */
+  readonly sent: number | undefined;
+  /** With the summarizer. */
+  readonly actual: number | undefined;
+  readonly summarizer: number | undefined;
+  readonly fetchRounds: number | undefined;
+  readonly brokenCache: number | undefined;
+  readonly grossTokens: number | undefined;
+  readonly uniqueTokens: number | undefined;
+}
+
+/** Undefined if there is no bill, or none in a unit that is known here. */
+export function amountsOf({ bill }: Billed): Amounts | undefined {
+  const { unit, actual, net, sent, would_be: wouldBe, debits, gross, unique } = membersOf(bill);
   if (unit !== 'nanodollars') return undefined;
   const { summarizer, fetch_rounds: rounds, broken_cache: broken } = membersOf(debits);
   return {
-    actual: amount(actual),
-    wouldBe: amount(membersOf(wouldBe).amount),
-    net: amount(net),
-    summarizer: amount(summarizer),
-    fetchRounds: amount(rounds),
-    brokenCache: amount(broken),
-    gross: number(membersOf(gross).tokens),
-    unique: number(membersOf(unique).tokens),
+    wouldBe: number(membersOf(wouldBe).amount),
+    net: number(net),
+    sent: number(membersOf(sent).amount),
+    actual: number(actual),
+    summarizer: number(summarizer),
+    fetchRounds: number(rounds),
+    brokenCache: number(broken),
+    grossTokens: number(membersOf(gross).tokens),
+    uniqueTokens: number(membersOf(unique).tokens),
   };
+}
+
+/** Nanodollars in dollars. */
+export function inDollars(nanodollars: number): number {
+  return nanodollars / NANODOLLARS;
 }
 
 /** What an observed request would have saved, with both sides of it. */
@@ -63,6 +101,19 @@ export function potentialBillOf({
   };
 }
 
+/** What observed requests have cost and would have cost, of those of which both are known. */
+export function potentialSums(
+  events: readonly { readonly potential_bill?: unknown }[],
+): { readonly sent: number; readonly wouldBe: number; readonly known: number } | undefined {
+  const known = events.flatMap((event) => {
+    const { sent, wouldBe } = potentialBillOf(event) ?? {};
+    return sent === undefined || wouldBe === undefined ? [] : [{ sent, wouldBe }];
+  });
+  if (known.length === 0) return undefined;
+  const sum = (of: 'sent' | 'wouldBe'): number => known.reduce((total, one) => total + one[of], 0);
+  return { sent: sum('sent'), wouldBe: sum('wouldBe'), known: known.length };
+}
+
 /** What observed requests would have saved together, as far as it is known. */
 export function potentialNetOf(events: readonly { readonly potential_bill?: unknown }[]): NetOfAll {
   return sumOf(events.map((event) => potentialBillOf(event)?.net));
@@ -83,11 +134,6 @@ export interface NetOfAll {
 /** Net savings of a conversation by its sums, which have what no single request paid for. */
 export function netOfSums(sums: Billed): NetOfAll {
   return { net: netOf(sums), known: number(membersOf(sums.bill).billed) ?? 0 };
-}
-
-/** The sum of those that are known, where there are no sums. */
-export function netOfAll(events: readonly Billed[]): NetOfAll {
-  return sumOf(events.map(netOf));
 }
 
 function sumOf(nets: readonly (number | undefined)[]): NetOfAll {

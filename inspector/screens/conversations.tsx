@@ -1,68 +1,103 @@
-/** All conversations under the key. */
+/** The start: what the caller's requests have sent and saved, and all its conversations. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Conversation, ListedRun } from '../api/answers.ts';
+import type { Conversation, ListedRun, ListQuery } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
-import { count, dollars, moment, share, short } from '../parts/numbers.ts';
+import { count, dollars, share, short } from '../parts/numbers.ts';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
+import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
+import { Ago } from '../parts/time.tsx';
 import { fragmentOf } from '../place.ts';
+import { labelOf, STATUS_LABELS } from '../read/codes.ts';
 import { sparkline } from '../read/marks.ts';
-import { netOf, netOfAll } from '../read/money.ts';
+import { netOf, potentialNetOf } from '../read/money.ts';
 import { sentTokens } from '../read/sent.ts';
+import { Totals } from './totals.tsx';
 
-const STATUSES = ['', 'healthy', 'degraded', 'stuck'];
+const STATUSES = ['', 'healthy', 'degraded', 'stuck'] as const;
+
+/** By its value: `sort` and `order` of the list. */
+const SORTS = [
+  ['used desc', 'last use'],
+  ['net desc', 'most saved'],
+  ['net asc', 'least saved'],
+  ['requests desc', 'most requests'],
+  ['created desc', 'newest'],
+  ['created asc', 'oldest'],
+] as const;
+
+/** After a person has stopped typing, in milliseconds. */
+const TYPING_MS = 250;
 
 export function Conversations({ client }: { client: Client }) {
   const [status, setStatus] = useState('');
+  const [sorting, setSorting] = useState<string>(SORTS[0][0]);
   const [search, setSearch] = useState('');
   const [pages, setPages] = useState(1);
+  const q = useSettled(search.trim(), TYPING_MS);
   const loaded = useLoad(
     async (signal) => {
+      const [sort = '', order = ''] = sorting.split(' ');
+      const query: ListQuery = { q, status, sort, order };
       const found: Conversation[] = [];
       let cursor: string | null = null;
       for (let page = 0; page < pages; page++) {
-        const read = await client.conversations(cursor, status, signal);
+        const read = await client.conversations(query, cursor, signal);
         found.push(...read.data);
         cursor = read.cursor;
         if (!read.has_more) break;
       }
       return { found, hasMore: cursor !== null };
     },
-    [client, status, pages],
+    [client, q, status, sorting, pages],
   );
-  const words = search.trim().toLowerCase();
-  const matches = (text: string | null): boolean => text?.toLowerCase().includes(words) ?? false;
-  const wanted = loaded.value?.found.filter(
-    ({ id, opening, user }) => words === '' || matches(id) || matches(opening) || matches(user),
-  );
+  const from = <Value,>(set: (value: Value) => void, value: Value): void => {
+    set(value);
+    setPages(1);
+  };
+  const isListed = loaded.state !== 'loading' || loaded.value !== undefined;
   return (
     <main>
-      <h1>Conversations</h1>
+      <h1 class="sr-only">Conversations</h1>
+      <Totals client={client} isListed={isListed} />
       <form class="search" onSubmit={(event) => event.preventDefault()}>
         <label>
-          <span class="sr-only">Search by conversation or user</span>
+          <span class="sr-only">Search by conversation, user or model</span>
           <input
             type="search"
-            placeholder="Search by conversation or user"
+            placeholder="Search by conversation, user or model"
+            maxLength={256}
             value={search}
-            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+            onInput={({ currentTarget }) => from(setSearch, currentTarget.value)}
           />
         </label>
         <label class="field inline">
-          Status
-          <select value={status} onChange={({ currentTarget }) => setStatus(currentTarget.value)}>
+          Sort by
+          <select value={sorting} onChange={({ currentTarget }) => from(setSorting, currentTarget.value)}>
+            {SORTS.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field inline">
+          Summaries
+          <select value={status} onChange={({ currentTarget }) => from(setStatus, currentTarget.value)}>
             {STATUSES.map((one) => (
               <option key={one} value={one}>
-                {one || 'any'}
+                {one === '' ? 'any' : STATUS_LABELS[one]}
               </option>
             ))}
           </select>
         </label>
       </form>
       {loaded.state === 'failed' && <Failed failure={loaded.failure} />}
-      {loaded.state === 'loading' && !wanted && <Loading />}
-      {wanted && <List client={client} wanted={wanted} isFiltered={words !== '' || status !== ''} />}
+      {loaded.state === 'loading' && !loaded.value && <Loading />}
+      {loaded.value && (
+        <List client={client} found={loaded.value.found} isFiltered={q !== '' || status !== ''} />
+      )}
       {loaded.value?.hasMore && (
         <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
           Load more conversations
@@ -74,16 +109,16 @@ export function Conversations({ client }: { client: Client }) {
 
 interface ListProps {
   readonly client: Client;
-  readonly wanted: readonly Conversation[];
+  readonly found: readonly Conversation[];
   readonly isFiltered: boolean;
 }
 
-function List({ client, wanted, isFiltered }: ListProps) {
-  if (wanted.length > 0)
+function List({ client, found, isFiltered }: ListProps) {
+  if (found.length > 0)
     return (
       <ul class="cards">
-        {wanted.map((one) => (
-          <Card key={`${one.user} ${one.id} ${one.last_used_at}`} client={client} conversation={one} />
+        {found.map((one) => (
+          <Card key={`${one.user} ${one.id ?? one.opening}`} client={client} conversation={one} />
         ))}
       </ul>
     );
@@ -103,7 +138,16 @@ function List({ client, wanted, isFiltered }: ListProps) {
 const NEWEST = 60;
 
 function Card({ client, conversation }: { client: Client; conversation: Conversation }) {
-  const { id, opening, user, status, last_used_at: at, tokens, versions } = conversation;
+  const {
+    id,
+    opening,
+    user,
+    status,
+    model,
+    requests,
+    last_request_at: at,
+    last_used_at: used,
+  } = conversation;
   const box = useRef<HTMLLIElement>(null);
   const isSeen = useSeen(box);
   const address = id ?? opening;
@@ -113,50 +157,89 @@ function Card({ client, conversation }: { client: Client; conversation: Conversa
       named && isSeen ? (await client.requests(named, null, NEWEST, signal)).data.toReversed() : [],
     [client, address, user, isSeen],
   );
+  const newest = events.value ?? [];
   const name = id === null ? <em>not named {opening?.slice(0, 8)}</em> : <Word text={id} />;
   return (
-    <li ref={box} class="card">
+    <li ref={box} class={`card${newest.at(-1)?.observed ? ' observed' : ''}`}>
       <div class="card-name">
         {named ? <a href={fragmentOf({ ...named, screen: 'conversation' })}>{name}</a> : name}
-        {user !== null && (
-          <span class="note">
-            user <Word text={user} />
-          </span>
-        )}
-      </div>
-      <Sparkline events={events.value ?? []} />
-      <Figures conversation={conversation} events={events.value ?? []} />
-      <div class="card-state">
-        <span class={`status ${status}`}>{status}</span>
         <span class="note">
-          {versions === 0 ? 'no summary' : `summary of ${count(tokens)} tokens`}, {moment(at)}
+          {user !== null && (
+            <>
+              user <Word text={user} />,{' '}
+            </>
+          )}
+          {model === null ? 'no model' : <Word text={model} />}
+        </span>
+        {status !== 'healthy' && <span class={`status ${status}`}>{labelOf(STATUS_LABELS, status)}</span>}
+      </div>
+      <Sparkline events={newest} />
+      <Figures conversation={conversation} events={newest} />
+      <div class="card-use">
+        <span>
+          {count(requests)} {requests === 1 ? 'request' : 'requests'}
+        </span>
+        <span class="note">
+          <Ago at={at ?? used} />
         </span>
       </div>
     </li>
   );
 }
 
-/** Net savings are those of the whole conversation, where the list has them. */
 function Figures({ conversation, events }: { conversation: Conversation; events: readonly ListedRun[] }) {
   const newest = events.at(-1);
   const { came, sent, potential } = newest ? sentTokens(newest) : { came: null, sent: null, potential: null };
-  const net = conversation.bill === undefined ? netOfAll(events).net : netOf(conversation);
+  const net = netOf(conversation);
   return (
     <dl class="figures">
       <div>
-        <dt>tokens</dt>
+        <dt>newest request</dt>
         <dd>
-          {short(came)} → {short(sent)}{' '}
-          <span class="note">
-            {potential === null ? share(sent, came) : `observed: would be ${short(potential)}`}
-          </span>
+          <Tokens came={came} sent={potential ?? sent} isPotential={potential !== null} events={events} />
         </dd>
       </div>
-      <div>
-        <dt>net savings</dt>
-        <dd>{dollars(net)}</dd>
-      </div>
+      {newest?.observed ? (
+        <div class="money">
+          <dt>
+            <Term of="potential" />
+          </dt>
+          <dd>{dollars(potentialNetOf(events).net)}</dd>
+        </div>
+      ) : (
+        <div class="money">
+          <dt>
+            <Term of="net" />
+          </dt>
+          <dd class={net !== undefined && net > 0 ? 'saved' : undefined}>{dollars(net)}</dd>
+        </div>
+      )}
     </dl>
+  );
+}
+
+interface TokensProps {
+  readonly came: number | null;
+  readonly sent: number | null;
+  readonly isPotential: boolean;
+  readonly events: readonly ListedRun[];
+}
+
+/** Tokens that came and were sent, or would be. A short request is not counted. */
+function Tokens({ came, sent, isPotential, events }: TokensProps) {
+  if (came === null || sent === null)
+    return <span class="note">{events.length > 0 ? 'short: sent as it came' : ''}</span>;
+  if (came === sent && !isPotential)
+    return (
+      <>
+        {short(came)} <span class="note">sent as it came</span>
+      </>
+    );
+  return (
+    <>
+      {short(came)} → {short(sent)}{' '}
+      <span class="note">{isPotential ? 'only observed' : share(sent, came)}</span>
+    </>
   );
 }
 
@@ -164,23 +247,33 @@ function Figures({ conversation, events }: { conversation: Conversation; events:
 function Sparkline({ events }: { events: readonly ListedRun[] }) {
   const counted = events.filter(({ tokens }) => tokens !== null).map(sentTokens);
   const came = counted.map((tokens) => tokens.came ?? 0);
-  const sent = counted.map((tokens) => tokens.sent ?? 0);
+  const sent = counted.map((tokens) => tokens.potential ?? tokens.sent ?? 0);
   const most = Math.max(...came, ...sent, 1);
   const before = sparkline(came, most);
   const after = sparkline(sent, most);
-  if (before === '') return <span class="spark note">no plot yet</span>;
+  if (before === '') return <span class="spark" />;
   return (
     <svg
       class="spark"
       viewBox="0 0 100 20"
       preserveAspectRatio="none"
       role="img"
-      aria-label={`Tokens of the newest ${counted.length} requests, before and after`}
+      aria-label={`Tokens of the newest ${counted.length} requests: those that came in, and those that were sent`}
     >
       <polyline class="before" points={before} />
       <polyline class="after" points={after} />
     </svg>
   );
+}
+
+/** A value that has not changed for a while. */
+function useSettled<Value>(value: Value, ms: number): Value {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
 }
 
 /** Whether an element has come into sight. */

@@ -13,18 +13,23 @@ export function Deployment({ client }: { client: Client }) {
   return (
     <main>
       <h1>This deployment</h1>
-      <p>
-        <Of loaded={health}>
-          {({ isHealthy, word }) => (
-            <span class={`status ${isHealthy ? 'healthy' : 'stuck'}`}>healthz: {word}</span>
-          )}
-        </Of>
-      </p>
+      <Of loaded={health}>
+        {({ isHealthy, word }) => (
+          <p class="lead">
+            <span class={`status ${isHealthy ? 'healthy' : 'stuck'}`}>
+              {isHealthy
+                ? 'It answers.'
+                : 'It refuses all requests: its configuration is wrong, and its log says how.'}
+            </span>{' '}
+            <span class="note">healthz: {word}</span>
+          </p>
+        )}
+      </Of>
       <Of loaded={facts}>
         {(known) => (
           <>
             <Retiring models={known.retiring} />
-            <Configuration facts={known} />
+            <Facts facts={known} />
             <h2>Metrics</h2>
             {known.metrics ? (
               <Metrics client={client} />
@@ -33,6 +38,7 @@ export function Deployment({ client }: { client: Client }) {
                 Nothing is counted: the deployment sets no <code>METRICS_TOKEN</code>.
               </p>
             )}
+            <Configuration facts={known} />
           </>
         )}
       </Of>
@@ -60,55 +66,77 @@ const ACCESS: Readonly<Record<DeploymentFacts['access'], string>> = {
   local_tenant: 'callers without a key share the local tenant',
 };
 
-function Configuration({ facts }: { facts: DeploymentFacts }) {
-  const { version, modes, agents, access, default_strategy: strategy, variables } = facts;
+function Facts({ facts }: { facts: DeploymentFacts }) {
+  const { version, modes, agents, access } = facts;
+  return (
+    <dl class="figures facts">
+      <div>
+        <dt>version</dt>
+        <dd>{version}</dd>
+      </div>
+      <div>
+        <dt>access</dt>
+        <dd>{ACCESS[access]}</dd>
+      </div>
+      <div>
+        <dt>modes</dt>
+        <dd>{modes.join(', ')}</dd>
+      </div>
+      <div>
+        <dt>agents</dt>
+        <dd>{agents.join(', ') || 'none'}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** What is set is in front, and the rest is folded. */
+function Configuration({ facts: { default_strategy: strategy, variables } }: { facts: DeploymentFacts }) {
+  const unset = variables.filter((one) => !one.set);
   return (
     <>
-      <dl class="figures facts">
-        <div>
-          <dt>version</dt>
-          <dd>{version}</dd>
-        </div>
-        <div>
-          <dt>access</dt>
-          <dd>{ACCESS[access]}</dd>
-        </div>
-        <div>
-          <dt>modes</dt>
-          <dd>{modes.join(', ')}</dd>
-        </div>
-        <div>
-          <dt>agents</dt>
-          <dd>{agents.join(', ') || 'none'}</dd>
-        </div>
-      </dl>
+      <h2>Variables</h2>
+      <p class="note">Secrets and URLs are never shown, only whether they are set.</p>
+      <Variables label="Variables that are set" variables={variables.filter((one) => one.set)} />
+      <details class="fold">
+        <summary>{unset.length} more are not set</summary>
+        <Variables label="Variables that are not set" variables={unset} />
+      </details>
       <h2>Default strategy</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <pre class="strategy" tabIndex={0}>
         {JSON.stringify(strategy, null, 2)}
       </pre>
-      <h2>Variables</h2>
-      <p class="note">Secrets and URLs are never shown, only whether they are set.</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <section class="table" tabIndex={0} aria-label="Variables">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">name</th>
-              <th scope="col">value</th>
-            </tr>
-          </thead>
-          <tbody>
-            {variables.map(({ name, set, value }) => (
-              <tr key={name} class={set ? '' : 'unset'}>
-                <th scope="row">{name}</th>
-                <td>{value === null ? set ? 'set' : 'not set' : <Word text={value} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
     </>
+  );
+}
+
+interface VariablesProps {
+  readonly label: string;
+  readonly variables: DeploymentFacts['variables'];
+}
+
+function Variables({ label, variables }: VariablesProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section class="table" tabIndex={0} aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">name</th>
+            <th scope="col">value</th>
+          </tr>
+        </thead>
+        <tbody>
+          {variables.map(({ name, set, value }) => (
+            <tr key={name} class={set ? '' : 'unset'}>
+              <th scope="row">{name}</th>
+              <td>{value === null ? set ? 'set' : 'not set' : <Word text={value} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 

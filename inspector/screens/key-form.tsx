@@ -1,19 +1,26 @@
 /** Asks for the key. It goes into a variable of this page, and nowhere else. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Client, Failure } from '../api/client.ts';
 import { Failed } from '../parts/states.tsx';
 
-export function KeyForm({ onClient }: { onClient: (client: Client) => void }) {
+interface Props {
+  /** @param isLocal whether the key names nobody, so that it shows the local tenant's data */
+  readonly onClient: (client: Client, isLocal: boolean) => void;
+}
+
+export function KeyForm({ onClient }: Props) {
   const [typed, setTyped] = useState('');
   const [isAsking, setAsking] = useState(false);
   const [failure, setFailure] = useState<Failure>();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const enter = async (): Promise<void> => {
     const client = new Client(typed.trim());
     setAsking(true);
     setFailure(undefined);
     try {
-      await client.deployment();
-      onClient(client);
+      const { caller } = await client.deployment();
+      onClient(client, caller === 'local_tenant');
     } catch (error) {
       setFailure(error instanceof Failure ? error : new Failure(0, 'page_failed', `${error}`));
     } finally {
@@ -37,6 +44,7 @@ export function KeyForm({ onClient }: { onClient: (client: Client) => void }) {
         <label class="field">
           API key
           <input
+            ref={field}
             type="password"
             autocomplete="off"
             spellcheck={false}

@@ -42,6 +42,12 @@ function identity(
   return localTenant === undefined ? undefined : () => tenants.ofLocal(localTenant.name);
 }
 
+/** By what a caller of stored data is told apart from others. */
+export function identifiedBy(headers: Headers, { config }: Services): 'key' | 'access_key' | 'local_tenant' {
+  if (config.access) return 'access_key';
+  return (bearerToken(headers)?.length ?? 0) >= SHORTEST_TOKEN ? 'key' : 'local_tenant';
+}
+
 /** The caller's access key. @throws ApiError `invalid_api_key` */
 export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
   const token = bearerToken(headers);

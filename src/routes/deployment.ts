@@ -4,6 +4,7 @@ import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
 import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
+import { identifiedBy } from '../request/caller.ts';
 import { retiringModels } from '../request/retiring-models.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { verifiedTenant } from './verified-tenant.ts';
@@ -44,11 +45,12 @@ export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
   await verifiedTenant(c, 'read');
   const services = c.get('services');
   const retiring = await retiringModels(services.config, Date.now());
-  const facts: DeploymentFacts = { ...factsOf(c.env, services), retiring: [...retiring] };
+  const caller = identifiedBy(c.req.raw.headers, services);
+  const facts: DeploymentFacts = { ...factsOf(c.env, services), caller, retiring: [...retiring] };
   return c.json(facts, 200, { 'cache-control': 'private, no-store' });
 }
 
-function factsOf(env: Env, { config, agents }: Services): Omit<DeploymentFacts, 'retiring'> {
+function factsOf(env: Env, { config, agents }: Services): Omit<DeploymentFacts, 'caller' | 'retiring'> {
   return {
     object: 'memory.deployment',
     version: VERSION,

@@ -49,14 +49,31 @@ describe('conversations that were made through the Worker', () => {
     const cards = page.locator('.card');
     await expect.poll(() => cards.count()).toBe(4 + sampleTraces().length);
     await expect.poll(() => page.locator('svg.spark').count()).toBeGreaterThan(2);
+    const lead = page.locator('.totals-panel .lead');
+    await expect
+      .poll(() => lead.innerText())
+      .toMatch(
+        /^In 7 days: \d+ requests, \d+\.\d % of the tokens not sent[\s?]*, \$[\d.]+ (?:saved|lost) net/,
+      );
+    expect(await page.locator('.day-bars li').count()).toBe(7);
+    expect(await page.locator('.day-bars li').last().innerText()).toMatch(
+      /: \d+ requests, .* tokens came in/,
+    );
+    expect(await page.title()).toBe('Conversations · Precis');
     await expectShownWell(page, 'conversations');
+    await page.getByLabel('30 days').check({ force: true });
+    await expect.poll(() => lead.innerText()).toContain('In 30 days');
+    await page.getByLabel('Sort by').selectOption('least saved');
+    await expect.poll(() => cards.first().innerText()).toMatch(/−\$/);
+    await page.getByLabel('Sort by').selectOption('most requests');
+    await expect.poll(() => cards.first().innerText()).toMatch(/^refunds\n/);
 
-    await page.getByLabel('Search by conversation or user').fill('ANN');
+    await page.getByLabel('Search by conversation, user or model').fill('ANN');
     await expect.poll(() => cards.allInnerTexts()).toEqual([expect.stringContaining('refunds')]);
-    await page.getByLabel('Search by conversation or user').fill('nobody');
+    await page.getByLabel('Search by conversation, user or model').fill('nobody');
     await expect.poll(() => page.locator('.empty').innerText()).toContain('No conversation matches.');
-    await page.getByLabel('Search by conversation or user').fill('');
-    await page.getByLabel('Status').selectOption('stuck');
+    await page.getByLabel('Search by conversation, user or model').fill('');
+    await page.getByLabel('Summaries').selectOption('stuck');
     await expect.poll(() => page.locator('.empty').innerText()).toContain('No conversation matches.');
   });
 
@@ -65,6 +82,24 @@ describe('conversations that were made through the Worker', () => {
     const plot = page.getByRole('slider');
     await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(5);
     await expectShownWell(page, 'conversation');
+    expect(await page.title()).toBe('refunds · Precis');
+    expect(await page.locator('.lead').innerText()).toMatch(
+      /^Paid \$[\d.]+[\s?]*; without Precis it would have been \$[\d.]+[\s?]*: \d+ % (?:less|more)\.$/,
+    );
+    const steps = await page.locator('.step').allInnerTexts();
+    expect(steps.map((step) => step.split(/\s*\?/)[0])).toEqual([
+      'without Precis',
+      'removed',
+      'summarizer',
+      'fetches',
+      'cache read again',
+      'paid',
+    ]);
+    expect((await page.locator('.tag.move').allInnerTexts()).join()).toMatch(
+      /compacted for \$[\d.]+: (?:paid back at request \d+|not paid back yet)/,
+    );
+    expect(await page.locator('.tag.warning').count()).toBe(0);
+    expect(await page.locator('.tag.waits').count()).toBeGreaterThan(0);
 
     await plot.focus();
     await page.keyboard.press('Home');
@@ -81,11 +116,21 @@ describe('conversations that were made through the Worker', () => {
 
   it('tell a request on hover, and open it on click', async () => {
     const page = await open({ key: KEY, at: '#/conversations/refunds?user=ann' });
-    const over = page.locator('.u-over');
+    const over = page.locator('.plot-box .u-over');
+    const tip = page.locator('.plot-tip');
+    expect(await tip.isVisible()).toBe(false);
     await over.hover();
     await expect
-      .poll(() => page.locator('.plot figcaption').innerText())
-      .toMatch(/^Request \d+: [\d,]+ tokens/);
+      .poll(() => tip.innerText())
+      .toMatch(/^Request \d+: [\d,]+ tokens came in, [\d,]+ were sent\n+budget: 8,000\n/);
+    const [inside, around] = [await tip.boundingBox(), await page.locator('.plot').boundingBox()];
+    expect(inside?.x).toBeGreaterThanOrEqual(around?.x ?? 0);
+    expect((inside?.x ?? 0) + (inside?.width ?? 0)).toBeLessThanOrEqual(
+      (around?.x ?? 0) + (around?.width ?? 0),
+    );
+    await page.locator('.plot-strip .u-over').hover();
+    await expect.poll(() => tip.innerText()).toMatch(/saved [−$\d.]+ net/);
+    await over.hover();
     await over.click();
 
     await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toMatch(/^Request \d+$/);
@@ -164,7 +209,7 @@ describe('conversations that were made through the Worker', () => {
       const label = () => list.getAttribute('aria-label');
       await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
       await expect.poll(label).toMatch(/^200 /);
-      await scrollTo(7_000);
+      await scrollTo(8_200);
       await expect
         .poll(() => page.locator('.request-row').allInnerTexts())
         .toContainEqual(expect.stringMatching(/^4\d\b/));
@@ -189,12 +234,16 @@ describe('conversations that were made through the Worker', () => {
   it('tell what was only observed as what would have been', async () => {
     const page = await open({ key: KEY, at: '#/conversations/observed' });
     const figure = (name: string) => page.locator('.figures > div').filter({ hasText: name }).locator('dd');
-    await expect.poll(() => figure('tokens sent, of those that came').innerText()).toMatch(/^100 %/);
+    await expect.poll(() => figure('tokens sent').innerText()).toMatch(/^100 %/);
     expect(await figure('would be sent').innerText()).toMatch(/^\d{2}(\.\d)? %/);
-    expect(await figure('potential savings').innerText()).toMatch(/^\$0\.\d+/);
-    expect(await figure('moves of the frontier').innerText()).toBe('0');
-    expect(await page.locator('.request-row').first().innerText()).toMatch(/would be [\d.]+ k, saving \$/);
-    expect(await page.locator('.legend').innerText()).toContain('would be after');
+    expect(await figure('compacted').innerText()).toBe('never');
+    expect(await page.locator('.lead').innerText()).toMatch(
+      /^Only observed[\s?]*: paid \$[\d.]+; with what was planned it would have been \$[\d.]+, \d+ % less\.$/,
+    );
+    expect(await page.locator('.waterfall').count()).toBe(0);
+    const row = await page.locator('.request-row').first().innerText();
+    expect(row).toMatch(/would be [\d.]+ k[\s\S]*would save \$[\s\S]*only observed/);
+    expect(await page.locator('.legend').innerText()).toContain('would be sent');
     await expectShownWell(page, 'observed-conversation');
   });
 
@@ -207,6 +256,24 @@ describe('conversations that were made through the Worker', () => {
     await dialog.getByRole('button', { name: /^Transcript ref_/ }).click();
 
     await expect.poll(() => dialog.last().locator('pre').innerText()).toContain('### ');
+  });
+
+  it('say of short requests that they were sent as they came', async () => {
+    await play(precis, {
+      id: 'short',
+      strategy: { mode: 'auto' },
+      messages: exampleConversation().slice(0, 2),
+    });
+    const page = await open({ key: KEY, expected: [404] });
+    const card = page.locator('.card').filter({ hasText: 'short' });
+    await expect.poll(() => card.innerText()).toMatch(/1 request\n/);
+    await expect.poll(() => card.innerText()).toContain('sent as it came');
+    expect(await card.innerText()).not.toContain('n/a →');
+    await card.getByRole('link').click();
+    await expect.poll(() => page.locator('.request-row').innerText()).toContain('as it came');
+    expect(await page.locator('.lead').innerText()).toContain('nothing was removed');
+    expect(await page.locator('.plot').count()).toBe(0);
+    await expectShownWell(page, 'short');
   });
 
   it.each(sampleTraces().map(({ file }) => file))('show a recorded conversation (%s)', async (file) => {
@@ -225,6 +292,9 @@ describe('conversations that were made through the Worker', () => {
     await expectShownWell(page, 'empty');
     await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
     await expect.poll(() => page.locator('.failed').first().innerText()).toContain('conversation_not_found');
+    expect(await page.locator('.failed').innerText()).toMatch(/another key[\s\S]*user[\s\S]*deleted/);
+    expect(await page.getByRole('heading', { name: 'Summaries' }).count()).toBe(0);
+    await expectShownWell(page, 'not-found');
     await page.evaluate("location.hash = '#/conversations/refunds/requests/1?user=ann'");
     await expect.poll(() => page.locator('.failed').first().innerText()).toContain('conversation_not_found');
 

@@ -59,8 +59,8 @@ it('opens the demo’s conversation without a key, and none is in its address', 
 
   await page.setViewportSize({ width: 1200, height: 680 });
   await page.emulateMedia({ colorScheme: 'light' });
-  await page.locator('.u-over').hover({ position: { x: 600, y: 120 } });
-  await expect.poll(() => page.locator('.plot figcaption').innerText()).toMatch(/^Request \d+/);
+  await page.locator('.plot-box .u-over').hover({ position: { x: 600, y: 120 } });
+  await expect.poll(() => page.locator('.plot-tip').innerText()).toMatch(/^Request \d+/);
   if (process.env.README_SCREENSHOT === '1') await page.screenshot({ path: PICTURE });
   expect(statSync(PICTURE).size).toBeLessThan(LARGEST_PICTURE);
 

@@ -1,6 +1,6 @@
 /** The screens that need no conversation. */
 import { describe, expect, it } from 'vitest';
-import { expectShownWell, inspect } from '../support/browser/browser.ts';
+import { enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const METRICS_TOKEN = 'the-token-of-the-operator';
@@ -8,7 +8,9 @@ const METRICS_TOKEN = 'the-token-of-the-operator';
 const precis = deploy({ vars: { METRICS_TOKEN } });
 const misconfigured = deploy({ vars: { LOG_LEVEL: 'loud' } });
 const { open } = inspect(precis);
+const local = deploy({ vars: { LOCAL_TENANT: 'me' } });
 const { open: openMisconfigured } = inspect(misconfigured);
+const { open: openLocal } = inspect(local);
 
 describe('the key', () => {
   it('is refused in words if the upstream refuses it', async () => {
@@ -24,6 +26,7 @@ describe('the key', () => {
   it('is not needed before the first paint: the page is three files', async () => {
     const page = await open();
     await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+    expect(await page.evaluate('document.activeElement.type')).toBe('password');
     const loaded =
       'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).sort()';
 
@@ -34,7 +37,7 @@ describe('the key', () => {
 describe('this deployment', () => {
   it('is shown without secrets, and with its metrics for the operator', async () => {
     const page = await open({ key: KEY, at: '#/deployment', expected: [401] });
-    await expect.poll(() => page.locator('.status').innerText()).toContain('ok');
+    await expect.poll(() => page.locator('.status').innerText()).toContain('It answers.');
     await page.getByLabel('METRICS_TOKEN').fill('a-wrong-token-of-an-operator');
     await page.getByRole('button', { name: 'Show the metrics' }).click();
     await expect.poll(() => page.getByRole('alert').innerText()).toContain('METRICS_TOKEN');
@@ -47,11 +50,32 @@ describe('this deployment', () => {
   });
 });
 
+describe('a deployment for callers without a key', () => {
+  it('says whose conversations are shown, also for a key that is too short to name a caller', async () => {
+    const page = await openLocal();
+    await expect.poll(() => page.locator('.top').innerText()).toContain('local tenant');
+    await page.getByRole('button', { name: 'Use a key' }).click();
+    await enterKey(page, 'short');
+    await expect.poll(() => page.locator('.local-note').innerText()).toContain('too short to name a caller');
+    await expect.poll(() => page.locator('.empty').count()).toBe(1);
+    await expectShownWell(page, 'local-tenant');
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await enterKey(page, KEY);
+    await expect.poll(() => page.locator('.empty').count()).toBe(1);
+
+    expect(await page.locator('body').innerText()).not.toContain('local tenant');
+  });
+});
+
 describe('a deployment that is misconfigured', () => {
   it('says so, and names the variable', async () => {
     const page = await openMisconfigured({ key: KEY, at: '#/deployment', expected: [500, 503] });
     await expect.poll(() => page.getByRole('alert').first().innerText()).toContain('LOG_LEVEL');
     await expectShownWell(page, 'misconfigured');
+    await page.goto(misconfigured.url);
+
+    expect(await page.locator('main').innerText()).toContain('It is misconfigured');
+    expect(await page.locator('main').innerText()).not.toContain('LOG_LEVEL');
   });
 });
 

@@ -120,6 +120,8 @@ export const statsByDay = z.strictObject({
 });
 name(statsByDay, 'StatsByDay');
 
+export type StatsByDay = z.output<typeof statsByDay>;
+
 export const userMemory = z.strictObject({
   user: givenId,
   object: z.literal('memory.user'),

@@ -8,6 +8,9 @@ export const deployment = z.strictObject({
   modes: z.array(z.string()).describe('The modes that a strategy may have.'),
   agents: z.array(z.string()).describe("The deployer's agents, by name."),
   access: z.enum(['callers_keys', 'access_keys', 'local_tenant']).describe('How callers are told apart.'),
+  caller: z
+    .enum(['key', 'access_key', 'local_tenant'])
+    .describe('Whose data this request can see: that of its key, or of all callers without one.'),
   default_strategy: z.looseObject({ mode: z.string() }),
   metrics: z.boolean().describe("Whether `GET /metrics` answers, with the operator's token."),
   retiring: z

@@ -96,6 +96,7 @@ describe('GET /v1/deployment', () => {
 
     expect(facts).toMatchObject({
       access: 'callers_keys',
+      caller: 'key',
       metrics: true,
       default_strategy: { mode: 'none' },
     });

@@ -122,7 +122,7 @@ export async function expectShownWell(page: Page, name: string): Promise<void> {
       await page.emulateMedia({ colorScheme: theme });
       // Two frames: the plot is drawn again when its size or theme changes.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`) });
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`), fullPage: true });
       if ((width === 360) === (theme === 'light'))
         expect(await axeViolations(page), `${name} at ${width}, ${theme}`).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);

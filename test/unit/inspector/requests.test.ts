@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { rowsOfEvent, tally } from '../../../inspector/read/fates.ts';
-import { plotOf, sparkline } from '../../../inspector/read/marks.ts';
+import { hasLine, plotOf, sparkline } from '../../../inspector/read/marks.ts';
 import { messageText } from '../../../inspector/read/message-text.ts';
 import {
   billOf,
-  netOfAll,
+  netOf,
   netOfSums,
   potentialBillOf,
   potentialNetOf,
+  potentialSums,
 } from '../../../inspector/read/money.ts';
 import { sentSums, sentTokens } from '../../../inspector/read/sent.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
@@ -114,21 +115,36 @@ describe('a run event', () => {
       n: [1, 2, 3],
       before: [100, 100, null],
       after: [40, 40, null],
+      budget: [50, 50, null],
+      net: [null, null, null],
+      netSum: [null, null, null],
       potential: [null, null, null],
       cached: [6, 6, null],
       marks: [
         { at: 0, kind: 'move' },
         { at: 0, kind: 'summary' },
-        { at: 1, kind: 'warning' },
+        { at: 1, kind: 'waits' },
       ],
     });
+  });
+
+  it('adds to the sum of the savings as far as they are known', () => {
+    const priced = (net: number | null) =>
+      ({ ...EVENT, bill: { unit: 'nanodollars', net } }) as unknown as RunEvent;
+    const { net, netSum } = plotOf([EVENT, priced(2_000_000_000), priced(null), priced(-500_000_000)]);
+
+    expect(hasLine(plotOf([EVENT, { ...EVENT, tokens: null }]))).toBe(false);
+    expect(hasLine(plotOf([EVENT, EVENT]))).toBe(true);
+    expect(net).toEqual([null, 2, null, -0.5]);
+    expect(netSum).toEqual([null, 2, 2, 1.5]);
   });
 
   it('has no mark of a warning for what tells of no fault', () => {
     const marksOf = (warnings: string[]) =>
       plotOf([{ ...EVENT, frontier: { unit: 2, moved: false }, warnings }]).marks;
-    const [before, notices] = [marksOf([]), marksOf(['waiting', 'idle'])];
-    expect(notices).toEqual(before);
+    expect(marksOf(['idle'])).toEqual(marksOf([]));
+    for (const code of ['waiting', 'over_budget', 'soft_budget_idle'])
+      expect(marksOf([code, 'idle'])).toEqual([...marksOf([]), { at: 0, kind: 'waits' }]);
     expect(marksOf(['waiting', 'store_failed'])).toContainEqual({ at: 0, kind: 'warning' });
   });
 
@@ -150,6 +166,9 @@ describe('a run event', () => {
       n: [1],
       before: [100],
       after: [100],
+      budget: [50],
+      net: [null],
+      netSum: [null],
       potential: [40],
       cached: [6],
       marks: [],
@@ -177,15 +196,14 @@ describe('a run event', () => {
     expect(potentialBillOf({ potential_bill: null })).toBeUndefined();
     expect(potentialBillOf({ potential_bill: { ...potential, unit: 'euros' } })).toBeUndefined();
     expect(potentialNetOf(events)).toEqual({ net: 0.000005, known: 1 });
+    expect(potentialSums(events)).toEqual({ sent: 0.000018, wouldBe: 0.000008, known: 2 });
+    expect(potentialSums([{}])).toBeUndefined();
   });
 
   it('has no net savings unless they are told, and never 0 for it', () => {
-    expect(netOfAll([EVENT])).toEqual({ net: undefined, known: 0 });
+    expect(netOf({ bill: { unit: 'nanodollars', net: -2_500_000 } })).toBe(-0.0025);
     for (const bill of [null, {}, { unit: 'euros', net: 1 }, { unit: 'nanodollars', net: null }])
-      expect(netOfAll([{ bill }, { bill: { unit: 'nanodollars', net: -2_500_000 } }])).toEqual({
-        net: -0.0025,
-        known: 1,
-      });
+      expect(netOf({ bill })).toBeUndefined();
   });
 
   it('is a part of sums, which say of how many requests they are', () => {

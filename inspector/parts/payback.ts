@@ -1,0 +1,18 @@
+/** What a compaction has cost, and when that was paid back, in words. */
+import { inDollars } from '../read/money.ts';
+import type { Payback } from '../read/savings.ts';
+import { dollars, roundDollars } from './numbers.ts';
+
+export function paybackWords({ cache, summary, at }: Payback): string {
+  const of = [...(cache > 0 ? ['cache'] : []), ...(summary > 0 ? ['summary'] : [])].join(' and ');
+  return `compacted here, which cost ${dollars(inDollars(cache + summary))} of ${of}: ${until(at)}`;
+}
+
+/** The same for a narrow place. */
+export function paybackTag({ cache, summary, at }: Payback): string {
+  return `compacted for ${roundDollars(inDollars(cache + summary))}: ${until(at)}`;
+}
+
+function until(at: number | null): string {
+  return at === null ? 'not paid back yet' : `paid back at request ${at}`;
+}

@@ -1,0 +1,96 @@
+/**
+ * How the bill of a conversation comes about, and when a move has paid back (docs/inspector.md).
+ * All amounts are nanodollars, which are integers, so that the steps add up exactly.
+ */
+import type { ListedRun } from '../api/answers.ts';
+import { type Amounts, amountsOf } from './money.ts';
+import type { TermName } from './words.ts';
+
+/** A step from what the whole array would have cost to what was paid. */
+export interface WaterfallStep {
+  readonly term: TermName;
+  /** What it adds; negative for what it takes away. Of the first and the last one, the sum. */
+  readonly amount: number;
+  /** Where its bar begins and ends: those of a change end where the next one begins. */
+  readonly from: number;
+  readonly to: number;
+  readonly isSum: boolean;
+}
+
+/** Undefined if a part of the bill is not known. */
+export function waterfallOf(amounts: Amounts | undefined): readonly WaterfallStep[] | undefined {
+  const { wouldBe, actual, summarizer, fetchRounds, brokenCache } = amounts ?? {};
+  if (
+    wouldBe === undefined ||
+    actual === undefined ||
+    summarizer === undefined ||
+    fetchRounds === undefined ||
+    brokenCache === undefined
+  )
+    return undefined;
+  const changes: [TermName, number][] = [
+    ['removed', actual - summarizer - fetchRounds - brokenCache - wouldBe],
+    ['summarizer', summarizer],
+    ['fetches', fetchRounds],
+    ['broken_cache', brokenCache],
+  ];
+  const steps: WaterfallStep[] = [
+    { term: 'would_have_been', amount: wouldBe, from: 0, to: wouldBe, isSum: true },
+  ];
+  for (const [term, amount] of changes) {
+    const from = steps.at(-1)?.to ?? 0;
+    steps.push({ term, amount, from, to: from + amount, isSum: false });
+  }
+  return [...steps, { term: 'paid', amount: actual, from: 0, to: actual, isSum: true }];
+}
+
+/** What a move has cost, and since when it has saved more than that. */
+export interface Payback {
+  /** For the cache that it has broken, and for the summary that its request waited for. */
+  readonly cache: number;
+  readonly summary: number;
+  /** The number of the request; null if it has not paid back yet. */
+  readonly at: number | null;
+}
+
+/**
+ * By the number of the move's request. Of what removal has saved in a request, a move has the share
+ * of the tokens that it was the first to remove, of all that were removed until then.
+ *
+ * @param events ascending
+ */
+export function paybacksOf(events: readonly ListedRun[]): ReadonlyMap<number, Payback> {
+  const paybacks = new Map<number, Payback>();
+  /** Moves that have not paid back: what is left of their cost. */
+  const open: { readonly n: number; readonly tokens: number; left: number }[] = [];
+  let removed = 0;
+  for (const event of events) {
+    const { n, observed, frontier } = event;
+    const amounts = amountsOf(event);
+    const { wouldBe, sent, fetchRounds, brokenCache, grossTokens, uniqueTokens = 0 } = amounts ?? {};
+    if (wouldBe === undefined || sent === undefined || fetchRounds === undefined || brokenCache === undefined)
+      continue;
+    removed = Math.max(removed, grossTokens ?? 0);
+    const cost = { cache: brokenCache, summary: amounts?.summarizer ?? 0 };
+    if (frontier.moved && !observed && cost.cache + cost.summary > 0) {
+      paybacks.set(n, { ...cost, at: null });
+      open.push({ n, tokens: uniqueTokens, left: cost.cache + cost.summary });
+    }
+    const saved = wouldBe - (sent - fetchRounds - brokenCache);
+    for (const move of open) {
+      if (move.left <= 0 || removed === 0) continue;
+      move.left -= (saved * move.tokens) / removed;
+      const payback = paybacks.get(move.n);
+      if (move.left <= 0 && payback) paybacks.set(move.n, { ...payback, at: n });
+    }
+  }
+  return paybacks;
+}
+
+/** `27 % less`, in the words of somebody who compares two prices. */
+export function comparedWith(paid: number, without: number): string {
+  if (paid === without || without === 0) return 'the same';
+  const share = Math.abs(100 * (1 - paid / without));
+  const words = share < 1 ? 'under 1 %' : `${Math.round(share)} %`;
+  return `${words} ${paid < without ? 'less' : 'more'}`;
+}

@@ -1,0 +1,156 @@
+/** What a conversation has cost: in a sentence, and step by step. */
+import type { ComponentChildren } from 'preact';
+import type { Recorded } from '../api/all-requests.ts';
+import type { ListedRun } from '../api/answers.ts';
+import { count, dollars, share, short } from '../parts/numbers.ts';
+import { Help, Term } from '../parts/term.tsx';
+import { Word } from '../parts/text.tsx';
+import { Waterfall } from '../parts/waterfall.tsx';
+import { amountsOf, inDollars, netOfSums, potentialSums } from '../read/money.ts';
+import { comparedWith, waterfallOf } from '../read/savings.ts';
+import { type SentSums, sentSums } from '../read/sent.ts';
+import { TERMS } from '../read/words.ts';
+
+export function ConversationHead({ recorded }: { readonly recorded: Recorded }) {
+  const { events, page } = recorded;
+  const observed = events.filter((event) => event.observed);
+  const steps = waterfallOf(amountsOf(page));
+  const isAlone = observed.length === events.length;
+  return (
+    <section class={isAlone ? 'head observed' : 'head'} aria-label="What it has cost">
+      {observed.length > 0 && <Observed observed={observed} isAlone={isAlone} />}
+      {!isAlone && <Paid recorded={recorded} />}
+      <Facts events={events} />
+      {!isAlone && steps && steps[0]?.amount !== steps.at(-1)?.amount && <Waterfall steps={steps} />}
+    </section>
+  );
+}
+
+/** What was paid, and what it would have been. */
+function Paid({ recorded: { events, page } }: { readonly recorded: Recorded }) {
+  const amounts = amountsOf(page);
+  const { actual, wouldBe } = amounts ?? {};
+  if (actual === undefined || wouldBe === undefined)
+    return (
+      <p class="lead">
+        What it has cost is not known: {whyUnknown(amounts !== undefined && amounts.sent !== undefined)}
+      </p>
+    );
+  const { known } = netOfSums(page);
+  if (actual === wouldBe)
+    return (
+      <p class="lead">
+        Paid <strong>{dollars(inDollars(actual))}</strong> <Help {...TERMS.paid} />, the same as without
+        Precis: nothing was removed.
+      </p>
+    );
+  return (
+    <p class="lead">
+      Paid <strong>{dollars(inDollars(actual))}</strong> <Help {...TERMS.paid} />; without Precis it would
+      have been <strong>{dollars(inDollars(wouldBe))}</strong> <Help {...TERMS.would_have_been} />:{' '}
+      <strong>{comparedWith(actual, wouldBe)}</strong>
+      {known < events.length && <span class="note"> (of {count(known)} requests whose price is known)</span>}.
+    </p>
+  );
+}
+
+function whyUnknown(hasPrice: boolean): string {
+  return hasPrice
+    ? 'a summary was written by a model without a price.'
+    : 'the model has no price here, or its upstream reports no usage.';
+}
+
+/** What observed requests would have cost. */
+function Observed({
+  observed,
+  isAlone,
+}: {
+  readonly observed: readonly ListedRun[];
+  readonly isAlone: boolean;
+}) {
+  const sums = potentialSums(observed);
+  const which = isAlone ? 'Only observed' : `${count(observed.length)} requests were only observed`;
+  if (!sums)
+    return (
+      <p class="lead">
+        {which} <Help {...TERMS.observed} />: all went to the model as it came.
+      </p>
+    );
+  const { sent, wouldBe, known } = sums;
+  return (
+    <p class="lead">
+      {which} <Help {...TERMS.observed} />: paid <strong>{dollars(sent)}</strong>; with what was planned it
+      would have been <strong>{dollars(wouldBe)}</strong>, <strong>{comparedWith(wouldBe, sent)}</strong>
+      {known < observed.length && (
+        <span class="note"> (of {count(known)} requests of which both are known)</span>
+      )}
+      .
+    </p>
+  );
+}
+
+/** Tokens, cache and moves, as a row of figures. */
+function Facts({ events }: { readonly events: readonly ListedRun[] }) {
+  const sums = sentSums(events);
+  const { cached, input } = cacheSums(events);
+  const moves = events.filter((event) => event.frontier.moved && !event.observed).length;
+  const models = [...new Set(events.flatMap(({ model }) => model ?? []))];
+  return (
+    <dl class="figures">
+      <Figure term={<Term of="request">requests</Term>}>
+        {count(events.length)}{' '}
+        {models.length === 1 && (
+          <span class="note">
+            with <Word text={models[0] ?? ''} />
+          </span>
+        )}
+      </Figure>
+      <Figure term={<Term of="sent">tokens sent</Term>}>{sentWords(sums)}</Figure>
+      {sums && sums.observed.requests > 0 && (
+        <Figure term={<Term of="would_be_sent" />}>
+          {share(sums.observed.potential, sums.observed.came)}{' '}
+          <span class="note">
+            {short(sums.observed.potential)} of {short(sums.observed.came)}
+          </span>
+        </Figure>
+      )}
+      <Figure term={<Term of="cached" />}>
+        {share(cached, input)} <span class="note">of the input</span>
+      </Figure>
+      <Figure term={<Term of="compacted">compacted</Term>}>
+        {moves === 0 ? 'never' : `in ${count(moves)} ${moves === 1 ? 'request' : 'requests'}`}
+      </Figure>
+    </dl>
+  );
+}
+
+function Figure({ term, children }: { term: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function sentWords(sums: SentSums | undefined) {
+  if (!sums) return 'short: sent as it came';
+  return (
+    <>
+      {share(sums.sent, sums.came)}{' '}
+      <span class="note">
+        {short(sums.sent)} of {short(sums.came)}
+      </span>
+    </>
+  );
+}
+
+/** Of the requests whose upstream says both. */
+function cacheSums(events: readonly ListedRun[]): { cached: number | null; input: number | null } {
+  const known = events.flatMap(({ usage }) =>
+    usage?.cached == null || usage.input == null ? [] : [{ cached: usage.cached, input: usage.input }],
+  );
+  if (known.length === 0) return { cached: null, input: null };
+  const sum = (of: 'cached' | 'input'): number => known.reduce((total, one) => total + one[of], 0);
+  return { cached: sum('cached'), input: sum('input') };
+}

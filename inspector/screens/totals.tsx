@@ -1,0 +1,102 @@
+/** What the caller's requests of the last days have sent and saved, together and by day. */
+import { useState } from 'preact/hooks';
+import type { StatsByDay } from '../api/answers.ts';
+import type { Client } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
+import { DayBars } from '../parts/day-bars.tsx';
+import { count, dollars, share } from '../parts/numbers.ts';
+import { Of } from '../parts/states.tsx';
+import { Help } from '../parts/term.tsx';
+import { inDollars } from '../read/money.ts';
+import { TERMS } from '../read/words.ts';
+
+const RANGES = [
+  [1, 'today'],
+  [7, '7 days'],
+  [30, '30 days'],
+  [90, '90 days'],
+] as const;
+
+interface Props {
+  readonly client: Client;
+  /** Whether the list has been read, which brings the sums of its conversations up to date. */
+  readonly isListed: boolean;
+}
+
+export function Totals({ client, isListed }: Props) {
+  const [range, setRange] = useState(7);
+  const loaded = useLoad(
+    async (signal) => (isListed ? await client.days(range, signal) : undefined),
+    [client, range, isListed],
+  );
+  return (
+    <section class="totals-panel" aria-label="All conversations together">
+      <fieldset class="ranges">
+        <legend class="sr-only">Range of time</legend>
+        {RANGES.map(([days, label]) => (
+          <label key={days}>
+            <input
+              type="radio"
+              name="range"
+              value={days}
+              checked={days === range}
+              onChange={() => setRange(days)}
+            />
+            <span>{label}</span>
+          </label>
+        ))}
+      </fieldset>
+      <Of loaded={loaded}>{(stats) => stats && <Days stats={stats} />}</Of>
+    </section>
+  );
+}
+
+function Days({ stats }: { stats: StatsByDay }) {
+  const { total, days } = stats;
+  return (
+    <>
+      <p class="lead">{sentence(stats)}</p>
+      {total.requests > 0 && <Notes stats={stats} />}
+      {total.requests > 0 && days > 1 && <DayBars days={stats.data} />}
+    </>
+  );
+}
+
+function sentence({ total, days }: StatsByDay) {
+  const { requests, tokens, bill } = total;
+  const when = days === 1 ? 'Today (UTC)' : `In ${days} days`;
+  if (requests === 0) return <>{when}: no request is recorded.</>;
+  const notSent = Math.max(0, tokens.before - tokens.sent);
+  return (
+    <>
+      {when}: <strong>{count(requests)}</strong> {requests === 1 ? 'request' : 'requests'},{' '}
+      <strong>{share(notSent, tokens.before)}</strong> of the tokens not sent <Help {...TERMS.not_sent} />,{' '}
+      <strong>{bill.net === null ? 'n/a' : dollars(inDollars(Math.abs(bill.net)))}</strong>{' '}
+      {bill.net !== null && bill.net < 0 ? 'lost' : 'saved'} net <Help {...TERMS.net} />.
+    </>
+  );
+}
+
+/** What the sentence does not say: what was paid, what is not known, what failed. */
+function Notes({ stats: { total } }: { stats: StatsByDay }) {
+  const { requests, failed, bill, observed } = total;
+  const { actual, would_be: wouldBe, billed } = bill;
+  return (
+    <p class="note">
+      {actual === null || wouldBe === null
+        ? 'What they have cost is not known.'
+        : `Paid ${dollars(inDollars(actual))}; without Precis it would have been ${dollars(inDollars(wouldBe))}.`}
+      {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} is not known.`}
+      {failed > 0 && (
+        <>
+          {' '}
+          <span class="fails">{count(failed)} failed.</span>
+        </>
+      )}
+      {observed.requests > 0 &&
+        ` ${count(observed.requests)} were only observed; they would have saved ${dollars(
+          observed.net === null ? undefined : inDollars(observed.net),
+        )}.`}
+    </p>
+  );
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { ago, moment, roundDollars } from '../../../inspector/parts/numbers.ts';
+import { titleOf } from '../../../inspector/read/titles.ts';
+
+describe('a title', () => {
+  it.each([
+    [{ screen: 'conversations' }, 'Conversations · Precis'],
+    [{ screen: 'try' }, 'Try it · Precis'],
+    [{ screen: 'deployment' }, 'This deployment · Precis'],
+    [{ screen: 'conversation', id: 'refunds', user: 'ann' }, 'refunds · Precis'],
+    [{ screen: 'request', id: 'refunds', user: undefined, n: 7 }, 'Request 7 of refunds · Precis'],
+    [{ screen: 'conversation', id: 'a'.repeat(64), user: undefined }, 'not named aaaaaaaa · Precis'],
+  ] as const)('names the screen (%j)', (place, title) => {
+    expect(titleOf(place)).toBe(title);
+  });
+
+  it('is short, and names characters that reorder text', () => {
+    const title = titleOf({ screen: 'conversation', id: `a\u202e${'b'.repeat(500)}`, user: undefined });
+
+    expect(title).toContain('U+202E');
+    expect(title).not.toContain('\u202e');
+    expect(title.length).toBeLessThan(80);
+  });
+});
+
+it.each([
+  [0, 'just now'],
+  [59, 'just now'],
+  [60, '1 min ago'],
+  [3_599, '59 min ago'],
+  [3_600, '1 h ago'],
+  [86_399, '23 h ago'],
+  [86_400, 'yesterday'],
+  [259_200, '3 days ago'],
+  [-5, 'just now'],
+])('tells a moment of %i seconds ago', (past, words) => {
+  expect(ago(1_795_372_800 - past, 1_795_372_800)).toBe(words);
+});
+
+it.each([
+  [0, '$0'],
+  [0.1, '$0.1'],
+  [-0.004568, '−$0.0046'],
+  [12.4, '$12'],
+  [1_204.2, '$1204.20'],
+  [0.000_001, '$0.000001'],
+])('rounds %d dollars', (value, words) => {
+  expect(roundDollars(value)).toBe(words);
+});
+
+it('writes a date in UTC', () => {
+  expect(moment(1_795_372_800)).toBe('2026-11-22 18:40:00');
+  expect([moment(null), ago(null, 0)]).toEqual(['n/a', 'n/a']);
+});
