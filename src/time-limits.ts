@@ -124,7 +124,7 @@ const VALUES = {
   /** From the first call with a batch of events until it is given up. */
   eventGiveUpMs: 10_000,
   /** Between two calls with the sums of a conversation, to its tenant's object. */
-  sumsMs: 60_000,
+  sumsMs: 300_000,
   /** Until R2 has deleted rounds that are not kept. */
   dropRoundsMs: 10_000,
   /** Until R2 has written or deleted a capture. */

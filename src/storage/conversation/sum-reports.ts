@@ -1,6 +1,6 @@
 /**
  * Tells the tenant's object what a conversation has sent and cost, since only the conversation's
- * object can add it up. The first change is told at once, and those of the next minute (`sumsMs`)
+ * object can add it up. The first change is told at once, and those of the next minutes (`sumsMs`)
  * together, by an alarm. No request waits for it. Whole sums are told, so a call that is repeated
  * changes nothing, and the next one sets right what a lost one has left out.
  */

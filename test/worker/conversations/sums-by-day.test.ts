@@ -7,6 +7,7 @@ import { statsByDay } from '../../../src/reference/schemas/conversations.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { EndedRun } from '../../../src/storage/conversation/run-batch.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { BILL_ORDER, batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
@@ -143,9 +144,9 @@ describe('sums by day', () => {
       if (claimed.state !== 'claimed') throw new Error(claimed.state);
       memory.fail(claimed.memoryId, claimed.lease, { error: 'timeout', cost: 1_000 });
     });
-    now += 60_000;
+    now += TIME_LIMITS.sumsMs;
     await runDurableObjectAlarm(objectOf('summarised'));
-    now += 60_000;
+    now += TIME_LIMITS.sumsMs;
     await ends('summarised', [billed()]);
 
     expect((await days()).total.bill).toMatchObject({
@@ -159,7 +160,7 @@ describe('sums by day', () => {
     await ends('busy', [billed()]);
     for (let n = 0; n < 3; n++) await ends('busy', [billed()]);
     expect((await days()).total.requests).toBe(1);
-    now += 60_000;
+    now += TIME_LIMITS.sumsMs;
     expect(await runDurableObjectAlarm(objectOf('busy'))).toBe(true);
 
     expect((await days()).total.requests).toBe(4);
@@ -187,7 +188,7 @@ describe('sums by day', () => {
     });
     await ends('unlucky', [billed()]);
     expect((await days()).total.requests).toBe(0);
-    now += 60_000;
+    now += TIME_LIMITS.sumsMs;
     await runDurableObjectAlarm(objectOf('unlucky'));
 
     expect((await days()).total.requests).toBe(1);
@@ -224,7 +225,7 @@ describe('sums by day', () => {
     await ends('gone', [billed()]);
     await ends('gone', [billed()]);
     await app.request('/v1/conversations/gone/memory', { method: 'DELETE' });
-    now += 60_000;
+    now += TIME_LIMITS.sumsMs;
     await runDurableObjectAlarm(objectOf('gone'));
 
     expect((await days()).total.requests).toBe(0);
