@@ -13,7 +13,7 @@ import { BENCH_CACHE } from './install.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
 import { LONG_STREAM, MODES, SITUATIONS } from './proxy/loads.ts';
-import { type Case, type Cell, EDITED_FROM, measure } from './proxy/measure.ts';
+import { type Case, type Cell, measure } from './proxy/measure.ts';
 import { withTables } from './proxy/page.ts';
 import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
@@ -26,6 +26,8 @@ const DELTAS = [0, 4, 40_000];
 
 /** Unseen bodies from this length on keep an isolate busy, so eight of them wait in line. */
 const ONE_BY_ONE_FROM = 500_000;
+/** Shorter bodies are measured in mode `none` alone, since nothing is left to plan. In bytes. */
+const PLANNED_FROM = 10_000;
 
 /** Length of the body of a request for a long stream, in bytes. */
 const LONG_STREAM_BODY = 10_000;
@@ -123,7 +125,7 @@ function cases(): Case[] {
 
 /** The form of the answer makes no difference to the situation, so streams are measured in one. */
 function isWorthwhile({ bytes, mode, situation, deltas, connections }: Case): boolean {
-  if (bytes < EDITED_FROM && (mode !== 'none' || situation === 'growing')) return false;
+  if (bytes < PLANNED_FROM && (mode !== 'none' || situation === 'growing')) return false;
   if (deltas > 0 && (deltas >= LONG_STREAM || situation !== 'again')) return false;
   return situation !== 'unseen' || connections === 1 || bytes < ONE_BY_ONE_FROM;
 }

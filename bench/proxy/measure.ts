@@ -45,7 +45,7 @@ export interface Cell extends Case {
 }
 
 /** Bodies from this length on exceed their budget by enough to be edited. In bytes. */
-export const EDITED_FROM = 100_000;
+const EDITED_FROM = 100_000;
 
 const PATH = '/v1/chat/completions';
 
