@@ -29,9 +29,13 @@ export function withTables(page: string, cells: readonly Cell[]): string {
   return withTable(costs, MARK, 'streams', streamsOf(cells));
 }
 
-/** JSON answers in all situations but `unseen`: times, ratios and CPU time of each proxy. */
+/**
+ * JSON answers in all situations but `unseen`: times, ratios and CPU time of each proxy. Without
+ * bodies that come again there is no table.
+ */
 function answersOf(cells: readonly Cell[]): Table {
-  const answers = cells.filter(({ deltas, situation }) => deltas === 0 && situation !== 'unseen');
+  const json = cells.filter(({ deltas, situation }) => deltas === 0 && situation !== 'unseen');
+  const answers = json.some(({ situation }) => situation === 'again') ? json : [];
   const connections = answers.find((cell) => cell.connections > 1)?.connections ?? 8;
   const rows = answers
     .filter((cell) => cell.connections === 1)
