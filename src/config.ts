@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
-import { hostnameOf } from './lib/request-url.ts';
+import { hostnameOf, isPrivateHost } from './lib/request-url.ts';
 import type { TokenFactor } from './memory/models/facts.ts';
 import type { ModelTables } from './memory/models/terms.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
@@ -268,6 +268,7 @@ export function readConfig(env: Env): Config {
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     promptCache: vars.UPSTREAM_PROMPT_CACHE === 'true',
+    ownModels: vars.LOCAL_TENANT !== undefined || isPrivateHost(new URL(vars.UPSTREAM_BASE_URL).hostname),
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),

@@ -18,7 +18,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   frontier:
     '`jump` edits once in a while, `slide` on each request. By default `jump`; `slide` for `compact` with a turn trigger alone.',
   min_reclaim_tokens:
-    'A jump that frees less is not made; 0 enforces the budget. In `auto` the default is the floor, at which a move pays off, or 0 for a model of unknown prices.',
+    'A jump that frees less is not made; 0 enforces the budget. In `auto` the default is the floor, at which a move pays off, or 0 for a model of your own.',
   token_estimator: "How tokens are counted. By default as the model's are.",
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',

@@ -1,4 +1,5 @@
 /** Warnings about the limits of a strategy, which report no fault. */
+import type { History } from '../memory/conversation/history.ts';
 import { SMALLEST_WINDOW } from '../memory/models/facts.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import type { PlanRequest } from '../memory/plan/planned.ts';
@@ -6,21 +7,22 @@ import type { Report, Warning } from '../memory/plan/report.ts';
 import { waitsForWindow } from '../memory/strategy/strategy.ts';
 import type { MakeViewOptions, ViewCall } from './made-view.ts';
 
-/** Of a body whose tokens nobody has counted: about as many as in English text. */
+/** Of messages whose tokens nobody has counted: about as many as in English text. */
 const BYTES_PER_TOKEN = 4;
 
 /** Adds `idle` and `window_unknown` to a report. */
 export function withNotices(
   report: Report,
   strategy: EditingStrategy,
-  { terms, limit }: PlanRequest,
-  { request, options }: ViewCall,
+  { terms, limit, history }: PlanRequest,
+  { options }: ViewCall,
 ): Report {
   const notices: Warning[] = [];
   if (isIdle(report, strategy, options)) notices.push('idle');
-  const isStated = strategy.context_window_tokens !== undefined || limit !== undefined;
-  const after = report.tokens?.after ?? request.bytes.length / BYTES_PER_TOKEN;
-  if (terms.windowAssumed && !isStated && after > SMALLEST_WINDOW) notices.push('window_unknown');
+  const isUnknown =
+    terms.windowAssumed && strategy.context_window_tokens === undefined && limit === undefined;
+  if (isUnknown && (report.tokens?.after ?? tokensOf(history)) > SMALLEST_WINDOW)
+    notices.push('window_unknown');
   return notices.length === 0
     ? report
     : { ...report, warnings: [...new Set([...report.warnings, ...notices])] };
@@ -31,4 +33,9 @@ function isIdle(report: Report, strategy: EditingStrategy, { force }: MakeViewOp
   const { before, budget, window } = report.tokens ?? { before: 0, budget: null, window: 0 };
   const isDue = force || before > (budget ?? window) || report.applied_edits.length > 0;
   return !isDue && waitsForWindow(strategy);
+}
+
+/** An estimate. Media have the tokens of their kind, whatever their bytes. */
+function tokensOf({ messages }: History): number {
+  return messages.reduce((sum, { bytes, flatTokens }) => sum + bytes / BYTES_PER_TOKEN + flatTokens, 0);
 }

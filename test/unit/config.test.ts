@@ -181,6 +181,24 @@ describe('the configuration', () => {
     expect(() => readConfig(env({ ...all, EMBEDDINGS_WINDOW_TOKENS: '32769' }))).toThrow();
   });
 
+  it.each([
+    ['https://api.openai.com/v1', false],
+    ['https://my-gateway.example.com/v1', false],
+    ['https://172.32.0.1/v1', false],
+    ['http://127.0.0.1:11434/v1', true],
+    ['http://[::1]:11434/v1', true],
+    ['http://[fd12:3456::1]/v1', true],
+    ['http://10.0.0.5:8000/v1', true],
+    ['http://172.16.0.1/v1', true],
+    ['http://192.168.1.20/v1', true],
+    ['http://ollama:11434/v1', true],
+    ['http://host.docker.internal:11434/v1', true],
+    ['http://box.local/v1', true],
+  ])('takes models without a price for the deployer’s own by where the upstream is: %s', (url, own) => {
+    expect(readConfig(env({ UPSTREAM_BASE_URL: url })).ownModels).toBe(own);
+    expect(readConfig(env({ UPSTREAM_BASE_URL: url, LOCAL_TENANT: 'me' })).ownModels).toBe(true);
+  });
+
   it('takes a long token for metrics, together with their binding', () => {
     const METRICS_TOKEN = 'secret-token-of-20-c';
     expect(readConfig(env({})).metricsToken).toBeUndefined();

@@ -86,15 +86,14 @@ export interface InputPrices {
 /** The prices of a model relative to fresh input. */
 export interface RelativePrices extends InputPrices {
   readonly output: number;
-  /** Whether nobody has told the model's, so that they are those of most vendors. */
-  readonly assumed?: true;
+  /** Whether nothing is billed by the token: a model of the deployer's own, without a price. */
+  readonly free?: true;
 }
 
-/** Those of most vendors. */
+/** Those of most vendors, and of an unknown model (docs/design.md#floor). */
 export const USUAL_PRICES: RelativePrices = { cached: 0.1, written: 1, output: 5 };
 
-/** Of an unknown model (docs/design.md#floor). */
-const ASSUMED_PRICES: RelativePrices = { ...USUAL_PRICES, assumed: true };
+const FREE: RelativePrices = { ...USUAL_PRICES, free: true };
 
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
@@ -102,15 +101,19 @@ const SMALLEST_SHARE = 0.01;
 /**
  * The relative prices of a model. The deployer's take precedence over the published ones; in each
  * table the longest matching family wins.
+ *
+ * @param ownModels see `ModelTables`
  */
 export function relativePricesOf(
   model: string | undefined,
   prices: readonly DeployerPrice[] = [],
+  ownModels = false,
 ): RelativePrices {
-  if (model === undefined) return ASSUMED_PRICES;
+  const unknown = ownModels ? FREE : USUAL_PRICES;
+  if (model === undefined) return unknown;
   const base = baseName(model);
   const price = rowOf(bareName(model), prices) ?? rowOf(base, prices) ?? rowOf(base, PUBLISHED_PRICES);
-  if (price === undefined) return ASSUMED_PRICES;
+  if (price === undefined) return unknown;
   const { fresh, written = fresh, output, step, hits } = price;
   const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);
   return {

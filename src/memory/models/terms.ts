@@ -36,16 +36,21 @@ export interface ModelTables {
   readonly modelWindows: readonly ModelWindow[];
   /** Whether the upstream may be sent the fields of OpenAI's prompt cache. */
   readonly promptCache: boolean;
+  /**
+   * Whether a model without a price is the deployer's own. Many models of vendors have none here,
+   * so the name alone does not tell.
+   */
+  readonly ownModels: boolean;
 }
 
-const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache: true };
+const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache: true, ownModels: false };
 
 /** The terms of a model by its name. */
 export function termsOf(
   model: string | undefined,
-  { modelPrices, modelWindows, promptCache }: ModelTables = NO_TABLES,
+  { modelPrices, modelWindows, promptCache, ownModels }: ModelTables = NO_TABLES,
 ): ModelTerms {
-  const prices = relativePricesOf(model, modelPrices);
+  const prices = relativePricesOf(model, modelPrices, ownModels);
   const input = largestInputOf(model, modelWindows);
   const window = knownWindowOf(model, modelWindows);
   return {

@@ -39,7 +39,7 @@ export const schema = z.strictObject({
   ...compaction,
   ...summarizing,
   low_watermark_pct: share.default(WATERMARK),
-  /** Absent: the floor of `floor.ts`, or 0 for models whose prices are not known. */
+  /** Absent: the floor of `floor.ts`, or 0 for models of the deployer's own. */
   min_reclaim_tokens: count.optional(),
   text_observation_prefixes: names.default(['Observation:']),
   compact_clear_tool_inputs: z.boolean().default(true),

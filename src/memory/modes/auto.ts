@@ -77,8 +77,8 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const sent = sumsWith(edits.atSight, sums);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
-    // No price, nothing to save by waiting: a budget for a model of one's own is a bound.
-    minReclaim: strategy.min_reclaim_tokens ?? (terms.prices.assumed ? 0 : undefined),
+    // Nothing is to be saved by waiting, and the budget is that of the machine.
+    minReclaim: strategy.min_reclaim_tokens ?? (terms.prices.free ? 0 : undefined),
     summaryTokens: strategy.summary_max_tokens,
     outputPrice: terms.prices.output,
     echo: countedEcho(history, context.counter),

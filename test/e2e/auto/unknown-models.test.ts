@@ -1,6 +1,7 @@
 /** Models of one's own: nobody has told their prices or their windows. */
 import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent } from '../../support/clients/agent-caller.ts';
+import { image } from '../../support/clients/agent-run.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
@@ -73,5 +74,8 @@ describe.each(PROTOCOLS)('a model whose window is not known, over $name', (proto
     expect(await warningsOf('mine', {})).toEqual([]);
     expect(await warningsOf('gpt-4.1', {})).toEqual([]);
     expect(await warningsOf('qwen4-coder:30b', {}, 2)).toEqual([]);
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, image('a sorb', 66_000)] }];
+    const { memory } = await callerOf('qwen4-coder:30b', { mode: 'compact' }).send(messages);
+    expect(memory.warnings).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ async function silentAnswerer(log: Log) {
   const scope = {
     services: {
       log,
-      config: { tokenFactors: [], modelPrices: [], modelWindows: [], promptCache: true },
+      config: { tokenFactors: [], modelPrices: [], modelWindows: [], promptCache: true, ownModels: false },
       limits: { of: () => undefined },
       conversation: () => never,
       remembered: new RememberedConversations(),

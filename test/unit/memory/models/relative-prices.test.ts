@@ -61,7 +61,8 @@ describe('the share of cached input', () => {
     'is 0.1 of what nobody knows: %s',
     (model) => {
       expect(cachedShare(model)).toBe(0.1);
-      expect(relativePricesOf(model).assumed).toBe(true);
+      expect(relativePricesOf(model).free).toBeUndefined();
+      expect(relativePricesOf(model, [], true).free).toBe(true);
     },
   );
 
@@ -115,7 +116,7 @@ describe('the relative prices, for a plan', () => {
     ['gpt-5.5', { cached: 0.1, written: 1, output: 6, step: { above: 272_000, input: 2 } }],
     ['gpt-4.1', { cached: 0.25, written: 1, output: 4 }],
     ['anthropic/claude-opus-5', { cached: 0.1, written: 1.25, output: 5, boundaries: 'callers' }],
-    ['unheard-of', { cached: 0.1, written: 1, output: 5, assumed: true }],
+    ['unheard-of', { cached: 0.1, written: 1, output: 5 }],
   ])('of %s', (model, prices) => {
     expect(relativePricesOf(model)).toEqual(prices);
   });
@@ -134,7 +135,7 @@ describe('the relative prices, for a plan', () => {
 
   it('give marks to models that take them, unless the upstream does not', () => {
     const marks = (model: string, promptCache = true): boolean =>
-      termsOf(model, { modelPrices: [], modelWindows: [], promptCache }).marks;
+      termsOf(model, { modelPrices: [], modelWindows: [], promptCache, ownModels: false }).marks;
     expect(['gpt-5.6-sol', 'gpt-5.5', 'claude-opus-5', 'unheard-of'].map((model) => marks(model))).toEqual([
       true,
       false,
