@@ -3,6 +3,7 @@
 import { DIGEST_TOKENS } from '../../src/memory/edits/output-digest.ts';
 import { createPreviewWriter } from '../../src/memory/edits/preview.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
+import { contentOf } from '../../src/memory/edits/removed-content.ts';
 import type { ModelTerms } from '../../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
@@ -44,7 +45,7 @@ class PrecisReplay implements Replay {
   private readonly retrieval: boolean;
   private readonly isolate: Isolate;
   private readonly terms: ModelTerms;
-  private readonly removed = new Map<string, Removal>();
+  private readonly removed = new Map<string, () => string>();
   private readonly fetched = new Map<string, string>();
   private readonly transcripts = new Map<string, string>();
   /** Edited messages, by index and edit. */
@@ -90,14 +91,15 @@ class PrecisReplay implements Replay {
     this.compared ||= edits;
     // A rehydrated output has a ref, too, though its message may never have been seen edited.
     for (const removal of planned.segments.flat())
-      if (removal.ref !== undefined) this.removed.set(removal.ref, removal);
+      if (removal.ref !== undefined)
+        this.removed.set(removal.ref, () => contentOf(removal, planned.history.messages).text);
     return { messages, marks, summaries, rollUps: this.rollUps };
   }
 
   fetch(ref: string): readonly string[] {
-    const removal = this.removed.get(ref);
-    if (!removal) return this.isolate.tenant.refs.owns(ref) ? textsUnder(ref, this.transcripts) : [];
-    const text = this.fetched.get(ref) ?? textsOf(removal.content().text);
+    const content = this.removed.get(ref);
+    if (!content) return this.isolate.tenant.refs.owns(ref) ? textsUnder(ref, this.transcripts) : [];
+    const text = this.fetched.get(ref) ?? textsOf(content());
     this.fetched.set(ref, text);
     return [text];
   }
@@ -130,9 +132,11 @@ class PrecisReplay implements Replay {
     const { counter } = this.isolate;
     const writer = createPreviewWriter(history.messages, { ...this.isolate, digest: sha256Hex });
     let cost = 0;
-    for (const { message, tokens, content, digest } of segments.flat()) {
+    for (const removal of segments.flat()) {
+      const { message, tokens, digest } = removal;
       if (!digest || !newlyOffloaded.has(message) || this.digests.has(message)) continue;
-      const words = writer.write(message, () => content().text, STAND_IN_TOKENS).replaceAll('\n', ' ');
+      const text = () => contentOf(removal, history.messages).text;
+      const words = writer.write(message, text, STAND_IN_TOKENS).replaceAll('\n', ' ');
       this.digests.set(message, words);
       cost += PROMPT_TOKENS + tokens + this.terms.prices.output * counter.text(words);
     }

@@ -3,6 +3,7 @@ import { elementAt } from '../lib/elements.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { DIGEST_TOKENS, digested } from '../memory/edits/output-digest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
+import { contentOf } from '../memory/edits/removed-content.ts';
 import type { TokenMeasure } from '../memory/models/facts.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -47,7 +48,7 @@ export function digestNeed(removal: Removal, isNew: boolean, context: DigestCont
       const around = counter.text(system) + counter.text(user) + 2 * DIGEST_TOKENS;
       const most = Math.min(MOST_READ, Math.floor(target.window * USABLE_WINDOW) - around);
       if (most < LEAST_READ) return undefined;
-      return promptAbout(removal.content().weight.texts.join('\n'), removal.tokens, most);
+      return promptAbout(contentOf(removal, history.messages).weight.texts.join('\n'), removal.tokens, most);
     },
     fits: (text) => digested(removal, text, counter) !== undefined,
   };

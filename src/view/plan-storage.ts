@@ -2,7 +2,9 @@
 
 import { Latest } from '../lib/latest.ts';
 import { after } from '../lib/time-limit.ts';
+import type { Message } from '../memory/conversation/message.ts';
 import type { Removal } from '../memory/edits/removal.ts';
+import { contentOf } from '../memory/edits/removed-content.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -42,7 +44,7 @@ export class PlanStorage {
   async write(): Promise<void> {
     const { plan } = this;
     const segments = contentsOfPlans.of(plan, [this.conversation], () =>
-      plan.segments.map((segment) => contentsOf(segment, this.conversation)),
+      plan.segments.map((segment) => this.contentsOf(segment)),
     );
     if (!segments.some((segment) => segment.length > 0) || this.writer.reliesOn(segments)) return;
     await this.scope.timings.measure('store', async () => {
@@ -57,7 +59,11 @@ export class PlanStorage {
   }
 
   async prepareNext(): Promise<void> {
-    await this.writer.prepare(contentsOf(this.plan.ahead?.().upcoming ?? [], this.conversation));
+    await this.writer.prepare(this.contentsOf(this.plan.ahead?.().upcoming ?? []));
+  }
+
+  private contentsOf(removals: readonly Removal[]): StoredContent[] {
+    return contentsOf(removals, this.plan.history.messages, this.conversation);
   }
 
   private lacksSome(segments: readonly (readonly StoredContent[])[]): boolean {
@@ -66,10 +72,15 @@ export class PlanStorage {
 }
 
 /** The contents of removals. */
-function contentsOf(removals: readonly Removal[], conversation: string | undefined): StoredContent[] {
+function contentsOf(
+  removals: readonly Removal[],
+  messages: readonly Message[],
+  conversation: string | undefined,
+): StoredContent[] {
   return removals.flatMap((removal) => {
-    const { ref, content } = removal;
+    const { ref } = removal;
     if (ref === undefined) return [];
+    const content = () => contentOf(removal, messages);
     return [
       {
         ref,

@@ -1,4 +1,5 @@
 /** A stand-in for a model that fetches what it needs for its next answer and does not see. */
+import { contentOf } from '../../src/memory/edits/removed-content.ts';
 import { violations } from '../../tools/upstream/strict-chat.ts';
 import { roundOf } from '../support/laws/kept-rounds.ts';
 import type { RoundsOfTest, Viewed } from '../support/laws/view-of.ts';
@@ -23,7 +24,7 @@ export function fetchedFor({ request, view, bytes }: Viewed, answer: unknown): R
   const missed = values.filter((value) => value.length >= SHORTEST_VALUE && !sent.includes(value));
   for (const removal of [...view.removals.values()].flat()) {
     if (removal.kind !== 'output' || removal.ref === undefined) continue;
-    const { text } = removal.content();
+    const { text } = contentOf(removal, request.messages);
     if (!missed.some((value) => text.includes(value))) continue;
     return roundOf(request.messages.length, text.slice(0, LONGEST_RESULT), removal.ref);
   }

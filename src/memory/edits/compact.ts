@@ -12,7 +12,7 @@ import { type Content, jsonBytes, type Message } from '../conversation/message.t
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { isEcho } from './echo.ts';
-import { isSame, type RemovalFacts, type RemovalSettings } from './known-removal.ts';
+import { isSame, type RemovalSettings } from './known-removal.ts';
 import { longestDigested } from './output-digest.ts';
 import {
   type Digest,
@@ -103,9 +103,10 @@ export function compactUnit(
 }
 
 /** Something that may be removed, and its possible replacements. */
-export interface RemovalCandidate extends Pick<Removal, 'message' | 'call' | 'tool' | 'callId' | 'content'> {
+export interface RemovalCandidate extends Pick<Removal, 'message' | 'call' | 'tool' | 'callId'> {
   readonly kind: Exclude<Removal['kind'], 'reasoning'>;
   readonly reason: MarkerReason;
+  readonly content: () => Content;
   /** Identifies the content. */
   readonly key: string;
   /** Contents with fewer tokens stay. */
@@ -134,15 +135,15 @@ export function compactOutput(
   least: number = strategy.compact_min_tokens,
 ): Removal | undefined {
   const message = elementAt(history.messages, output.message);
-  const content = () => message.content();
-  return remembered(`${reason} ${least}`, message, content, context, () =>
+  return remembered(`${reason} ${least}`, message, context, () =>
     remove(
       {
         ...candidateOf(output, message, context),
         reason,
         least,
         replacements: (marker, facts) => {
-          const write = (most: number) => context.writer.write(output.message, () => content().text, most);
+          const write = (most: number) =>
+            context.writer.write(output.message, () => message.content().text, most);
           return previewed(outputLine(output, marker, facts), strategy, facts, write);
         },
       },
@@ -173,12 +174,10 @@ export function previewed(
  * A removal that is computed once for a message at its place.
  *
  * @param name of the removal among those of the message
- * @param content the removed content
  */
 export function remembered(
   name: string,
   { facts }: Message,
-  content: () => Content,
   { settings }: CompactContext,
   make: () => Removal | undefined,
 ): Removal | undefined {
@@ -186,14 +185,10 @@ export function remembered(
     facts.removals = { settings, byName: new Map() };
   const { byName } = facts.removals;
   const known = byName.get(name);
-  if (known !== undefined) return known === null ? undefined : { ...known, content };
+  if (known !== undefined) return known ?? undefined;
   const removal = make();
-  byName.set(name, removal ? factsOf(removal) : null);
+  byName.set(name, removal ?? null);
   return removal;
-}
-
-function factsOf({ content: _, ...facts }: Removal): RemovalFacts {
-  return facts;
 }
 
 /** The fields that all removals of a tool output share. */
@@ -272,13 +267,7 @@ export function clearedInputs(
   const message = elementAt(history.messages, unit.first);
   return message.calls.flatMap(({ id, name, input, isFixed }, index) => {
     if (isFixed) return [];
-    const content = (): Content => ({
-      text: input,
-      type: 'application/json',
-      weight: { texts: [input], flat: 0 },
-      room: () => jsonBytes(input),
-    });
-    const removal = remembered(`input ${index} ${least}`, message, content, context, () =>
+    const removal = remembered(`input ${index} ${least}`, message, context, () =>
       remove(
         {
           kind: 'input',
@@ -288,7 +277,7 @@ export function clearedInputs(
           call: index,
           tool: name,
           callId: id,
-          content,
+          content: () => inputContent(input),
           key: `${message.digest}:input:${index}`,
           count: () => context.counter.text(input),
           // Arguments that never were a JSON object stay as the model wrote them.
@@ -303,6 +292,16 @@ export function clearedInputs(
   });
 }
 
+/** The arguments of a call as a content. */
+export function inputContent(input: string): Content {
+  return {
+    text: input,
+    type: 'application/json',
+    weight: { texts: [input], flat: 0 },
+    room: () => jsonBytes(input),
+  };
+}
+
 /** The removal of a candidate; undefined if it must stay, or if no replacement is shorter. */
 export function remove(
   candidate: RemovalCandidate,
@@ -310,17 +309,17 @@ export function remove(
   context: CompactContext,
 ): Removal | undefined {
   const { counter, digest, refs } = context;
-  const { key, count, replacements, least, digestLine, ...removed } = candidate;
+  const { key, content, count, replacements, least, digestLine, ...removed } = candidate;
   // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
-  const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
+  const facts = context.facts.remember(key, () => readFacts(content(), count(), digest));
   const { item } = facts;
   if (!facts.storable || facts.tokens < least) return undefined;
   if (item !== undefined && context.unedited?.has(item)) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
   if (isEcho(facts, labels, strategy, context)) return undefined;
 
-  const ref = context.keep && refs && { ref: refs.name(key, () => removed.content().text) };
+  const ref = context.keep && refs && { ref: refs.name(key, () => content().text) };
   const marker: MarkerStart = { ...labels, reason: removed.reason, ...(ref || {}) };
   const replacement = replacements(marker, facts).find((text) => isShorter(text, facts, counter));
   if (replacement === undefined) return undefined;

@@ -20,7 +20,7 @@ export function compactHosted(
   for (let index = unit.first; index <= unit.last; index++) {
     const message = elementAt(history.messages, index);
     for (const [call, { tool, id = NO_CALL, content }] of (message.hosted?.() ?? []).entries()) {
-      const removal = remembered(`hosted ${call} ${least}`, message, content, context, () =>
+      const removal = remembered(`hosted ${call} ${least}`, message, context, () =>
         remove(
           {
             kind: 'hosted',

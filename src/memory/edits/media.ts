@@ -4,6 +4,7 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Unit } from '../conversation/history.ts';
+import type { Content, InlineMedia } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import { type CompactContext, remove } from './compact.ts';
 import { writeMarker } from './placeholder.ts';
@@ -25,13 +26,8 @@ export function removeMedia(
   if (unit.kind !== 'user') return [];
   const message = elementAt(history.messages, unit.first);
   if (message.flatTokens === 0) return [];
-  return message.media().flatMap(({ kind, part, tokens, json, room }) => {
-    const content = {
-      text: json,
-      type: 'application/json' as const,
-      weight: { texts: [], flat: tokens },
-      room: () => room,
-    };
+  return message.media().flatMap((media) => {
+    const { kind, part, tokens } = media;
     const removal = remove(
       {
         kind: 'part',
@@ -41,7 +37,7 @@ export function removeMedia(
         call: part,
         tool: NO_TOOL,
         callId: `part_${part}`,
-        content: () => content,
+        content: () => mediaContent(media),
         key: `${message.digest}:part:${part}`,
         count: () => tokens,
         replacements: (marker) => [
@@ -53,4 +49,9 @@ export function removeMedia(
     );
     return removal ?? [];
   });
+}
+
+/** An image or file as a content: the JSON of its part. */
+export function mediaContent({ json, tokens, room }: InlineMedia): Content {
+  return { text: json, type: 'application/json', weight: { texts: [], flat: tokens }, room: () => room };
 }

@@ -58,12 +58,8 @@ export function offloadOutput(
   const message = elementAt(history.messages, output.message);
   // Tokens are never more than bytes.
   if (message.bytes <= most) return undefined;
-  return remembered(
-    `offloaded ${most}`,
-    message,
-    () => message.content(),
-    context,
-    () => offload(output, message, strategy, context, most),
+  return remembered(`offloaded ${most}`, message, context, () =>
+    offload(output, message, strategy, context, most),
   );
 }
 

@@ -10,7 +10,7 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
-import type { Content, Message, Reasoning, ReasoningForm } from '../conversation/message.ts';
+import type { Message, Reasoning, ReasoningForm } from '../conversation/message.ts';
 import type { ReasoningTerms } from '../models/past-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
@@ -73,9 +73,7 @@ export class OldReasoning {
 
   private of(index: number): Removal | undefined {
     const message = elementAt(this.history.messages, index);
-    const content = (): Content => contentOf(message.reasoning());
-    const make = (): Removal | undefined => this.make(index, message);
-    return remembered(`reasoning ${this.forms}`, message, content, this.context, make);
+    return remembered(`reasoning ${this.forms}`, message, this.context, () => this.make(index, message));
   }
 
   private make(index: number, message: Message): Removal | undefined {
@@ -103,7 +101,7 @@ export class OldReasoning {
 export function reasoningRemoval(
   reason: 'old_reasoning' | 'bound_thinking',
   message: number,
-  thought: Pick<Reasoning, 'weight' | 'bytes'>,
+  { bytes }: Pick<Reasoning, 'bytes'>,
   tokens: number,
 ): Removal {
   return {
@@ -113,15 +111,9 @@ export function reasoningRemoval(
     call: -1,
     tool: NO_TOOL,
     callId: NO_CALL,
-    content: () => contentOf(thought),
     tokens,
-    bytes: thought.bytes,
+    bytes,
     replacement: '',
     freed: tokens,
   };
-}
-
-function contentOf(reasoning: Pick<Reasoning, 'weight' | 'bytes'> | undefined): Content {
-  const { weight, bytes } = reasoning ?? { weight: { texts: [], flat: 0 }, bytes: 0 };
-  return { text: weight.texts.join('\n'), type: 'text/plain; charset=utf-8', weight, room: () => bytes };
 }

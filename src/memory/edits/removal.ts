@@ -5,12 +5,46 @@
  * placeholder must be shorter than the original in characters, bytes and tokens. Markers that come
  * back are recognised, without I/O, by the check characters of their ref and by their call.
  */
-import type { Content } from '../conversation/message.ts';
-import type { RemovalFacts } from './known-removal.ts';
+import type { RemovalKind, RemovalReason } from './fates.ts';
 
-export interface Removal extends RemovalFacts {
-  /** The removed content. Decoded on demand. */
-  readonly content: () => Content;
+/** The place for a digest of an output (see `output-digest.ts`). */
+export interface DigestPlace {
+  /** The marker's line, which stands above it. */
+  readonly line: string;
+  /** Size of the output in characters, and bytes of JSON (`Content.room`). */
+  readonly length: number;
+  readonly room: number;
+}
+
+/** It does not hold the removed content (see `contentOf`), so it keeps no array alive. */
+export interface Removal {
+  readonly kind: RemovalKind;
+  readonly reason: RemovalReason;
+  /** Index of the edited message. */
+  readonly message: number;
+  /** Index of the call, the part or the hosted output; otherwise -1. */
+  readonly call: number;
+  /** The tool's name and the call's id, as the caller wrote them. */
+  readonly tool: string;
+  readonly callId: string;
+  /** The ref under which the content is stored; absent if it is not. */
+  readonly ref?: string;
+  /** See `Content`. */
+  readonly item?: string;
+  /** Size of the removed content. */
+  readonly tokens: number;
+  readonly bytes: number;
+  /** The text of a tool output or a part, or the arguments of a call. Empty for reasoning. */
+  readonly replacement: string;
+  /**
+   * Tokens that the replacement saves; more than 0. With a place for a digest, what the longest of
+   * both saves, until the view decides.
+   */
+  readonly freed: number;
+  /** Where a digest may stand instead of the preview. */
+  readonly digest?: DigestPlace;
+  /** Of reasoning: whether the message has nothing else, and leaves with it. */
+  readonly isAll?: true;
   /** Whether a model's words stand in the placeholder. */
   readonly isDigested?: true;
 }

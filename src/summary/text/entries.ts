@@ -4,6 +4,7 @@ import { type History, messagesOf } from '../../memory/conversation/history.ts';
 import type { Message } from '../../memory/conversation/message.ts';
 import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
+import { contentOf } from '../../memory/edits/removed-content.ts';
 import type { KnownSummary } from '../writer.ts';
 
 /**
@@ -75,7 +76,12 @@ export function piecesOf(
   const ahead = boundaries.filter(({ end }) => end > from);
   const whole = entriesOf(history, from, ahead.at(-1)?.end ?? from, 'readable');
   const byMessage = Map.groupBy(removals, ({ message }) => message);
-  const entries = whole.map((entry) => (byMessage.get(entry.index) ?? []).reduce(shortened, entry));
+  const entries = whole.map((entry) =>
+    (byMessage.get(entry.index) ?? []).reduce(
+      (left, removal) => shortened(left, removal, history.messages),
+      entry,
+    ),
+  );
   let next = 0;
   return ahead.map((boundary) => {
     const start = next;
@@ -84,9 +90,10 @@ export function piecesOf(
   });
 }
 
-function shortened(entry: Entry, { kind, call, replacement, content }: Removal): Entry {
+function shortened(entry: Entry, removal: Removal, messages: readonly Message[]): Entry {
+  const { kind, call, replacement } = removal;
   if (kind === 'hosted') {
-    const output = content().weight.texts.join('\n');
+    const output = contentOf(removal, messages).weight.texts.join('\n');
     return { ...entry, text: entry.text.replace(output, () => replacement) };
   }
   if (kind === 'output') return { ...entry, text: replacement };

@@ -11,7 +11,7 @@ import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 
-/** A removal that frees so many tokens, without content. */
+/** A removal that frees so many tokens. */
 export function removalOf(message: number, freed: number): Removal {
   return {
     kind: 'output',
@@ -20,9 +20,6 @@ export function removalOf(message: number, freed: number): Removal {
     call: -1,
     tool: 'search',
     callId: 'call_1',
-    content: () => {
-      throw new Error('nobody reads it');
-    },
     tokens: freed + 10,
     bytes: 4 * freed,
     replacement: '…',

@@ -10,6 +10,7 @@ import { rehydratedAt } from '../../../src/memory/conversation/rehydrated-output
 import { CONTINUE_LINE } from '../../../src/memory/conversation/session-summary.ts';
 import { MARKER_START } from '../../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
+import { contentOf } from '../../../src/memory/edits/removed-content.ts';
 import { rehydrationOf } from '../../../src/memory/strategy/rehydration.ts';
 import { summarizes } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
@@ -191,9 +192,9 @@ function lostContents(viewed: Viewed): string[] {
         return removal.ref === undefined && removal.replacement === ''
           ? []
           : [`message ${index}: something stands for its reasoning`];
-      if (removal.content().text !== originalOf(viewed, removal))
+      if (contentOf(removal, viewed.request.messages).text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
-      if (removal.reason === 'condensed' && !isSameValue(removal))
+      if (removal.reason === 'condensed' && !isSameValue(viewed, removal))
         return [`message ${index}: what is condensed is not the value that was sent`];
       if (removal.reason !== 'condensed' && !removal.replacement.includes(MARKER_START))
         return [`message ${index}: no marker`];
@@ -209,9 +210,10 @@ function lostContents(viewed: Viewed): string[] {
 }
 
 /** Whether a condensed output can be undone to the JSON that the caller sent. */
-function isSameValue({ replacement, content }: Removal): boolean {
+function isSameValue({ request }: Viewed, removal: Removal): boolean {
+  const { replacement } = removal;
   const [, json = ''] = /^⟦condensed JSON; ref=ref_[a-z2-7]{26}[^⟧]*⟧\n([\s\S]*)$/.exec(replacement) ?? [];
-  const [text = ''] = content().weight.texts;
+  const [text = ''] = contentOf(removal, request.messages).weight.texts;
   return isDeepStrictEqual(JSON.parse(expandJson(json)), JSON.parse(text));
 }
 
@@ -249,13 +251,14 @@ function endsAlike(a: string, b: string): number {
 }
 
 /** Nothing is replaced by something longer, by any measure. */
-function longerReplacements({ view }: Viewed): string[] {
+function longerReplacements({ view, request }: Viewed): string[] {
   return [...view.removals.values()].flat().flatMap((removal) => {
     const { message, replacement, tokens, freed } = removal;
     const shown = counter.text(replacement);
     if (freed < 1 || shown >= tokens) return [`message ${message}: what stands there has ${shown} tokens`];
     if (freed !== tokens - shown) return [`message ${message}: ${freed} tokens are said to be freed`];
-    return replacement.length < removal.content().text.length || removal.kind === 'reasoning'
+    return removal.kind === 'reasoning' ||
+      replacement.length < contentOf(removal, request.messages).text.length
       ? []
       : [`message ${message}: what stands there has more characters`];
   });

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../../src/lib/hash-table.ts';
+import type { Message } from '../../../src/memory/conversation/message.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { EarlierLiterals } from '../../../src/memory/edits/earlier-literals.ts';
+import type { Removal } from '../../../src/memory/edits/removal.ts';
+import { contentOf } from '../../../src/memory/edits/removed-content.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type SharedArray, sharedWith } from '../../../src/protocol/known-array.ts';
@@ -109,14 +112,20 @@ function seen({ request, plan, report, bytes }: Viewed<ModelRequest>): object {
     pairs: messages.map(({ calls, answers }) => [calls, answers]),
     sizes: messages.map((message) => [message.bytes, message.flatTokens, message.content().text]),
     hashes: prefixHashes(messages, sha256Hex),
-    stored: plan.segments.flat().map((removal) => ({ ...removal, content: removal.content().text })),
+    stored: plan.segments.flat().map((removal) => withContent(removal, messages)),
   };
 }
 
+/** A removal with all that is stored of it. */
+function withContent(removal: Removal, messages: readonly Message[]): object {
+  const isKept = removal.kind !== 'reasoning';
+  return { ...removal, content: isKept ? contentOf(removal, messages).text : undefined };
+}
+
 /** All that is stored ahead of the next move. */
-function ahead({ plan }: Viewed<ModelRequest>): object {
+function ahead({ plan, request }: Viewed<ModelRequest>): object {
   const { upcoming, next } = plan.ahead?.() ?? { upcoming: [] };
-  return { next, upcoming: upcoming.map((removal) => ({ ...removal, content: removal.content().text })) };
+  return { next, upcoming: upcoming.map((removal) => withContent(removal, request.messages)) };
 }
 
 describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, body, read }) => {

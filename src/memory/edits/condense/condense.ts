@@ -57,13 +57,7 @@ export function condenseOutput(
   if (!context.keep || !context.refs) return undefined;
   const message = elementAt(history.messages, output.message);
   if (message.bytes < SMALLEST) return undefined;
-  return remembered(
-    'condensed',
-    message,
-    () => message.content(),
-    context,
-    () => condense(output, message, strategy, context),
-  );
+  return remembered('condensed', message, context, () => condense(output, message, strategy, context));
 }
 
 function condense(

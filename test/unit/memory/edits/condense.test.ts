@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { condenseJson } from '../../../../src/memory/edits/condense/condensed-json.ts';
+import { contentOf as removedContent } from '../../../../src/memory/edits/removed-content.ts';
 import { assistant, body, lines, step, user } from '../../../support/conversations/chat.ts';
 import { expandJson } from '../../../support/conversations/expand-json.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
@@ -173,7 +174,7 @@ describe('a condensed output', () => {
     expect(line).toMatch(/^⟦condensed JSON; ref=ref_[a-z2-7]{26}; @table: a list of objects⟧$/);
     expect([JSON.parse(expandJson(json)), rest]).toEqual([records(40), []]);
     const [removal] = [...viewed.view.removals.values()].flat();
-    expect(removal?.content().text).toBe(RECORDS);
+    expect(removal && removedContent(removal, viewed.request.messages).text).toBe(RECORDS);
     expect(removal?.ref && line?.includes(removal.ref)).toBe(true);
     expect(brokenLaws(viewed)).toEqual([]);
   });

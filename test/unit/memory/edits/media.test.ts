@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { contentOf } from '../../../../src/memory/edits/removed-content.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
 import { brokenLaws } from '../../../support/laws/laws.ts';
 import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
@@ -81,9 +82,12 @@ describe('inline media of an old user message', () => {
   });
 
   it('is kept as the JSON of its part, under a ref that its bytes name', () => {
-    const { plan } = viewed([user([WORDS, IMAGE]), assistant('a'), user('b')]);
+    const { plan, request } = viewed([user([WORDS, IMAGE]), assistant('a'), user('b')]);
     const [removal] = plan.segments.flat();
-    expect(removal?.content()).toMatchObject({ text: JSON.stringify(IMAGE), type: 'application/json' });
+    expect(removal && contentOf(removal, request.messages)).toMatchObject({
+      text: JSON.stringify(IMAGE),
+      type: 'application/json',
+    });
     expect(removal?.ref).toBe(tenant.refs.name(JSON.stringify(IMAGE), () => JSON.stringify(IMAGE)));
   });
 

@@ -5,6 +5,7 @@ import { filesWritten, hasFailed } from '../../../../src/memory/conversation/cal
 import { type History, readHistory } from '../../../../src/memory/conversation/history.ts';
 import type { ToolCall } from '../../../../src/memory/conversation/message.ts';
 import { purgesIn } from '../../../../src/memory/edits/purge.ts';
+import { contentOf } from '../../../../src/memory/edits/removed-content.ts';
 import type { AutoRequest } from '../../../support/conversations/arbitrary-conversation.ts';
 import {
   autoStrategy,
@@ -59,10 +60,11 @@ function view(messages: Message[], more: object = {}): Viewed {
 
 /** The words of the arguments that are cleared. */
 function cleared(messages: Message[], more: object = {}): string[] {
-  const { view: made } = view(messages, more);
-  return [...made.removals.values()].flat().flatMap(({ kind, content }) => {
-    const [, word = ''] = /:"(?:[^"]*","content":")?(\w+) 0:/.exec(content().text) ?? [];
-    return kind === 'input' ? [word] : [];
+  const { view: made, request } = view(messages, more);
+  return [...made.removals.values()].flat().flatMap((removal) => {
+    const [, word = ''] =
+      /:"(?:[^"]*","content":")?(\w+) 0:/.exec(contentOf(removal, request.messages).text) ?? [];
+    return removal.kind === 'input' ? [word] : [];
   });
 }
 
@@ -80,7 +82,9 @@ describe('the arguments of a failed call', () => {
     expect(JSON.parse(shown?.function.arguments ?? '')).toEqual({
       _removed: `⟦removed: tool input for run (call_id=${removal?.callId}); reason=context_compaction; ref=${removal?.ref}⟧`,
     });
-    expect(removal?.content().text).toBe(JSON.stringify({ script: code('failed') }));
+    expect(removal && contentOf(removal, viewed.request.messages).text).toBe(
+      JSON.stringify({ script: code('failed') }),
+    );
     expect(viewed.report.applied_edits).toEqual([
       {
         type: 'compact',

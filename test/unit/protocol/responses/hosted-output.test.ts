@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MARKER_START, refsIn } from '../../../../src/memory/edits/placeholder.ts';
+import { contentOf } from '../../../../src/memory/edits/removed-content.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
@@ -44,7 +45,7 @@ const [apples, pears] = [long('apples'), long('pears')];
 
 /** An item of an old turn, in a view. */
 function shown(...items: Item[]) {
-  const { sent, view, body } = viewed([
+  const { sent, view, body, request } = viewed([
     asks('Find it.'),
     ...items,
     says('1', 'Found.'),
@@ -53,7 +54,9 @@ function shown(...items: Item[]) {
     asks('Go on.'),
   ]);
   expect(responsesViolations(body)).toEqual([]);
-  return { item: sent[items.length] as Item, removals: [...view.removals.values()].flat() };
+  const removals = [...view.removals.values()].flat();
+  const contents = removals.map((removal) => contentOf(removal, request.messages).text);
+  return { item: sent[items.length] as Item, removals, contents };
 }
 
 const placeholder = expect.stringMatching(/^⟦removed: tool output for .*; ref=ref_[a-z2-7]{26}; tokens=\d+⟧/);
@@ -61,7 +64,7 @@ const placeholder = expect.stringMatching(/^⟦removed: tool output for .*; ref=
 describe('an old output of a hosted tool', () => {
   it('of a file search keeps each result with its file, and loses the texts', () => {
     const came = fileSearch('a', [apples, pears]);
-    const { item, removals } = shown(came);
+    const { item, removals, contents } = shown(came);
     const [first, second] = came.results as Item[];
     expect(item).toEqual({
       ...came,
@@ -71,7 +74,7 @@ describe('an old output of a hosted tool', () => {
       ],
     });
     expect(removals).toMatchObject([{ kind: 'hosted', call: 0, tool: 'file_search', callId: 'fs_a' }]);
-    expect(JSON.parse(removals[0]?.content().text ?? '')).toEqual(came.results);
+    expect(JSON.parse(contents[0] ?? '')).toEqual(came.results);
   });
 
   it('of a web search keeps addresses, titles and sources', () => {
@@ -83,9 +86,9 @@ describe('an old output of a hosted tool', () => {
   it('of code keeps its images', () => {
     const came = codeRun('a', [apples]);
     const [, image] = came.outputs as Item[];
-    const { item, removals } = shown(came);
+    const { item, contents } = shown(came);
     expect(item).toEqual({ ...came, outputs: [{ type: 'logs', logs: placeholder }, image] });
-    expect(removals[0]?.content().text).toBe(apples);
+    expect(contents[0]).toBe(apples);
   });
 
   it('of an MCP server is known by its tool’s name', () => {
@@ -97,22 +100,22 @@ describe('an old output of a hosted tool', () => {
 
   it('of a shell keeps how each command ended', () => {
     const [call, came] = shellStep('a', ['', apples, pears]) as [Item, Item];
-    const { item, removals } = shown(call, came);
+    const { item, removals, contents } = shown(call, came);
     const [, second, third] = came.output as Item[];
     const [first] = came.output as Item[];
     const output = [first, { ...second, stdout: placeholder }, { ...third, stdout: '' }];
     expect(item).toEqual({ ...came, output });
     expect(removals).toMatchObject([{ kind: 'output', call: -1, tool: 'shell' }]);
-    expect(JSON.parse(removals[0]?.content().text ?? '')).toEqual([second, third]);
+    expect(JSON.parse(contents[0] ?? '')).toEqual([second, third]);
   });
 
   it.each([
     ['a local shell', localShellStep('a', apples)],
     ['a patch', patchStep('a', apples)],
   ])('of %s is a text', (_, [call, came]) => {
-    const { item, removals } = shown(call as Item, came as Item);
+    const { item, contents } = shown(call as Item, came as Item);
     expect(item).toEqual({ ...came, output: placeholder });
-    expect(removals[0]?.content().text).toBe(apples);
+    expect(contents[0]).toBe(apples);
   });
 
   it.each([
@@ -209,12 +212,13 @@ describe.each([
   it('gives each content back that its view has left out', () => {
     fc.assert(
       fc.property(hostedConversation, strategies, (input, strategy) => {
-        const { view, sent } = viewed(input, strategy);
+        const { view, sent, request } = viewed(input, strategy);
         const all = JSON.stringify(sent);
-        for (const { kind, content, message, call } of [...view.removals.values()].flat()) {
+        for (const removal of [...view.removals.values()].flat()) {
+          const { kind, message, call } = removal;
           if (kind !== 'hosted') continue;
           const came = requestOf(input).messages[message]?.hosted?.()[call]?.content().text;
-          expect(content().text).toBe(came);
+          expect(contentOf(removal, request.messages).text).toBe(came);
           expect(all).toContain(MARKER_START);
         }
       }),
