@@ -30,6 +30,7 @@ export function openingOf(
   index: number,
 ): { text: string; taken: number } | undefined {
   const request = view?.summary?.request;
+  if (!request && !view?.trim?.request) return undefined;
   const block = request?.message === index ? view?.summary?.block : undefined;
   const trim = view?.trim?.request?.message === index ? view.trim : undefined;
   const text = [block, trim?.line].filter((part) => part !== undefined).join('\n\n');

@@ -1,5 +1,6 @@
 /** The memory that facts about a message take, as an upper estimate. */
 import { textBytes } from '../../lib/copy.ts';
+import { knownReplayBytes } from '../replay/known-replay.ts';
 import type { MessageFacts } from './message.ts';
 
 /** The object, two hashes and two links of a chain. */
@@ -8,8 +9,9 @@ const FIXED_BYTES = 1_000;
 const OBJECT_BYTES = 200;
 
 /** In bytes. */
-export function factsBytes({ calls = [], removals, origins, written = [] }: MessageFacts): number {
-  let bytes = FIXED_BYTES + (origins?.bytes ?? 0);
+export function factsBytes(facts: MessageFacts): number {
+  const { calls = [], removals, origins, written = [] } = facts;
+  let bytes = FIXED_BYTES + (origins?.bytes ?? 0) + knownReplayBytes(facts);
   for (const { id, name, input } of calls)
     bytes += OBJECT_BYTES + textBytes(id) + textBytes(name) + textBytes(input);
   for (const file of written) bytes += textBytes(file ?? '');

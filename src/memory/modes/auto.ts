@@ -9,7 +9,8 @@ import type { Removal } from '../edits/removal.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
-import { type Replay, replay } from '../replay/frontier.ts';
+import type { Replay } from '../replay/frontier.ts';
+import { replayOn } from '../replay/known-replay.ts';
 import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { EarlyLeaving } from '../replay/seen-outputs.ts';
@@ -99,7 +100,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   };
   const floor = new Floor(terms.prices, sums.before(0));
   const mover = new PhaseMover(history, sent, settings, floor, edits, inView);
-  const result = replay(history, rule, sent, mover);
+  const result = replayOn(request, sent, mover, contents.settings, first);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
   const removed = mover.removed().map((segment) => segment.map(edits.whole));

@@ -8,8 +8,8 @@ import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
-import { replay } from '../replay/frontier.ts';
 import { RoundsCursor } from '../replay/kept-rounds.ts';
+import { replayOn } from '../replay/known-replay.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import {
@@ -60,16 +60,14 @@ function slidesByDefault(strategy: CompactStrategy): boolean {
 
 const START: Cuts = { turn: 0, step: 0 };
 
-function planCompact(
-  strategy: CompactStrategy,
-  { history, rule, sums, inView }: ReplayRequest,
-  context: PlanContext,
-): Planned {
-  const removals = removalsBy(history, strategy, compactContext(strategy, history, context));
+function planCompact(strategy: CompactStrategy, request: ReplayRequest, context: PlanContext): Planned {
+  const { history, rule, sums, inView } = request;
+  const contents = compactContext(strategy, history, context);
+  const removals = removalsBy(history, strategy, contents);
   const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
   const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'reversible');
-  const result = replay(history, rule, sums, mover);
+  const result = replayOn(request, sums, mover, contents.settings);
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {

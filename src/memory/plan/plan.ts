@@ -62,13 +62,14 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
 /** Whether an array may have more tokens than a limit. False is certain, true is not. */
 function mayExceed(limit: number, request: PlanRequest, toolBytes: number): boolean {
   const factor = Math.max(1, request.measure ? partsOf(request.measure).factor : 1);
-  const most = request.history.messages.reduce(
-    (sum, message) => sum + factor * message.bytes + message.flatTokens,
-    0,
-  );
   // JSON punctuation exceeds the overhead per message, and the quotes of each text what rounding up
   // adds to it. The bytes of tools are doubled to be safe.
-  return most + 2 * factor * toolBytes + ANSWER_OVERHEAD > limit;
+  let most = 2 * factor * toolBytes + ANSWER_OVERHEAD;
+  for (const message of request.history.messages) {
+    if (most > limit) return true;
+    most += factor * message.bytes + message.flatTokens;
+  }
+  return most > limit;
 }
 
 /** Whether turns, steps or messages may meet a trigger. */

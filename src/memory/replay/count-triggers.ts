@@ -28,7 +28,7 @@ export class CountTriggers {
   /** Messages of the units that leave as steps. */
   private readonly stepMessages: PrefixSums;
   /** The units before this one are no longer counted by the trigger for steps. */
-  private cut = 0;
+  cut = 0;
 
   constructor(history: History, rule: ReplayRule) {
     this.history = history;

@@ -1,17 +1,18 @@
 /** The moves of a mode with one cursor: as far as necessary, or not at all. */
 import type { Refusal } from '../run/event.ts';
 import type { Cursor, Mover, Position } from './frontier.ts';
+import type { CursorState, RoundsCursor } from './kept-rounds.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
 /** Moves a cursor. */
-export class CursorMover implements Mover {
+export class CursorMover implements Mover<CursorState> {
   private readonly rule: ReplayRule;
-  private readonly cursor: Cursor;
+  private readonly cursor: RoundsCursor;
   private readonly phase: Refusal['phase'];
   /** What the last move would have freed, and the least; undefined if it was made. */
   private failed: Failed | undefined;
 
-  constructor(rule: ReplayRule, cursor: Cursor, phase: Refusal['phase']) {
+  constructor(rule: ReplayRule, cursor: RoundsCursor, phase: Refusal['phase']) {
     this.rule = rule;
     this.cursor = cursor;
     this.phase = phase;
@@ -21,6 +22,14 @@ export class CursorMover implements Mover {
     if (!this.failed) return [];
     const { phase, failed } = this;
     return [{ phase, because: failed.freed > 0 ? 'floor' : 'nothing_to_free', ...failed }];
+  }
+
+  get state(): CursorState {
+    return this.cursor.state;
+  }
+
+  set state(state: CursorState) {
+    this.cursor.state = state;
   }
 
   get position(): Position {
@@ -60,7 +69,7 @@ export class CursorMover implements Mover {
   }
 
   shed(over: number): boolean {
-    return this.cursor.shed?.(over) ?? false;
+    return this.cursor.shed(over);
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number): void {

@@ -40,6 +40,15 @@ export interface Stakes {
   readonly spent: number;
 }
 
+/** What both rules know of the request points so far. */
+export interface FloorState {
+  readonly points: number;
+  readonly billed: number;
+  readonly billedUnedited: number;
+  readonly lastView: number;
+  readonly lastArray: number;
+}
+
 /** Applies both rules along one array. */
 export class Floor {
   private readonly prices: InputPrices;
@@ -54,6 +63,16 @@ export class Floor {
   constructor(prices: InputPrices, fixed: number) {
     this.prices = prices;
     this.fixed = fixed;
+  }
+
+  get state(): FloorState {
+    const { points, billed, billedUnedited, lastView, lastArray } = this;
+    return { points, billed, billedUnedited, lastView, lastArray };
+  }
+
+  /** Goes on from an earlier state. */
+  set state(state: FloorState) {
+    Object.assign(this, state);
   }
 
   /** The least that a move must free. */

@@ -1,9 +1,9 @@
 /**
  * Finds the frontier by replaying the array from its beginning (docs/design.md#jump).
  *
- * Nothing is remembered between requests. The replay applies the same rule at each request point as
- * it did when that request was made. So any isolate finds the same frontier, a longer array finds
- * the same one or a later one, and between two moves nothing that was sent changes.
+ * The replay applies the same rule at each request point as it did when that request was made. So
+ * any isolate finds the same frontier, a longer array finds the same one or a later one, and
+ * between two moves nothing that was sent changes.
  *
  * It takes one pass over the request points, and one pass of each cut over the units.
  *
@@ -17,13 +17,15 @@
  * after a number of units that depends on how many the try has visited.
  */
 
+import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
+import { dueAt, dueByAnswer, farther, isNear, leavesAlone } from './due.ts';
 import { MoveCause } from './move-cause.ts';
-import { type Cuts, type Due, filledUpTo, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
+import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';
 
@@ -50,8 +52,6 @@ export interface Cursor {
    * @param least tokens that stay freed
    */
   refill?(arrayTokens: number, due: Due, least: number): void;
-  /** See `Mover`. Absent for a view without rounds of ours. */
-  shed?(over: number): boolean;
 }
 
 /** The position of a cursor. */
@@ -71,8 +71,17 @@ export interface Effect {
   step(unit: number): number;
 }
 
-/** Anything that a replay moves: a cursor, or the phases of `auto`. */
-export interface Mover {
+/**
+ * Anything that a replay moves: a cursor, or the phases of `auto`.
+ *
+ * @typeParam State all that it has come to by a request point
+ */
+export interface Mover<State = unknown> {
+  /**
+   * A value of its own, without the array. Assign one that a mover of the same kind had for the
+   * same array, or for one that begins with the same messages, to go on from there.
+   */
+  state: State;
   /** Current position. Assign an earlier one to undo moves. */
   position: Standing;
   /** Turns that the turn trigger no longer counts. */
@@ -169,26 +178,108 @@ export interface Move {
   readonly settled: number;
 }
 
-/** Share of the budget from which the next move is prepared, without a watermark. */
-const PREPARE_FROM = 0.6;
+/**
+ * Where a replay stands before a request point. It follows from the messages before that point: the
+ * replay of a longer array comes to the same one.
+ */
+export interface ReplayState<State> {
+  /** The index of the request point: at least 1. */
+  readonly point: number;
+  readonly moves: readonly Move[];
+  readonly trigger: Trigger;
+  /** See `CountTriggers`. */
+  readonly cut: number;
+  /** See `Replay`. */
+  readonly thinkingFrom: number | undefined;
+  readonly mover: State;
+}
 
-/** Finds the frontier. @param mover a new one, for the strategy's edits */
-export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
-  const tails = new Tails(history, rule, sums);
-  const counts = new CountTriggers(history, rule);
-  const thinking = rule.thinking && new ThinkingInView(history, rule.thinking);
-  const moves: Move[] = [];
-  let trigger: Trigger = 'none';
-  let moved = false;
-  let before = 0;
-  let previous: Standing | undefined;
-  let refused: readonly Refusal[] = [];
-  let waits = false;
+/** Where a replay goes on from, and who is told from where the next one may. */
+export interface Resume<State> {
+  /** Absent: from the beginning. */
+  readonly from?: ReplayState<State> | undefined;
+  /** Called once, before the last request point but one: a longer array has both of them. */
+  reached(state: ReplayState<State>): void;
+}
 
+/**
+ * Finds the frontier.
+ *
+ * @param mover a new one, for the strategy's edits
+ * @param resume absent: from the beginning
+ */
+export function replay<State>(
+  history: History,
+  rule: ReplayRule,
+  sums: TokenSums,
+  mover: Mover<State>,
+  resume?: Resume<State>,
+): Replay {
+  const pass = new Pass(history, rule, sums, mover);
+  if (resume?.from) pass.state = resume.from;
   const end = history.requestPoints.length - 1;
-  for (const [index, point] of history.requestPoints.entries()) {
-    before = sums.before(point.messages);
-    const tail = tails.at(point);
+  while (pass.point <= end) {
+    // A move for the answer's room of the last point but one would leave its traces in the state.
+    if (pass.point === end - 1 && pass.point > 0) resume?.reached(pass.state);
+    pass.next();
+  }
+  return pass.result();
+}
+
+/** One pass over the request points. */
+class Pass<State> {
+  /** The index of the next request point. */
+  point = 0;
+  private readonly history: History;
+  private readonly rule: ReplayRule;
+  private readonly sums: TokenSums;
+  private readonly mover: Mover<State>;
+  private readonly tails: Tails;
+  private readonly counts: CountTriggers;
+  private readonly thinking: ThinkingInView | undefined;
+  private moves: Move[] = [];
+  private trigger: Trigger = 'none';
+  private moved = false;
+  private before = 0;
+  /** The position of the request before the last one, including its answer's room. */
+  private previous: Standing | undefined;
+  private refused: readonly Refusal[] = [];
+  private waits = false;
+
+  constructor(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover<State>) {
+    this.history = history;
+    this.rule = rule;
+    this.sums = sums;
+    this.mover = mover;
+    this.tails = new Tails(history, rule, sums);
+    this.counts = new CountTriggers(history, rule);
+    this.thinking = rule.thinking && new ThinkingInView(history, rule.thinking);
+  }
+
+  get state(): ReplayState<State> {
+    const { point, moves, trigger, counts, thinking, mover } = this;
+    const { cut } = counts;
+    return { point, moves: [...moves], trigger, cut, thinkingFrom: thinking?.from, mover: mover.state };
+  }
+
+  set state({ point, moves, trigger, cut, thinkingFrom, mover }: ReplayState<State>) {
+    this.point = point;
+    this.moves = [...moves];
+    this.trigger = trigger;
+    this.counts.cut = cut;
+    if (this.thinking) this.thinking.from = thinkingFrom ?? 0;
+    this.mover.state = mover;
+  }
+
+  /** Passes the next request point. */
+  next(): void {
+    const { history, rule, mover, thinking, counts } = this;
+    const index = this.point++;
+    const end = history.requestPoints.length - 1;
+    const point = elementAt(history.requestPoints, index);
+    const before = this.sums.before(point.messages);
+    this.before = before;
+    const tail = this.tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
     if (cameBack) thinking?.leave(point);
@@ -204,7 +295,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const cause = new MoveCause(mover);
     const isPutOff = !(rule.force && last) && thinking?.waits(point, before - early + thought) === true;
     const met = isStill ? undefined : dueAt(point, rule, mover, before + thought, last);
-    waits = isPutOff && met !== undefined;
+    this.waits = isPutOff && met !== undefined;
     const due = isPutOff ? undefined : thought > 0 ? farther(met) : met;
     if (due) mover.move(tail, due, before, point);
     cause.note(due);
@@ -217,39 +308,42 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
     if (dueForAnswer) shedOver(rule.window - rule.answer, mover, before);
     cause.note(dueForAnswer);
-    if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
-    refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
+    if (index === end - 1) this.previous = cutByAnswer(mover, rule, tail, before, point);
+    this.refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
     const isEdited = mover.position.freed > freed;
     const isMove = isEdited || (due !== undefined && leavesAlone(rule, due, before - freed, thought));
     if (isMove) thinking?.leave(point);
-    moved = isMove || cameBack;
+    this.moved = isMove || cameBack;
     mover.settle(before);
-    if (!isMove) continue;
-    const { cuts, freed: gone } = mover.position;
-    trigger = (isEdited ? cause.trigger : due?.trigger) ?? (early > shed ? 'large_output' : 'token_budget');
-    const { settledUnit: settled } = mover;
-    const array = before + (rule.thinking?.tokens.before(point.messages) ?? 0);
-    moves.push({ cuts, trigger, messages: point.messages, before: array, after: before - gone, settled });
+    if (!isMove) return;
+    const other = early > shed ? 'large_output' : 'token_budget';
+    this.trigger = (isEdited ? cause.trigger : due?.trigger) ?? other;
+    this.moves.push(this.moveAt(point));
   }
-  // A move for the answer's room of the previous request is not kept, and a summary that it showed
-  // would disappear.
-  moved ||= mover.rewrites && previous !== undefined && !isSame(previous, mover.position);
 
-  const { cuts, freed } = mover.position;
-  const after = before - freed;
-  const thought = thinking?.tokens({ messages: history.messages.length }) ?? 0;
-  const near = isNear(history, rule, mover, after + thought) || counts.isNear(mover);
-  const gone = thinking ? { thinkingFrom: thinking.from, waits } : {};
-  return { cuts, moves, moved, refused, trigger, before, after, next: near ? tails.beyond() : cuts, ...gone };
-}
+  /** The move that a request point has made. */
+  private moveAt({ messages }: RequestPoint): Move {
+    const { rule, mover, trigger, before } = this;
+    const { cuts, freed } = mover.position;
+    const array = before + (rule.thinking?.tokens.before(messages) ?? 0);
+    return { cuts, trigger, messages, before: array, after: before - freed, settled: mover.settledUnit };
+  }
 
-/**
- * The same, so that what takes thinking along goes as far as it is meant to: a summary leaves no
- * view between watermark and budget.
- */
-function farther(due: Due | undefined): Due | undefined {
-  if (!due || !Number.isFinite(due.lossyOver)) return due;
-  return { ...due, lossyOver: Math.min(due.lossyOver, due.target || due.lossyOver) };
+  /** After the last request point. */
+  result(): Replay {
+    const { history, rule, mover, thinking, moves, before, refused, trigger, previous } = this;
+    const { cuts, freed } = mover.position;
+    // A move for the answer's room of the previous request is not kept, and a summary that it
+    // showed would disappear.
+    const isGone = mover.rewrites && previous !== undefined && !isSame(previous, mover.position);
+    const moved = this.moved || isGone;
+    const after = before - freed;
+    const thought = thinking?.tokens({ messages: history.messages.length }) ?? 0;
+    const near = isNear(history, rule, mover, after + thought) || this.counts.isNear(mover);
+    const next = near ? this.tails.beyond() : cuts;
+    const gone = thinking ? { thinkingFrom: thinking.from, waits: this.waits } : {};
+    return { cuts, moves, moved, refused, trigger, before, after, next, ...gone };
+  }
 }
 
 /** The position for a request that is not the last one, including its answer's room. */
@@ -275,103 +369,6 @@ function shedOver(limit: number, mover: Mover, arrayTokens: number): void {
   if (over > 0) mover.shed(over);
 }
 
-/**
- * Whether thinking leaves in a move that edits nothing else: where the view is over its budget for
- * it, and without it would be where moves stop; or where nothing else helps.
- *
- * @param rest tokens of the view without it
- */
-function leavesAlone(rule: ReplayRule, due: Due, rest: number, thought: number): boolean {
-  const { window, hard = window, step = window, watermark } = rule;
-  const view = rest + thought;
-  if (thought === 0 || view <= Math.min(hard, window)) return false;
-  return rest <= filledUpTo(due, watermark) || view > window || (view > step && rest <= step);
-}
-
 function isSame(one: Standing, other: Standing): boolean {
   return frontierUnit(one.cuts) === frontierUnit(other.cuts) && one.leftOut === other.leftOut;
-}
-
-function dueAt(
-  point: RequestPoint,
-  rule: ReplayRule,
-  mover: Mover,
-  arrayTokens: number,
-  last: boolean,
-): Due | undefined {
-  // Slide measures the array and edits on every request; jump measures the view and edits
-  // occasionally.
-  const slides = rule.frontier === 'slide';
-  const tokens = slides ? arrayTokens : arrayTokens - mover.position.freed;
-  const turns = slides ? point.turns : point.turns - mover.turnsCut;
-  const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
-  const overflows = tokens > rule.window;
-  const forced = rule.force && last;
-  const unconditional = overflows || slides || forced;
-
-  const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
-  const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
-  const budget = Math.min(rule.hard ?? rule.window, rule.window);
-  if (over || overSoft || overflows) {
-    const limit = Math.min(budget, rule.soft ?? budget);
-    const target = slides ? 0 : limit * rule.watermark;
-    const lossyOver = over || !overSoft ? budget : Number.POSITIVE_INFINITY;
-    return {
-      trigger: triggerOf(rule, over, overSoft),
-      lossyOver,
-      trimOver: lossyOver,
-      unconditional,
-      step: rule.step !== undefined && tokens > rule.step ? rule.step : undefined,
-      target,
-      shrinkOver: target > 0 ? target : limit,
-      tightOver: limit,
-    };
-  }
-  const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
-  if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
-    const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
-    const shrinks = { shrinkOver: undefined, tightOver: undefined };
-    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0, ...shrinks };
-  }
-  if (forced)
-    return {
-      trigger: 'force',
-      lossyOver: 0,
-      trimOver: budget,
-      unconditional: true,
-      target: 0,
-      shrinkOver: tokens - 1,
-      tightOver: tokens - 1,
-    };
-  return undefined;
-}
-
-function triggerOf(rule: ReplayRule, over: boolean, overSoft: boolean): Trigger {
-  if (over) return 'token_budget';
-  if (overSoft) return 'token_soft_budget';
-  return rule.learned ? 'upstream_limit' : 'token_budget';
-}
-
-/** Due if the view leaves too little of the window for the answer. */
-function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
-  const limit = rule.window - rule.answer;
-  if (view <= limit) return undefined;
-  const target = rule.frontier === 'slide' ? 0 : limit * rule.watermark;
-  const trigger = triggerOf(rule, false, false);
-  return {
-    trigger,
-    lossyOver: limit,
-    trimOver: limit,
-    unconditional: true,
-    target,
-    shrinkOver: target > 0 ? target : limit,
-    tightOver: limit,
-  };
-}
-
-function isNear(history: History, rule: ReplayRule, { turnsCut }: Mover, view: number): boolean {
-  const budget = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window);
-  if (view >= budget * (rule.watermark || PREPARE_FROM)) return true;
-  const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : turnsCut);
-  return rule.turnsDue !== undefined && turns + 1 >= rule.turnsDue;
 }

@@ -3,7 +3,7 @@ import { ChangingSums } from '../../lib/prefix-sums.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 
 /** One phase's removals in one unit. */
-interface JournalEntry {
+export interface JournalEntry {
   readonly unit: number;
   readonly removals: readonly Removal[];
   readonly freed: number;
@@ -44,9 +44,12 @@ export class Journal {
 
   /** Adds the removals of a unit, if there are any. */
   add(unit: number, removals: readonly Removal[]): void {
-    if (removals.length === 0) return;
-    const freed = freedBy(removals);
-    const entry = { unit, removals, freed, at: this.at };
+    if (removals.length > 0) this.append({ unit, removals, freed: freedBy(removals), at: this.at });
+  }
+
+  /** Adds an entry, new or of an earlier journal. */
+  append(entry: JournalEntry): void {
+    const { unit, removals, freed } = entry;
     this.list.push(entry);
     for (const { kind, message } of removals) if (kind === 'output') this.outputs.set(message, entry);
     this.count(unit, freed);

@@ -60,9 +60,17 @@ interface Left {
   readonly tokens: number;
 }
 
+/** Which rounds have come so far, and which of them are in the view, by their messages. */
+export interface RoundsState {
+  readonly came: readonly Pick<KeptRounds, 'message' | keyof Size>[];
+  readonly inView: readonly number[];
+}
+
 /** The rounds in the views of successive request points of one array. */
 export class RoundsInView {
-  private readonly coming: Placed[];
+  /** Those of answers in the array, and how many of them have come. */
+  private readonly all: readonly Placed[];
+  private came = 0;
   private readonly most: Size;
   /** Those of the array so far that have not left, oldest first. */
   private inView: Placed[] = [];
@@ -73,7 +81,7 @@ export class RoundsInView {
    */
   constructor({ units }: Pick<History, 'units'>, rounds: readonly KeptRounds[], budget: number) {
     const byMessage = new Map(rounds.map((kept) => [kept.message, kept]));
-    this.coming = units.flatMap(({ kind, first }, unit) => {
+    this.all = units.flatMap(({ kind, first }, unit) => {
       const kept = kind === 'assistant' ? byMessage.get(first) : undefined;
       return kept ? [{ ...kept, unit }] : [];
     });
@@ -89,13 +97,41 @@ export class RoundsInView {
   arrive(messages: number, frontier: number): number {
     this.inView = this.inView.filter(({ unit }) => unit >= frontier);
     let tokens = 0;
-    for (let next = this.coming[0]; next && next.message < messages; next = this.coming[0]) {
-      this.coming.shift();
+    for (let next = this.all[this.came]; next && next.message < messages; next = this.all[this.came]) {
+      this.came++;
       if (next.unit < frontier || exceeds(next, this.most)) continue;
       this.inView.push(next);
       tokens += next.tokens;
     }
     return tokens;
+  }
+
+  get state(): RoundsState {
+    const came = this.all.slice(0, this.came);
+    return {
+      came: came.map(({ message, rounds, tokens, bytes }) => ({ message, rounds, tokens, bytes })),
+      inView: this.inView.map(({ message }) => message),
+    };
+  }
+
+  /** Goes on from an earlier state, which has had the same rounds (`isSameBefore`). */
+  set state({ came, inView }: RoundsState) {
+    const shown = new Set(inView);
+    this.came = came.length;
+    this.inView = this.all.slice(0, came.length).filter(({ message }) => shown.has(message));
+  }
+
+  /** Whether the rounds before a message are those that have come in a state. */
+  isSameBefore(messages: number, { came }: RoundsState): boolean {
+    const own = this.all.filter(({ message }) => message < messages);
+    return (
+      own.length === came.length &&
+      own.every(({ message, rounds, tokens, bytes }, at) => {
+        const other = came[at];
+        const isAt = other?.message === message && other.rounds === rounds;
+        return isAt && other.tokens === tokens && other.bytes === bytes;
+      })
+    );
   }
 
   /** Those in a view. @param frontier see `arrive` */
@@ -163,6 +199,14 @@ function exceeds(size: Size, most: Size): boolean {
   return size.rounds > most.rounds || size.tokens > most.tokens || size.bytes > most.bytes;
 }
 
+/** Where a cursor over an array with rounds stands. */
+export interface CursorState {
+  /** Without the rounds. */
+  readonly position: Position;
+  readonly turnsCut: number;
+  readonly rounds: RoundsState;
+}
+
 /** A cursor over an array with rounds. They leave the view when its cuts pass their answers. */
 export class RoundsCursor implements Cursor {
   readonly rewrites: boolean;
@@ -178,6 +222,18 @@ export class RoundsCursor implements Cursor {
     if (cursor.refill)
       this.refill = (arrayTokens, due, least) =>
         cursor.refill?.(arrayTokens + this.tokens, due, least + this.tokens);
+  }
+
+  get state(): CursorState {
+    const { position, turnsCut } = this.cursor;
+    return { position, turnsCut, rounds: this.rounds.state };
+  }
+
+  /** Goes on from an earlier state. */
+  set state({ position, turnsCut, rounds }: CursorState) {
+    this.rounds.state = rounds;
+    this.cursor.position = position;
+    this.cursor.turnsCut = turnsCut;
   }
 
   refill?: NonNullable<Cursor['refill']>;

@@ -15,6 +15,12 @@ import type { LargeOutput } from './seen-outputs.ts';
  */
 const TRIED_PER_UNIT = 512;
 
+/** What is known of the tries so far. */
+export interface WorthState {
+  readonly retryFrom: number;
+  readonly triedOverStep: boolean;
+}
+
 /** The array and the view before a move, in tokens. */
 type Before = Pick<Stakes, 'array' | 'view'>;
 
@@ -30,6 +36,16 @@ export class PhaseWorth {
   constructor(floor: Floor, minReclaim: number | undefined) {
     this.floor = floor;
     this.minReclaim = minReclaim;
+  }
+
+  get state(): WorthState {
+    const { retryFrom, triedOverStep } = this;
+    return { retryFrom, triedOverStep };
+  }
+
+  /** Goes on from an earlier state. */
+  set state(state: WorthState) {
+    Object.assign(this, state);
   }
 
   /** Whether to try a move. @param units up to this request point */

@@ -28,6 +28,7 @@ import { Misses, type Recalling } from './misses.ts';
 import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from './phase-standing.ts';
+import type { PhaseState } from './phase-state.ts';
 import { PhaseView } from './phase-view.ts';
 import { PhaseWorth } from './phase-worth.ts';
 import type { Cuts, Due, TailCuts } from './rule.ts';
@@ -35,7 +36,7 @@ import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
 import type { ViewWeights } from './view-weights.ts';
 
-export class PhaseMover implements Mover {
+export class PhaseMover implements Mover<PhaseState> {
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
@@ -80,6 +81,40 @@ export class PhaseMover implements Mover {
     this.journal = this.view.journal;
     this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
     this.edits = new Misses(history, edits, this.journal);
+  }
+
+  get state(): PhaseState {
+    const { standing, turnsCut, refused, journal, weights, rounds, floor, worth, seen, lightOf } = this;
+    const { heavy } = standing.passed;
+    return {
+      standing,
+      turnsCut,
+      refused,
+      entries: journal.entries(0, journal.length),
+      unsure: [...weights.added],
+      rounds: rounds.state,
+      floor: floor.state,
+      worth: worth.state,
+      seen: seen?.state,
+      light: lightOf.slice(heavy).flatMap((removals, at) => {
+        return removals.length > 0 ? [{ unit: heavy + at, removals }] : [];
+      }),
+    };
+  }
+
+  set state(state: PhaseState) {
+    const { standing, entries, unsure, seen, light } = state;
+    for (const entry of entries) this.journal.append(entry);
+    for (const { unit, tokens } of unsure) this.weights.addUnsure(unit, tokens);
+    for (const { unit, removals } of light) this.lightOf[unit] = removals;
+    this.standing = standing;
+    this.view.settled = standing;
+    this.turnsCut = state.turnsCut;
+    this.refused = state.refused;
+    this.rounds.state = state.rounds;
+    this.floor.state = state.floor;
+    this.worth.state = state.worth;
+    if (this.seen && seen) this.seen.state = seen;
   }
 
   get turnsLeftOut(): number {

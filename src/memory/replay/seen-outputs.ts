@@ -26,16 +26,33 @@ export interface EarlyLeaving {
 /** Outputs that wait to leave; of more, the oldest are left to the moves of the budget. */
 const MOST_WAITING = 64;
 
+/** How far the outputs have been looked through. */
+export interface SeenState {
+  readonly next: number;
+  readonly waiting: readonly LargeOutput[];
+}
+
 /** The outputs at successive request points. */
 export class SeenOutputs {
   private readonly leaving: EarlyLeaving;
   private readonly points: readonly RequestPoint[];
   private next = 0;
-  private waiting: LargeOutput[] = [];
+  private waiting: readonly LargeOutput[] = [];
 
   constructor(leaving: EarlyLeaving, points: readonly RequestPoint[]) {
     this.leaving = leaving;
     this.points = points;
+  }
+
+  get state(): SeenState {
+    const { next, waiting } = this;
+    return { next, waiting };
+  }
+
+  /** Goes on from an earlier state. */
+  set state({ next, waiting }: SeenState) {
+    this.next = next;
+    this.waiting = waiting;
   }
 
   /**

@@ -10,8 +10,9 @@ export class UnitCursor implements Cursor {
   position = AT_START;
   turnsCut = 0;
   readonly rewrites = false;
-  /** Tokens that whole units would free, computed on demand. */
+  /** Tokens that whole units would free, computed on demand, from the first one asked for. */
   private readonly sums = new PrefixSums();
+  private summedFrom: number | undefined;
   private readonly history: History;
   private readonly stops: ReplayRule['stops'];
   private readonly effect: Effect;
@@ -38,10 +39,13 @@ export class UnitCursor implements Cursor {
   /** Sums are cached, so that all request points together take one pass. */
   mostFreed(unit: number): number {
     const { cuts } = this.position;
-    for (let next = this.sums.length; next < Math.max(unit, cuts.turn); next++)
+    // The cut never goes back behind the one of an earlier move.
+    this.summedFrom ??= cuts.turn;
+    const from = this.summedFrom;
+    for (let next = from + this.sums.length; next < Math.max(unit, cuts.turn); next++)
       this.sums.push(this.effect.whole(next));
     const held = this.heldBefore(frontierUnit(cuts)) - this.heldBefore(unit);
-    return this.sums.between(cuts.turn, unit) + held;
+    return this.sums.between(cuts.turn - from, unit - from) + held;
   }
 
   turnTo(limit: number, enough: number): void {

@@ -9,6 +9,12 @@ import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
 import type { PhaseSettings } from './phase-standing.ts';
 
+/** Tokens counted for a digest that may not come. */
+export interface UnsureTokens {
+  readonly unit: number;
+  readonly tokens: number;
+}
+
 export class ViewWeights {
   readonly journal: Journal;
   readonly held: HeldTokens;
@@ -20,6 +26,8 @@ export class ViewWeights {
   private readonly units: PrefixSums;
   /** Per unit, the tokens counted for digests that `PhaseSettings.unsure` lacks. */
   private readonly unsure: ChangingSums;
+  /** What has been added to them. */
+  readonly added: UnsureTokens[] = [];
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings) {
     this.history = history;
@@ -78,7 +86,9 @@ export class ViewWeights {
   }
 
   addUnsure(unit: number, tokens: number): void {
+    if (tokens === 0) return;
     this.unsure.add(unit, tokens);
+    this.added.push({ unit, tokens });
   }
 
   /** Of what stays when the units before one leave: held units and requests. */

@@ -1,0 +1,132 @@
+/** Which trigger is met at a request point, and the goals of its move. */
+import type { History, RequestPoint } from '../conversation/history.ts';
+import { type Due, filledUpTo, type ReplayRule } from './rule.ts';
+import type { Trigger } from './trigger.ts';
+
+/** See `Mover`. */
+interface MeasuredMover {
+  readonly position: { readonly freed: number };
+  readonly turnsCut: number;
+  readonly turnsLeftOut: number;
+}
+
+/** Share of the budget from which the next move is prepared, without a watermark. */
+const PREPARE_FROM = 0.6;
+
+/**
+ * The trigger that tokens or turns meet, or force; undefined if none does.
+ *
+ * @param arrayTokens tokens of the array up to this request point
+ * @param last whether it is the last one
+ */
+export function dueAt(
+  point: RequestPoint,
+  rule: ReplayRule,
+  mover: MeasuredMover,
+  arrayTokens: number,
+  last: boolean,
+): Due | undefined {
+  // Slide measures the array and edits on every request; jump measures the view and edits
+  // occasionally.
+  const slides = rule.frontier === 'slide';
+  const tokens = slides ? arrayTokens : arrayTokens - mover.position.freed;
+  const turns = slides ? point.turns : point.turns - mover.turnsCut;
+  const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
+  const overflows = tokens > rule.window;
+  const forced = rule.force && last;
+  const unconditional = overflows || slides || forced;
+
+  const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
+  const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
+  const budget = Math.min(rule.hard ?? rule.window, rule.window);
+  if (over || overSoft || overflows) {
+    const limit = Math.min(budget, rule.soft ?? budget);
+    const target = slides ? 0 : limit * rule.watermark;
+    const lossyOver = over || !overSoft ? budget : Number.POSITIVE_INFINITY;
+    return {
+      trigger: triggerOf(rule, over, overSoft),
+      lossyOver,
+      trimOver: lossyOver,
+      unconditional,
+      step: rule.step !== undefined && tokens > rule.step ? rule.step : undefined,
+      target,
+      shrinkOver: target > 0 ? target : limit,
+      tightOver: limit,
+    };
+  }
+  const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
+  if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
+    const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
+    const shrinks = { shrinkOver: undefined, tightOver: undefined };
+    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0, ...shrinks };
+  }
+  if (forced)
+    return {
+      trigger: 'force',
+      lossyOver: 0,
+      trimOver: budget,
+      unconditional: true,
+      target: 0,
+      shrinkOver: tokens - 1,
+      tightOver: tokens - 1,
+    };
+  return undefined;
+}
+
+function triggerOf(rule: ReplayRule, over: boolean, overSoft: boolean): Trigger {
+  if (over) return 'token_budget';
+  if (overSoft) return 'token_soft_budget';
+  return rule.learned ? 'upstream_limit' : 'token_budget';
+}
+
+/** Due if the view leaves too little of the window for the answer. */
+export function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
+  const limit = rule.window - rule.answer;
+  if (view <= limit) return undefined;
+  const target = rule.frontier === 'slide' ? 0 : limit * rule.watermark;
+  const trigger = triggerOf(rule, false, false);
+  return {
+    trigger,
+    lossyOver: limit,
+    trimOver: limit,
+    unconditional: true,
+    target,
+    shrinkOver: target > 0 ? target : limit,
+    tightOver: limit,
+  };
+}
+
+/**
+ * The same, so that what takes thinking along goes as far as it is meant to: a summary leaves no
+ * view between watermark and budget.
+ */
+export function farther(due: Due | undefined): Due | undefined {
+  if (!due || !Number.isFinite(due.lossyOver)) return due;
+  return { ...due, lossyOver: Math.min(due.lossyOver, due.target || due.lossyOver) };
+}
+
+/**
+ * Whether thinking leaves in a move that edits nothing else: where the view is over its budget for
+ * it, and without it would be where moves stop; or where nothing else helps.
+ *
+ * @param rest tokens of the view without it
+ */
+export function leavesAlone(rule: ReplayRule, due: Due, rest: number, thought: number): boolean {
+  const { window, hard = window, step = window, watermark } = rule;
+  const view = rest + thought;
+  if (thought === 0 || view <= Math.min(hard, window)) return false;
+  return rest <= filledUpTo(due, watermark) || view > window || (view > step && rest <= step);
+}
+
+/** Whether the next move is near enough to prepare for. @param view its tokens */
+export function isNear(
+  history: History,
+  rule: ReplayRule,
+  { turnsCut }: MeasuredMover,
+  view: number,
+): boolean {
+  const budget = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window);
+  if (view >= budget * (rule.watermark || PREPARE_FROM)) return true;
+  const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : turnsCut);
+  return rule.turnsDue !== undefined && turns + 1 >= rule.turnsDue;
+}

@@ -1,0 +1,26 @@
+/** All that the phases of `auto` have come to by a request point, as a value without the array. */
+import type { Removal } from '../edits/removal.ts';
+import type { Refusal } from '../run/event.ts';
+import type { FloorState } from './floor.ts';
+import type { JournalEntry } from './journal.ts';
+import type { RoundsState } from './kept-rounds.ts';
+import type { PhaseStanding } from './phase-standing.ts';
+import type { WorthState } from './phase-worth.ts';
+import type { SeenState } from './seen-outputs.ts';
+import type { UnsureTokens } from './view-weights.ts';
+
+export interface PhaseState {
+  /** Settled: no request point has begun since. */
+  readonly standing: PhaseStanding;
+  readonly turnsCut: number;
+  readonly refused: readonly Refusal[];
+  /** Of the journal. */
+  readonly entries: readonly JournalEntry[];
+  readonly unsure: readonly UnsureTokens[];
+  readonly rounds: RoundsState;
+  readonly floor: FloorState;
+  readonly worth: WorthState;
+  readonly seen: SeenState | undefined;
+  /** Of units that the heavy phase has not passed: what the light one has found there. */
+  readonly light: readonly { readonly unit: number; readonly removals: readonly Removal[] }[];
+}

@@ -1,0 +1,205 @@
+/** A replay that goes on where the one of an earlier array has come to makes the same plan. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { explain } from '../../../../src/memory/plan/explain.ts';
+import { knownReplayAt } from '../../../../src/memory/replay/known-replay.ts';
+import { buildEvent } from '../../../../src/memory/run/build-event.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { KnownArrays } from '../../../../src/protocol/known-arrays.ts';
+import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
+import {
+  type AutoRequest,
+  strategy as anyStrategy,
+  autoOptions,
+  autoStrategy,
+  brokenRichConversation,
+  clearingStrategy,
+  conversation,
+  lateRichConversation,
+  richConversation,
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import { lines } from '../../../support/conversations/chat.ts';
+import { roundOf } from '../../../support/laws/kept-rounds.ts';
+import { counter, type Viewed, type ViewOptions, viewOfRequest } from '../../../support/laws/view-of.ts';
+
+type Json = Record<string, unknown>;
+
+const encoder = new TextEncoder();
+
+/** A model that nobody knows, and one whose thinking is bound to what stands before it. */
+const MODELS = ['gpt-4.1', 'anthropic/claude-fable-5.2'];
+
+/** Moves often, by every trigger, and is full of outputs that leave early. */
+const eager: fc.Arbitrary<AutoRequest> = fc
+  .record({
+    mode: fc.constant('auto' as const),
+    token_budget: fc.constantFrom(undefined, 700, 1_500, 3_000, 6_000),
+    compact_trigger_turns: fc.constantFrom(undefined, undefined, 1, 2, 3),
+    compact_trigger_steps: fc.constantFrom(undefined, undefined, 3, 5),
+    compact_keep_steps: fc.constantFrom(undefined, 0, 1, 2),
+    max_messages: fc.constantFrom(undefined, undefined, undefined, 8, 16),
+    context_limit: fc.constantFrom(undefined, undefined, undefined, 3, 5),
+    offload_min_tokens: fc.constant(1_000),
+    offload_fresh_tokens: fc.constantFrom(undefined, 1_200, 4_000),
+    condense: fc.boolean(),
+    min_reclaim_tokens: fc.constantFrom(undefined, 0, 1, 200),
+    low_watermark_pct: fc.constantFrom(undefined, 0.3, 0.8),
+  })
+  .map((given) => JSON.parse(JSON.stringify(given)) as AutoRequest);
+
+/** Few, so that most requests have the one of the request before. */
+const setup = fc.record({
+  strategy: fc.oneof(
+    { weight: 4, arbitrary: eager },
+    { weight: 3, arbitrary: autoStrategy },
+    { weight: 1, arbitrary: clearingStrategy },
+    { weight: 3, arbitrary: anyStrategy },
+  ),
+  options: fc.boolean().chain(autoOptions),
+  marks: fc.boolean(),
+  model: fc.constantFrom(...MODELS),
+  limit: fc.constantFrom(undefined, undefined, 1_500, 6_000),
+  tools: fc.boolean(),
+  /** One answer in so many has rounds of ours. */
+  rounds: fc.constantFrom<number | 'absent' | undefined>(undefined, undefined, 2, 3, 'absent'),
+});
+
+type Setup = typeof setup extends fc.Arbitrary<infer Value> ? Value : never;
+
+const change = fc.oneof(
+  {
+    weight: 16,
+    arbitrary: fc.record({ kind: fc.constant('grow' as const), by: fc.integer({ min: 1, max: 5 }) }),
+  },
+  fc.record({ kind: fc.constant('cut' as const), by: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ kind: fc.constant('edit' as const), at: fc.nat(60), content: fc.string({ maxLength: 9 }) }),
+  fc.record({ kind: fc.constant('fork' as const), at: fc.nat(60) }),
+  fc.record({ kind: fc.constant('remove' as const), at: fc.nat(60) }),
+);
+
+const request = fc.record({
+  change,
+  setup: fc.constantFrom(0, 0, 0, 0, 0, 0, 1),
+  force: fc.constantFrom(false, false, false, false, false, true),
+  most: fc.constantFrom(undefined, undefined, undefined, 400, 3_000),
+  forgets: fc.constantFrom(false, false, false, false, false, false, false, true),
+});
+
+/** Several conversations in a row, so that there are many request points. */
+const inARow = (...bodies: (typeof richConversation)[]): fc.Arbitrary<Json[]> =>
+  fc
+    .array(fc.oneof(...bodies), { minLength: 2, maxLength: 3 })
+    .map((all) => all.flatMap(({ messages }) => messages as Json[]));
+
+/** Rarely with late or missing results: such an array is replayed from its beginning. */
+const talk = fc.oneof(
+  { weight: 7, arbitrary: inARow(conversation, richConversation, richConversation) },
+  { weight: 1, arbitrary: inARow(richConversation, lateRichConversation, brokenRichConversation) },
+);
+
+/** The messages of a client, from request to request. */
+class Talk {
+  private messages: readonly Json[];
+  private length = 4;
+
+  constructor(whole: readonly Json[]) {
+    this.messages = whole;
+  }
+
+  /** @param other where a fork goes on */
+  next(
+    step: typeof change extends fc.Arbitrary<infer Value> ? Value : never,
+    other: readonly Json[],
+  ): Json[] {
+    const at = 'at' in step ? step.at % this.length : 0;
+    if (step.kind === 'grow') this.length = Math.min(this.messages.length, this.length + step.by);
+    if (step.kind === 'cut') this.length = Math.max(1, this.length - step.by);
+    if (step.kind === 'edit')
+      this.messages = this.messages.toSpliced(at, 1, { role: 'user', content: step.content });
+    if (step.kind === 'remove' && this.messages.length > 1) this.messages = this.messages.toSpliced(at, 1);
+    if (step.kind === 'fork') this.messages = [...this.messages.slice(0, at + 1), ...other];
+    return this.messages.slice(0, this.length);
+  }
+}
+
+const TOOLS = [{ type: 'function', function: { name: 'search', parameters: { type: 'object' } } }];
+
+function bodyOf(messages: readonly Json[], { model, tools }: Setup, most: number | undefined): Uint8Array {
+  const body = { messages, model, max_completion_tokens: most, ...(tools ? { tools: TOOLS } : {}) };
+  return encoder.encode(JSON.stringify(body));
+}
+
+function optionsOf(messages: readonly Json[], setup: Setup, force: boolean): ViewOptions {
+  const { options, marks, limit, rounds } = setup;
+  const answers = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
+  const kept = typeof rounds === 'number' ? answers.filter((_, at) => at % rounds === 1) : [];
+  const own = kept.map((message) => roundOf(message, lines(8 + (message % 20), 'fetched')));
+  return { ...options, marks, limit, force, rounds: rounds === 'absent' ? 'absent' : own };
+}
+
+/** All that follows from a plan: view, bytes, report, event, explanation, and what is prepared. */
+function made(viewed: Viewed<ModelRequest>): object {
+  const { plan, view, report, bytes } = viewed;
+  const { ahead, history: _, ...planned } = plan;
+  const { edits, left_out } = buildEvent({ report, view, refused: plan.replay.refused }, {} as never);
+  return {
+    bytes: new TextDecoder().decode(bytes),
+    planned,
+    view,
+    report,
+    edits,
+    left_out,
+    explained: explain(plan, view, counter),
+    ahead: ahead?.(),
+  };
+}
+
+/** The state from which the replay of a longer array goes on. */
+function leftBy({ plan: { history } }: Viewed<ModelRequest>): object | undefined {
+  const end = history.requestPoints.at(-2)?.messages ?? 0;
+  const facts = history.messages[end - 1]?.facts;
+  return facts && knownReplayAt(facts);
+}
+
+describe('a replay that goes on from an earlier one', () => {
+  it('makes the plan, the view, the report and the event of one from the beginning', () => {
+    let resumed = 0;
+    let moved = 0;
+    fc.assert(
+      fc.property(
+        talk,
+        talk,
+        fc.tuple(setup, setup),
+        fc.array(request, { minLength: 12, maxLength: 30 }),
+        (whole, other, setups, requests) => {
+          const arrays = new KnownArrays(1e8, 0);
+          const own = arrays.of('a tenant');
+          const client = new Talk(whole);
+          for (const { change, setup: chosen, force, most, forgets } of requests) {
+            const messages = client.next(change, other);
+            const setup = setups[chosen] as Setup;
+            const bytes = bodyOf(messages, setup, most);
+            if (forgets) arrays.forget('a tenant');
+            const found = own.find(bytes, 'messages');
+            const known = readChatRequest(bytes, found);
+            const fresh = readChatRequest(bytes);
+            if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
+            const options = optionsOf(messages, setup, force);
+            const begun = known.value.messages.some(({ facts }) => knownReplayAt(facts));
+            const viewed = viewOfRequest<ModelRequest>(known.value, setup.strategy, options);
+            const alone = viewOfRequest<ModelRequest>(fresh.value, setup.strategy, options);
+            expect(made(viewed)).toEqual(made(alone));
+            const left = leftBy(alone);
+            if (left) expect(leftBy(viewed)).toEqual(left);
+            if (begun) resumed++;
+            if (begun && viewed.report.frontier.unit > 0) moved++;
+            own.keep(known.value, found);
+          }
+        },
+      ),
+      { numRuns: Number(process.env.RUNS ?? 80), endOnFailure: true },
+    );
+    expect(resumed).toBeGreaterThan(400);
+    expect(moved).toBeGreaterThan(150);
+  });
+});
