@@ -39,7 +39,8 @@ const eager: fc.Arbitrary<AutoRequest> = fc
     compact_keep_steps: fc.constantFrom(undefined, 0, 1, 2),
     max_messages: fc.constantFrom(undefined, undefined, undefined, 8, 16),
     context_limit: fc.constantFrom(undefined, undefined, undefined, 3, 5),
-    offload_min_tokens: fc.constant(1_000),
+    offload_min_tokens: fc.constantFrom(1_000, 1_000, 8_000),
+    offload_digest: fc.constantFrom(undefined, 'model' as const),
     offload_fresh_tokens: fc.constantFrom(undefined, 1_200, 4_000),
     condense: fc.boolean(),
     min_reclaim_tokens: fc.constantFrom(undefined, 0, 1, 200),
@@ -66,6 +67,47 @@ const setup = fc.record({
 
 type Setup = typeof setup extends fc.Arbitrary<infer Value> ? Value : never;
 
+const FIELDS: readonly Partial<AutoRequest>[] = [
+  { compact_preview_tokens: 16 },
+  { compact_min_tokens: 60 },
+  { compact_exclude_tools: ['search'] },
+  { compact_clear_tool_inputs: false },
+];
+const FIELDS_OF_AUTO: readonly Partial<AutoRequest>[] = [
+  { compact_purge: false },
+  { summary_max_tokens: 90 },
+  { keep_first_user: false },
+  { rehydrate: true },
+  { offload_min_tokens: 1_100 },
+  { clear_reasoning: true, keep_reasoning_turns: 1 },
+];
+
+/** Another setup that differs from one in a single thing. */
+const twisted = ({ strategy, options, marks, model, limit, tools, ...one }: Setup): fc.Arbitrary<Setup> => {
+  const { mode } = strategy;
+  const fields = mode === 'auto' ? [...FIELDS, ...FIELDS_OF_AUTO] : mode === 'compact' ? FIELDS : [];
+  const same = { strategy, options, marks, model, limit, tools, ...one };
+  return fc.constantFrom<Setup>(
+    { ...same, options: { ...options, retrieval: options.retrieval !== true } },
+    { ...same, marks: !marks },
+    { ...same, model: MODELS.find((other) => other !== model) ?? model },
+    { ...same, limit: limit === undefined ? 1_500 : undefined },
+    { ...same, tools: !tools },
+    { ...same, rounds: one.rounds === 2 ? 3 : 2 },
+    ...fields.map((field) => ({ ...same, strategy: { ...strategy, ...field } as Setup['strategy'] })),
+  );
+};
+
+/** What a client uses by turns. */
+const setups = fc
+  .tuple(setup, setup)
+  .chain(([one, other]) =>
+    fc.tuple(
+      fc.constant(one),
+      fc.oneof({ weight: 4, arbitrary: twisted(one) }, { weight: 1, arbitrary: fc.constant(other) }),
+    ),
+  );
+
 const change = fc.oneof(
   {
     weight: 16,
@@ -79,7 +121,7 @@ const change = fc.oneof(
 
 const request = fc.record({
   change,
-  setup: fc.constantFrom(0, 0, 0, 0, 0, 0, 1),
+  setup: fc.constantFrom(0, 0, 0, 1),
   force: fc.constantFrom(false, false, false, false, false, true),
   most: fc.constantFrom(undefined, undefined, undefined, 400, 3_000),
   forgets: fc.constantFrom(false, false, false, false, false, false, false, true),
@@ -93,8 +135,8 @@ const inARow = (...bodies: (typeof richConversation)[]): fc.Arbitrary<Json[]> =>
 
 /** Rarely with late or missing results: such an array is replayed from its beginning. */
 const talk = fc.oneof(
-  { weight: 7, arbitrary: inARow(conversation, richConversation, richConversation) },
-  { weight: 1, arbitrary: inARow(richConversation, lateRichConversation, brokenRichConversation) },
+  { weight: 6, arbitrary: inARow(conversation, richConversation, richConversation) },
+  { weight: 2, arbitrary: inARow(richConversation, lateRichConversation, brokenRichConversation) },
 );
 
 /** The messages of a client, from request to request. */
@@ -169,15 +211,15 @@ describe('a replay that goes on from an earlier one', () => {
       fc.property(
         talk,
         talk,
-        fc.tuple(setup, setup),
+        setups,
         fc.array(request, { minLength: 12, maxLength: 30 }),
-        (whole, other, setups, requests) => {
+        (whole, other, used, requests) => {
           const arrays = new KnownArrays(1e8, 0);
           const own = arrays.of('a tenant');
           const client = new Talk(whole);
           for (const { change, setup: chosen, force, most, forgets } of requests) {
             const messages = client.next(change, other);
-            const setup = setups[chosen] as Setup;
+            const setup = used[chosen] as Setup;
             const bytes = bodyOf(messages, setup, most);
             if (forgets) arrays.forget('a tenant');
             const found = own.find(bytes, 'messages');
