@@ -199,6 +199,8 @@ interface WrittenView {
   readonly thinkingFrom?: number;
 }
 
+const NO_REMOVALS: readonly Removal[] = [];
+
 /** @param losesMark whether a mark of ours is cut from a message */
 function viewSplices(
   request: ChatRequest,
@@ -230,7 +232,7 @@ function viewSplices(
     }
     if (leaves(index)) continue;
     const rounds = view?.rounds?.get(index);
-    const removals = view?.removals.get(index) ?? [];
+    const removals = view?.removals.get(index) ?? NO_REMOVALS;
     const isCleared =
       removals.some(({ kind }) => kind === 'reasoning') ||
       (index < thinkingFrom && message.role === 'assistant');
@@ -243,6 +245,8 @@ function viewSplices(
     splices.push(...cutFields(request, message, losesMark(message), isCleared));
     const isMarked = cacheMarks.includes(index);
     const opened = openingOf(view, index);
+    // Most messages of a view are the caller's own.
+    if (removals === NO_REMOVALS && !opened && !isMarked) continue;
     if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken, 'text'));
     const inputs = removals.filter((removal) => removal.kind === 'input');
     const outputs = removals.filter((removal) => removal.kind === 'output');

@@ -1,6 +1,7 @@
 /** A replay that goes on where the one of an earlier array has come to makes the same plan. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
 import { knownReplayAt } from '../../../../src/memory/replay/known-replay.ts';
 import { buildEvent } from '../../../../src/memory/run/build-event.ts';
@@ -48,13 +49,26 @@ const eager: fc.Arbitrary<AutoRequest> = fc
   })
   .map((given) => JSON.parse(JSON.stringify(given)) as AutoRequest);
 
+const eagerCompact: fc.Arbitrary<MemoryStrategyRequest> = fc
+  .record({
+    mode: fc.constant('compact' as const),
+    token_budget: fc.constantFrom(undefined, 700, 1_500, 3_000),
+    compact_trigger_turns: fc.constantFrom(undefined, 1, 2, 3),
+    compact_trigger_steps: fc.constantFrom(undefined, undefined, 4, 6),
+    compact_keep: fc.constantFrom(undefined, 0, 1, 2),
+    frontier: fc.constantFrom('jump' as const, 'jump' as const, 'slide' as const),
+    min_reclaim_tokens: fc.constantFrom(undefined, 1, 200),
+  })
+  .map((given) => JSON.parse(JSON.stringify(given)) as MemoryStrategyRequest);
+
 /** Few, so that most requests have the one of the request before. */
 const setup = fc.record({
   strategy: fc.oneof(
     { weight: 4, arbitrary: eager },
     { weight: 3, arbitrary: autoStrategy },
     { weight: 1, arbitrary: clearingStrategy },
-    { weight: 3, arbitrary: anyStrategy },
+    { weight: 3, arbitrary: eagerCompact },
+    { weight: 2, arbitrary: anyStrategy },
   ),
   options: fc.boolean().chain(autoOptions),
   marks: fc.boolean(),
