@@ -12,6 +12,17 @@ export interface RemovalSettings {
   readonly refs: RefNamer | undefined;
 }
 
+/** The settings of a strategy that removes nothing from a message. */
+export function settingsOf(
+  strategy: object,
+  {
+    counter,
+    refs,
+  }: { readonly counter: { readonly tokenizer: unknown }; readonly refs: RefNamer | undefined },
+): RemovalSettings {
+  return { strategy: JSON.stringify(strategy), tokenizer: counter.tokenizer, refs };
+}
+
 /** The removals of one message under the same settings, by name; null where it must stay. */
 export interface KnownRemovals {
   readonly settings: RemovalSettings;

@@ -1,11 +1,12 @@
 /** `summarize`: a summary replaces the oldest turns. */
 import { z } from 'zod';
 import { stayingRequest } from '../edits/first-request.ts';
+import { settingsOf } from '../edits/known-removal.ts';
 import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
-import { replay } from '../replay/frontier.ts';
 import { RoundsCursor } from '../replay/kept-rounds.ts';
+import { replayOn } from '../replay/known-replay.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import { editing, keptTurnsFault, summarizing } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
@@ -36,17 +37,14 @@ export const summarize = {
   },
 } as const satisfies MemoryMode<SummarizeStrategy>;
 
-function planSummarize(
-  strategy: SummarizeStrategy,
-  { history, rule, sums, inView }: ReplayRequest,
-  context: PlanContext,
-): Planned {
+function planSummarize(strategy: SummarizeStrategy, request: ReplayRequest, context: PlanContext): Planned {
+  const { history, rule, sums, inView } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
   const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'summarize');
-  const result = replay(history, rule, sums, mover);
+  const result = replayOn(request, sums, mover, settingsOf(strategy, context), first);
   const rounds = inView.shown(frontierUnit(result.cuts));
   const planned = { replay: result, segments: [], rounds };
   if (frontierUnit(result.cuts) === 0) return { ...planned, dropped: [] };

@@ -3,11 +3,13 @@
 import { z } from 'zod';
 import { HeldTokens } from '../conversation/bonds.ts';
 import { goesWithSteps, type History } from '../conversation/history.ts';
+import { settingsOf } from '../edits/known-removal.ts';
 import { trimmedMessages } from '../edits/trim.ts';
-import type { Planned } from '../plan/planned.ts';
+import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
-import { type Effect, replay } from '../replay/frontier.ts';
+import type { Effect } from '../replay/frontier.ts';
 import { RoundsCursor } from '../replay/kept-rounds.ts';
+import { replayOn } from '../replay/known-replay.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
@@ -38,11 +40,12 @@ export const trim = {
   },
 } as const satisfies MemoryMode<TrimStrategy>;
 
-function planTrim(_: TrimStrategy, { history, rule, sums, inView }: ReplayRequest): Planned {
+function planTrim(strategy: TrimStrategy, request: ReplayRequest, context: PlanContext): Planned {
+  const { history, rule, sums, inView } = request;
   const effect = trimEffect(history, sums);
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
   const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'trim');
-  const result = replay(history, rule, sums, mover);
+  const result = replayOn(request, sums, mover, settingsOf(strategy, context));
   const { cuts } = result;
   const rounds = inView.shown(frontierUnit(cuts));
   return { replay: result, segments: [], dropped: trimmedMessages(history, cuts), rounds };

@@ -68,7 +68,7 @@ const setup = fc.record({
     { weight: 3, arbitrary: autoStrategy },
     { weight: 1, arbitrary: clearingStrategy },
     { weight: 3, arbitrary: eagerCompact },
-    { weight: 2, arbitrary: anyStrategy },
+    { weight: 4, arbitrary: anyStrategy },
   ),
   options: fc.boolean().chain(autoOptions),
   marks: fc.boolean(),
