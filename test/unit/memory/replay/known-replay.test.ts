@@ -1,9 +1,10 @@
 /** A replay that goes on where the one of an earlier array has come to makes the same plan. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
 import { knownReplayAt } from '../../../../src/memory/replay/known-replay.ts';
+import { Tails } from '../../../../src/memory/replay/tails.ts';
 import { buildEvent } from '../../../../src/memory/run/build-event.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { KnownArrays } from '../../../../src/protocol/known-arrays.ts';
@@ -19,7 +20,7 @@ import {
   lateRichConversation,
   richConversation,
 } from '../../../support/conversations/arbitrary-conversation.ts';
-import { lines } from '../../../support/conversations/chat.ts';
+import { lines, step, user } from '../../../support/conversations/chat.ts';
 import { roundOf } from '../../../support/laws/kept-rounds.ts';
 import { counter, type Viewed, type ViewOptions, viewOfRequest } from '../../../support/laws/view-of.ts';
 
@@ -253,9 +254,35 @@ describe('a replay that goes on from an earlier one', () => {
           }
         },
       ),
-      { numRuns: Number(process.env.RUNS ?? 80), endOnFailure: true },
+      { numRuns: 80, endOnFailure: true },
     );
     expect(resumed).toBeGreaterThan(400);
     expect(moved).toBeGreaterThan(150);
   });
+
+  it.each<MemoryStrategyRequest>([
+    { mode: 'auto', token_budget: 4_000 },
+    { mode: 'compact', token_budget: 4_000 },
+    { mode: 'summarize', token_budget: 4_000 },
+    { mode: 'trim', token_budget: 4_000 },
+  ])('passes three request points of an array that has grown by a step, in mode $mode', (strategy) => {
+    const passed = vi.spyOn(Tails.prototype, 'at');
+    onTestFinished(() => passed.mockRestore());
+    const messages = [user('Go.'), ...Array.from({ length: 41 }, (_, at) => read(`call_${at}`)).flat()];
+    const own = new KnownArrays(1e8, 0).of('a tenant');
+    const passedIn = [-2, 0].map((end) => {
+      const body = JSON.stringify({ messages: messages.slice(0, messages.length + end), model: 'gpt-4.1' });
+      const bytes = encoder.encode(body);
+      const found = own.find(bytes, 'messages');
+      const read = readChatRequest(bytes, found);
+      if (!read.ok) throw new Error('a valid body was refused');
+      passed.mockClear();
+      viewOfRequest<ModelRequest>(read.value, strategy);
+      own.keep(read.value, found);
+      return passed.mock.calls.length;
+    });
+    expect(passedIn).toEqual([41, 3]);
+  });
 });
+
+const read = (id: string): Json[] => step(id, 'read_file', lines(30, id)) as Json[];
