@@ -12,7 +12,7 @@ import { type Content, jsonBytes, type Message } from '../conversation/message.t
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { isEcho } from './echo.ts';
-import { isSame, type RemovalSettings } from './known-removal.ts';
+import { type RemovalSettings, removalsUnder } from './known-removal.ts';
 import { longestDigested } from './output-digest.ts';
 import {
   type Digest,
@@ -181,9 +181,7 @@ export function remembered(
   { settings }: CompactContext,
   make: () => Removal | undefined,
 ): Removal | undefined {
-  if (!facts.removals || !isSame(facts.removals.settings, settings))
-    facts.removals = { settings, byName: new Map() };
-  const { byName } = facts.removals;
+  const { byName } = removalsUnder(settings, facts);
   const known = byName.get(name);
   if (known !== undefined) return known ?? undefined;
   const removal = make();

@@ -27,6 +27,19 @@ export function settingsOf(
 export interface KnownRemovals {
   readonly settings: RemovalSettings;
   readonly byName: Map<string, Removal | null>;
+  /** All removals of the unit that the message ends, if they were asked for (`compact`). */
+  ofUnit?: readonly Removal[];
+}
+
+/**
+ * The removals of a message under the settings. Those under others are dropped.
+ *
+ * @param facts about the message
+ */
+export function removalsUnder(settings: RemovalSettings, facts: { removals?: KnownRemovals }): KnownRemovals {
+  if (!facts.removals || !isSame(facts.removals.settings, settings))
+    facts.removals = { settings, byName: new Map() };
+  return facts.removals;
 }
 
 /** @returns whether both lead to the same removals */

@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
 import type { History } from '../conversation/history.ts';
-import type { MessageFacts } from '../conversation/message.ts';
 import { type CompactContext, compactUnit } from '../edits/compact.ts';
 import { compactHosted } from '../edits/hosted.ts';
-import { isSame, type RemovalSettings } from '../edits/known-removal.ts';
+import { removalsUnder } from '../edits/known-removal.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
@@ -105,26 +104,15 @@ function removalsBy(
   return (index) => {
     const unit = history.units[index];
     if (!unit) return [];
-    const { facts } = elementAt(history.messages, unit.last);
-    const found = known.get(facts);
-    if (found && isSame(found.settings, settings)) return found.removals;
-    const removals = [
+    // A unit ends with the same message in all arrays that begin with the same messages.
+    const known = removalsUnder(settings, elementAt(history.messages, unit.last).facts);
+    known.ofUnit ??= [
       ...compactUnit(history, unit, strategy, context),
       ...compactHosted(history, unit, strategy, context),
     ];
-    known.set(facts, { settings, removals });
-    return removals;
+    return known.ofUnit;
   };
 }
-
-/**
- * The removals of units, by the facts about their last message: these hold in arrays that begin
- * with the same messages, where it ends the same unit.
- */
-const known = new WeakMap<
-  MessageFacts,
-  { readonly settings: RemovalSettings; readonly removals: readonly Removal[] }
->();
 
 /** The units from one up to another; empty if there are none. */
 export function range(from: number, to: number): number[] {

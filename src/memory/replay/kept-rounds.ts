@@ -71,7 +71,8 @@ export class RoundsInView {
   /** Those of answers in the array, and how many of them have come. */
   private readonly all: readonly Placed[];
   private came = 0;
-  private readonly most: Size;
+  /** The most of them that a view shows. */
+  readonly most: Size;
   /** Those of the array so far that have not left, oldest first. */
   private inView: Placed[] = [];
 

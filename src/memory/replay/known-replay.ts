@@ -1,18 +1,21 @@
 /**
  * Replays that go on where the one of an earlier array has come to.
  *
- * The state of a replay before a request point follows from the messages before it. So it belongs
- * to the facts about the last of them (`MessageFacts`), which hold in every array that begins with
- * the same messages, under all else that the replay depends on. Of an array the newest state is
- * kept. A plan is the same with it and without, as `known-replay.test.ts` shows.
+ * The state of a replay before a request point follows from the messages before it, under all else
+ * that the replay depends on. So it holds where the facts about the last of them (`MessageFacts`)
+ * do: in every array that begins with the same messages. Of an array and its terms the newest state
+ * is kept, and few of all arrays with one first message. A plan is the same with it and without, as
+ * `known-replay.test.ts` shows.
  *
  * A late result changes what earlier request points hold back (`bonds.ts`), so an array that has
  * one, or a call without its result, is replayed from its beginning.
  */
+import { textBytes } from '../../lib/copy.ts';
 import type { History } from '../conversation/history.ts';
 import type { MessageFacts } from '../conversation/message.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
 import { isSame, type RemovalSettings } from '../edits/known-removal.ts';
+import type { Removal } from '../edits/removal.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { type Mover, type Replay, type ReplayState, replay } from './frontier.ts';
@@ -27,22 +30,36 @@ interface ReplayTerms {
   readonly others: string;
 }
 
+interface WithRemovals {
+  readonly removals: readonly Pick<Removal, 'replacement'>[];
+}
+
 /** What is the same in the states of all movers. */
 interface MoverState {
   readonly rounds: RoundsState;
   /** Of a journal. */
-  readonly entries?: readonly unknown[];
-  readonly light?: readonly unknown[];
+  readonly entries?: readonly WithRemovals[];
+  readonly light?: readonly WithRemovals[];
 }
 
 /** The state of a replay, under its terms. */
 export interface KnownReplay {
   readonly terms: ReplayTerms;
   readonly state: ReplayState<MoverState>;
+  /** The facts about the last message before its request point. */
+  readonly holder: MessageFacts;
+  /** An upper estimate of its memory. */
+  readonly bytes: number;
 }
 
-/** By the facts about the last message before the request point of a state. */
-const known = new WeakMap<MessageFacts, KnownReplay>();
+/**
+ * The most states of arrays with one first message: forks, sub-agents with the same instructions,
+ * and terms that change with each request. Requests whose arrays are not kept leave states, too.
+ */
+const MOST_STATES = 16;
+
+/** By the facts about the first message of their arrays; the least recently reached come first. */
+const known = new WeakMap<MessageFacts, readonly KnownReplay[]>();
 
 /** What is replayed. */
 interface Replayed {
@@ -70,28 +87,40 @@ export function replayOn<State extends MoverState>(
   const { history, rule } = replayed;
   if (history.bonds.length > 0) return replay(history, rule, sums, mover);
   const terms = { settings, others: othersOf(replayed, sums, first) };
-  const holder = findState(replayed, terms);
+  const found = findState(replayed, terms);
   // The settings name the mode, so the state is one of its mover.
-  const from = holder && (known.get(holder)?.state as ReplayState<State> | undefined);
+  const from = found?.state as ReplayState<State> | undefined;
   const reached = (state: ReplayState<State>): void => {
-    if (holder) known.delete(holder);
-    const next = holderOf(history, state.point);
-    if (next) known.set(next, { terms, state });
+    const holder = holderOf(history, state.point);
+    const first = history.messages[0]?.facts;
+    if (!holder || !first) return;
+    const others = (known.get(first) ?? []).filter(
+      (one) => !areSame(one.terms, terms) || !isOf(one, history),
+    );
+    const made = { terms, state, holder, bytes: bytesOf(terms, state) };
+    known.set(first, [...others, made].slice(-MOST_STATES));
   };
   return replay(history, rule, sums, mover, { from, reached });
 }
 
-/** The holder of the newest state that the replay may go on from. */
-function findState({ history, inView }: Replayed, terms: ReplayTerms): MessageFacts | undefined {
-  const { requestPoints } = history;
-  for (let point = requestPoints.length - 2; point > 0; point--) {
-    const holder = holderOf(history, point);
-    const found = holder && known.get(holder);
-    if (found?.state.point !== point || !areSame(found.terms, terms)) continue;
+/** The newest state that the replay may go on from. */
+function findState({ history, inView }: Replayed, terms: ReplayTerms): KnownReplay | undefined {
+  const { messages, requestPoints } = history;
+  const first = messages[0]?.facts;
+  let newest: KnownReplay | undefined;
+  for (const one of (first && known.get(first)) ?? []) {
+    const { point, mover } = one.state;
+    if (point <= (newest?.state.point ?? 0) || point > requestPoints.length - 2) continue;
+    if (!isOf(one, history) || !areSame(one.terms, terms)) continue;
     const arrived = requestPoints[point - 1]?.messages ?? 0;
-    if (inView.isSameBefore(arrived, found.state.mover.rounds)) return holder;
+    if (inView.isSameBefore(arrived, mover.rounds)) newest = one;
   }
-  return undefined;
+  return newest;
+}
+
+/** Whether an array begins with the messages that a state follows from. */
+function isOf({ state, holder }: KnownReplay, history: History): boolean {
+  return holderOf(history, state.point) === holder;
 }
 
 /** The facts that hold the state before a request point. */
@@ -104,7 +133,7 @@ function areSame(one: ReplayTerms, other: ReplayTerms): boolean {
 }
 
 function othersOf(
-  { history: { echo }, rule, terms, retrieval = false }: Replayed,
+  { history: { echo }, rule, terms, retrieval = false, inView }: Replayed,
   sums: TokenSums,
   first: FirstRequest | undefined,
 ): string {
@@ -112,23 +141,26 @@ function othersOf(
   const { answer: _, force: __, still: ___, thinking, ...lasting } = rule;
   const late = thinking && [thinking.late ?? null];
   const summary = echo && [echo.first, echo.last, echo.message, echo.request, echo.ref];
-  return JSON.stringify([lasting, late, terms, retrieval, sums.before(0), first, summary]);
+  return JSON.stringify([lasting, late, terms, retrieval, inView.most, sums.before(0), first, summary]);
 }
 
-/** The state that belongs to the facts about a message; undefined if there is none. */
-export function knownReplayAt(facts: MessageFacts): KnownReplay | undefined {
-  return known.get(facts);
+/** The states of arrays with one first message, by the facts about it. */
+export function knownReplays(first: MessageFacts): readonly KnownReplay[] {
+  return known.get(first) ?? [];
 }
 
 /** Bytes of an entry of a journal, a move or a round. */
 const ENTRY_BYTES = 300;
 
-/** Bytes of the state that belongs to facts, as an upper estimate; 0 without one. */
-export function knownReplayBytes(facts: MessageFacts): number {
-  const found = known.get(facts);
-  if (!found) return 0;
-  const { moves, mover } = found.state;
+/** Bytes of the states of arrays with one first message, as an upper estimate. */
+export function knownReplayBytes(first: MessageFacts): number {
+  return knownReplays(first).reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function bytesOf({ others }: ReplayTerms, { moves, mover }: ReplayState<MoverState>): number {
   const { rounds, entries = [], light = [] } = mover;
-  const all = 1 + moves.length + entries.length + light.length + rounds.came.length;
-  return found.terms.others.length + ENTRY_BYTES * all;
+  const removals = [...entries, ...light].flatMap((one) => one.removals);
+  const texts = removals.reduce((sum, { replacement }) => sum + textBytes(replacement), 0);
+  const all = 1 + moves.length + entries.length + light.length + removals.length + rounds.came.length;
+  return textBytes(others) + ENTRY_BYTES * all + texts;
 }

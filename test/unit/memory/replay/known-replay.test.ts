@@ -1,9 +1,10 @@
 /** A replay that goes on where the one of an earlier array has come to makes the same plan. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { factsBytes } from '../../../../src/memory/conversation/facts-size.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
-import { knownReplayAt } from '../../../../src/memory/replay/known-replay.ts';
+import { knownReplays } from '../../../../src/memory/replay/known-replay.ts';
 import { Tails } from '../../../../src/memory/replay/tails.ts';
 import { buildEvent } from '../../../../src/memory/run/build-event.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
@@ -214,8 +215,10 @@ function made(viewed: Viewed<ModelRequest>): object {
 /** The state from which the replay of a longer array goes on. */
 function leftBy({ plan: { history } }: Viewed<ModelRequest>): object | undefined {
   const end = history.requestPoints.at(-2)?.messages ?? 0;
-  const facts = history.messages[end - 1]?.facts;
-  return facts && knownReplayAt(facts);
+  const last = history.messages[end - 1]?.facts;
+  const first = history.messages[0]?.facts;
+  const left = first && knownReplays(first).findLast(({ holder }) => holder === last);
+  return left && { terms: left.terms, state: left.state };
 }
 
 describe('a replay that goes on from an earlier one', () => {
@@ -242,7 +245,9 @@ describe('a replay that goes on from an earlier one', () => {
             const fresh = readChatRequest(bytes);
             if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
             const options = optionsOf(messages, setup, force);
-            const begun = known.value.messages.some(({ facts }) => knownReplayAt(facts));
+            const begun = known.value.messages
+              .slice(0, 1)
+              .some(({ facts }) => knownReplays(facts).length > 0);
             const viewed = viewOfRequest<ModelRequest>(known.value, setup.strategy, options);
             const alone = viewOfRequest<ModelRequest>(fresh.value, setup.strategy, options);
             expect(made(viewed)).toEqual(made(alone));
@@ -283,6 +288,75 @@ describe('a replay that goes on from an earlier one', () => {
     });
     expect(passedIn).toEqual([41, 3]);
   });
+
+  it.each<[MemoryStrategyRequest['mode'], number | undefined, number | undefined]>([
+    ['auto', undefined, 10_000],
+    ['auto', 10_000, undefined],
+    ['compact', undefined, 10_000],
+  ])(
+    'bounds kept rounds by the room for the answer, where that is bound with thinking: %s, %s, %s',
+    (mode, ...rooms) => {
+      const strategy = { mode, token_budget: 45_000, context_window_tokens: 50_000 } as MemoryStrategyRequest;
+      const messages = [
+        user('Go.'),
+        ...Array.from({ length: 12 }, (_, at) => read(`call_${at}`)).flat(),
+      ] as Json[];
+      const rounds = messages
+        .flatMap(({ role }, at) =>
+          role === 'assistant' ? [{ ...roundOf(at, lines(4, 'x')), tokens: 2_150 }] : [],
+        )
+        .slice(0, 5);
+      const own = new KnownArrays(1e8, 0).of('a tenant');
+      for (const [at, max_tokens] of rooms.entries()) {
+        const array = messages.slice(0, messages.length - 4 * (1 - at));
+        const bytes = encoder.encode(
+          JSON.stringify({ messages: array, model: 'anthropic/claude-fable-5.2', max_tokens }),
+        );
+        const found = own.find(bytes, 'messages');
+        const [known, fresh] = [readChatRequest(bytes, found), readChatRequest(bytes)];
+        if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
+        const viewed = viewOfRequest<ModelRequest>(known.value, strategy, { rounds });
+        expect(made(viewed)).toEqual(made(viewOfRequest<ModelRequest>(fresh.value, strategy, { rounds })));
+        own.keep(known.value, found);
+      }
+    },
+  );
+
+  it.each([true, false])(
+    'leaves few states where terms change with each request, and counts them (kept: %s)',
+    (isKept) => {
+      const messages = [user('Go.'), ...Array.from({ length: 80 }, (_, at) => read(`call_${at}`)).flat()];
+      const arrays = new KnownArrays(1e8, 0);
+      const own = arrays.of('a tenant');
+      const ask = (steps: number, keeps: boolean) => {
+        const array = messages.slice(0, 1 + 2 * steps);
+        const bytes = encoder.encode(JSON.stringify({ messages: array, model: 'gpt-4.1' }));
+        const found = own.find(bytes, 'messages');
+        const request = readChatRequest(bytes, found);
+        if (!request.ok) throw new Error('a valid body was refused');
+        viewOfRequest<ModelRequest>(request.value, {
+          mode: 'auto',
+          token_budget: 4_000 + steps,
+          min_reclaim_tokens: 0,
+        });
+        if (keeps) own.keep(request.value, found);
+        return request.value;
+      };
+      ask(80, true);
+      const sizes = Array.from({ length: 60 }, (_, at) => ask(isKept ? 20 + at : 79 - at, isKept)).map(
+        ({ messages: [first] }) => {
+          const states = first ? knownReplays(first.facts) : [];
+          const replacements = states
+            .flatMap(({ state }) => state.mover.entries ?? [])
+            .flatMap(({ removals }) => removals);
+          const least = replacements.reduce((sum, { replacement }) => sum + replacement.length, 0);
+          expect(first && factsBytes(first.facts)).toBeGreaterThan(least);
+          return states.length;
+        },
+      );
+      expect(Math.max(...sizes)).toBe(16);
+    },
+  );
 });
 
 const read = (id: string): Json[] => step(id, 'read_file', lines(30, id)) as Json[];
