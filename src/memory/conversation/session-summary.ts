@@ -91,7 +91,7 @@ export function findEcho(messages: readonly Message[], refs: RefNamer | undefine
 function recapAt(messages: readonly Message[], index: number, refs: RefNamer): Echo | undefined {
   const request = messages.findIndex(({ role }) => role === 'user');
   const recap = messages[index];
-  if (request !== index - 1 || !isPlainAnswer(recap)) return undefined;
+  if (request < 0 || request !== index - 1 || !isPlainAnswer(recap)) return undefined;
   const text = recap.opening();
   const echo = parseBlock(text, index, index, refs);
   if (!echo || recap.content().text !== text || !isTrimLine(text.slice(echo.length), refs)) return undefined;

@@ -49,6 +49,11 @@ describe('a summary that comes back', () => {
     expect(echoOf(...withLine)).toMatchObject({ first: 0, last: 1, request: 0, text: 'What was.' });
   });
 
+  it('has none in a recap without a user message before it', () => {
+    expect(echoOf(assistant(BLOCK), system('s'))).toBeUndefined();
+    expect(echoOf(assistant(BLOCK), user('go on'))).toBeUndefined();
+  });
+
   it('leaves the first request its turn where a line of ours says that it goes on', () => {
     const recap = [user('Mend it.'), assistant(BLOCK), user(CONTINUE_LINE), ...step('1', 'f', 'x')];
     expect(echoOf(...recap)).toEqual({
