@@ -4,7 +4,7 @@
  * The state of a replay before a request point follows from the messages before it, under all else
  * that the replay depends on. So it holds where the facts about the last of them (`MessageFacts`)
  * do: in every array that begins with the same messages. Of an array and its terms the newest state
- * is kept, and few of all arrays with one first message. A plan is the same with it and without, as
+ * is kept, and few of all arrays with one first request. A plan is the same with it and without, as
  * `known-replay.test.ts` shows.
  *
  * A late result changes what earlier request points hold back (`bonds.ts`), so an array that has
@@ -53,12 +53,12 @@ export interface KnownReplay {
 }
 
 /**
- * The most states of arrays with one first message: forks, sub-agents with the same instructions,
- * and terms that change with each request. Requests whose arrays are not kept leave states, too.
+ * The most states of arrays with one first request: forks, sub-agents with the same question, and
+ * terms that change with each request. Requests whose arrays are not kept leave states, too.
  */
 const MOST_STATES = 16;
 
-/** By the facts about the first message of their arrays; the least recently reached come first. */
+/** By the facts about the last message of the first request; the least recently reached come first. */
 const known = new WeakMap<MessageFacts, readonly KnownReplay[]>();
 
 /** What is replayed. */
@@ -92,23 +92,21 @@ export function replayOn<State extends MoverState>(
   const from = found?.state as ReplayState<State> | undefined;
   const reached = (state: ReplayState<State>): void => {
     const holder = holderOf(history, state.point);
-    const first = history.messages[0]?.facts;
-    if (!holder || !first) return;
-    const others = (known.get(first) ?? []).filter(
-      (one) => !areSame(one.terms, terms) || !isOf(one, history),
-    );
+    const root = holderOf(history, 0);
+    if (!holder || !root) return;
+    const others = knownReplays(root).filter((one) => !areSame(one.terms, terms) || !isOf(one, history));
     const made = { terms, state, holder, bytes: bytesOf(terms, state) };
-    known.set(first, [...others, made].slice(-MOST_STATES));
+    known.set(root, [...others, made].slice(-MOST_STATES));
   };
   return replay(history, rule, sums, mover, { from, reached });
 }
 
 /** The newest state that the replay may go on from. */
 function findState({ history, inView }: Replayed, terms: ReplayTerms): KnownReplay | undefined {
-  const { messages, requestPoints } = history;
-  const first = messages[0]?.facts;
+  const { requestPoints } = history;
+  const root = holderOf(history, 0);
   let newest: KnownReplay | undefined;
-  for (const one of (first && known.get(first)) ?? []) {
+  for (const one of root ? knownReplays(root) : []) {
     const { point, mover } = one.state;
     if (point <= (newest?.state.point ?? 0) || point > requestPoints.length - 2) continue;
     if (!isOf(one, history) || !areSame(one.terms, terms)) continue;
@@ -144,17 +142,17 @@ function othersOf(
   return JSON.stringify([lasting, late, terms, retrieval, inView.most, sums.before(0), first, summary]);
 }
 
-/** The states of arrays with one first message, by the facts about it. */
-export function knownReplays(first: MessageFacts): readonly KnownReplay[] {
-  return known.get(first) ?? [];
+/** The states of arrays with one first request, by the facts about its last message. */
+export function knownReplays(root: MessageFacts): readonly KnownReplay[] {
+  return known.get(root) ?? [];
 }
 
 /** Bytes of an entry of a journal, a move or a round. */
 const ENTRY_BYTES = 300;
 
-/** Bytes of the states of arrays with one first message, as an upper estimate. */
-export function knownReplayBytes(first: MessageFacts): number {
-  return knownReplays(first).reduce((sum, { bytes }) => sum + bytes, 0);
+/** Bytes of these states, as an upper estimate. */
+export function knownReplayBytes(facts: MessageFacts): number {
+  return knownReplays(facts).reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function bytesOf({ others }: ReplayTerms, { moves, mover }: ReplayState<MoverState>): number {

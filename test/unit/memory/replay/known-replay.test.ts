@@ -10,6 +10,8 @@ import { buildEvent } from '../../../../src/memory/run/build-event.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { KnownArrays } from '../../../../src/protocol/known-arrays.ts';
 import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
+import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
+import { itemsOf } from '../../../../tools/upstream/items.ts';
 import {
   type AutoRequest,
   strategy as anyStrategy,
@@ -216,8 +218,8 @@ function made(viewed: Viewed<ModelRequest>): object {
 function leftBy({ plan: { history } }: Viewed<ModelRequest>): object | undefined {
   const end = history.requestPoints.at(-2)?.messages ?? 0;
   const last = history.messages[end - 1]?.facts;
-  const first = history.messages[0]?.facts;
-  const left = first && knownReplays(first).findLast(({ holder }) => holder === last);
+  const root = history.messages[(history.requestPoints[0]?.messages ?? 0) - 1]?.facts;
+  const left = root && knownReplays(root).findLast(({ holder }) => holder === last);
   return left && { terms: left.terms, state: left.state };
 }
 
@@ -245,9 +247,7 @@ describe('a replay that goes on from an earlier one', () => {
             const fresh = readChatRequest(bytes);
             if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
             const options = optionsOf(messages, setup, force);
-            const begun = known.value.messages
-              .slice(0, 1)
-              .some(({ facts }) => knownReplays(facts).length > 0);
+            const begun = known.value.messages.some(({ facts }) => knownReplays(facts).length > 0);
             const viewed = viewOfRequest<ModelRequest>(known.value, setup.strategy, options);
             const alone = viewOfRequest<ModelRequest>(fresh.value, setup.strategy, options);
             expect(made(viewed)).toEqual(made(alone));
@@ -275,18 +275,20 @@ describe('a replay that goes on from an earlier one', () => {
     onTestFinished(() => passed.mockRestore());
     const messages = [user('Go.'), ...Array.from({ length: 41 }, (_, at) => read(`call_${at}`)).flat()];
     const own = new KnownArrays(1e8, 0).of('a tenant');
-    const passedIn = [-2, 0].map((end) => {
-      const body = JSON.stringify({ messages: messages.slice(0, messages.length + end), model: 'gpt-4.1' });
-      const bytes = encoder.encode(body);
-      const found = own.find(bytes, 'messages');
-      const read = readChatRequest(bytes, found);
-      if (!read.ok) throw new Error('a valid body was refused');
-      passed.mockClear();
-      viewOfRequest<ModelRequest>(read.value, strategy);
-      own.keep(read.value, found);
-      return passed.mock.calls.length;
-    });
-    expect(passedIn).toEqual([41, 3]);
+    const passedIn = (field: 'messages' | 'input', fields: object, all: readonly unknown[], step: number) =>
+      [-step, 0].map((end) => {
+        const array = all.slice(0, all.length + end);
+        const bytes = encoder.encode(JSON.stringify({ ...fields, [field]: array, model: 'gpt-4.1' }));
+        const found = own.find(bytes, field);
+        const read = field === 'input' ? readResponsesRequest(bytes, found) : readChatRequest(bytes, found);
+        if (!read.ok) throw new Error('a valid body was refused');
+        passed.mockClear();
+        viewOfRequest<ModelRequest>(read.value, strategy);
+        own.keep(read.value, found);
+        return passed.mock.calls.length;
+      });
+    expect(passedIn('messages', {}, messages, 2)).toEqual([41, 3]);
+    expect(passedIn('input', { instructions: 'Help.' }, itemsOf(messages), 2)).toEqual([41, 3]);
   });
 
   it.each<[MemoryStrategyRequest['mode'], number | undefined, number | undefined]>([
