@@ -103,6 +103,21 @@ export function joinDays(one: SumsByDay, other: SumsByDay): SumsByDay {
   );
 }
 
+/**
+ * The sums of requests and of texts together, on the days that both sides know completely. A side
+ * that is full may have forgotten its part of any day before its oldest one.
+ */
+export function joinRemembered(one: SumsByDay, other: SumsByDay): SumsByDay {
+  const since = Math.max(completeSince(one), completeSince(other));
+  return Object.fromEntries(Object.entries(joinDays(one, other)).filter(([day]) => Number(day) >= since));
+}
+
+/** The first day from which on no day is forgotten. @param days from `withDay` */
+function completeSince(days: SumsByDay): number {
+  const known = Object.keys(days).map(Number);
+  return known.length < REMEMBERED_DAYS ? Number.NEGATIVE_INFINITY : Math.min(...known);
+}
+
 /** Only of a bill that is known completely. */
 function billedSums(bill: Bill | null): Partial<DaySums> {
   if (!bill?.sent || !bill.would_be || !bill.gross || !bill.unique) return {};

@@ -6,7 +6,7 @@ import { Lru } from '../../lib/lru.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, summarizerSums } from '../../memory/money/bill-sums.ts';
-import { dayOf, daySumsOfText, joinDays, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
+import { dayOf, daySumsOfText, joinRemembered, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** Texts whose cost is remembered as counted, since a call may be repeated. */
@@ -41,9 +41,12 @@ export class BillLedger {
     return joinSums(this.ownSums(), this.ports.requests.sums());
   }
 
-  /** Of the newest days: a request counts when it came, and a text when it was written. */
+  /**
+   * Of the newest days, each completely: a request counts when it came, and a text when it was
+   * written.
+   */
   days(): SumsByDay {
-    return joinDays(this.ownSums().days ?? {}, this.ports.requests.days());
+    return joinRemembered(this.ownSums().days ?? {}, this.ports.requests.days());
   }
 
   /**

@@ -79,7 +79,17 @@ function caller(variables: Parameters<typeof startApp>[1] = {}) {
     return body as { data: Record<string, unknown>[]; has_more: boolean; cursor: string | null };
   };
   const ids = async (query: string) => (await list(query)).data.map(({ id }) => id);
-  return { app, key, tenant, objectOf, inObject, ends, read, days, list, ids };
+  /** A text of the summarizer, which fails after it has cost something. */
+  const summarizes = (id: string, cost: number) =>
+    inObject(id, async (memory) => {
+      const claim = { conversation: 'c', strategyHash: 's', bases: [], startSequence: 0, windowSize: null };
+      const rest = { leaseMs: 1_000, retryIntervalMs: 1_000, exclusive: 'boundary', from: 0 } as const;
+      const boundary = { prefixHash: 'p', end: 4, sequence: 3 };
+      const claimed = await memory.claim({ ...claim, ...rest, boundary });
+      if (claimed.state !== 'claimed') throw new Error(claimed.state);
+      memory.fail(claimed.memoryId, claimed.lease, { error: 'timeout', cost });
+    });
+  return { app, key, tenant, objectOf, inObject, ends, summarizes, read, days, list, ids };
 }
 
 describe('sums by day', () => {
@@ -134,16 +144,9 @@ describe('sums by day', () => {
   });
 
   it('subtract what the summarizer costs on the day on which it works', async () => {
-    const { ends, days, inObject, objectOf } = caller();
+    const { ends, days, summarizes, objectOf } = caller();
     await ends('summarised', [billed()]);
-    await inObject('summarised', async (memory) => {
-      const claim = { conversation: 'c', strategyHash: 's', bases: [], startSequence: 0, windowSize: null };
-      const rest = { leaseMs: 1_000, retryIntervalMs: 1_000, exclusive: 'boundary', from: 0 } as const;
-      const boundary = { prefixHash: 'p', end: 4, sequence: 3 };
-      const claimed = await memory.claim({ ...claim, ...rest, boundary });
-      if (claimed.state !== 'claimed') throw new Error(claimed.state);
-      memory.fail(claimed.memoryId, claimed.lease, { error: 'timeout', cost: 1_000 });
-    });
+    await summarizes('summarised', 1_000);
     now += TIME_LIMITS.sumsMs;
     await runDurableObjectAlarm(objectOf('summarised'));
     now += TIME_LIMITS.sumsMs;
@@ -153,6 +156,21 @@ describe('sums by day', () => {
       net: 2 * NET - 1_000,
       debits: { summarizer: 1_000, fetch_rounds: 0, broken_cache: 0 },
     });
+  });
+
+  it('keep a day that requests or texts have forgotten', async () => {
+    const { ends, days, summarizes } = caller();
+    now = NOW - 4 * DAY;
+    await ends('long', [billed()]);
+    await summarizes('long', 1_000);
+    for (let ago = 4; ago >= 0; ago--) {
+      now = NOW - ago * DAY + TIME_LIMITS.sumsMs;
+      await ends('long', [billed()]);
+    }
+    const { data, total } = await days(5);
+
+    expect(data.map(({ requests }) => requests)).toEqual([2, 1, 1, 1, 1]);
+    expect(total.bill.debits.summarizer).toBe(1_000);
   });
 
   it('are told again by an alarm where requests follow each other', async () => {
