@@ -7,7 +7,7 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lru } from '../../lib/lru.ts';
-import { soon } from '../../lib/time-limit.ts';
+import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
@@ -215,7 +215,7 @@ export abstract class ConversationMemoryObject<Material>
 
   async standing(): Promise<Standing> {
     // Who reads a list reads sums, too.
-    await soon(TIME_LIMITS.keptEventsMs, this.sums.tellNow());
+    await soon(TIME_LIMITS.keptEventsMs, this.sums.tell());
     const { count, run } = this.runs.newest();
     const newest = run && { model: run.model, at: run.created_at };
     return { ...this.chain.standing(), requests: count, newest };
@@ -329,6 +329,14 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async leave(unusedSince?: number): Promise<Left> {
+    const left = await this.strip(unusedSince);
+    // Before its tenant's object forgets the sums: a call that lands later would bring them back.
+    if (left.of !== 'all') await within(TIME_LIMITS.objectCallMs, this.sums.settled());
+    return left;
+  }
+
+  /** Deletes what can go at once. */
+  private async strip(unusedSince?: number): Promise<Left> {
     if (!this.exists()) {
       // Events may be on their way.
       if (unusedSince === undefined) this.runs.noteDeletion();
@@ -343,8 +351,6 @@ export abstract class ConversationMemoryObject<Material>
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
-    // What is told of it now comes before its tenant's object forgets it.
-    await soon(TIME_LIMITS.objectCallMs, this.sums.settled());
     return { of: settings ? 'settings' : 'nothing', existed: true, packs };
   }
 

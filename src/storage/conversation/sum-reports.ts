@@ -28,7 +28,10 @@ export class SumReports {
   private isDue = false;
   /** Whether anything has changed since then. Another life of the object may know of more. */
   private isUntold = true;
+  /** One call at a time, since an older one that lands last would win. */
   private telling: Promise<void> = Promise.resolve();
+  /** Whether a call waits for the one under way. */
+  private isNext = false;
 
   constructor(ports: SumReportsPorts) {
     this.ports = ports;
@@ -46,12 +49,18 @@ export class SumReports {
   /** The alarm. */
   due(): Promise<void> {
     this.isDue = false;
-    return this.tellNow();
+    return this.tell();
   }
 
   /** Tells what has not been told yet. Never rejects. */
-  async tellNow(): Promise<void> {
-    if (this.isUntold) await this.tell();
+  tell(): Promise<void> {
+    if (this.isNext) return this.telling;
+    this.isNext = true;
+    this.telling = this.telling.then(() => {
+      this.isNext = false;
+      return this.isUntold ? this.tellOnce() : undefined;
+    });
+    return this.telling;
   }
 
   /** Resolves when no call is under way. */
@@ -60,18 +69,20 @@ export class SumReports {
   }
 
   /** Never rejects. */
-  private tell(): Promise<void> {
+  private async tellOnce(): Promise<void> {
     const { sums, tell, now, log } = this.ports;
+    // Those of now: a deletion may have come while this waited.
     const told = sums();
-    if (!told) return Promise.resolve();
+    if (!told) return;
     this.toldAt = now();
     this.isUntold = false;
-    this.telling = tell(told).catch((error: unknown) => {
+    try {
+      await tell(told);
+    } catch (error) {
       logCaught(log, 'warn', 'the sums of a conversation could not be told; it is tried again', error);
       this.isUntold = true;
-      return this.tellAt(now() + TIME_LIMITS.alarmPauseMs);
-    });
-    return this.telling;
+      await this.tellAt(now() + TIME_LIMITS.alarmPauseMs);
+    }
   }
 
   /** Never rejects: the next change is told in any case. */

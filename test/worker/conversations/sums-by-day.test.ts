@@ -249,6 +249,22 @@ describe('sums by day', () => {
     expect((await days()).total.requests).toBe(0);
   });
 
+  it('let no deletion end while they are being told, also if it is repeated', async () => {
+    const { inObject } = caller();
+    await inObject('leaving', async (memory) => {
+      let land = () => {};
+      const tell = () => new Promise<void>((resolve) => (land = resolve));
+      Reflect.set(memory, 'tellSums', tell);
+      await memory.keepRuns(batchOf(billed()));
+      const ended: number[] = [];
+      const deletions = [1, 2].map((n) => memory.leave().then(() => ended.push(n)));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(ended).toEqual([]);
+      land();
+      await Promise.all(deletions);
+    });
+  });
+
   it('are kept for 90 days', async () => {
     const { ends, days, tenant } = caller();
     now = NOW - 90 * DAY;
