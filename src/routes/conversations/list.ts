@@ -1,6 +1,7 @@
 /** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { secondsOf } from '../../lib/seconds.ts';
+import { AT_ONCE } from '../../lib/slots.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
@@ -49,19 +50,21 @@ async function pageOf(
   wanted: Status | undefined,
   services: Services,
 ): Promise<{ found: Stood[]; next: Place | null }> {
+  const most = wanted === undefined ? limit : MOST_READ;
+  // At once, since each listing may sort all conversations. One more shows whether there are any.
+  const listed = await listedOf(tenants, query, start, most + 1, services);
+  const candidates = listed.slice(0, most);
   const found: Stood[] = [];
-  let place = start;
-  for (let left = MOST_READ; left > 0 && found.length < limit; ) {
-    const most = Math.min(limit - found.length, left);
-    // One more shows whether there are any.
-    const listed = await listedOf(tenants, query, place, most + 1, services);
-    const read = await standingsOf(listed.slice(0, most), services);
-    found.push(...read.filter(({ status }) => wanted === undefined || status === wanted));
-    place = read.at(-1) ?? null;
-    if (listed.length <= most) return { found, next: null };
-    left -= most;
+  let read = 0;
+  while (read < candidates.length && found.length < limit) {
+    const few = candidates.slice(read, read + Math.max(AT_ONCE, limit - found.length));
+    for (const one of await standingsOf(few, services)) {
+      if (found.length === limit) break;
+      if (wanted === undefined || one.status === wanted) found.push(one);
+      read++;
+    }
   }
-  return { found, next: place };
+  return { found, next: read < listed.length ? (candidates[read - 1] ?? null) : null };
 }
 
 function conversationJson({ name, lastUsed, standing, status }: Stood): object {

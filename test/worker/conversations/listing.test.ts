@@ -2,6 +2,8 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
 import { SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(() => {
@@ -114,6 +116,51 @@ describe('a list of conversations', () => {
     const second = await page(`?limit=1&cursor=${first.cursor}`);
     expect([...first.data, ...second.data].map((one) => one.id)).toEqual(['new', id]);
     expect(second.cursor).toBeNull();
+  });
+
+  it('asks the object of the tenant once a page, however few have the wanted status', async () => {
+    const key = newKey();
+    const tenants = watchedObjects(env.TENANT_MEMORY);
+    const conversations = watchedObjects(env.CONVERSATION_MEMORY);
+    const bindings = { TENANT_MEMORY: tenants.namespace, CONVERSATION_MEMORY: conversations.namespace };
+    const app = startApp(watchedBucket().bucket, bindings, key);
+    const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
+    const health = JSON.stringify({ state: 'degraded', failures: 9, retryAt: 0 });
+    for (let n = 1; n <= 20; n++) {
+      await app.request(`/v1/conversations/${n}/memory`, { method: 'PATCH', body: '{"mode":"none"}' });
+      if (![2, 11, 12, 19].includes(n)) continue;
+      const stub = env.CONVERSATION_MEMORY.getByName(conversationName(tenant, undefined, { id: `${n}` }));
+      await runInDurableObject(stub, (_, { storage: { sql } }) =>
+        sql.exec("INSERT INTO lineages (lineage, health, used_at) VALUES ('one', ?, 0)", health),
+      );
+    }
+    const pages = async (query: string) => {
+      const read: { ids: string[]; lists: number; standings: number }[] = [];
+      let cursor: string | null = null;
+      do {
+        const before = [tenants.calls.length, conversations.calls.length];
+        const after = cursor === null ? '' : `&cursor=${cursor}`;
+        const response = await app.request(`/v1/conversations?${query}${after}`);
+        const page = (await response.json()) as { data: { id: string }[]; cursor: string | null };
+        const lists = tenants.calls.slice(before[0]).filter((call) => call === 'list').length;
+        const standings = conversations.calls.slice(before[1]).filter((call) => call === 'standing').length;
+        read.push({ ids: page.data.map(({ id }) => id), lists, standings });
+        cursor = page.cursor;
+      } while (cursor !== null && read.length < 9);
+      return read;
+    };
+
+    expect(await pages('sort=net&status=stuck&limit=1')).toEqual([{ ids: [], lists: 1, standings: 20 }]);
+    const degraded = await pages('status=degraded&limit=2');
+    expect(degraded.map(({ ids, lists }) => [ids, lists])).toEqual([
+      [['19', '12'], 1],
+      [['11', '2'], 1],
+      [[], 1],
+    ]);
+    expect(degraded[0]?.standings).toBeLessThan(20);
+    const single = await pages('status=degraded&limit=1');
+    expect(single.flatMap(({ ids }) => ids)).toEqual(['19', '12', '11', '2']);
+    expect((await pages('limit=20')).map(({ lists, standings }) => [lists, standings])).toEqual([[1, 20]]);
   });
 
   it('leaves no trace of a caller of whom nothing is kept', async () => {
