@@ -3,14 +3,19 @@ import { inDollars } from '../read/money.ts';
 import type { Payback } from '../read/savings.ts';
 import { dollars, roundDollars } from './numbers.ts';
 
-export function paybackWords({ cache, summary, at }: Payback): string {
+export function paybackWords({ cache, summary, isSummaryApart, at }: Payback): string {
   const of = [...(cache > 0 ? ['cache'] : []), ...(summary > 0 ? ['summary'] : [])].join(' and ');
-  return `compacted here, which cost ${dollars(inDollars(cache + summary))} of ${of}: ${until(at)}`;
+  return `compacted here, which cost ${dollars(inDollars(cache + summary))} of ${of}${apart(isSummaryApart)}: ${until(at)}`;
 }
 
 /** The same for a narrow place. */
-export function paybackTag({ cache, summary, at }: Payback): string {
-  return `compacted for ${roundDollars(inDollars(cache + summary))}: ${until(at)}`;
+export function paybackTag({ cache, summary, isSummaryApart, at }: Payback): string {
+  const without = isSummaryApart ? ', its summary not counted' : '';
+  return `compacted for ${roundDollars(inDollars(cache + summary))}${without}: ${until(at)}`;
+}
+
+function apart(isSummaryApart: boolean): string {
+  return isSummaryApart ? ' (not counted: its summary, which no request waited for)' : '';
 }
 
 function until(at: number | null): string {

@@ -82,8 +82,8 @@ export function moneyOptions(element: HTMLElement, events: PlotEvents): UPlot.Op
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: SYNC } },
     scales: {
       x: X,
-      y: { range: (_, least, most) => around(least, most) },
-      sum: { range: (_, least, most) => around(least, most) },
+      y: { range: (plot) => aroundZero(plot, [1, 2], [3]) },
+      sum: { range: (plot) => aroundZero(plot, [3], [1, 2]) },
     },
     axes: [
       { ...axis, ...xAxis, size: 30, label: 'request', labelSize: 18 },
@@ -109,12 +109,7 @@ export function moneyOptions(element: HTMLElement, events: PlotEvents): UPlot.Op
           ]
         : []),
     ],
-    series: [
-      {},
-      bar('saved', '--cached'),
-      bar('lost', '--move'),
-      { ...line('sum', '--after'), scale: 'sum' },
-    ],
+    series: [{}, bar('saved', '--cached'), bar('lost', '--move'), { ...line('sum', '--sum'), scale: 'sum' }],
     hooks: hooksOf(events),
   };
 }
@@ -181,11 +176,42 @@ function hooksOf({ pointed, chosen }: PlotEvents): UPlot.Hooks.Arrays {
   };
 }
 
-/** A range with zero in it. */
-function around(least: number, most: number): [number, number] {
-  const [low, high] = [Math.min(0, least), Math.max(0, most)];
-  const room = (high - low) * 0.08 || 1e-6;
-  return [low < 0 ? low - room : 0, high > 0 ? high + room : 0];
+/**
+ * The range of series with zero in it, at the height at which the other series have it.
+ *
+ * @param own @param others indices of series
+ */
+function aroundZero(plot: UPlot, own: readonly number[], others: readonly number[]): [number, number] {
+  const [low, high] = extent(plot, own);
+  const below = Math.max(shareBelow([low, high]), shareBelow(extent(plot, others)));
+  const above = Math.max(shareBelow([-high, -low]), shareBelow(negated(extent(plot, others))));
+  const size = Math.max(below === 0 ? 0 : -low / below, above === 0 ? 0 : high / above) * 1.08 || 1e-6;
+  return [-size * below, size * above];
+}
+
+function negated([low, high]: readonly [number, number]): [number, number] {
+  return [-high, -low];
+}
+
+/** Which part of a range is below zero. */
+function shareBelow([low, high]: readonly [number, number]): number {
+  return high === low ? 0 : -low / (high - low);
+}
+
+/** The least and the most of series, and of zero, among the requests in sight. */
+function extent(plot: UPlot, of: readonly number[]): [number, number] {
+  const [numbers] = plot.data;
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = plot.series[0] ?? {};
+  const values = of.flatMap((at) =>
+    [...(plot.data[at] ?? [])].filter((_, index) => {
+      const n = numbers[index] ?? 0;
+      return n >= min && n <= max;
+    }),
+  );
+  return values.reduce<[number, number]>(
+    ([low, high], value) => [Math.min(low, value ?? 0), Math.max(high, value ?? 0)],
+    [0, 0],
+  );
 }
 
 /** What was only observed is striped. */

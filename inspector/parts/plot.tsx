@@ -30,9 +30,11 @@ interface Props {
   readonly current: number | undefined;
   readonly onCurrent: (at: number) => void;
   readonly onOpen: (at: number) => void;
+  /** A line about what the strip leaves out. */
+  readonly note?: string | undefined;
 }
 
-export function Plot({ data, events, paybacks, current, onCurrent, onOpen }: Props) {
+export function Plot({ data, events, paybacks, current, onCurrent, onOpen, note }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const strip = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
@@ -87,6 +89,7 @@ export function Plot({ data, events, paybacks, current, onCurrent, onOpen }: Pro
       </div>
       <figcaption>
         <Legend data={data} hasMoney={hasMoney} />
+        {hasMoney && note !== undefined && <p class="note">{note}</p>}
       </figcaption>
     </figure>
   );
@@ -163,7 +166,11 @@ function factsOf(event: ListedRun, payback: Payback | undefined): string[] {
     ...(observed ? [`only observed: ${count(potential)} would have been sent`] : []),
     ...(budget === null ? [] : [`budget: ${count(budget)}`]),
     `${count(cached)} read from the cache`,
-    ...(rounds > 0 ? [`${count(usage?.cached)} in all of ${rounds + 1} calls`] : []),
+    ...(rounds > 0
+      ? [
+          `with what the model fetched, in ${rounds + 1} calls: ${count(usage?.input)} tokens, ${count(usage?.cached)} of them from the cache`,
+        ]
+      : []),
     observed
       ? `would have saved ${dollars(potentialBillOf(event)?.net)}`
       : `saved ${dollars(netOf(event))} net`,
@@ -191,7 +198,7 @@ function Legend({ data, hasMoney }: { readonly data: PlotData; readonly hasMoney
     ['warning', 'warning', kinds.has('warning')],
     ['gain', isObserved ? 'would be saved by a request' : 'saved by a request', hasMoney],
     ['loss', 'lost by a request', data.net.some((net) => net !== null && net < 0)],
-    ['after', 'sum of the savings', hasMoney],
+    ['sum', 'sum of the savings', hasMoney],
   ];
   return (
     <ul class="legend">

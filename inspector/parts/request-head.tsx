@@ -11,7 +11,7 @@ import {
 } from '../read/codes.ts';
 import type { Row } from '../read/fates.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
-import { headline, moneySentence, overBudget } from '../read/request-words.ts';
+import { costSentences, headline, moneySentence, overBudget } from '../read/request-words.ts';
 import { WAITING_PAGE } from '../read/rules.ts';
 import { sentTokens } from '../read/sent.ts';
 import type { TermName } from '../read/words.ts';
@@ -23,6 +23,7 @@ import { Warnings } from './warnings.tsx';
 
 export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly Row[] }) {
   const money = moneySentence(event);
+  const costs = costSentences(event);
   const over = overBudget(event);
   const codes = event.warnings.filter((code) => over.length === 0 || !IN_OVER.includes(code));
   return (
@@ -36,6 +37,7 @@ export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly R
           </span>
         </p>
       )}
+      {costs.length > 0 && <p class="note costs">{costs.join(' ')}</p>}
       {over.length > 0 && (
         <p class="over">
           {over.join(' ')} <a href={WAITING_PAGE}>The rule</a>
@@ -73,11 +75,14 @@ interface Figure {
 }
 
 function Figures({ event }: { event: RunEvent }) {
-  const { tokens, usage, frontier, model, mode, observed } = event;
+  const { tokens, usage, frontier, model, mode, observed, retrieval_rounds: rounds } = event;
   const { came, sent, potential } = sentTokens(event);
   const figures: Figure[] = [
     { name: <Term of="came" />, value: `${count(came)} tokens` },
     { name: <Term of="sent" />, value: `${count(sent)} tokens`, note: share(sent, came) },
+    ...(came !== null && sent !== null && sent < came
+      ? [{ name: <Term of="not_sent" />, value: `${count(came - sent)} tokens` }]
+      : []),
     ...(observed
       ? [
           {
@@ -104,7 +109,7 @@ function Figures({ event }: { event: RunEvent }) {
     {
       name: 'input, as the vendor counted it',
       value: `${count(usage?.input)} tokens`,
-      note: `${share(usage?.cached, usage?.input)} read from the cache`,
+      note: `${rounds > 0 ? `in ${count(rounds + 1)} calls, ` : ''}${share(usage?.cached, usage?.input)} read from the cache`,
     },
     { name: 'output', value: `${count(usage?.output)} tokens` },
     ...money(event),
@@ -114,7 +119,7 @@ function Figures({ event }: { event: RunEvent }) {
       note: event.error ?? labelOf(END_LABELS, event.ended),
     },
     { name: 'time', value: duration(event.ms.total), note: timesOf(event.ms) },
-    { name: 'fetched by the model', value: roundsText(event.retrieval_rounds) },
+    { name: 'fetched by the model', value: roundsText(rounds) },
     ...thinking(event),
     { name: 'when', value: `${moment(event.created_at)} UTC` },
   ];
@@ -168,10 +173,19 @@ function money(event: RunEvent): Figure[] {
     term('summarizer', bill?.summarizer),
     term('fetches', bill?.fetchRounds),
     term('broken_cache', bill?.brokenCache),
+    ...billedLess(bill?.gross, bill?.unique),
+  ];
+}
+
+/** By the vendor's count. What Precis has added is told as that, and not as a negative saving. */
+function billedLess(gross: number | undefined, unique: number | undefined): Figure[] {
+  if (gross === undefined || gross === 0) return [];
+  if (gross < 0) return [{ name: 'added by Precis', value: `${count(-gross)} tokens` }];
+  return [
     {
-      name: <Term of="not_sent" />,
-      value: `${count(bill?.gross)} tokens`,
-      note: `${count(bill?.unique)} for the first time`,
+      name: <Term of="billed_less" />,
+      value: `${count(gross)} tokens`,
+      note: `${count(unique)} for the first time`,
     },
   ];
 }

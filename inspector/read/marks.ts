@@ -2,6 +2,7 @@
 import { isNotice } from '../../src/memory/plan/notices.ts';
 import type { ListedRun } from '../api/answers.ts';
 import { netOf, potentialBillOf } from './money.ts';
+import { hasNewSummary } from './savings.ts';
 import { sentTokens } from './sent.ts';
 
 export type MarkKind = 'move' | 'summary' | 'warning' | 'waits';
@@ -71,11 +72,10 @@ function sumsSoFar(values: readonly (number | null)[]): (number | null)[] {
  * neither a summary nor a move.
  */
 export function marksOf(event: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
-  const { observed, frontier, summary, warnings } = event;
-  const isNew = !observed && summary !== null && summary.covers[1] !== earlier?.summary?.covers[1];
+  const { observed, frontier, warnings } = event;
   return [
     ...(frontier.moved && !observed ? (['move'] as const) : []),
-    ...(isNew ? (['summary'] as const) : []),
+    ...(hasNewSummary(event, earlier) ? (['summary'] as const) : []),
     ...(warnings.every(isCalm) ? [] : (['warning'] as const)),
     ...(warnings.some(isOfBudget) ? (['waits'] as const) : []),
   ];

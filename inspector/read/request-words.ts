@@ -86,6 +86,33 @@ export function moneySentence(event: RunEvent): string | undefined {
   return `Paid ${dollars(actual)}; without Precis ${dollars(wouldBe)}: ${difference(net, wouldBe)}.`;
 }
 
+/** What of the bill needs a reason: fetches, a lost cache, a summary. Empty if there is none. */
+export function costSentences(event: RunEvent): string[] {
+  const { observed, retrieval_rounds: rounds, usage } = event;
+  if (observed) return [];
+  const { summarizer, fetchRounds, brokenCache, gross } = billOf(event) ?? {};
+  const costs = [
+    ...(fetchRounds && rounds > 0 ? [`${dollars(fetchRounds)} for what the model fetched`] : []),
+    ...(brokenCache ? [`${dollars(brokenCache)} for cache read again`] : []),
+    ...(summarizer ? [`${dollars(summarizer)} for the summary`] : []),
+  ];
+  return [
+    ...(rounds > 0
+      ? [
+          `The model fetched removed contents, in ${count(rounds)} further ${rounds === 1 ? 'call' : 'calls'}: ${count(usage?.input)} tokens of input in all.`,
+        ]
+      : []),
+    ...(costs.length > 0 ? [`In the price: ${costs.join(', ')}.`] : []),
+    ...(gross !== undefined && gross < 0
+      ? [`Precis added ${addedWords(event)}: ${count(-gross)} tokens more than without it.`]
+      : []),
+  ];
+}
+
+function addedWords({ injection_tokens: injected }: RunEvent): string {
+  return injected ? 'its tools, and text of its memory' : 'its fetch tool';
+}
+
 /** @param net what was saved of a whole; negative for a loss */
 export function difference(net: number, whole: number): string {
   if (whole === 0 || net === 0) return 'the same';

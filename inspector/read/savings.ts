@@ -49,6 +49,8 @@ export interface Payback {
   /** For the cache that it has broken, and for the summary that its request waited for. */
   readonly cache: number;
   readonly summary: number;
+  /** Whether it brought a summary that no request waited for, whose price is in neither. */
+  readonly isSummaryApart: boolean;
   /** The number of the request; null if it has not paid back yet. */
   readonly at: number | null;
 }
@@ -64,8 +66,11 @@ export function paybacksOf(events: readonly ListedRun[]): ReadonlyMap<number, Pa
   /** Moves that have not paid back: what is left of their cost. */
   const open: { readonly n: number; readonly tokens: number; left: number }[] = [];
   let removed = 0;
+  let earlier: ListedRun | undefined;
   for (const event of events) {
     const { n, observed, frontier } = event;
+    const isNew = hasNewSummary(event, earlier);
+    earlier = event;
     const amounts = amountsOf(event);
     const { wouldBe, sent, fetchRounds, brokenCache, grossTokens, uniqueTokens = 0 } = amounts ?? {};
     if (wouldBe === undefined || sent === undefined || fetchRounds === undefined || brokenCache === undefined)
@@ -73,7 +78,7 @@ export function paybacksOf(events: readonly ListedRun[]): ReadonlyMap<number, Pa
     removed = Math.max(removed, grossTokens ?? 0);
     const cost = { cache: brokenCache, summary: amounts?.summarizer ?? 0 };
     if (frontier.moved && !observed && cost.cache + cost.summary > 0) {
-      paybacks.set(n, { ...cost, at: null });
+      paybacks.set(n, { ...cost, isSummaryApart: isNew && cost.summary === 0, at: null });
       open.push({ n, tokens: uniqueTokens, left: cost.cache + cost.summary });
     }
     const saved = wouldBe - (sent - fetchRounds - brokenCache);
@@ -85,6 +90,30 @@ export function paybacksOf(events: readonly ListedRun[]): ReadonlyMap<number, Pa
     }
   }
   return paybacks;
+}
+
+/** Whether a request has another summary than the one before it. An observed one has none. */
+export function hasNewSummary(event: ListedRun, earlier: ListedRun | undefined): boolean {
+  const { observed, summary } = event;
+  return !observed && summary !== null && summary.covers[1] !== earlier?.summary?.covers[1];
+}
+
+/**
+ * What the sum of the requests' savings leaves out: the summaries that no request waited for. The
+ * conversation's sums have them.
+ *
+ * @returns the price of these summaries and the savings less it, in nanodollars; undefined if there
+ *   are none, or if the requests are not those of the sums
+ */
+export function summariesApart(
+  sums: Amounts | undefined,
+  events: readonly ListedRun[],
+): { readonly price: number; readonly net: number } | undefined {
+  if (sums?.net === undefined || events.some(({ observed }) => observed)) return undefined;
+  const net = events.reduce((sum, event) => sum + (amountsOf(event)?.net ?? 0), 0);
+  const summarizer = events.reduce((sum, event) => sum + (amountsOf(event)?.summarizer ?? 0), 0);
+  const price = (sums.summarizer ?? 0) - summarizer;
+  return price > 0 && net - price === sums.net ? { price, net: sums.net } : undefined;
 }
 
 /** `27 % less`, in the words of somebody who compares two prices. */

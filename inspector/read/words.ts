@@ -20,11 +20,11 @@ export const TERMS = {
   },
   came: {
     label: 'came in',
-    says: 'The tokens of all messages as your client sent them to Precis.',
+    says: 'The tokens of each request as your client sent it, and of the tools that Precis adds to it.',
   },
   sent: {
     label: 'sent',
-    says: 'The tokens of the messages that went to the model: those that came in, less what was removed.',
+    says: 'The tokens of the first call to the model: those that came in, less what was removed; further calls for what the model fetches are not in it.',
   },
   would_be_sent: {
     label: 'would be sent',
@@ -32,7 +32,11 @@ export const TERMS = {
   },
   not_sent: {
     label: 'not sent',
-    says: 'The tokens that came in and did not go to the model, in each request that lacks them.',
+    says: 'The tokens that came in and were not in the first call to the model, in each request that lacks them; what the model fetched later is not taken off.',
+  },
+  billed_less: {
+    label: 'not sent, as billed',
+    says: 'By the vendor’s count, what the first call had less than the whole array, which has none of the tools that Precis adds.',
   },
   view: {
     label: 'what the model saw',
@@ -132,7 +136,7 @@ export const TERMS = {
   },
   paid_back: {
     label: 'paid back',
-    says: 'The request from which on a compaction has saved more than its lost cache has cost.',
+    says: 'The request from which on a compaction has saved more than its lost cache and the summary that it waited for have cost.',
   },
   kept_rounds: {
     label: 'fetched earlier',

@@ -94,6 +94,7 @@ function Facts({ events }: { readonly events: readonly ListedRun[] }) {
   const sums = sentSums(events);
   const { cached, input } = cacheSums(events);
   const moves = events.filter((event) => event.frontier.moved && !event.observed).length;
+  const fetches = events.reduce((sum, { retrieval_rounds: rounds }) => sum + rounds, 0);
   const models = [...new Set(events.flatMap(({ model }) => model ?? []))];
   return (
     <dl class="figures">
@@ -105,7 +106,7 @@ function Facts({ events }: { readonly events: readonly ListedRun[] }) {
           </span>
         )}
       </Figure>
-      <Figure term={<Term of="sent">tokens sent</Term>}>{sentWords(sums)}</Figure>
+      <Figure term={<Term of="sent">tokens sent</Term>}>{sentWords(sums, fetches)}</Figure>
       {sums && sums.observed.requests > 0 && (
         <Figure term={<Term of="would_be_sent" />}>
           {share(sums.observed.potential, sums.observed.came)}{' '}
@@ -133,13 +134,15 @@ function Figure({ term, children }: { term: ComponentChildren; children: Compone
   );
 }
 
-function sentWords(sums: SentSums | undefined) {
+/** @param fetches the calls after the first ones, which are not in the sums */
+function sentWords(sums: SentSums | undefined, fetches: number) {
   if (!sums) return 'short: sent as it came';
   return (
     <>
       {share(sums.sent, sums.came)}{' '}
       <span class="note">
         {short(sums.sent)} of {short(sums.came)}
+        {fetches > 0 && `, without ${count(fetches)} ${fetches === 1 ? 'fetch' : 'fetches'}`}
       </span>
     </>
   );

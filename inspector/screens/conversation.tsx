@@ -4,7 +4,7 @@ import { allRequests, type Recorded } from '../api/all-requests.ts';
 import type { ConversationMemory } from '../api/answers.ts';
 import { type Client, Failure, type Named } from '../api/client.ts';
 import { type Loaded, useLoad } from '../api/use-load.ts';
-import { count } from '../parts/numbers.ts';
+import { count, dollars } from '../parts/numbers.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Empty, Failed, Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
@@ -13,7 +13,8 @@ import { VersionDialog } from '../parts/version-dialog.tsx';
 import { fragmentOf } from '../place.ts';
 import { HEALTH_LABELS, labelOf } from '../read/codes.ts';
 import { hasLine, plotOf } from '../read/marks.ts';
-import { paybacksOf } from '../read/savings.ts';
+import { amountsOf, inDollars } from '../read/money.ts';
+import { paybacksOf, summariesApart } from '../read/savings.ts';
 import { openingName } from '../read/titles.ts';
 import { ConversationHead } from './conversation-head.tsx';
 import { RequestList } from './request-list.tsx';
@@ -141,6 +142,7 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
   const [current, setCurrent] = useState<number>();
   const data = useMemo(() => plotOf(events), [events]);
   const paybacks = useMemo(() => paybacksOf(events), [events]);
+  const apart = useMemo(() => summariesApart(amountsOf(recorded.page), events), [recorded]);
   const open = (at: number): void => {
     const event = events[at];
     if (event) location.hash = fragmentOf({ ...named, screen: 'request', n: event.n });
@@ -156,6 +158,7 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
           current={current}
           onCurrent={setCurrent}
           onOpen={open}
+          note={apart && apartWords(apart)}
         />
       )}
       <h2>Requests</h2>
@@ -163,6 +166,11 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
       <RequestList events={events} paybacks={paybacks} named={named} current={current} />
     </>
   );
+}
+
+/** How the sum of the requests comes to the savings of the whole conversation. */
+function apartWords({ price, net }: { readonly price: number; readonly net: number }): string {
+  return `The sum less ${dollars(inDollars(price))} for summaries that no request waited for: ${dollars(inDollars(net))} saved in all.`;
 }
 
 /** What the list may lack. */

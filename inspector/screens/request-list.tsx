@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import type { ListedRun } from '../api/answers.ts';
 import type { Named } from '../api/client.ts';
-import { dollars, short } from '../parts/numbers.ts';
+import { count, dollars, short } from '../parts/numbers.ts';
 import { paybackTag, paybackWords } from '../parts/payback.ts';
 import { Ago } from '../parts/time.tsx';
 import { useMedia } from '../parts/use-media.ts';
@@ -10,7 +10,7 @@ import { VirtualList } from '../parts/virtual-list.tsx';
 import { fragmentOf } from '../place.ts';
 import { labelOf, WARNING_LABELS } from '../read/codes.ts';
 import { isCalm, isOfBudget, type MarkKind, marksOf } from '../read/marks.ts';
-import { netOf, potentialBillOf } from '../read/money.ts';
+import { billOf, netOf, potentialBillOf } from '../read/money.ts';
 import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
 
@@ -100,7 +100,7 @@ function netWords(net: number | undefined, observed: boolean): string {
 }
 
 function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
-  const { frontier, warnings, status, observed } = event;
+  const { frontier, warnings, status, observed, retrieval_rounds: rounds } = event;
   return (
     <>
       {observed && <span class="tag observed">only observed</span>}
@@ -108,6 +108,11 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
       {frontier.moved && !observed && (
         <span class="tag move" title={payback && paybackWords(payback)}>
           {payback ? paybackTag(payback) : 'compacted here'}
+        </span>
+      )}
+      {rounds > 0 && (
+        <span class="tag fetched" title={fetchedWords(event)}>
+          fetched {rounds === 1 ? 'once' : `${count(rounds)} times`}
         </span>
       )}
       {marks.includes('summary') && <span class="tag summary">new summary</span>}
@@ -118,6 +123,12 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
       ))}
     </>
   );
+}
+
+/** What the further calls have cost. */
+function fetchedWords(event: ListedRun): string {
+  const { fetchRounds } = billOf(event) ?? {};
+  return `the model fetched removed contents, which cost ${dollars(fetchRounds)}`;
 }
 
 /** Red is for what needs somebody: waiting does not. */

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { courseSums, linePoints } from '../../../inspector/read/course.ts';
 import { rowsOfEvent } from '../../../inspector/read/fates.ts';
-import { difference, headline, moneySentence, overBudget } from '../../../inspector/read/request-words.ts';
+import {
+  costSentences,
+  difference,
+  headline,
+  moneySentence,
+  overBudget,
+} from '../../../inspector/read/request-words.ts';
 import { ALL_RULES } from '../../../inspector/read/rules.ts';
 import { type Copied, SNIPPETS } from '../../../inspector/read/snippets.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
@@ -68,6 +74,26 @@ describe('a request in a sentence', () => {
     expect(moneySentence(event({ bill: null }))).toBeUndefined();
     expect(moneySentence(event({ observed: true }))).toBeUndefined();
     expect(difference(0, 0)).toBe('the same');
+  });
+
+  it('names what fetches and a lost cache have cost, and what Precis has added', () => {
+    const usage = { input: 29_963, cached: 23_519, cache_writes: 0, output: 336 };
+    const bill = (gross: number, fetch_rounds: number, broken_cache: number) =>
+      ({
+        unit: 'nanodollars',
+        debits: { summarizer: 0, fetch_rounds, broken_cache },
+        gross: { tokens: gross },
+      }) as never;
+    const fetched = event({ usage, retrieval_rounds: 3, bill: bill(44_665, 3_854_000, 964_200) });
+    expect(costSentences(fetched)).toEqual([
+      'The model fetched removed contents, in 3 further calls: 29,963 tokens of input in all.',
+      'In the price: $0.003854 for what the model fetched, $0.000964 for cache read again.',
+    ]);
+    expect(costSentences(event({ bill: bill(-471, 0, 0) }))).toEqual([
+      'Precis added its fetch tool: 471 tokens more than without it.',
+    ]);
+    expect(costSentences(event({ bill: null }))).toEqual([]);
+    expect(costSentences({ ...fetched, observed: true })).toEqual([]);
   });
 
   it('says why it is over its budget', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ListedRun } from '../../../inspector/api/answers.ts';
 import { amountsOf } from '../../../inspector/read/money.ts';
-import { comparedWith, paybacksOf, waterfallOf } from '../../../inspector/read/savings.ts';
+import { comparedWith, paybacksOf, summariesApart, waterfallOf } from '../../../inspector/read/savings.ts';
 import { billSumsJson, joinSums, summarizerSums, sumsOf } from '../../../src/memory/money/bill-sums.ts';
 import { type BillOrder, nextBill } from '../../../src/memory/money/running-bill.ts';
 import { BILL_ORDER } from '../../support/conversations/ended-runs.ts';
@@ -45,7 +45,7 @@ function billedRuns(all: readonly BillOrder[]): ListedRun[] {
     const next = nextBill(standing, order, at * MINUTE);
     ({ standing } = next);
     const frontier = { unit: at, moved: order.moved };
-    return { n: at + 1, bill: next.bill, frontier, observed: false } as unknown as ListedRun;
+    return { n: at + 1, bill: next.bill, frontier, observed: false, summary: null } as unknown as ListedRun;
   });
 }
 
@@ -88,6 +88,28 @@ describe('a waterfall', () => {
     );
   });
 
+  it('differs from the sum of the requests by the summaries that no request waited for', () => {
+    fc.assert(
+      fc.property(orders, fc.integer({ min: 1, max: 1e9 }), (all, price) => {
+        const runs = billedRuns(all);
+        const own = runs.reduce((sum, { bill }) => sum + Number(bill?.debits.summarizer), 0);
+        const sums = runs.map(({ bill }) => sumsOf(bill)).reduce(joinSums);
+        const sumsWith = (spent: number) =>
+          amountsOf({ bill: billSumsJson(joinSums(sums, summarizerSums(spent))) });
+        const net = sumsWith(own + price)?.net;
+
+        expect(summariesApart(sumsWith(own + price), runs)).toEqual({ price, net });
+        expect(summariesApart(sumsWith(own), runs)).toBeUndefined();
+        // Sums of other requests are no sums of these.
+        const [first, ...rest] = runs;
+        const bill = first?.bill && { ...first.bill, net: Number(first.bill.net) + 1 };
+        expect(
+          summariesApart(sumsWith(own + price), [{ ...first, bill } as ListedRun, ...rest]),
+        ).toBeUndefined();
+      }),
+    );
+  });
+
   it.each(['actual', 'would_be', 'debits'])('is not drawn where %s is not known', (member) => {
     const bill = { ...billedRuns([BILL_ORDER])[0]?.bill, [member]: null };
 
@@ -119,8 +141,22 @@ describe('a move', () => {
 
     expect(cost).toBeGreaterThan(0);
     expect(at).toBeGreaterThan(1);
-    expect([...paybacksOf(runs)]).toEqual([[2, { cache: cost, summary: 0, at: at + 1 }]]);
+    expect([...paybacksOf(runs)]).toEqual([
+      [2, { cache: cost, summary: 0, isSummaryApart: false, at: at + 1 }],
+    ]);
     expect(paybacksOf(runs.slice(0, at)).get(2)?.at).toBeNull();
+  });
+
+  it('names a new summary that no request waited for, whose price it does not know', () => {
+    const [first, second] = billedRuns([removing(0), removing(10_000, breaking)]);
+    const apart = (covers: readonly [number, number], earlier: unknown) =>
+      paybacksOf([
+        { ...first, summary: earlier } as ListedRun,
+        { ...second, summary: { covers } } as ListedRun,
+      ]).get(2)?.isSummaryApart;
+
+    expect(apart([1, 14], null)).toBe(true);
+    expect(apart([1, 14], { covers: [1, 14] })).toBe(false);
   });
 
   it('that removes nothing new never pays back by what others save', () => {
