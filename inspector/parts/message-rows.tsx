@@ -9,6 +9,7 @@ import { messageText } from '../read/message-text.ts';
 import { LEFT_RULES, type Rule, removalRule } from '../read/rules.ts';
 import { Folded } from './folded.tsx';
 import { count } from './numbers.ts';
+import { RuleLink } from './rule-link.tsx';
 import { FIRST_SHOWN, Said } from './said.tsx';
 import { Of } from './states.tsx';
 import { Passage, Word } from './text.tsx';
@@ -97,10 +98,10 @@ function RowHead({ row, content, children }: HeadProps) {
 }
 
 /** One sentence, and the rule. */
-export function Why({ says, page }: Rule) {
+export function Why({ says, rule }: Rule) {
   return (
     <p class="why note">
-      {says} <a href={page}>The rule</a>
+      {says} <RuleLink {...rule} />
     </p>
   );
 }

@@ -6,6 +6,7 @@ import { rowsOfExplanation } from '../read/fates.ts';
 import { difference } from '../read/request-words.ts';
 import { count, dollars, share } from './numbers.ts';
 import { PlanBars } from './plan-bars.tsx';
+import { RuleLink } from './rule-link.tsx';
 import { Word } from './text.tsx';
 
 /** Of the strategies that are compared. */
@@ -45,7 +46,11 @@ export function Outcome({ plans, model }: OutcomeProps) {
       <p class="note">
         Dollars are estimates at list prices of <Word text={model} />: each request comes within the life of
         the vendor’s cache. What it costs to write summaries, and what the model would fetch, are not in them.{' '}
-        <a href="docs/refs-and-retrieval.md#the-whole-conversation">How they are made</a>
+        <RuleLink
+          page="docs/refs-and-retrieval.md"
+          section="The whole conversation"
+          text="How they are made"
+        />
       </p>
     </>
   );
@@ -134,7 +139,7 @@ function Lines({ plans }: Pick<OutcomeProps, 'plans'>) {
   return (
     <figure class="course">
       <figcaption>
-        Tokens of each request, of {count(came.length)}; {count(most)} at the top
+        Tokens of each of {count(came.length)} requests; most tokens: {count(most)}
       </figcaption>
       <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label="Tokens of each request">
         <polyline class="line-came" points={linePoints(came, most)} />

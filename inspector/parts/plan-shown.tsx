@@ -25,7 +25,7 @@ export function PlanShown({ client, explained, recorded, onRef }: Props) {
     recorded.field === 'messages' ? recorded.messages[index] : undefined;
   return (
     <>
-      <Warnings codes={memory.warnings} />
+      <Warnings codes={memory.warnings} isTried />
       <Folded summary={movesText(moves.length)}>
         {() => (
           <>

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ListedRun } from '../api/answers.ts';
 import { labelOf, WARNING_LABELS } from '../read/codes.ts';
-import type { PlotData } from '../read/marks.ts';
+import { type PlotData, warningsOf } from '../read/marks.ts';
 import { netOf, potentialBillOf } from '../read/money.ts';
 import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
@@ -155,7 +155,7 @@ const STEPS: Readonly<Record<string, number>> = {
 
 /** What there is to say about a request, line by line. */
 function factsOf(event: ListedRun, payback: Payback | undefined): string[] {
-  const { n, usage, frontier, summary, warnings, observed, tokens } = event;
+  const { n, usage, frontier, summary, observed, tokens } = event;
   const { view_cached: cached, retrieval_rounds: rounds } = event;
   const { came, sent, potential } = sentTokens(event);
   const budget = tokens?.budget ?? null;
@@ -176,7 +176,7 @@ function factsOf(event: ListedRun, payback: Payback | undefined): string[] {
       : `saved ${dollars(netOf(event))} net`,
     ...(frontier.moved && !observed ? [payback ? paybackWords(payback) : 'compacted here'] : []),
     ...(summary && !observed ? [`summary of the messages ${summary.covers[0]} to ${summary.covers[1]}`] : []),
-    ...warnings.map((code) => labelOf(WARNING_LABELS, code)),
+    ...warningsOf(event).map((code) => labelOf(WARNING_LABELS, code)),
   ];
 }
 

@@ -10,6 +10,7 @@ import {
   SOURCE_LABELS,
 } from '../read/codes.ts';
 import type { Row } from '../read/fates.ts';
+import { warningsOf } from '../read/marks.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
 import { costSentences, headline, moneySentence, overBudget } from '../read/request-words.ts';
 import { WAITING_PAGE } from '../read/rules.ts';
@@ -17,6 +18,7 @@ import { sentTokens } from '../read/sent.ts';
 import type { TermName } from '../read/words.ts';
 import { Folded } from './folded.tsx';
 import { count, dollars, duration, moment, share } from './numbers.ts';
+import { RuleLink } from './rule-link.tsx';
 import { Term } from './term.tsx';
 import { Word } from './text.tsx';
 import { Warnings } from './warnings.tsx';
@@ -25,7 +27,7 @@ export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly R
   const money = moneySentence(event);
   const costs = costSentences(event);
   const over = overBudget(event);
-  const codes = event.warnings.filter((code) => over.length === 0 || !IN_OVER.includes(code));
+  const codes = warningsOf(event).filter((code) => over.length === 0 || !IN_OVER.includes(code));
   return (
     <section class="request-head" aria-label="What was done">
       <p class="headline">{headline(event, rows)}</p>
@@ -40,7 +42,7 @@ export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly R
       {costs.length > 0 && <p class="note costs">{costs.join(' ')}</p>}
       {over.length > 0 && (
         <p class="over">
-          {over.join(' ')} <a href={WAITING_PAGE}>The rule</a>
+          {over.join(' ')} <RuleLink {...WAITING_PAGE} />
         </p>
       )}
       <Warnings codes={codes} />
@@ -103,7 +105,7 @@ function Figures({ event }: { event: RunEvent }) {
       name: <Term of="compacted">{observed ? 'would be compacted here' : 'compacted here'}</Term>,
       value: frontier.moved ? 'yes' : 'no',
     },
-    { name: <Term of="compacted_up_to" />, value: `unit ${count(frontier.unit)}` },
+    { name: <Term of="compacted_up_to" />, value: frontierWords(frontier.unit) },
     { name: 'model', value: model ?? 'n/a', note: labelOf(PROTOCOL_LABELS, event.protocol) },
     { name: 'kind', value: labelOf(REQUEST_KIND_LABELS, event.kind) },
     {
@@ -135,6 +137,10 @@ function Figures({ event }: { event: RunEvent }) {
       ))}
     </dl>
   );
+}
+
+function frontierWords(unit: number): string {
+  return unit === 0 ? 'nothing yet' : `the first ${count(unit)} messages, a call and its results as one`;
 }
 
 function roundsText(rounds: number): string {

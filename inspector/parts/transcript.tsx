@@ -5,7 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FATES } from '../../src/memory/edits/fates.ts';
-import { FATE_LABELS, labelOf, REASON_LABELS } from '../read/codes.ts';
+import { FATE_LABELS, reasonOf } from '../read/codes.ts';
 import { type Row, tally } from '../read/fates.ts';
 import { changesBySize, freedOf, type Group, groupsOf, isChange, lastOf } from '../read/groups.ts';
 import { Folded } from './folded.tsx';
@@ -216,7 +216,7 @@ function Change({ group, isPotential, onChoose }: ChangeProps) {
         )}
       </button>
       <span class={`chip ${first.fate}`}>
-        {edit && kind === 'edited' ? labelOf(REASON_LABELS, edit.reason) : FATE_LABELS[first.fate]}
+        {edit && kind === 'edited' ? reasonOf(edit) : FATE_LABELS[first.fate]}
       </span>
       <span class="tokens">
         {freed === undefined

@@ -1,16 +1,25 @@
 /** The warnings of a request, each in a sentence; those that report no fault alarm nobody. */
 import { isNotice } from '../../src/memory/plan/notices.ts';
-import { labelOf, WARNING_LABELS, warningSentence } from '../read/codes.ts';
+import { warningWords } from '../read/codes.ts';
 
-export function Warnings({ codes }: { readonly codes: readonly string[] }) {
+interface Props {
+  readonly codes: readonly string[];
+  /** Whether they are about a plan that nobody sends. */
+  readonly isTried?: boolean;
+}
+
+export function Warnings({ codes, isTried = false }: Props) {
   if (codes.length === 0) return null;
   return (
     <ul class="told">
-      {codes.map((code) => (
-        <li key={code} class={isNotice(code) ? 'notice' : 'warning'}>
-          <b>{labelOf(WARNING_LABELS, code)}</b> <Sentence text={warningSentence(code) ?? code} />
-        </li>
-      ))}
+      {codes.map((code) => {
+        const { label, says } = warningWords(code, isTried);
+        return (
+          <li key={code} class={isNotice(code) ? 'notice' : 'warning'}>
+            <b>{label}</b> <Sentence text={says} />
+          </li>
+        );
+      })}
     </ul>
   );
 }

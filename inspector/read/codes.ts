@@ -78,6 +78,24 @@ export function warningSentence(code: string): string | undefined {
   return Object.hasOwn(WARNINGS, code) ? WARNINGS[code as Warning] : undefined;
 }
 
+/** Of a plan that nobody sends: no summary is written for it. */
+const TRIED: Readonly<Record<string, { readonly label: string; readonly says: string }>> = {
+  summary_pending: {
+    label: 'no summary is written here',
+    says: 'A summary would be due. In a trial none is written, so the plan shows where it would stand and how long it may be.',
+  },
+};
+
+/**
+ * A warning about a plan: its label and its sentence.
+ *
+ * @param isTried whether nobody sends the plan
+ */
+export function warningWords(code: string, isTried: boolean): { label: string; says: string } {
+  const tried = isTried && Object.hasOwn(TRIED, code) ? TRIED[code] : undefined;
+  return tried ?? { label: labelOf(WARNING_LABELS, code), says: warningSentence(code) ?? code };
+}
+
 export const MODE_LABELS: Labels<Mode> = {
   none: 'change nothing',
   trim: 'drop the oldest turns',
@@ -112,7 +130,7 @@ export const REMOVED_LABELS: Labels<RemovalKind> = {
 
 /** Why a content is removed, as a chip. */
 export const REASON_LABELS: Labels<RemovalReason> = {
-  context_compaction: 'old',
+  context_compaction: 'an old output',
   offloaded: 'large',
   condensed: 'same value, fewer tokens',
   old_reasoning: 'of an old turn',
@@ -120,6 +138,13 @@ export const REASON_LABELS: Labels<RemovalReason> = {
   duplicate: 'same as a later one',
   superseded: 'replaced by a later result',
 };
+
+/** Why a content of a message is removed: an old one is named by its kind. */
+export function reasonOf({ reason, kind }: { readonly reason: string; readonly kind: string }): string {
+  return reason === 'context_compaction' && kind !== 'output'
+    ? `an old ${labelOf(REMOVED_LABELS, kind)}`
+    : labelOf(REASON_LABELS, reason);
+}
 
 /** Why a message stays, as a sentence. */
 export const KEPT_LABELS: Labels<KeptBecause> = {
@@ -132,16 +157,18 @@ export const KEPT_LABELS: Labels<KeptBecause> = {
   unedited: 'Nothing that the strategy may do makes it shorter.',
 };
 
-/** What the strategy would have done in a phase that it has put off. */
+/** What the strategy would have done in a phase that it has put off, within a sentence. */
 export const PHASE_LABELS: Labels<RunEvent['refused'][number]['phase']> = {
-  reversible: 'Putting placeholders',
-  summarize: 'Summarising',
-  trim: 'Leaving messages out',
+  reversible: 'placeholders',
+  summarize: 'a summary',
+  trim: 'leaving messages out',
 };
 
-/** Why a phase was put off, as the end of a sentence. */
+/**
+ * Why a phase was put off, within a sentence. `{least}` stands for the tokens from which it pays.
+ */
 export const REFUSED_LABELS: Labels<RunEvent['refused'][number]['because']> = {
-  floor: 'it would free less than the least that is worth it',
+  floor: 'that pays from {least} on',
   regret: 'the last compaction has not paid back yet',
   nothing_to_free: 'nothing there gets shorter',
   not_enough: 'the request would still be over its budget',

@@ -53,6 +53,17 @@ export function isOfBudget(code: string): boolean {
   return OF_BUDGET.has(code);
 }
 
+/**
+ * The warnings that a request is shown with. `waiting` is about an edit that was due: a request
+ * that was compacted, and is within its budget, waits for nothing that its reader has to know.
+ */
+export function warningsOf({ warnings, tokens, frontier }: Warned): readonly string[] {
+  const isWithin = tokens !== null && tokens.budget !== null && tokens.after <= tokens.budget;
+  return frontier.moved && isWithin ? warnings.filter((code) => code !== 'waiting') : warnings;
+}
+
+type Warned = Pick<ListedRun, 'warnings' | 'tokens' | 'frontier'>;
+
 /** Whether a warning sets off no alarm. */
 export function isCalm(code: string): boolean {
   return isNotice(code) || isOfBudget(code);
@@ -72,7 +83,8 @@ function sumsSoFar(values: readonly (number | null)[]): (number | null)[] {
  * neither a summary nor a move.
  */
 export function marksOf(event: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
-  const { observed, frontier, warnings } = event;
+  const { observed, frontier } = event;
+  const warnings = warningsOf(event);
   return [
     ...(frontier.moved && !observed ? (['move'] as const) : []),
     ...(hasNewSummary(event, earlier) ? (['summary'] as const) : []),

@@ -3,6 +3,7 @@ import type { RunEvent } from '../api/answers.ts';
 import { count, dollars } from '../parts/numbers.ts';
 import { labelOf, PHASE_LABELS, REFUSED_LABELS, TRIGGER_LABELS, warningSentence } from './codes.ts';
 import { type Row, tally } from './fates.ts';
+import { warningsOf } from './marks.ts';
 import { billOf, potentialBillOf } from './money.ts';
 import { sentTokens } from './sent.ts';
 
@@ -99,7 +100,7 @@ export function costSentences(event: RunEvent): string[] {
   return [
     ...(rounds > 0
       ? [
-          `The model fetched removed contents, in ${count(rounds)} further ${rounds === 1 ? 'call' : 'calls'}: ${count(usage?.input)} tokens of input in all.`,
+          `The model fetched removed contents in ${count(rounds)} further ${rounds === 1 ? 'call' : 'calls'}; all ${count(rounds + 1)} calls together had ${count(usage?.input)} tokens of input.`,
         ]
       : []),
     ...(costs.length > 0 ? [`In the price: ${costs.join(', ')}.`] : []),
@@ -123,15 +124,33 @@ export function difference(net: number, whole: number): string {
 
 /** Why more was sent than the budget has; empty if it was not, or if nobody knows. */
 export function overBudget(event: RunEvent): string[] {
-  const { tokens, refused, warnings } = event;
+  const { tokens } = event;
+  const warnings = warningsOf(event);
   const over = tokens && tokens.budget !== null ? tokens.after - tokens.budget : 0;
-  const reasons = refused.map(
-    ({ phase, because, freed, least }) =>
-      `${labelOf(PHASE_LABELS, phase)} waits: ${labelOf(REFUSED_LABELS, because)} (${count(freed)} tokens, at least ${count(least)}).`,
-  );
+  const reasons = refusals(event.warnings.length === warnings.length ? event.refused : []);
   if (over <= 0) return reasons;
   const head = `${event.observed ? 'What would be sent is' : 'It is'} ${count(over)} tokens over its budget of ${count(tokens?.budget)}.`;
   if (reasons.length > 0) return [head, ...reasons];
   if (warnings.includes('waiting')) return [head, warningSentence('waiting') ?? ''];
   return [head, 'Nothing more may be removed: what is left is recent, or always stays.'];
+}
+
+/** A sentence for each reason, about the first phase that it puts off, and one for the others. */
+function refusals(refused: RunEvent['refused']): string[] {
+  const reasons = [...new Set(refused.map(({ because }) => because))];
+  return reasons.flatMap((reason) => {
+    const [first, ...others] = refused.filter(({ because }) => because === reason);
+    if (!first) return [];
+    const { phase, freed, least } = first;
+    const why = labelOf(REFUSED_LABELS, reason).replace('{least}', count(least));
+    const waits = phase === 'reversible' ? 'they wait' : 'it waits';
+    const more = others.map(
+      (other) =>
+        `${labelOf(PHASE_LABELS, other.phase)} (${count(other.freed)}${reason === 'floor' ? ` of ${count(other.least)}` : ''})`,
+    );
+    return [
+      `${capital(labelOf(PHASE_LABELS, phase))} would free ${count(freed)} tokens; ${why}, so ${waits}.`,
+      ...(more.length > 0 ? [`The same holds for ${more.join(' and ')}.`] : []),
+    ];
+  });
 }

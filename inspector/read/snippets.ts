@@ -13,18 +13,16 @@ export interface Copied {
   readonly field: 'messages' | 'input';
 }
 
+/** The array is a file of the reader's: it is too long for a command. */
 function curl({ baseUrl, model, strategy, field }: Copied): string {
   const path = field === 'messages' ? 'chat/completions' : 'responses';
-  const body = JSON.stringify(
-    { model, memory_strategy: strategy, [field]: [{ role: 'user', content: 'Hello.' }] },
-    null,
-    2,
-  );
-  return `curl ${baseUrl}/${path} \\
-  -H "authorization: Bearer $OPENAI_API_KEY" -H 'content-type: application/json' \\
-  -d @- <<'EOF'
-${body}
-EOF`;
+  return `# ${field}.json: your conversation, the whole array, every time
+{ cat <<'EOF'
+${JSON.stringify({ model, memory_strategy: strategy }, null, 2).slice(0, -2)},
+  "${field}":
+EOF
+cat ${field}.json; echo '}'; } | curl ${baseUrl}/${path} \\
+  -H "authorization: Bearer $OPENAI_API_KEY" -H 'content-type: application/json' -d @-`;
 }
 
 function typescript({ baseUrl, model, strategy, field }: Copied): string {
@@ -35,10 +33,11 @@ function typescript({ baseUrl, model, strategy, field }: Copied): string {
   return `import OpenAI from "openai";
 
 const client = new OpenAI({ baseURL: ${JSON.stringify(baseUrl)} });
+const ${field}: ${type}["${field}"] = []; // your conversation: the whole array, every time
 
 const answer = await client.${call}.create({
   model: ${JSON.stringify(model)},
-  ${field}, // the whole array, every time
+  ${field},
   memory_strategy: ${JSON.stringify(strategy)},
 } as ${type});`;
 }
@@ -49,10 +48,11 @@ function python({ baseUrl, model, strategy, field }: Copied): string {
   return `from openai import OpenAI
 
 client = OpenAI(base_url=${JSON.stringify(baseUrl)})
+${field} = []  # your conversation: the whole array, every time
 
 answer = client.${call}.create(
     model=${JSON.stringify(model)},
-    ${field}=${field},  # the whole array, every time
+    ${field}=${field},
     extra_body={"memory_strategy": ${JSON.stringify(strategy)}},
 )`;
 }

@@ -56,7 +56,7 @@ export const TERMS = {
   },
   compacted_up_to: {
     label: 'compacted up to',
-    says: 'What stands before this unit may be shortened, and the rest stays; the docs call it the frontier.',
+    says: 'The messages that may be shortened, and the rest stays; the docs call their end the frontier, and count in units.',
   },
   waits: {
     label: 'waits',

@@ -71,7 +71,7 @@ function NotFound() {
     <div class="state failed" role="alert">
       <p>This conversation is not found under the key that is in use.</p>
       <ul>
-        <li>It may belong to another key, or to the local tenant.</li>
+        <li>It may belong to another key, or to the callers without a key of their own.</li>
         <li>
           It may belong to a user: then its address ends with <code>?user=</code> and the user’s id.
         </li>

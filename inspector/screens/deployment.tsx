@@ -5,6 +5,7 @@ import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
+import { labelOf, MODE_LABELS } from '../read/codes.ts';
 import { readExposition } from '../read/exposition.ts';
 
 export function Deployment({ client }: { client: Client }) {
@@ -21,7 +22,7 @@ export function Deployment({ client }: { client: Client }) {
                 ? 'It answers.'
                 : 'It refuses all requests: its configuration is wrong, and its log says how.'}
             </span>{' '}
-            <span class="note">healthz: {word}</span>
+            <span class="note">Its health check says “{word}”.</span>
           </p>
         )}
       </Of>
@@ -63,7 +64,7 @@ function Retiring({ models }: { models: DeploymentFacts['retiring'] }) {
 const ACCESS: Readonly<Record<DeploymentFacts['access'], string>> = {
   callers_keys: 'callers bring their own keys',
   access_keys: 'callers have access keys of this deployment',
-  local_tenant: 'callers without a key share the local tenant',
+  local_tenant: 'callers need no key; those without one share what is stored',
 };
 
 function Facts({ facts }: { facts: DeploymentFacts }) {
@@ -80,7 +81,14 @@ function Facts({ facts }: { facts: DeploymentFacts }) {
       </div>
       <div>
         <dt>modes</dt>
-        <dd>{modes.join(', ')}</dd>
+        <dd>
+          {modes.map((mode, at) => (
+            <span key={mode}>
+              {at > 0 && ', '}
+              {labelOf(MODE_LABELS, mode)} <span class="note">({mode})</span>
+            </span>
+          ))}
+        </dd>
       </div>
       <div>
         <dt>agents</dt>

@@ -9,7 +9,7 @@ import { useMedia } from '../parts/use-media.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { fragmentOf } from '../place.ts';
 import { labelOf, WARNING_LABELS } from '../read/codes.ts';
-import { isCalm, isOfBudget, type MarkKind, marksOf } from '../read/marks.ts';
+import { isCalm, isOfBudget, type MarkKind, marksOf, warningsOf } from '../read/marks.ts';
 import { billOf, netOf, potentialBillOf } from '../read/money.ts';
 import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
@@ -100,7 +100,7 @@ function netWords(net: number | undefined, observed: boolean): string {
 }
 
 function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
-  const { frontier, warnings, status, observed, retrieval_rounds: rounds } = event;
+  const { frontier, status, observed, retrieval_rounds: rounds } = event;
   return (
     <>
       {observed && <span class="tag observed">only observed</span>}
@@ -116,7 +116,7 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
         </span>
       )}
       {marks.includes('summary') && <span class="tag summary">new summary</span>}
-      {warnings.map((code) => (
+      {warningsOf(event).map((code) => (
         <span key={code} class={`tag ${tagOf(code)}`}>
           {labelOf(WARNING_LABELS, code)}
         </span>

@@ -8,6 +8,7 @@ import { Captured } from '../parts/captured-view.tsx';
 import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
 import { RequestHead } from '../parts/request-head.tsx';
+import { RuleLink } from '../parts/rule-link.tsx';
 import { Empty, Failed, Of } from '../parts/states.tsx';
 import { SummaryInPlace } from '../parts/summary-in-place.tsx';
 import { Help, Term } from '../parts/term.tsx';
@@ -252,7 +253,7 @@ function NoArchive({ onArray, expected }: { onArray: (array: RequestArray) => vo
       <p>
         The messages of this request are not kept, so only what was removed can be read here. With{' '}
         <code>"archive": true</code> in its strategy a conversation keeps an <Term of="archive" /> from then
-        on. <a href="docs/conversations.md#the-archive">How to turn it on</a>
+        on. <RuleLink page="docs/conversations.md" section="The archive" text="How to turn it on" />
       </p>
       <Folded summary="Paste its messages instead">
         {() => (

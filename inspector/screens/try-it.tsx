@@ -7,12 +7,14 @@ import { useLoad } from '../api/use-load.ts';
 import { Comparison } from '../parts/comparison.tsx';
 import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
+import { RuleLink } from '../parts/rule-link.tsx';
 import { Empty, Of } from '../parts/states.tsx';
 import type { Choice } from '../parts/strategy-form.tsx';
 import { Word } from '../parts/text.tsx';
 import { fragmentOf } from '../place.ts';
 import { exampleConversation } from '../read/example.ts';
 import { type Recorded, readRecorded } from '../read/recorded.ts';
+import { sentTokens } from '../read/sent.ts';
 import { firstBudget, KNOBS, TRIED_MODES, type TriedMode } from '../read/strategies.ts';
 import { visible } from '../read/visible.ts';
 
@@ -62,6 +64,7 @@ export function TryRequest({ client, named, n, onRef }: RequestProps) {
       <p class="note">
         A begins with the mode and the budget that the request had, B with twice that budget. All else is the
         mode’s own. Nothing is stored, and no model is asked.
+        {loaded.value?.event.tokens && ` ${reallySent(loaded.value.event)}`}
       </p>
       <Of loaded={loaded}>
         {({ event, array }) =>
@@ -83,7 +86,7 @@ export function TryRequest({ client, named, n, onRef }: RequestProps) {
               <Empty>
                 The messages of this conversation are not archived, so it can’t be tried from here. Paste them
                 below, or set <code>"archive": true</code> in its strategy.{' '}
-                <a href="docs/conversations.md#the-archive">How to turn it on</a>
+                <RuleLink page="docs/conversations.md" section="The archive" text="How to turn it on" />
               </Empty>
               <Pasted client={client} onRef={onRef} text="" />
             </>
@@ -92,6 +95,11 @@ export function TryRequest({ client, named, n, onRef }: RequestProps) {
       </Of>
     </main>
   );
+}
+
+/** Why a trial may come to another result than the request. */
+function reallySent(event: RunEvent): string {
+  return `Request ${event.n} itself sent ${count(sentTokens(event).sent)} tokens: A may send more or less, since it plans the whole conversation anew, without the request’s tools, its other settings and the summaries that were written.`;
 }
 
 /** The request's own mode and budget, and twice that budget. */

@@ -60,7 +60,7 @@ describe('a request', () => {
       Number(text.replaceAll(/\D/g, '')),
     );
     expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
-    expect(await removed.innerText()).toMatch(/Message \d+, read_file\s+old\s+saves [\d,]+ tokens/);
+    expect(await removed.innerText()).toMatch(/Message \d+, read_file\s+an old output\s+saves [\d,]+ tokens/);
     await expect.poll(() => seen(page).innerText()).toMatch(/^⟦removed: /);
     await expectShownWell(page, 'request');
   });
@@ -79,8 +79,9 @@ describe('a request', () => {
     expect(await messages.last().innerText()).toContain('Which line is it?');
     expect(await messages.last().innerText()).toContain('It is one of the recent messages.');
     expect(await messages.last().getByRole('link', { name: 'The rule' }).getAttribute('href')).toBe(
-      'docs/design.md#tail',
+      'docs/design.md',
     );
+    expect(await messages.last().innerText()).toContain('The rule (under “Tail”)');
     expect(await page.getByText('Which line is it?').count()).toBe(1);
     await expectShownWell(page, 'request-unfolded');
   });
@@ -169,8 +170,8 @@ describe('a request', () => {
     const page = await open({ key: KEY, at: `#/conversations/tight/requests/${tight}` });
     await expect
       .poll(() => page.locator('.over').innerText())
-      .toMatch(/tokens over its budget of 4,000\. .+\. The rule$/);
-    expect(await page.locator('.over a').getAttribute('href')).toBe('docs/modes.md#auto');
+      .toMatch(/tokens over its budget of 4,000\. .+\. The rule \(under “auto”\)$/);
+    expect(await page.locator('.over a').getAttribute('href')).toBe('docs/modes.md');
     await expectShownWell(page, 'over-budget');
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { courseSums, linePoints } from '../../../inspector/read/course.ts';
 import { rowsOfEvent } from '../../../inspector/read/fates.ts';
+import { warningsOf } from '../../../inspector/read/marks.ts';
 import {
   costSentences,
   difference,
@@ -86,7 +87,7 @@ describe('a request in a sentence', () => {
       }) as never;
     const fetched = event({ usage, retrieval_rounds: 3, bill: bill(44_665, 3_854_000, 964_200) });
     expect(costSentences(fetched)).toEqual([
-      'The model fetched removed contents, in 3 further calls: 29,963 tokens of input in all.',
+      'The model fetched removed contents in 3 further calls; all 4 calls together had 29,963 tokens of input.',
       'In the price: $0.003854 for what the model fetched, $0.000964 for cache read again.',
     ]);
     expect(costSentences(event({ bill: bill(-471, 0, 0) }))).toEqual([
@@ -101,27 +102,37 @@ describe('a request in a sentence', () => {
     const refused = [{ phase: 'reversible' as const, because: 'floor' as const, freed: 10, least: 2_000 }];
     expect(overBudget(event({ tokens, refused }))).toEqual([
       'It is 345 tokens over its budget of 12,000.',
-      'Putting placeholders waits: it would free less than the least that is worth it (10 tokens, at least 2,000).',
+      'Placeholders would free 10 tokens; that pays from 2,000 on, so they wait.',
+    ]);
+    const phase = (phase: 'summarize' | 'reversible' | 'trim', because: 'floor' | 'not_enough') => {
+      return { phase, because, freed: 6_887, least: 11_180 };
+    };
+    const three = [phase('summarize', 'floor'), phase('reversible', 'floor'), phase('trim', 'not_enough')];
+    expect(overBudget(event({ tokens, refused: three })).slice(1)).toEqual([
+      'A summary would free 6,887 tokens; that pays from 11,180 on, so it waits.',
+      'The same holds for placeholders (6,887 of 11,180).',
+      'Leaving messages out would free 6,887 tokens; the request would still be over its budget, so it waits.',
     ]);
     expect(overBudget(event({ tokens, warnings: ['waiting'] }))[1]).toMatch(/waits until it pays off/);
     expect(overBudget(event({ tokens, warnings: ['over_budget'] }))[1]).toMatch(
       /^Nothing more may be removed/,
     );
     expect(overBudget(event({}))).toEqual([]);
+    // It was compacted, and is within its budget: nothing is left to wait for.
+    const compacted = { warnings: ['waiting'], refused, frontier: { unit: 3, moved: true } };
+    expect(overBudget(event(compacted))).toEqual([]);
+    expect(warningsOf(event(compacted))).toEqual([]);
+    expect(warningsOf(event({ ...compacted, tokens }))).toEqual(['waiting']);
   });
 });
 
 describe('the pages with the rules', () => {
-  it.each([...new Set(ALL_RULES)])('are served, and have the section (%s)', async (address) => {
-    const [page = '', section = ''] = address.replace('docs/', '').split('#');
+  it.each(ALL_RULES)('are served, and have the section ($page, $section)', async (rule) => {
+    const { section } = rule;
+    const page = rule.page.replace('docs/', '');
     expect([...PAGES.keys()]).toContain(page);
     const text = await readFile(join(import.meta.dirname, '../../../docs', page), 'utf8');
-    const sections = [...text.matchAll(/^#+ (.+)$/gm)].map(([, name = '']) =>
-      name
-        .toLowerCase()
-        .replaceAll(/[^\w -]/g, '')
-        .replaceAll(' ', '-'),
-    );
+    const sections = [...text.matchAll(/^#+ (.+)$/gm)].map(([, name = '']) => name.replaceAll('`', ''));
     expect(sections).toContain(section);
   });
 });
@@ -162,8 +173,13 @@ describe('a request that is copied', () => {
   };
 
   it('has the strategy in each language, and calls the API of its field', () => {
-    const [, body = ''] = /<<'EOF'\n([\s\S]*)\nEOF$/.exec(SNIPPETS.curl(copied)) ?? [];
-    expect(JSON.parse(body)).toMatchObject({ model: 'a "model"', memory_strategy: copied.strategy });
+    const [, head = ''] = /<<'EOF'\n([\s\S]*)\nEOF\n/.exec(SNIPPETS.curl(copied)) ?? [];
+    const messages = [{ role: 'user', content: 'Hello.' }];
+    expect(JSON.parse(`${head}${JSON.stringify(messages)}}`)).toEqual({
+      model: 'a "model"',
+      memory_strategy: copied.strategy,
+      messages,
+    });
     expect(SNIPPETS.curl(copied)).toContain('/v1/chat/completions');
     expect(SNIPPETS.curl({ ...copied, field: 'input' })).toContain('/v1/responses');
     for (const language of ['TypeScript', 'Python'] as const) {
