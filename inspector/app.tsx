@@ -66,7 +66,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
           <span class="whose">
             {isLocal && (
               <span class="tag notice" title={client.hasKey ? SHORT_KEY : NO_KEY}>
-                local tenant
+                callers without a key
               </span>
             )}
             <button type="button" class="quiet" onClick={forget}>
@@ -94,7 +94,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
 }
 
 const SHORT_KEY =
-  'This key is too short to name a caller, so you see the conversations of the local tenant: those of all callers without a key of their own.';
+  'This key is too short to name a caller, so you see the conversations of all callers without a key of their own.';
 const NO_KEY = 'The conversations of all callers without a key of their own.';
 
 interface ScreenProps {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
-import { FATE_LABELS, labelOf, REASON_LABELS, REMOVED_LABELS } from '../read/codes.ts';
+import { FATE_LABELS, labelOf, REMOVED_LABELS, reasonOf } from '../read/codes.ts';
 import type { Row, RowEdit } from '../read/fates.ts';
 import { freedOf, type Group, lastOf, tokensOf } from '../read/groups.ts';
 import { messageText } from '../read/message-text.ts';
@@ -160,12 +160,12 @@ function RefText({ client, reference }: { client: Client; reference: string }) {
 
 /** The very text in the view, with its reason and what it saves. */
 function Edit({ edit, context }: { edit: RowEdit; context: RowContext }) {
-  const { kind, tool, reason, tokens, freed, ref, text } = edit;
+  const { kind, tool, tokens, freed, ref, text } = edit;
   const { isPotential, onRef } = context;
   return (
     <div class="edit">
       <p class="chips">
-        <span class="chip">{labelOf(REASON_LABELS, reason)}</span>
+        <span class="chip">{reasonOf(edit)}</span>
         <span class="chip saves">
           {isPotential ? 'would save' : 'saves'} {count(freed)} of {count(tokens)} tokens
         </span>

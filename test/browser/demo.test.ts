@@ -56,6 +56,11 @@ it('opens the demo’s conversation without a key, and none is in its address', 
   const page = await open({ at: hash });
   await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(10);
   await expectShownWell(page, 'demo');
+  // What the figures leave out is said beside them.
+  expect(await page.locator('.plot figcaption .note').innerText()).toMatch(
+    /^The sum less \$0\.\d+ for summaries that no request waited for: \$0\.\d+ saved in all\.$/,
+  );
+  expect(await page.locator('.request-row .tag.fetched').first().innerText()).toMatch(/^fetched \d+ times$/);
 
   await page.setViewportSize({ width: 1200, height: 680 });
   await page.emulateMedia({ colorScheme: 'light' });
