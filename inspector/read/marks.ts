@@ -57,9 +57,14 @@ export function isOfBudget(code: string): boolean {
  * The warnings that a request is shown with. `waiting` is about an edit that was due: a request
  * that was compacted, and is within its budget, waits for nothing that its reader has to know.
  */
-export function warningsOf({ warnings, tokens, frontier }: Warned): readonly string[] {
-  const isWithin = tokens !== null && tokens.budget !== null && tokens.after <= tokens.budget;
-  return frontier.moved && isWithin ? warnings.filter((code) => code !== 'waiting') : warnings;
+export function warningsOf(event: Warned): readonly string[] {
+  const { warnings } = event;
+  return isSettled(event) ? warnings.filter((code) => code !== 'waiting') : warnings;
+}
+
+/** Whether a request was compacted and is within its budget. */
+export function isSettled({ tokens, frontier }: Omit<Warned, 'warnings'>): boolean {
+  return frontier.moved && tokens !== null && tokens.budget !== null && tokens.after <= tokens.budget;
 }
 
 type Warned = Pick<ListedRun, 'warnings' | 'tokens' | 'frontier'>;

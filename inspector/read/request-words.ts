@@ -3,7 +3,7 @@ import type { RunEvent } from '../api/answers.ts';
 import { count, dollars } from '../parts/numbers.ts';
 import { labelOf, PHASE_LABELS, REFUSED_LABELS, TRIGGER_LABELS, warningSentence } from './codes.ts';
 import { type Row, tally } from './fates.ts';
-import { warningsOf } from './marks.ts';
+import { isSettled, warningsOf } from './marks.ts';
 import { billOf, potentialBillOf } from './money.ts';
 import { sentTokens } from './sent.ts';
 
@@ -127,7 +127,7 @@ export function overBudget(event: RunEvent): string[] {
   const { tokens } = event;
   const warnings = warningsOf(event);
   const over = tokens && tokens.budget !== null ? tokens.after - tokens.budget : 0;
-  const reasons = refusals(event.warnings.length === warnings.length ? event.refused : []);
+  const reasons = refusals(isSettled(event) ? [] : event.refused);
   if (over <= 0) return reasons;
   const head = `${event.observed ? 'What would be sent is' : 'It is'} ${count(over)} tokens over its budget of ${count(tokens?.budget)}.`;
   if (reasons.length > 0) return [head, ...reasons];

@@ -121,6 +121,7 @@ describe('a request in a sentence', () => {
     // It was compacted, and is within its budget: nothing is left to wait for.
     const compacted = { warnings: ['waiting'], refused, frontier: { unit: 3, moved: true } };
     expect(overBudget(event(compacted))).toEqual([]);
+    expect(overBudget(event({ ...compacted, warnings: [] }))).toEqual([]);
     expect(warningsOf(event(compacted))).toEqual([]);
     expect(warningsOf(event({ ...compacted, tokens }))).toEqual(['waiting']);
   });
