@@ -58,7 +58,7 @@ export interface KnownReplay {
  */
 const MOST_STATES = 16;
 
-/** By the facts about the last message of the first request; the least recently reached come first. */
+/** By the facts about the last message of the first request. The newest state is the last one. */
 const known = new WeakMap<MessageFacts, readonly KnownReplay[]>();
 
 /** What is replayed. */
