@@ -26,13 +26,14 @@ export function createApp(): Hono<AppEnv> {
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
     const { access } = services.config;
-    if (access && !isForOperator(c.req.path)) accessKeyIn(c.req.raw.headers, access.keys);
+    const forOperator = isForOperator(c.req.path);
+    if (access && !forOperator) accessKeyIn(c.req.raw.headers, access.keys);
     const url = urlOf(c.req.raw);
     const { localTenant } = services.config;
     if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);
     checkSecrets(services.config, url.hostname);
     const { agent } = routeOf(url.pathname);
-    if (agent !== undefined)
+    if (agent !== undefined && !forOperator)
       c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));
     return next();
   });
@@ -60,6 +61,8 @@ function addRoutes(app: Hono<AppEnv>): void {
   }
   for (const { path, shared } of ROUTES)
     if (!shared && path.startsWith('/v1/')) app.all(`${path}/*`, (c) => c.notFound());
+  // Names of the operator's routes, also of versions other than this one.
+  app.all('/v1/admin/*', (c) => c.notFound());
 }
 
 /**

@@ -13,6 +13,7 @@ import type { ModelTables } from './memory/models/terms.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
+import { checkOperatorTokens, OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE } from './operator-tokens.ts';
 import { TIME_LIMITS } from './time-limits.ts';
 
 /** The Worker's bindings (wrangler.toml). */
@@ -150,9 +151,6 @@ const LONGEST_RETENTION_DAYS = 36_500;
 /** 24 bytes or more in base64 (https://www.standardwebhooks.com, "Symmetric"). */
 const WEBHOOK_SECRET = /^(?:whsec_)?(?=.{32,}$)(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 
-/** In characters, as for access keys: anyone can guess at it over the network. */
-const SHORTEST_OPERATOR_TOKEN = 20;
-
 /** What a variable must be, in words that end the sentence "NAME is not valid: it must be …". */
 const text = (phrase = 'a string') => z.string(phrase);
 const filledText = (phrase = 'a string of at least one character') => z.string(phrase).min(1, phrase);
@@ -176,8 +174,7 @@ const SECRET_PHRASE = `a string of at least ${SHORTEST_SECRET} characters`;
 const secret = z.string(SECRET_PHRASE).min(SHORTEST_SECRET, SECRET_PHRASE);
 
 const TENANT_PHRASE = 'a string of 1 to 64 characters';
-const OPERATOR_TOKEN_PHRASE = `a string of at least ${SHORTEST_OPERATOR_TOKEN} characters`;
-const operatorToken = z.string(OPERATOR_TOKEN_PHRASE).min(SHORTEST_OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE);
+const operatorToken = z.string(OPERATOR_TOKEN_PHRASE).regex(OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE);
 const WEBHOOK_SECRET_PHRASE =
   'at least 24 bytes in base64, with or without whsec_ before them (`echo "whsec_$(openssl rand -base64 32)"`)';
 
@@ -251,11 +248,13 @@ export function readConfig(env: Env): Config {
   const vars = parsed.data;
   if ((vars.WEBHOOK_URL === undefined) !== (vars.WEBHOOK_SECRET === undefined))
     throw new ConfigError('WEBHOOK_URL and WEBHOOK_SECRET must be set together, or none of them.');
+  const access = readAccess(vars);
+  checkOperatorTokens(vars, access);
   return {
     secret: vars.PRECIS_SECRET,
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
-    access: readAccess(vars),
+    access,
     verifyKeys: vars.VERIFY_KEYS === 'true',
     unverifiedReads: vars.UNVERIFIED_READS === 'allow',
     localTenant: readLocalTenant(vars),

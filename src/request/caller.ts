@@ -12,13 +12,17 @@ export interface Caller {
   readonly account: UpstreamAccount;
 }
 
-/** @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none */
+/**
+ * @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none; for
+ *   a token of the operator, which must not go upstream
+ */
 export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
   if (config.access) {
     const { keys, apiKey, forwardedHeaders } = config.access;
     const { name } = accessKeyIn(headers, keys);
     return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders } };
   }
+  refuseOperatorTokens(headers, config);
   const identify = identity(bearerToken(headers), config.localTenant, tenants);
   if (!identify) return { tenant: undefined, account: {} };
   let tenant: Tenant | undefined;
@@ -54,6 +58,16 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
   const key = keys.find((candidate) => token !== undefined && isSame(candidate, token));
   if (key) return key;
   throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
+}
+
+/** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */
+function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Services['config']): void {
+  for (const token of [adminToken, metricsToken])
+    if (token !== undefined && isBearer(headers, token))
+      throw new ApiError(
+        'invalid_api_key',
+        "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
+      );
 }
 
 /** Whether a request brings a secret of the deployer's as its token. */

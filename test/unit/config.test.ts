@@ -209,6 +209,30 @@ describe('the configuration', () => {
     expect(short).not.toThrow(/secret/);
   });
 
+  const shared = 'a-secret-of-two-purposes';
+  const access = { ACCESS_KEYS: `ann=${strong}, ben=${shared}`, UPSTREAM_API_KEY: 'u' };
+  const summarizer = { SUMMARIZER_BASE_URL: 'https://api.example.com/v1', SUMMARIZER_MODEL: 'm' };
+  const embeddings = { EMBEDDINGS_BASE_URL: 'https://api.example.com/v1', EMBEDDINGS_MODEL: 'm' };
+  it.each(['ADMIN_TOKEN', 'METRICS_TOKEN'])('refuses %s with the value of another secret', (token) => {
+    const others: readonly (readonly [string, object])[] = [
+      ['METRICS_TOKEN', { ADMIN_TOKEN: shared, METRICS_TOKEN: shared }],
+      ['entry 2 of ACCESS_KEYS', access],
+      ['UPSTREAM_API_KEY', { UPSTREAM_API_KEY: shared }],
+      ['PRECIS_SECRET', { PRECIS_SECRET: shared }],
+      ['PRECIS_SECRET_PREVIOUS', { PRECIS_SECRET_PREVIOUS: shared }],
+      ['SUMMARIZER_API_KEY', { ...summarizer, SUMMARIZER_API_KEY: shared }],
+      ['EMBEDDINGS_API_KEY', { ...embeddings, EMBEDDINGS_API_KEY: shared }],
+    ];
+    for (const [other, vars] of others) {
+      expect(() => readConfig(env({ METRICS: {}, ...vars, [token]: `${shared}-more` }))).not.toThrow();
+      const read = () => readConfig(env({ METRICS: {}, ...vars, [token]: shared }));
+      expect(read).toThrow(ConfigError);
+      expect(read).toThrow(token);
+      expect(read).toThrow(other);
+      expect(read).not.toThrow(shared);
+    }
+  });
+
   it('takes the deployer’s prices, of which there are none by default', () => {
     expect(readConfig(env({})).modelPrices).toEqual([]);
     const prices = [
@@ -299,7 +323,9 @@ describe('the configuration', () => {
     ['SUMMARIZER_MODEL', '', 'a string of at least one character'],
     ['MODEL_PRICES', [], 'a string that holds JSON'],
     ['DEFAULT_MEMORY_STRATEGY', { mode: 'auto' }, 'a string: a mode, or a strategy as JSON'],
-    ['METRICS_TOKEN', 'short', 'a string of at least 20 characters'],
+    ['METRICS_TOKEN', 'short', 'a string of at least 20 characters without white space'],
+    ['METRICS_TOKEN', 'a token of white space', 'a string of at least 20 characters without white space'],
+    ['ADMIN_TOKEN', 'a-token-with-a-newline\n', 'a string of at least 20 characters without white space'],
   ];
 
   it.each(bad)('says what %s must be, for %j', (variable, value, mustBe) => {
