@@ -2,42 +2,77 @@
  * `npm run deploy`: `wrangler deploy`, with a question for the secret that a first deployment
  * lacks. Wrangler makes the bucket. Arguments go on to wrangler.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
 
 const NAME = 'PRECIS_SECRET';
 const args = process.argv.slice(2);
 
-process.exitCode = args.includes('--dry-run') || hasSecret() ? deploy([]) : await deployWithSecret();
+/** Wrangler 4 of a Worker that the account lacks, and the API's codes for that. */
+const NO_WORKER = /\bWorker "[^"]*"(?: \(env: [^)]*\))? not found\.|\[code: (?:10007|10090)\]/;
 
-/** Whether the deployment has its secret. False if there is no deployment yet. */
-function hasSecret(): boolean {
-  const { status, stdout } = spawnSync('wrangler', ['secret', 'list', '--format', 'json', ...target()], {
+process.exitCode = await run();
+
+/** @returns the exit status */
+async function run(): Promise<number> {
+  if (args.includes('--dry-run')) return deploy([]);
+  const { status, stdout, stderr } = listSecrets();
+  if (status === 0) return hasSecret(stdout) ? deploy([]) : deployWithSecret();
+  if (NO_WORKER.test(stripVTControlCharacters(stderr))) return deployWithSecret();
+  // A deployment may be there, and a new secret would make all that it stores unreadable.
+  process.stderr.write(stderr);
+  console.error(`Nothing is deployed: wrangler can't tell whether the deployment has its ${NAME}.`);
+  return status ?? 1;
+}
+
+function listSecrets() {
+  return spawnSync('wrangler', ['secret', 'list', '--format', 'json', ...target()], {
     encoding: 'utf8',
     // It may ask for a login.
-    stdio: ['inherit', 'pipe', 'ignore'],
+    stdio: ['inherit', 'pipe', 'pipe'],
   });
-  if (status !== 0) return false;
-  const secrets = JSON.parse(stdout.slice(stdout.indexOf('['))) as { readonly name: string }[];
+}
+
+/** @param list as wrangler prints it, after its notices */
+function hasSecret(list: string): boolean {
+  const secrets = JSON.parse(list.slice(list.search(/^\[/m))) as { readonly name: string }[];
   return secrets.some(({ name }) => name === NAME);
 }
 
-/** The arguments that say which deployment is meant. */
+/** The arguments that say which deployment is meant, in any spelling. */
 function target(): string[] {
-  return ['--env', '--name', '--config'].flatMap((flag) => {
-    const at = args.indexOf(flag);
-    const value = args[at + 1];
-    return at < 0 || value === undefined ? [] : [flag, value];
+  const { values } = parseArgs({
+    args,
+    options: {
+      env: { type: 'string', short: 'e' },
+      config: { type: 'string', short: 'c' },
+      name: { type: 'string' },
+      cwd: { type: 'string' },
+    },
+    strict: false,
+  });
+  return ['env', 'name', 'config', 'cwd'].flatMap((flag) => {
+    const value = values[flag];
+    return typeof value === 'string' ? [`--${flag}=${value.replace(/^=/, '')}`] : [];
   });
 }
 
-/** @returns the exit status of wrangler */
-function deploy(more: readonly string[]): number {
-  return spawnSync('wrangler', ['deploy', ...more, ...args], { stdio: 'inherit' }).status ?? 1;
+/**
+ * A signal ends wrangler, and this process only after it, so that no copy of the secret stays.
+ *
+ * @returns the exit status of wrangler
+ */
+async function deploy(more: readonly string[]): Promise<number> {
+  const child = spawn('wrangler', ['deploy', ...more, ...args], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + constants.signals[signal ?? 'SIGTERM'];
 }
 
 /** Hands the secret over in a file that only its owner reads, and that is gone afterwards. */
@@ -48,7 +83,7 @@ async function deployWithSecret(): Promise<number> {
   try {
     const file = join(folder, 'secrets.json');
     writeFileSync(file, JSON.stringify({ [NAME]: secret }), { mode: 0o600 });
-    return deploy(['--secrets-file', file]);
+    return await deploy(['--secrets-file', file]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -64,9 +99,9 @@ async function askForSecret(): Promise<string | undefined> {
     return undefined;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question(`${words} Make one now? [Y/n] `);
+  const answer = await terminal.question(`${words} Make one now? [y/N] `);
   terminal.close();
-  if (/^n/i.test(answer.trim())) return undefined;
+  if (!/^y/i.test(answer.trim())) return undefined;
   const secret = randomBytes(32).toString('base64');
   console.log(`\n  ${secret}\n\nKeep it in your password manager: Cloudflare never shows it again.\n`);
   return secret;

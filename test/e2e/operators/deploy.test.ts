@@ -1,10 +1,11 @@
 /** `npm run deploy` with a wrangler that writes down what it is asked for. */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { VARIABLES } from '../../../src/config.ts';
 import { ROOT } from '../../../tools/worker-server.ts';
 
@@ -12,6 +13,13 @@ const SECRET = 'a-secret-that-nobody-prints';
 
 let folder: string;
 let told: string;
+
+/** As wrangler 4 prints it, in color. */
+const NO_WORKER = `\u001B[31m✘ \u001B[41;31m[\u001B[41;97mERROR\u001B[41;31m]\u001B[0m \u001B[1mWorker "precis" not found.\u001B[0m
+
+  If this is a new Worker, run \`wrangler deploy\` first to create it.`;
+
+const WITH_SECRET = '[{"name":"PRECIS_SECRET","type":"secret_text"}]';
 
 /** The first line of its list is a notice, as wrangler prints one. */
 const WRANGLER = `#!${process.execPath}
@@ -21,10 +29,14 @@ const at = args.indexOf('--secrets-file');
 const file = at < 0 ? null : { text: readFileSync(args[at + 1], 'utf8'), mode: statSync(args[at + 1]).mode & 0o777, path: args[at + 1] };
 appendFileSync(process.env.TOLD, JSON.stringify({ args, file }) + '\\n');
 if (args[0] === 'secret') {
-  if (process.env.SECRETS === undefined) process.exit(1);
+  if (process.env.SECRETS === undefined) {
+    console.error(process.env.REFUSAL ?? ${JSON.stringify(NO_WORKER)});
+    process.exit(Number(process.env.LIST_STATUS ?? 1));
+  }
   console.log('a notice\\n' + process.env.SECRETS);
 }
-process.exit(args[0] === 'deploy' ? Number(process.env.STATUS ?? 0) : 0);
+if (args[0] === 'deploy' && process.env.HANGS) setTimeout(() => undefined, 60_000);
+else process.exit(args[0] === 'deploy' ? Number(process.env.STATUS ?? 0) : 0);
 `;
 
 beforeAll(() => {
@@ -40,30 +52,76 @@ interface Told {
   readonly file: { readonly text: string; readonly mode: number; readonly path: string } | null;
 }
 
+const environment = (vars: Record<string, string>) => ({
+  PATH: `${folder}:${dirname(process.execPath)}`,
+  TOLD: told,
+  ...vars,
+});
+
+const calls = (): Told[] => {
+  const lines = readFileSync(told, 'utf8').trim().split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Told);
+};
+
 function deploy(vars: Record<string, string>, ...args: string[]) {
   writeFileSync(told, '');
-  const env = { PATH: `${folder}:${dirname(process.execPath)}`, TOLD: told, ...vars };
   const ran = spawnSync(process.execPath, [join(ROOT, 'tools/deploy.ts'), ...args], {
-    env,
+    env: environment(vars),
     encoding: 'utf8',
     input: '',
   });
-  const calls = readFileSync(told, 'utf8').trim().split('\n').filter(Boolean);
-  return { ...ran, calls: calls.map((line) => JSON.parse(line) as Told) };
+  return { ...ran, calls: calls() };
 }
 
 describe('npm run deploy', () => {
-  it('deploys as wrangler does where the deployment has its secret', () => {
-    const { status, calls } = deploy(
-      { SECRETS: '[{"name":"PRECIS_SECRET","type":"secret_text"}]' },
-      '--env',
-      'team',
-    );
+  it('deploys as wrangler does where the deployment has its secret, whatever the environment has', () => {
+    const { status, calls } = deploy({ SECRETS: WITH_SECRET, PRECIS_SECRET: SECRET }, '--env', 'team');
     expect(status).toBe(0);
     expect(calls.map(({ args }) => args.join(' '))).toEqual([
-      'secret list --format json --env team',
+      'secret list --format json --env=team',
       'deploy --env team',
     ]);
+  });
+
+  it.each([
+    [['-e', 'team'], '--env=team'],
+    [['-e=team'], '--env=team'],
+    [['--minify', '--env=team'], '--env=team'],
+    [['-c', 'other.toml'], '--config=other.toml'],
+    [['--config=other.toml', '--name=other'], '--name=other --config=other.toml'],
+    [['--cwd', 'elsewhere', '--var', 'OBSERVE:true'], '--cwd=elsewhere'],
+  ])('asks for the secrets of the deployment that is meant: %j', (args, target) => {
+    const { calls } = deploy({ SECRETS: WITH_SECRET }, ...args);
+    expect(calls.map(({ args }) => args)).toEqual([
+      ['secret', 'list', '--format', 'json', ...target.split(' ')],
+      ['deploy', ...args],
+    ]);
+  });
+
+  it.each([
+    'A request to the Cloudflare API (/accounts/a/workers/scripts/precis/secrets) failed.\n  Authentication error [code: 10000]',
+    'fetch failed',
+    '',
+  ])('deploys nothing where nobody knows of a secret, and says why: %s', (REFUSAL) => {
+    const { status, calls, stderr } = deploy({ REFUSAL, LIST_STATUS: '7', PRECIS_SECRET: SECRET });
+    expect(status).toBe(7);
+    expect(stderr).toContain(REFUSAL);
+    expect(stderr).toContain('Nothing is deployed');
+    expect(calls.map(({ args }) => args[0])).toEqual(['secret']);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('leaves no copy of the secret after %s', async (signal) => {
+    writeFileSync(told, '');
+    const env = environment({ PRECIS_SECRET: SECRET, HANGS: 'true' });
+    const running = spawn(process.execPath, [join(ROOT, 'tools/deploy.ts')], { env, stdio: 'ignore' });
+    const file = await vi.waitUntil(() => calls().find(({ args }) => args[0] === 'deploy')?.file, {
+      timeout: 30_000,
+    });
+    expect(existsSync(file.path)).toBe(true);
+    running.kill(signal);
+    const [code] = await once(running, 'exit');
+    expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+    expect(existsSync(dirname(file.path))).toBe(false);
   });
 
   it.each([
