@@ -14,6 +14,12 @@ const MENDS = {
   embeddings: 'Look at EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY.',
 };
 
+/** An answer without an error that Precis would not give. */
+const NOT_OURS = {
+  reason: 'the answer is not one of Precis',
+  mend: 'Look at the URL, and at servers before Precis.',
+};
+
 /** In milliseconds. */
 const PATIENCE = 30_000;
 const MOST_SKEW = 60_000;
@@ -60,7 +66,7 @@ function asker(address) {
       return {
         status: response.status,
         date: response.headers.get('date'),
-        json: await response.json().catch(() => ({})),
+        json: (await response.json().catch(() => undefined)) ?? {},
       };
     } catch (error) {
       return { status: 0, code: error.cause?.code ?? error.name, json: {} };
@@ -133,6 +139,7 @@ async function seenByCaller(ask, key) {
       status === 401 ? 'Use a key that the upstream, or ACCESS_KEYS, accepts.' : 'Look at the log.';
     return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
   }
+  if (json.object !== 'memory.deployment') return [{ name, ok: false, ...NOT_OURS }];
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   const same = json.version === version;
   return [
@@ -157,14 +164,27 @@ function retiring(models = []) {
   }));
 }
 
+/** Whether the route is there. An older Precis, or another server, might pass the token on. */
+function asksForToken({ status, json: { error } }) {
+  return status === 401 && error?.code === 'invalid_api_key' && /\bADMIN_TOKEN\b/.test(error.message);
+}
+
+function isHealth({ object, parts }) {
+  return object === 'memory.health' && Array.isArray(parts);
+}
+
 /** What the operator's route shows. */
 async function seenByOperator(ask, token, isDated) {
   const name = 'parts';
   const unseen = (reason) => [{ name, ok: null, reason: `bucket, objects and servers not seen: ${reason}` }];
   if (!token) return unseen('PRECIS_ADMIN_TOKEN is not set');
-  const { status, json } = await ask('/v1/admin/health', token);
-  if (status === 404)
+  const known = await ask('/v1/admin/health');
+  if (known.status === 404)
     return unseen('the deployment has no ADMIN_TOKEN (`npx wrangler secret put ADMIN_TOKEN`)');
+  if (!asksForToken(known))
+    return unseen(`the token is not sent, since no Precis asks for it (status ${known.status})`);
+  const { status, json } = await ask('/v1/admin/health', token);
+  if (status === 200 && !isHealth(json)) return [{ name, ok: false, ...NOT_OURS }];
   if (status !== 200) {
     const mend =
       status === 401 ? "Set PRECIS_ADMIN_TOKEN to the deployment's ADMIN_TOKEN." : 'Look at the log.';

@@ -1,5 +1,8 @@
 /** `precis doctor` against deployments with something wrong, and against none. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
@@ -106,5 +109,63 @@ describe('precis doctor, where a variable is not valid', () => {
     const { code, said } = await doctor({ PRECIS_URL: deployment.url });
     expect(said).toMatch(/^✗ configuration +RETENTION_DAYS is not valid/m);
     expect(code).toBe(1);
+  });
+});
+
+describe('precis doctor, where another server answers some of the requests', () => {
+  const OPEN = { '/healthz': [200, { status: 'ok' }] };
+  const ASKS = [401, { error: { code: 'invalid_api_key', message: 'This needs the ADMIN_TOKEN.' } }];
+
+  /** @param answers by path, and by path and token: status and JSON; 404 for any other */
+  async function examine(answers: Record<string, readonly unknown[]>) {
+    const tokens: string[] = [];
+    const server = createServer(({ url = '', headers: { authorization } }, response) => {
+      if (url === '/v1/admin/health' && authorization) tokens.push(authorization);
+      const [status, json] = (authorization && answers[`${url} with a token`]) || answers[url] || [404, {}];
+      response.writeHead(Number(status), { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const vars = { PRECIS_URL: `http://127.0.0.1:${port}`, OPENAI_API_KEY: KEY };
+    const told = await doctor({ ...vars, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN });
+    server.close();
+    return { ...told, tokens };
+  }
+
+  it.each([[{}], [null], [[]], ['fine'], [{ object: 'memory.health' }], [{ parts: [] }]])(
+    'says that the answer about the parts is not ours: %j',
+    async (json) => {
+      const { code, said } = await examine({
+        ...OPEN,
+        '/v1/admin/health': ASKS,
+        '/v1/admin/health with a token': [200, json],
+      });
+      expect(said).toMatch(/^✗ parts +the answer is not one of Precis\n {4}→/m);
+      expect(said).not.toContain('TypeError');
+      expect(code).toBe(1);
+    },
+  );
+
+  it.each([[{}], [null], [{ object: 'list', data: [] }]])(
+    'takes no such answer for one about key and models: %j',
+    async (json) => {
+      const { code, said } = await examine({ ...OPEN, '/v1/deployment': [200, json] });
+      expect(said).toMatch(/^✗ caller's key +the answer is not one of Precis\n {4}→/m);
+      expect(said).not.toMatch(/^. (?:models|version)/m);
+      expect(code).toBe(1);
+    },
+  );
+
+  it.each<[number, unknown]>([
+    [200, { object: 'memory.health', parts: [] }],
+    [401, { error: { code: 'invalid_api_key', message: 'Incorrect API key provided.' } }],
+    [401, { error: { message: 'ADMIN_TOKEN' } }],
+    [401, null],
+    [404, {}],
+    [500, {}],
+  ])('sends no token to a server that does not ask for it: %d %j', async (...answer) => {
+    const { said, tokens } = await examine({ ...OPEN, '/v1/admin/health': answer });
+    expect(tokens).toEqual([]);
+    expect(said).toMatch(/^\? parts +bucket, objects and servers not seen: /m);
   });
 });
