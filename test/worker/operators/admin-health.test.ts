@@ -14,6 +14,8 @@ const SUMMARIZER = {
   SUMMARIZER_API_KEY: 'a-key-of-the-summarizer',
 };
 
+// A request waits here for the work after its answer, and refusals are counted.
+beforeEach(() => shorten({ metricsBatchMs: 1 }));
 beforeEach(() => {
   for (const level of ['warn', 'error'] as const)
     vi.spyOn(console, level).mockImplementation(() => undefined);

@@ -1,11 +1,15 @@
 /** Tokens of the operator in the place of a caller's key: they never go upstream. */
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 const TOKENS = {
   ADMIN_TOKEN: 'the-token-of-the-operator',
   METRICS_TOKEN: 'the-token-of-the-metrics',
 };
+
+// A request waits here for the work after its answer, and refusals are counted.
+beforeEach(() => shorten({ metricsBatchMs: 1 }));
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
