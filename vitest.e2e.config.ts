@@ -8,6 +8,7 @@ import { skippedTests } from './tools/skipped-tests.ts';
  */
 const LONG = [
   'browser/conversations',
+  'browser/request',
   'answers/kept-thinking',
   'answers/silent-reasoning',
   'clients/soak',
