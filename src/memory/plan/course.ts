@@ -3,6 +3,7 @@
  * of them cost (docs/refs-and-retrieval.md#the-whole-conversation). Pure, and from one explanation:
  * between two moves a view grows by what has come.
  */
+import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History } from '../conversation/history.ts';
 import type { Schedule } from '../models/schedule.ts';
 import { amountOf } from '../money/amounts.ts';
@@ -46,12 +47,12 @@ function sumOf(messages: Explained['messages'], of: 'before' | 'after'): number 
 function countedOf(explained: Explained): Counted[] {
   const { messages, moves, history, tokens, tools } = explained;
   const beside = besideView(explained);
-  const came = sumsOf(messages.map(({ before }) => before));
+  const came = new PrefixSums(messages.map(({ before }) => before));
   const newest = moves.at(-1);
   // After the last move the view has messages as the explanation says.
-  const stays = sumsOf(messages.map(({ after }) => after));
+  const stays = new PrefixSums(messages.map(({ after }) => after));
   const from = newest?.messages ?? 0;
-  const grown = (to: number): number => (newest?.after ?? beside) + at(stays, to) - at(stays, from);
+  const grown = (to: number): number => (newest?.after ?? beside) + stays.between(from, to);
   // The rendered view has the words of the summary, which a move only estimates.
   const words = tokens ? tokens.after - grown(messages.length) : 0;
   let next = 0;
@@ -59,21 +60,10 @@ function countedOf(explained: Explained): Counted[] {
     const moved = moves[next]?.messages === point;
     if (moved) next++;
     const move = moves[next - 1];
-    const since = move ? move.after - at(came, move.messages) : beside;
-    const after = move === newest ? grown(point) + words : since + at(came, point);
-    return { messages: point, before: tools + at(came, point), after: Math.max(0, after), moved };
+    const since = move ? move.after - came.before(move.messages) : beside;
+    const after = move === newest ? grown(point) + words : since + came.before(point);
+    return { messages: point, before: tools + came.before(point), after: Math.max(0, after), moved };
   });
-}
-
-/** Sums of the first 0, 1, 2, … numbers. */
-function sumsOf(numbers: readonly number[]): readonly number[] {
-  const sums = [0];
-  for (const number of numbers) sums.push(at(sums, sums.length - 1) + number);
-  return sums;
-}
-
-function at(sums: readonly number[], index: number): number {
-  return sums[index] ?? 0;
 }
 
 /**
