@@ -1,4 +1,5 @@
 /** The inspector's pages as HTML. All else is in their script and style sheet. */
+import { html } from 'hono/html';
 
 /** The attributes of an HTML document that are decided on the server. */
 export interface PageFacts {
@@ -64,11 +65,7 @@ ${key}  -H "Content-Type: application/json" \\
 }
 
 function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return String(html`${text}`);
 }
 
 function documentOf(title: string, head: string, body: string, attributes: string): string {
