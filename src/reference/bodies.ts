@@ -45,7 +45,7 @@ const conversation = {
   },
   instructions: { type: 'string', description: 'Beside `input`.' },
   tools: { type: 'array', items: { type: 'object' } },
-  force: { type: 'boolean', default: false, description: 'Triggers count as met.' },
+  force: flag('Triggers count as met.'),
 } as const;
 
 const eitherOf: JsonSchema = { oneOf: [{ required: ['messages'] }, { required: ['input'] }] };
@@ -72,11 +72,7 @@ export const EXPLAIN: JsonSchema = {
       type: 'object',
       properties: {
         ...conversation,
-        course: {
-          type: 'boolean',
-          default: false,
-          description: 'Prices each request.',
-        },
+        course: flag('Prices each request.'),
       },
     },
   ],
@@ -105,11 +101,7 @@ export const COMPACT: JsonSchema = {
       type: 'object',
       properties: {
         ...conversation,
-        dry_run: {
-          type: 'boolean',
-          default: false,
-          description: 'Nothing is stored, and no summarizer is asked.',
-        },
+        dry_run: flag('Nothing is stored, and no summarizer is asked.'),
         format: {
           enum: ['messages', 'conversation_memory', 'opaque'],
           default: 'messages',
@@ -153,3 +145,8 @@ export const JSON_RPC: JsonSchema = {
   },
   required: ['jsonrpc'],
 };
+
+/** A field that is off unless it is given. */
+function flag(description: string) {
+  return { type: 'boolean', default: false, description } as const;
+}
