@@ -10,6 +10,11 @@ export interface UtcTime {
 
 const DAY_MS = 24 * 60 * 60_000;
 
+/** A day in UTC, as days since 1970. @param at milliseconds since 1970 */
+export function dayOf(at: number): number {
+  return Math.floor(at / DAY_MS);
+}
+
 /** The date of a day, YYYY-MM-DD. @param day in days since 1970 */
 export function dateOfDay(day: number): string {
   return utcTimeOf(new Date(day * DAY_MS)).day;

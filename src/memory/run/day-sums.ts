@@ -36,18 +36,11 @@ export type DaySums = Readonly<typeof NO_DAY_SUMS>;
 export type DaySumsName = keyof DaySums;
 export const DAY_SUMS_NAMES = Object.keys(NO_DAY_SUMS) as readonly DaySumsName[];
 
-/** Sums by day. A day is one in UTC, as days since 1970. */
+/** Sums by day (`dayOf`). */
 export type SumsByDay = Readonly<Record<number, DaySums>>;
 
 /** How many days with requests a conversation remembers, of which its tenant may not know yet. */
 const REMEMBERED_DAYS = 3;
-
-const DAY_MS = 24 * 60 * 60_000;
-
-/** @param at milliseconds since 1970 */
-export function dayOf(at: number): number {
-  return Math.floor(at / DAY_MS);
-}
 
 /**
  * The sums of one request. One whose tokens nobody had to count went up as it came, with the input

@@ -1,7 +1,7 @@
 /** `GET /v1/stats?days=`: what a caller's requests have sent and cost, by day. */
 import type { Context } from 'hono';
-import { dateOfDay } from '../../lib/utc-time.ts';
-import { type DaySums, dayOf, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
+import { dateOfDay, dayOf } from '../../lib/utc-time.ts';
+import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';

@@ -3,10 +3,11 @@
  * made of (docs/money.md#sums).
  */
 import { Lru } from '../../lib/lru.ts';
+import { dayOf } from '../../lib/utc-time.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, summarizerSums } from '../../memory/money/bill-sums.ts';
-import { dayOf, daySumsOfText, joinRemembered, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
+import { daySumsOfText, joinRemembered, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** Texts whose cost is remembered as counted, since a call may be repeated. */

@@ -8,10 +8,11 @@
  * once, however many events name it.
  */
 
+import { dayOf } from '../../lib/utc-time.ts';
 import type { Bill, BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
-import { dayOf, daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
+import { daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { LeftOut, ListedRun, RunEdit } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import type { LazyTables } from '../tables.ts';

@@ -2,7 +2,8 @@
  * What a tenant's conversations have sent and cost, as their objects tell it (`sum-reports.ts`): by
  * conversation, to sort lists, and by day. It goes with its conversation. See `storage-schema.md`.
  */
-import { DAY_SUMS_NAMES, type DaySums, dayOf, type SumsByDay } from '../../memory/run/day-sums.ts';
+import { dayOf } from '../../lib/utc-time.ts';
+import { DAY_SUMS_NAMES, type DaySums, type SumsByDay } from '../../memory/run/day-sums.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
 /** How many days are kept, with today. */
