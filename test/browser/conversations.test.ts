@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
 import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
-import { play } from '../support/browser/played.ts';
+import { COMPACT, play, SUMMARIZE } from '../support/browser/played.ts';
 import { sampleTraces } from '../support/conversations/traces.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
@@ -9,15 +9,6 @@ const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
 
 const precis = deploy({ vars: { CAPTURE: 'true' }, summarizer: true });
 const { open } = inspect(precis);
-
-const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
-const SUMMARIZE = {
-  mode: 'summarize',
-  token_budget: 9_000,
-  low_watermark_pct: 0.5,
-  summary_max_tokens: 500,
-  archive: true,
-};
 
 describe('conversations that were made through the Worker', () => {
   let requests = 0;

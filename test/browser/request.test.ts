@@ -2,20 +2,12 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
 import { axeViolations, expectShownWell, inspect } from '../support/browser/browser.ts';
-import { play } from '../support/browser/played.ts';
+import { COMPACT, play, SUMMARIZE } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const precis = deploy({ vars: { CAPTURE: 'true' }, summarizer: true });
 const { open } = inspect(precis);
 
-const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
-const SUMMARIZE = {
-  mode: 'summarize',
-  token_budget: 9_000,
-  low_watermark_pct: 0.5,
-  summary_max_tokens: 500,
-  archive: true,
-};
 /** A budget that the newest outputs alone exceed. */
 const TIGHT = { mode: 'auto', token_budget: 4_000, archive: true };
 

@@ -2,6 +2,16 @@
 import type { Deployment } from '../deployment/deployment.ts';
 import { until } from '../deployment/polling.ts';
 
+/** Strategies under which the example of *Try it* is edited. */
+export const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
+export const SUMMARIZE = {
+  mode: 'summarize',
+  token_budget: 9_000,
+  low_watermark_pct: 0.5,
+  summary_max_tokens: 500,
+  archive: true,
+};
+
 /** A conversation as its requests name it. */
 export interface PlayedConversation {
   readonly id: string;
