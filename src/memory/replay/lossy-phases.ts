@@ -1,8 +1,9 @@
 /**
  * The lossy phases of `auto`: where a move may end that summarizes or trims.
  *
- * The summary's boundary is the frontier of the previous move. Trimmed messages are between that
- * and the new frontier.
+ * The summary's boundary is the frontier of the previous request, for which a summary has been
+ * prepared, even if two moves end in one request. Trimmed messages are between that and the new
+ * frontier.
  */
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { refillOf } from '../edits/summarize.ts';
@@ -48,8 +49,9 @@ export class LossyPhases {
     const viewOf = (standing: PhaseStanding): number => arrayTokens - standing.freed;
     if (viewOf(reversible) <= due.lossyOver) return { tried: [], futile: undefined };
     const { heavy } = reversible.passed;
-    // Summarise up to the frontier of the previous move; at the first move, up to the new one.
-    const summarized = this.summarized(move, start.frontier > 0 ? start.frontier : heavy);
+    // Summarise up to the frontier of the previous request; at the first move, up to the new one.
+    const { frontier } = this.view.settled;
+    const summarized = this.summarized(move, frontier > 0 ? frontier : heavy);
     // If there is nothing more to summarise, the outputs behind the summary leave first.
     const bare = withRehydrated(reversible, undefined);
     const whole = summarized ?? bare;
