@@ -65,6 +65,15 @@ function viewOfBody(body: object, input: MemoryStrategyRequest, options: ViewOpt
   return viewOfRequest(read.value, input, options);
 }
 
+/**
+ * Whether the array has an answer to an earlier request. An empty answer has no item in the
+ * Responses API; the array that goes on without it is another conversation.
+ */
+function isAnsweredIn({ plan }: AnyViewed, earlier: AnyViewed): boolean {
+  const { length } = earlier.plan.history.messages;
+  return plan.history.requestPoints.some(({ messages }) => messages === length);
+}
+
 /** The requests that a law is broken in. */
 const LAWS: Readonly<Record<string, (requests: Requests) => readonly unknown[]>> = {
   'has no block that is bound to something else': (requests) =>
@@ -73,7 +82,7 @@ const LAWS: Readonly<Record<string, (requests: Requests) => readonly unknown[]>>
   'keeps all blocks while the frontier stays': (requests) =>
     requests.flatMap(({ came, sent, viewed }, index) => {
       const before = requests[index - 1];
-      if (!before || viewed.report.frontier.moved) return [];
+      if (!before || viewed.report.frontier.moved || !isAnsweredIn(viewed, before.viewed)) return [];
       const kept = blocksOf(sent) - blocksOf(before.sent);
       return kept === blocksOf(came) - blocksOf(before.came) ? [] : [index];
     }),
