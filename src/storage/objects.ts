@@ -7,13 +7,14 @@ import { type Log, logCaught } from '../log.ts';
 import type { ConversationApi } from './conversation/remote.ts';
 import type { MetricsApi } from './metrics/remote.ts';
 import type { Remote } from './remote.ts';
-import type { TenantApi, UserApi } from './tenant/remote.ts';
+import type { RegisterApi, TenantApi, UserApi } from './tenant/remote.ts';
 
 /** @param Material the input of background summaries, see `ConversationApi` */
 export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<Material>>;
 export type UserMemoryStub = Remote<UserApi>;
 export type MetricsStub = Remote<MetricsApi>;
 export type TenantMemoryStub = Remote<TenantApi>;
+export type RegisterStub = Remote<RegisterApi>;
 
 /** @param name from `conversationName` */
 export function conversationMemory<Material>(
@@ -32,6 +33,13 @@ export function tenantMemory(env: Env, id: string, log: Log): ObjectCaller<Tenan
 /** @param name from `userName` */
 export function userMemory(env: Env, name: string, log: Log): ObjectCaller<UserMemoryStub> {
   return callerOf(env.USER_MEMORY, name, log);
+}
+
+/** The object of the register, of the tenants' class. No tenant has the name. */
+const REGISTER = 'callers';
+
+export function callerRegister(env: Env, log: Log): ObjectCaller<RegisterStub> {
+  return callerOf(env.TENANT_MEMORY, REGISTER, log);
 }
 
 /** The name of the one object of metrics. */

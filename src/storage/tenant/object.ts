@@ -13,6 +13,7 @@ import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
+import { callerRegister } from '../objects.ts';
 import { Tables } from '../tables.ts';
 import {
   type BlockChange,
@@ -25,9 +26,17 @@ import {
   type StoredBlock,
 } from './blocks.ts';
 import { TenantBucket } from './bucket.ts';
+import {
+  type CallerChange,
+  CallerRows,
+  Presence,
+  type RegisteredCaller,
+  type RegisteredCallers,
+  type SeenTenant,
+} from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
-import type { TenantApi } from './remote.ts';
+import type { RegisterApi, TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 import type { ConversationSums } from './usage.ts';
@@ -38,8 +47,8 @@ const LOOKING_MS = 24 * 60 * 60_000;
 /** How far the clocks of R2 and an object may differ, in milliseconds. */
 const CLOCKS_MS = 1_000;
 
-/** Its name is the tenant's id. */
-export class TenantMemoryObject extends DurableObject<Env> implements TenantApi {
+/** Its name is the tenant's id; the register of callers is one more object of this class. */
+export class TenantMemoryObject extends DurableObject<Env> implements TenantApi, RegisterApi {
   // Fields, since remote callers can't reach them and tests can replace them.
   protected now: () => number = Date.now;
   protected log: Log = createObjectLog(this.env);
@@ -47,14 +56,17 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   private readonly tables = new Tables(this.ctx.storage);
   private readonly rows = new TenantRows(this.tables);
   private readonly blocks = new BlockRows(this.tables);
+  private readonly callers = new CallerRows(this.tables);
+  private readonly presence = new Presence();
   /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
 
-  // The methods are documented in `TenantApi`.
+  // The methods are documented in `TenantApi` and `RegisterApi`.
 
   async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.rows.note(conversation, refs, this.now());
+    this.tellPresence();
     await this.watch();
   }
 
@@ -118,6 +130,26 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return this.blocks.delete(label, expected);
   }
 
+  readCallers(known: number | null): RegisteredCallers | null {
+    return this.callers.read(known);
+  }
+
+  changeCaller(change: CallerChange): RegisteredCaller {
+    return this.callers.change(change, this.now());
+  }
+
+  see(tenant: string): void {
+    this.callers.see(tenant, this.now());
+  }
+
+  unsee(tenants: readonly string[]): void {
+    this.callers.unsee(tenants);
+  }
+
+  seenTenants(after: string, most: number): readonly SeenTenant[] {
+    return this.callers.seen(after, most);
+  }
+
   async erase(): Promise<boolean> {
     this.blocks.clear();
     this.rows.beginErasure(this.now() + CLOCKS_MS);
@@ -128,6 +160,19 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   override async alarm(): Promise<void> {
     if (this.rows.erasure()) await this.eraseOn();
     else await this.look();
+  }
+
+  /** Tells the register that this tenant is there, where an operator may ask for it. */
+  private tellPresence(): void {
+    const tenant = this.ctx.id.name;
+    if (tenant === undefined || this.env.ADMIN_TOKEN === undefined || !this.presence.isDue(this.now()))
+      return;
+    const telling = callerRegister(this.env, this.log)((stub) => stub.see(tenant));
+    const failed = (error: unknown): void => {
+      this.presence.failed();
+      logCaught(this.log, 'warn', 'a tenant could not be told to the register', error);
+    };
+    this.ctx.waitUntil(telling.catch(failed));
   }
 
   /**

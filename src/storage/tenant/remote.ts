@@ -10,6 +10,7 @@ import type {
   ListedBlock,
   StoredBlock,
 } from './blocks.ts';
+import type { CallerChange, RegisteredCaller, RegisteredCallers, SeenTenant } from './callers.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
 import type { ConversationSums } from './usage.ts';
@@ -43,6 +44,15 @@ export interface TenantApi {
    * @returns whether everything is deleted
    */
   erase(): Promise<boolean>;
+}
+
+/** Methods of the register of callers. See `CallerRows`. */
+export interface RegisterApi {
+  readCallers(known: number | null): RegisteredCallers | null;
+  changeCaller(change: CallerChange): RegisteredCaller;
+  see(tenant: string): void;
+  unsee(tenants: readonly string[]): void;
+  seenTenants(after: string, most: number): readonly SeenTenant[];
 }
 
 /** The latest summary of one conversation. */

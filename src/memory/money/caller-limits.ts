@@ -1,0 +1,70 @@
+/** What a caller of the deployer's account may spend (docs/limits.md). */
+import { z } from 'zod';
+import type { Immutable } from '../../lib/immutable.ts';
+import { name } from '../shapes.ts';
+import type { Nanodollars } from './amounts.ts';
+
+/** In dollars. Sums of amounts stay exact far beyond it. */
+const HIGHEST_BUDGET = 1_000_000;
+const MOST_A_MINUTE = 1_000_000_000;
+const MOST_MODELS = 100;
+
+const budget = z.number().nonnegative().max(HIGHEST_BUDGET);
+const aMinute = z.int().nonnegative().max(MOST_A_MINUTE);
+
+export const callerLimitsSchema = z.strictObject({
+  usd_per_day: budget.exactOptional().describe('In dollars, in a day of UTC.'),
+  usd_per_month: budget.exactOptional().describe('In dollars, in a month of UTC.'),
+  tokens_per_minute: aMinute.exactOptional().describe('Input and output, in any 60 seconds.'),
+  requests_per_minute: aMinute.exactOptional().describe('In any 60 seconds.'),
+  models: z
+    .array(z.string().min(1).max(200))
+    .max(MOST_MODELS)
+    .exactOptional()
+    .describe('The models that may be asked; one that ends with `*` stands for all that begin so.'),
+  unpriced_models: z
+    .enum(['refuse', 'allow'])
+    .exactOptional()
+    .describe(
+      'With a budget in dollars: whether a model without a known price may be asked. Default: `refuse`.',
+    ),
+});
+name(callerLimitsSchema, 'CallerLimits');
+
+export type CallerLimits = Immutable<z.output<typeof callerLimitsSchema>>;
+
+/** The fields that something is counted for. */
+export const COUNTED_LIMITS = [
+  'usd_per_day',
+  'usd_per_month',
+  'tokens_per_minute',
+  'requests_per_minute',
+] as const satisfies readonly (keyof CallerLimits)[];
+
+export type CountedLimit = (typeof COUNTED_LIMITS)[number];
+
+/** Whether there is anything to count. */
+export function counts(limits: CallerLimits): boolean {
+  return COUNTED_LIMITS.some((limit) => limits[limit] !== undefined);
+}
+
+/** Whether there is a budget in dollars. */
+export function hasBudget({ usd_per_day, usd_per_month }: CallerLimits): boolean {
+  return usd_per_day !== undefined || usd_per_month !== undefined;
+}
+
+/** Whether a model may be asked. Names are compared without regard to case. */
+export function allowsModel({ models }: CallerLimits, model: string): boolean {
+  if (models === undefined) return true;
+  const name = model.toLowerCase();
+  return models.some((allowed) => {
+    const pattern = allowed.toLowerCase();
+    return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+  });
+}
+
+const NANO_IN_DOLLAR = 1_000_000_000;
+
+export function nanodollarsOf(dollars: number): Nanodollars {
+  return Math.round(dollars * NANO_IN_DOLLAR);
+}

@@ -1,0 +1,190 @@
+/**
+ * The tables of the register of callers: one object for the whole deployment, which no tenant has
+ * the name of. Isolates read it now and then (`request/callers.ts`); no request waits for a write.
+ * See `storage-schema.md`.
+ */
+import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import type { LazyTables, Tables } from '../tables.ts';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS callers (
+    name TEXT PRIMARY KEY,
+    tenant TEXT,
+    state TEXT NOT NULL,
+    key_hash TEXT,
+    limits TEXT,
+    changed_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS seen_tenants (
+    tenant TEXT PRIMARY KEY,
+    first_seen INTEGER NOT NULL,
+    last_seen INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS register_version (version INTEGER NOT NULL);
+`;
+
+export const CALLER_STATES = ['active', 'disabled', 'deleted'] as const;
+export type CallerState = (typeof CALLER_STATES)[number];
+
+/** A caller that an operator has added or changed. */
+export interface RegisteredCaller {
+  /** That of its access key, or the short name of a tenant. */
+  readonly name: string;
+  /** Its id, if it is no name of an access key: those follow from the name. */
+  readonly tenant: string | null;
+  /** A deleted caller stays here, so that its key stays refused while it stands in `ACCESS_KEYS`. */
+  readonly state: CallerState;
+  /** A keyed hash of an access key that was made here; null: the configuration has the key. */
+  readonly keyHash: string | null;
+  /** Null: those of the configuration. */
+  readonly limits: CallerLimits | null;
+}
+
+/** The registered callers, as they were at one time. */
+export interface RegisteredCallers {
+  /** Another one after each change. */
+  readonly version: number;
+  readonly callers: readonly RegisteredCaller[];
+}
+
+/** A change of a caller. What is absent stays. */
+export interface CallerChange extends Partial<Omit<RegisteredCaller, 'name'>> {
+  readonly name: string;
+}
+
+/** A tenant that has stored something, or spent under limits. Times in milliseconds since 1970. */
+export interface SeenTenant {
+  readonly tenant: string;
+  readonly firstSeen: number;
+  /** To the day (`Presence`). */
+  readonly lastSeen: number;
+}
+
+type CallerRow = {
+  name: string;
+  tenant: string | null;
+  state: CallerState;
+  key_hash: string | null;
+  limits: string | null;
+};
+
+export class CallerRows {
+  private readonly sql: SqlStorage;
+  private readonly tables: LazyTables;
+
+  constructor(tables: Tables) {
+    this.sql = tables.sql;
+    this.tables = tables.lazy(['callers', 'seen_tenants', 'register_version'], SCHEMA);
+  }
+
+  /** All registered callers; null if they are still those of a version. */
+  read(known: number | null): RegisteredCallers | null {
+    const version = this.version();
+    if (version === known) return null;
+    if (!this.tables.exists()) return { version, callers: [] };
+    const rows = this.sql.exec<CallerRow>(
+      'SELECT name, tenant, state, key_hash, limits FROM callers ORDER BY name',
+    );
+    return { version, callers: rows.toArray().map(callerOf) };
+  }
+
+  /** Adds or changes a caller. @param now in milliseconds */
+  change({ name, ...change }: CallerChange, now: number): RegisteredCaller {
+    const before: RegisteredCaller = this.find(name) ?? {
+      name,
+      tenant: null,
+      state: 'active',
+      keyHash: null,
+      limits: null,
+    };
+    const caller = { ...before, ...change };
+    this.tables.make();
+    this.sql.exec(
+      `INSERT OR REPLACE INTO callers (name, tenant, state, key_hash, limits, changed_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      name,
+      caller.tenant,
+      caller.state,
+      caller.keyHash,
+      caller.limits && JSON.stringify(caller.limits),
+      now,
+    );
+    const version = this.version() + 1;
+    this.sql.exec('DELETE FROM register_version');
+    this.sql.exec('INSERT INTO register_version (version) VALUES (?)', version);
+    return caller;
+  }
+
+  /** Notes that a tenant is there. @param now in milliseconds */
+  see(tenant: string, now: number): void {
+    this.tables.make();
+    this.sql.exec(
+      `INSERT INTO seen_tenants (tenant, first_seen, last_seen) VALUES (?1, ?2, ?2)
+       ON CONFLICT (tenant) DO UPDATE SET last_seen = max(last_seen, excluded.last_seen)`,
+      tenant,
+      now,
+    );
+  }
+
+  /** Forgets tenants whose data is deleted. */
+  unsee(tenants: readonly string[]): void {
+    if (!this.tables.exists()) return;
+    this.sql.exec(
+      'DELETE FROM seen_tenants WHERE tenant IN (SELECT value FROM json_each(?))',
+      JSON.stringify(tenants),
+    );
+  }
+
+  /** A page of tenants by their id. @param after the last one of the page before; empty: from the first */
+  seen(after: string, most: number): SeenTenant[] {
+    if (!this.tables.exists()) return [];
+    return this.sql
+      .exec<{ tenant: string; firstSeen: number; lastSeen: number }>(
+        `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
+         WHERE tenant > ? ORDER BY tenant LIMIT ?`,
+        after,
+        most,
+      )
+      .toArray();
+  }
+
+  private find(name: string): RegisteredCaller | undefined {
+    if (!this.tables.exists()) return undefined;
+    return this.sql
+      .exec<CallerRow>('SELECT name, tenant, state, key_hash, limits FROM callers WHERE name = ?', name)
+      .toArray()
+      .map(callerOf)
+      .at(0);
+  }
+
+  private version(): number {
+    if (!this.tables.exists()) return 0;
+    return (
+      this.sql.exec<{ version: number }>('SELECT version FROM register_version').toArray().at(0)?.version ?? 0
+    );
+  }
+}
+
+function callerOf({ key_hash, limits, ...row }: CallerRow): RegisteredCaller {
+  return { ...row, keyHash: key_hash, limits: limits === null ? null : JSON.parse(limits) };
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** When a tenant's object tells the register that it is there: once a day, in each of its lives. */
+export class Presence {
+  /** In this life of the tenant's object, in milliseconds since 1970. */
+  private toldAt = Number.NEGATIVE_INFINITY;
+
+  /** Whether it is to be told now, which it then counts as. @param now in milliseconds */
+  isDue(now: number): boolean {
+    if (now - this.toldAt < DAY_MS) return false;
+    this.toldAt = now;
+    return true;
+  }
+
+  /** It could not be told. */
+  failed(): void {
+    this.toldAt = Number.NEGATIVE_INFINITY;
+  }
+}

@@ -1,0 +1,91 @@
+/** The register of callers, in its object. */
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { TenantMemory } from '../../../src/index.ts';
+
+beforeEach(() => {
+  for (const level of ['info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let made = 0;
+
+/** A register of its own, evicted after each call. */
+function register() {
+  const stub = env.TENANT_MEMORY.getByName(`register ${made++}`) as DurableObjectStub<TenantMemory>;
+  return async <Result>(use: (register: TenantMemory) => Result | Promise<Result>): Promise<Result> => {
+    const result = await runInDurableObject(stub, use);
+    await evictDurableObject(stub);
+    return result;
+  };
+}
+
+describe('the register of callers', () => {
+  it('keeps what an operator has changed, and leaves no trace of a look', async () => {
+    const call = register();
+    expect(await call((one) => one.readCallers(null))).toEqual({ version: 0, callers: [] });
+    const limits = { usd_per_day: 1.5, models: ['gpt-6*'] };
+    const added = { name: 'alice', tenant: null, state: 'active', keyHash: 'a-hash', limits };
+    expect(await call((one) => one.changeCaller({ name: 'alice', keyHash: 'a-hash', limits }))).toEqual(
+      added,
+    );
+    expect(await call((one) => one.changeCaller({ name: 'alice', state: 'disabled' }))).toEqual({
+      ...added,
+      state: 'disabled',
+    });
+    expect(await call((one) => one.readCallers(null))).toEqual({
+      version: 2,
+      callers: [{ ...added, state: 'disabled' }],
+    });
+  });
+
+  it('says that nothing has changed since a version', async () => {
+    const call = register();
+    await call((one) => one.changeCaller({ name: 'alice' }));
+    expect(await call((one) => one.readCallers(1))).toBeNull();
+    await call((one) => one.changeCaller({ name: 'alice', limits: null }));
+    expect(await call((one) => one.readCallers(1))).toMatchObject({ version: 2 });
+  });
+
+  it('lists the tenants that were seen, page by page, and forgets them', async () => {
+    const call = register();
+    for (const tenant of ['c', 'a', 'b', 'a']) await call((one) => one.see(tenant));
+    const pageAfter = async (after: string) =>
+      (await call((one) => one.seenTenants(after, 2))).map(({ tenant }) => tenant);
+    expect(await pageAfter('')).toEqual(['a', 'b']);
+    expect(await pageAfter('b')).toEqual(['c']);
+    const [seen] = await call((one) => one.seenTenants('', 1));
+    expect(seen?.lastSeen).toBeGreaterThanOrEqual(seen?.firstSeen ?? Number.POSITIVE_INFINITY);
+    await call((one) => one.unsee(['a', 'c']));
+    expect(await pageAfter('')).toEqual(['b']);
+  });
+});
+
+describe('a tenant’s object', () => {
+  const REGISTER = () => env.TENANT_MEMORY.getByName('callers') as DurableObjectStub<TenantMemory>;
+
+  /** Whether the register of the deployment knows a tenant after its first note. */
+  async function isSeen(adminToken: string | undefined): Promise<boolean> {
+    const tenant = `seen tenant ${made++}`;
+    const stub = env.TENANT_MEMORY.getByName(tenant) as DurableObjectStub<TenantMemory>;
+    await runInDurableObject(stub, async (memory) => {
+      const { env: own } = memory as unknown as { env: { ADMIN_TOKEN?: string | undefined } };
+      const before = own.ADMIN_TOKEN;
+      onTestFinished(() => void Object.assign(own, { ADMIN_TOKEN: before }));
+      Object.assign(own, { ADMIN_TOKEN: adminToken });
+      await memory.note(`${tenant}:user:chat`, []);
+    });
+    await runInDurableObject(stub, () => undefined);
+    const seen = await runInDurableObject(REGISTER(), (one) => one.seenTenants(tenant.slice(0, -1), 100));
+    return seen.some((one) => one.tenant === tenant);
+  }
+
+  it('tells the register that it is there, where there is an operator to ask', async () => {
+    await vi.waitFor(async () => expect(await isSeen('a-token-of-the-operator')).toBe(true));
+    expect(await isSeen(undefined)).toBe(false);
+  });
+});
