@@ -15,6 +15,17 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY_MS);
 }
 
+/**
+ * The month of a time, as days since 1970: its first day, and that of the next month.
+ *
+ * @param at milliseconds since 1970
+ */
+export function monthOf(at: number): { readonly first: number; readonly end: number } {
+  const date = new Date(at);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { first: dayOf(Date.UTC(year, month)), end: dayOf(Date.UTC(year, month + 1)) };
+}
+
 /** The date of a day, YYYY-MM-DD. @param day in days since 1970 */
 export function dateOfDay(day: number): string {
   return utcTimeOf(new Date(day * DAY_MS)).day;

@@ -10,6 +10,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
@@ -29,6 +30,7 @@ import { TenantBucket } from './bucket.ts';
 import {
   type CallerChange,
   CallerRows,
+  type CallerState,
   Presence,
   type RegisteredCaller,
   type RegisteredCallers,
@@ -36,9 +38,10 @@ import {
 } from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
-import type { RegisterApi, TenantApi } from './remote.ts';
+import type { CallerUsage, RegisterApi, TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
+import { type EndedCall, type Refused, type Reservation, type Reserved, SpendingRows } from './spending.ts';
 import type { ConversationSums } from './usage.ts';
 
 /** How often an object looks for unused conversations, in milliseconds. */
@@ -46,6 +49,12 @@ const LOOKING_MS = 24 * 60 * 60_000;
 
 /** How far the clocks of R2 and an object may differ, in milliseconds. */
 const CLOCKS_MS = 1_000;
+
+/**
+ * So long after a caller is deleted, what isolates have written that had not heard of it is deleted
+ * too: well over the time for which they rely on the register. In milliseconds.
+ */
+const LATE_WRITES_MS = 5 * 60_000;
 
 /** Its name is the tenant's id; the register of callers is one more object of this class. */
 export class TenantMemoryObject extends DurableObject<Env> implements TenantApi, RegisterApi {
@@ -56,6 +65,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   private readonly tables = new Tables(this.ctx.storage);
   private readonly rows = new TenantRows(this.tables);
   private readonly blocks = new BlockRows(this.tables);
+  private readonly spending = new SpendingRows(this.tables);
   private readonly callers = new CallerRows(this.tables);
   private readonly presence = new Presence();
   /** Whether an alarm is set, or none is needed. */
@@ -65,6 +75,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   // The methods are documented in `TenantApi` and `RegisterApi`.
 
   async note(conversation: string, refs: readonly string[]): Promise<void> {
+    if (this.spending.closed()?.state === 'deleted') throw new Error('the caller is deleted');
     this.rows.note(conversation, refs, this.now());
     this.tellPresence();
     await this.watch();
@@ -75,7 +86,9 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   noteSums(conversation: string, sums: ConversationSums): void {
+    const summaries = this.spending.isEmpty() ? [] : this.rows.newSummaries(conversation, sums);
     this.rows.setSums(conversation, sums, this.now());
+    for (const [day, amount] of summaries) this.spending.addSummaries(day, amount);
   }
 
   list(query: ListQuery, after: ListPlace | null, most: number): readonly ListedConversation[] {
@@ -128,6 +141,31 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   deleteBlock(label: string, expected: ExpectedVersion): Deleted {
     return this.blocks.delete(label, expected);
+  }
+
+  reserve(call: Reservation): Reserved {
+    this.tellPresence();
+    return this.spending.reserve(call, this.now());
+  }
+
+  check(limits: CallerLimits): Refused | null {
+    return this.spending.check(limits, this.now());
+  }
+
+  settle(call: EndedCall): void {
+    this.spending.settle(call, this.now());
+  }
+
+  async setState(state: CallerState): Promise<boolean> {
+    this.spending.setState(state, this.now());
+    if (state !== 'deleted') return true;
+    this.spending.clear();
+    return this.erase();
+  }
+
+  usage(from: number, to: number): CallerUsage {
+    const lastUsed = this.rows.lastUsed();
+    return { days: this.rows.usage.days(from, to), spent: this.spending.days(from, to), lastUsed };
   }
 
   readCallers(known: number | null): RegisteredCallers | null {
@@ -201,9 +239,16 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
       await this.ctx.storage.setAlarm(this.now() + TIME_LIMITS.alarmPauseMs);
       return false;
     }
+    const closed = this.spending.closed();
+    const goesOnUntil = closed?.state === 'deleted' ? closed.since + LATE_WRITES_MS : 0;
+    if (this.now() < goesOnUntil) {
+      this.rows.beginErasure(goesOnUntil + CLOCKS_MS);
+      await this.ctx.storage.setAlarm(goesOnUntil);
+      return true;
+    }
     await this.ctx.storage.deleteAlarm();
     this.watches = false;
-    if (this.rows.isEmpty() && this.blocks.isEmpty()) {
+    if (this.rows.isEmpty() && this.blocks.isEmpty() && this.spending.isEmpty()) {
       const deleted = this.ctx.storage.deleteAll();
       this.tables.forget();
       await deleted;

@@ -1,4 +1,6 @@
 /** Methods of a tenant's and a user's object that other isolates can call. */
+
+import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type {
@@ -10,9 +12,16 @@ import type {
   ListedBlock,
   StoredBlock,
 } from './blocks.ts';
-import type { CallerChange, RegisteredCaller, RegisteredCallers, SeenTenant } from './callers.ts';
+import type {
+  CallerChange,
+  CallerState,
+  RegisteredCaller,
+  RegisteredCallers,
+  SeenTenant,
+} from './callers.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
+import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
 import type { ConversationSums } from './usage.ts';
 
 export interface TenantApi {
@@ -44,6 +53,29 @@ export interface TenantApi {
    * @returns whether everything is deleted
    */
   erase(): Promise<boolean>;
+  /** See `SpendingRows`. */
+  reserve(call: Reservation): Reserved;
+  check(limits: CallerLimits): Refused | null;
+  settle(call: EndedCall): void;
+  /**
+   * Closes the caller, or opens it again. One that is deleted also loses all data, as by `erase`,
+   * and what isolates still write that have not heard of it.
+   *
+   * @returns whether everything is deleted, if it was to be
+   */
+  setState(state: CallerState): Promise<boolean>;
+  /** What the caller has spent by day, and when it has last used a conversation. */
+  usage(from: number, to: number): CallerUsage;
+}
+
+/** What an operator may know of a tenant. */
+export interface CallerUsage {
+  /** Of its conversations. */
+  readonly days: SumsByDay;
+  /** Under limits. */
+  readonly spent: readonly SpentDay[];
+  /** In milliseconds since 1970; null if it has no conversation. */
+  readonly lastUsed: number | null;
 }
 
 /** Methods of the register of callers. See `CallerRows`. */

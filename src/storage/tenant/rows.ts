@@ -115,6 +115,20 @@ export class TenantRows {
     if (id !== undefined) this.usage.set(id, sums, now);
   }
 
+  /**
+   * What the summarizer's work for a conversation has cost by day beyond what was told before; none
+   * if it is not known.
+   */
+  newSummaries(conversation: string, { days }: ConversationSums): [day: number, amount: number][] {
+    const id = this.idOf(conversation);
+    if (id === undefined) return [];
+    const told = this.usage.summarizer(id);
+    return Object.entries(days).map(([day, sums]) => [
+      Number(day),
+      sums.summarizer - (told[Number(day)] ?? 0),
+    ]);
+  }
+
   /** Null if the conversation is not known. */
   find(conversation: string): KnownConversation | null {
     const id = this.idOf(conversation);
@@ -142,6 +156,12 @@ export class TenantRows {
       )
       .toArray()
       .map(({ name }) => name);
+  }
+
+  /** When any conversation was last used, in milliseconds since 1970; null without one. */
+  lastUsed(): number | null {
+    if (!this.exists()) return null;
+    return this.sql.exec<{ at: number | null }>('SELECT max(last_used) AS at FROM conversations').one().at;
   }
 
   /** The refs among these that no conversation refers to. */

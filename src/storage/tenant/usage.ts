@@ -49,6 +49,16 @@ const SET_DAY = `
   WHERE (${COLUMNS}) IS NOT (${DAY_SUMS_NAMES.map((name) => `excluded.${name}`).join(', ')})
 `;
 
+/**
+ * Rows of a conversation are found by day, since the key begins with it; another index would cost a
+ * row for each that is set.
+ */
+const DAYS = `day IN
+  (WITH RECURSIVE days(day) AS (
+     SELECT (SELECT min(day) FROM day_sums)
+     UNION ALL SELECT day + 1 FROM days WHERE day < (SELECT max(day) FROM day_sums))
+   SELECT day FROM days)`;
+
 export class UsageRows {
   private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
@@ -83,6 +93,16 @@ export class UsageRows {
     this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
   }
 
+  /** What the summarizer's work for a conversation has cost by day, as it was told. */
+  summarizer(id: number): Readonly<Record<number, number>> {
+    if (!this.tables.exists()) return {};
+    const rows = this.sql.exec<{ day: number; summarizer: number }>(
+      `SELECT day, summarizer FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`,
+      id,
+    );
+    return Object.fromEntries([...rows].map(({ day, summarizer }) => [day, summarizer]));
+  }
+
   /** The sums of all conversations by day. Days without requests are not among them. */
   days(from: number, to: number): SumsByDay {
     if (!this.tables.exists()) return {};
@@ -99,14 +119,6 @@ export class UsageRows {
   delete(id: number): void {
     if (!this.tables.exists()) return;
     this.sql.exec('DELETE FROM conversation_sums WHERE conversation_id = ?', id);
-    // By day, since the key begins with it; another index would cost a row for each that is set.
-    this.sql.exec(
-      `DELETE FROM day_sums WHERE conversation_id = ?1 AND day IN
-         (WITH RECURSIVE days(day) AS (
-            SELECT (SELECT min(day) FROM day_sums)
-            UNION ALL SELECT day + 1 FROM days WHERE day < (SELECT max(day) FROM day_sums))
-          SELECT day FROM days)`,
-      id,
-    );
+    this.sql.exec(`DELETE FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`, id);
   }
 }
