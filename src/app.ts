@@ -5,7 +5,7 @@ import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { urlOf } from './lib/request-url.ts';
-import { accessKeyIn, callerOf } from './request/caller.ts';
+import { accessKeyIn, callerOf, checkCaller } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError } from './request/errors.ts';
 import { checkLocal } from './request/local-requests.ts';
@@ -25,9 +25,9 @@ export function createApp(): Hono<AppEnv> {
     const services = servicesOf(c.env);
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
-    const { access } = services.config;
     const forOperator = isForOperator(c.req.path);
-    if (access && !forOperator) accessKeyIn(c.req.raw.headers, access.keys);
+    if (!forOperator)
+      await checkCaller(c.req.raw.headers, services, (work) => c.executionCtx.waitUntil(work));
     const url = urlOf(c.req.raw);
     const { localTenant } = services.config;
     if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);

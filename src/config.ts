@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { type Access, readAccess, wordsOf } from './access-keys.ts';
+import { type ConfiguredLimits, readCallerLimits } from './caller-limits.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import { hostnameOf, isPrivateHost } from './lib/request-url.ts';
@@ -87,6 +88,13 @@ export interface Config extends ModelTables {
    * key.
    */
   readonly access: Access | undefined;
+  /** Callers' limits, by the names of access keys. */
+  readonly callerLimits: ConfiguredLimits;
+  /**
+   * Whether a request goes up although it is not known whether its caller may still spend, or is
+   * still a caller.
+   */
+  readonly allowsUnknown: boolean;
   /** Whether a key's first write waits until the upstream has accepted the key. */
   readonly verifyKeys: boolean;
   /** Whether stored data can be read with a key while the upstream can't be asked about it. */
@@ -187,6 +195,8 @@ const variables = z.object({
   FORWARDED_HEADERS: text().optional(),
   FORWARDED_ITEMS: text().optional(),
   FORWARDED_TOOLS: text().optional(),
+  CALLER_LIMITS: jsonText().default('{}'),
+  LIMITS_UNREACHABLE: oneOf('refuse', 'allow').default('refuse'),
   VERIFY_KEYS: oneOf('true', 'false').default('true'),
   UNVERIFIED_READS: oneOf('allow', 'deny').default('deny'),
   LOCAL_TENANT: z.string(TENANT_PHRASE).min(1, TENANT_PHRASE).max(64, TENANT_PHRASE).optional(),
@@ -255,6 +265,8 @@ export function readConfig(env: Env): Config {
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
     access,
+    callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),
+    allowsUnknown: vars.LIMITS_UNREACHABLE === 'allow',
     verifyKeys: vars.VERIFY_KEYS === 'true',
     unverifiedReads: vars.UNVERIFIED_READS === 'allow',
     localTenant: readLocalTenant(vars),

@@ -54,6 +54,11 @@ const VALUES = {
   /** What an object takes to decide, beyond its own waits. It decides in microseconds. */
   objectCallMs: 5_000,
 
+  /** Whether a caller may still spend (docs/operating.md#budgets-and-limits). */
+  limitsMs: 1_500,
+  /** The register of callers. */
+  registerMs: 1_500,
+
   // Tools of the model.
 
   /** A content by its ref, a passage, or a block. */

@@ -1,4 +1,5 @@
 /** Sends requests upstream: key, address, time limits. */
+import { InvariantError } from '../lib/invariant-error.ts';
 import { urlOf } from '../lib/request-url.ts';
 import { errorFields, type Log } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
@@ -6,6 +7,7 @@ import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
+import type { SpendingCall } from '../request/spending.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
@@ -21,6 +23,8 @@ export interface AskOptions {
   readonly header?: readonly [name: string, value: string] | undefined;
   /** Whether the usage of the answer is read, even if the deployment neither counts nor traces. */
   readonly counts?: boolean;
+  /** The tokens of the body, if they were counted. */
+  readonly tokens?: number | undefined;
 }
 
 /** An answer of the upstream, and its usage as far as it has come. */
@@ -33,13 +37,13 @@ export interface CountedAnswer extends UpstreamAnswer {
  * Sends a request upstream with the caller's headers.
  *
  * @param path below the upstream's base URL
- * @throws ApiError `upstream_unreachable` or `upstream_timeout`
+ * @throws ApiError `upstream_unreachable` or `upstream_timeout`; what the caller's limits refuse
  */
 export async function askUpstream(
   scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
-  { left, asItCame = !(body instanceof Uint8Array), counts = false, header }: AskOptions = {},
+  { left, asItCame = !(body instanceof Uint8Array), counts = false, header, tokens }: AskOptions = {},
 ): Promise<CountedAnswer> {
   const { services, caller, timings, incoming } = scope;
   const { config, log } = services;
@@ -49,6 +53,7 @@ export async function askUpstream(
   const headers = requestHeaders(incoming.headers, caller.account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   if (header) headers.set(...header);
+  const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens }));
   const modelCall = scope.trace?.calling(url);
   if (modelCall?.traceparent) {
     headers.set('traceparent', modelCall.traceparent);
@@ -60,38 +65,51 @@ export async function askUpstream(
     const answer = await timings.measure('upstream', () =>
       fetchUpstream({ url, method, headers, body }, config.headersTimeoutMs, gone),
     );
-    return withoutAccount(counted(answer, scope, modelCall, counts), caller, log);
+    return withoutAccount(counted(answer, scope, { modelCall, spending, counts }), caller, log);
   } catch (error) {
     modelCall?.end(error instanceof UpstreamError ? error.fault : 'internal_error');
+    if (gone.aborted || (error instanceof UpstreamError && error.fault === 'upstream_timeout'))
+      spending?.unanswered();
+    else spending?.refused();
     if (!(error instanceof UpstreamError)) throw error;
     log('warn', 'no answer from the upstream', { code: error.fault, ...errorFields(error.cause, error) });
     throw upstreamError(error.fault);
   }
 }
 
+/** What is counted of an answer. */
+interface Counting {
+  readonly modelCall: ModelCall | undefined;
+  readonly spending: SpendingCall | null | undefined;
+  readonly counts: boolean;
+}
+
 /** Has the usage of an answer read, for the request or if the deployment counts or traces. */
 function counted(
   answer: UpstreamAnswer,
   { services: { metrics }, waitUntil }: Pick<RequestScope, 'services' | 'waitUntil'>,
-  modelCall: ModelCall | undefined,
-  counts: boolean,
+  { modelCall, spending, counts }: Counting,
 ): CountedAnswer {
   const { ok, status, body } = answer.response;
   if (!ok || !body) modelCall?.end(ok ? undefined : String(status));
-  const isCounted = metrics.isOn || modelCall !== undefined;
+  if (!ok || !body) spending?.refused();
+  const isCounted = metrics.isOn || modelCall !== undefined || spending;
   if (!ok || !body || !(isCounted || counts)) return answer;
   const usage = new UsageTail();
   if (!isCounted)
     return { ...tap(answer, { push: (chunk) => usage.push(chunk), end: () => undefined }), usage };
   const model = modelCall && new ModelHead();
+  spending?.begins(answer.response);
   const push = (chunk: Uint8Array): void => {
     usage.push(chunk);
     model?.push(chunk);
+    spending?.push(chunk);
   };
   let hasEnded = false;
   const end = (): void => {
     if (hasEnded) return;
     hasEnded = true;
+    spending?.ended(usage, true);
     modelCall?.answered(usage.usage(), model?.read());
     if (!metrics.isOn) return;
     for (const [state, tokens] of Object.entries(usage.read() ?? {}))
@@ -99,7 +117,13 @@ function counted(
     metrics.sendLater(waitUntil);
   };
   // A stream that calls a tool of ours is not read beyond its last event.
-  const cut = (): void => (usage.isOver() ? end() : modelCall?.end(BROKEN_OFF));
+  const cut = (): void => {
+    if (usage.isOver()) end();
+    else {
+      spending?.ended(usage, false);
+      modelCall?.end(BROKEN_OFF);
+    }
+  };
   const abort = (): void => {
     cut();
     answer.abort();
@@ -121,4 +145,10 @@ function withoutAccount(answer: CountedAnswer, { account }: Caller, log: Log): C
   for (const [name, value] of responseHeaders(headers, account))
     if (!name.startsWith('content-')) response.headers.set(name, value);
   return { ...answer, response };
+}
+
+/** With limits, bodies are read before they go up. @throws InvariantError for one that is not */
+function wholeOf(body: Uint8Array | ReadableStream): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  throw new InvariantError('a body that limits count is not read');
 }

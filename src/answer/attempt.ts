@@ -87,7 +87,7 @@ export class Attempts {
     const answering =
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })
-        : this.ask(sent, usages);
+        : this.ask(sent, usages, { tokens: made.report.tokens?.after });
     life.sent({ body: sent, usages });
     const viewReport = viewed.report();
     const answer = await answering;
@@ -153,7 +153,7 @@ export class Attempts {
   async ask(
     body: Uint8Array | ReadableStream,
     usages: UsageTail[],
-    options: Pick<AskOptions, 'left' | 'asItCame'> = {},
+    options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens'> = {},
   ): Promise<UpstreamAnswer> {
     const { path, call, life } = this.asking;
     const { key } = this;

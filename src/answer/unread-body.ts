@@ -65,10 +65,15 @@ function withLength(body: ReadableStream<Uint8Array>, length: number): ReadableS
  *
  * @throws ApiError as `unreadBody`
  */
-export async function unread(answer: UpstreamAnswer, { services, caller }: RequestScope): Promise<Response> {
-  const { status, statusText, headers } = answer.response;
+export async function unread(
+  answer: UpstreamAnswer,
+  { services, caller, spending }: RequestScope,
+): Promise<Response> {
+  const { status, statusText } = answer.response;
   const body = await unreadBody(answer, services);
-  return new Response(body, { status, statusText, headers: responseHeaders(headers, caller.account) });
+  const headers = responseHeaders(answer.response.headers, caller.account);
+  spending?.setHeaders(headers);
+  return new Response(body, { status, statusText, headers });
 }
 
 export function isEventStream({ headers }: Response): boolean {

@@ -13,10 +13,23 @@ export function streamIn(body: Uint8Array): boolean | undefined {
   return found && found.value === true;
 }
 
+/** The values of top-level fields; undefined if the body is no JSON object. */
+export function topFieldsOf(
+  body: Uint8Array,
+  names: readonly string[],
+): ReadonlyMap<string, unknown> | undefined {
+  const root = scanObject(body, { fields: new Map(names.map((name) => [name, {}])) });
+  if (!root) return undefined;
+  return new Map(
+    names.map((name) => {
+      const span = fieldOf(root, name)?.value;
+      return [name, span && jsonOf(body, span)];
+    }),
+  );
+}
+
 /** The value of a top-level field; undefined if the body is no JSON object. */
 function valueIn(body: Uint8Array, field: string): { readonly value: unknown } | undefined {
-  const root = scanObject(body, { fields: new Map([[field, {}]]) });
-  if (!root) return undefined;
-  const span = fieldOf(root, field)?.value;
-  return { value: span && jsonOf(body, span) };
+  const found = topFieldsOf(body, [field]);
+  return found && { value: found.get(field) };
 }

@@ -92,7 +92,15 @@ const GROUPS: Readonly<Record<Operation['group'], string>> = {
 
 /** Errors of all routes with an access. */
 const COMMON: Readonly<Record<Operation['access'], readonly ErrorCode[]>> = {
-  caller: ['invalid_api_key', 'forbidden_origin', 'unknown_agent', 'misconfigured', 'internal_error'],
+  caller: [
+    'invalid_api_key',
+    'caller_disabled',
+    'forbidden_origin',
+    'unknown_agent',
+    'store_failed',
+    'misconfigured',
+    'internal_error',
+  ],
   metrics: ['invalid_api_key', 'misconfigured', 'internal_error'],
   admin: ['invalid_api_key', 'misconfigured', 'internal_error'],
   none: [],

@@ -100,6 +100,15 @@ export const RESPONSE_HEADERS = {
     schema: text,
   },
   'x-memory-truncated': { description: 'The part was cut at 256 KiB.', schema: { const: 'true' } },
+  'x-memory-budget-day': {
+    description: 'With a budget: the dollars that the caller may still spend on this day of UTC.',
+    schema: text,
+  },
+  'x-memory-budget-month': { description: 'Likewise, in this month of UTC.', schema: text },
+  'x-ratelimit-limit-requests': { description: "The caller's requests per minute.", schema: number },
+  'x-ratelimit-remaining-requests': { description: 'Those that are left.', schema: number },
+  'x-ratelimit-limit-tokens': { description: "The caller's tokens per minute.", schema: number },
+  'x-ratelimit-remaining-tokens': { description: 'Those that are left.', schema: number },
   'server-timing': {
     description: "Milliseconds for storage, for the summary, and until the upstream's headers.",
     schema: text,
@@ -124,6 +133,12 @@ export const REPORT_HEADERS = [
   'x-memory-potential-after',
   'x-memory-refs',
   'x-memory-warning',
+  'x-memory-budget-day',
+  'x-memory-budget-month',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-tokens',
   'server-timing',
 ] as const satisfies readonly ResponseHeader[];
 

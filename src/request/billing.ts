@@ -28,7 +28,7 @@ const STANDARD_TIERS: readonly unknown[] = [undefined, null, 'auto', 'default', 
  * @param served the tiers that the upstream says it has served
  */
 export function scheduleOfRequest(
-  request: ModelRequest,
+  request: Pick<ModelRequest, 'model'> & { field(name: string): unknown },
   served: readonly (string | undefined)[],
   services: Services,
 ): Schedule | undefined {

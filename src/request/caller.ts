@@ -1,6 +1,9 @@
 /** Who calls, and whose key goes upstream (docs/design.md#10-upstream-and-access). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AccessKey } from '../access-keys.ts';
+import type { CallerLimits } from '../memory/money/caller-limits.ts';
+import type { WaitUntil } from '../storage/refs/writer.ts';
+import type { CallerState } from '../storage/tenant/callers.ts';
 import { SHORTEST_TOKEN, type Tenant, type Tenants } from '../tenant/identity.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';
@@ -10,17 +13,21 @@ export interface Caller {
   /** Undefined without a key, or with one that strangers share. Nothing is stored then. */
   readonly tenant: Tenant | undefined;
   readonly account: UpstreamAccount;
+  /** Of a caller of the deployer's account; absent if it has none. */
+  readonly limits?: CallerLimits | undefined;
 }
 
 /**
  * @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none; for
  *   a token of the operator, which must not go upstream
  */
-export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
+export function callerOf(headers: Headers, services: Services): Caller {
+  const { config, tenants } = services;
   if (config.access) {
-    const { keys, apiKey, forwardedHeaders } = config.access;
-    const { name } = accessKeyIn(headers, keys);
-    return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders } };
+    const { apiKey, forwardedHeaders } = config.access;
+    const name = accessNameIn(headers, services);
+    const limits = services.callers.limitsOf(name);
+    return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders }, limits };
   }
   refuseOperatorTokens(headers, config);
   const identify = identity(bearerToken(headers), config.localTenant, tenants);
@@ -57,7 +64,52 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
   const token = bearerToken(headers);
   const key = keys.find((candidate) => token !== undefined && isSame(candidate, token));
   if (key) return key;
-  throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
+  throw unknownKey();
+}
+
+/**
+ * The name of the caller's access key, of the configuration or of the register.
+ *
+ * @throws ApiError `invalid_api_key`, also for a caller that is deleted; `caller_disabled`
+ */
+function accessNameIn(headers: Headers, { config, callers, tenants }: Services): string {
+  const token = bearerToken(headers) ?? '';
+  const configured = config.access?.keys.find((key) => token !== '' && isSame(key, token))?.name;
+  const name = configured ?? callers.withKey(() => tenants.hashesOfKey(token))?.name;
+  if (name === undefined) throw unknownKey();
+  checkState(callers.named(name)?.state);
+  return name;
+}
+
+function unknownKey(): ApiError {
+  return new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
+}
+
+/** @throws ApiError `invalid_api_key` or `caller_disabled` */
+export function checkState(state: CallerState | undefined): void {
+  if (state === 'deleted') throw unknownKey();
+  if (state === 'disabled')
+    throw new ApiError('caller_disabled', "This deployment's operator has disabled this API key.");
+}
+
+/**
+ * Refuses who is no caller of this deployment, and who is none any more.
+ *
+ * @param waitUntil for reading the register
+ * @throws ApiError `invalid_api_key`, `caller_disabled`; `store_failed` if that can't be known
+ */
+export async function checkCaller(headers: Headers, services: Services, waitUntil: WaitUntil): Promise<void> {
+  const { callers, config } = services;
+  const reading = callers.refresh(waitUntil);
+  await reading?.catch(() => {
+    if (!config.allowsUnknown)
+      throw new ApiError(
+        'store_failed',
+        'It could not be looked up whether this API key is still one of this deployment; try again.',
+      );
+  });
+  if (config.access) accessNameIn(headers, services);
+  else checkState(callers.closedTenant(() => callerOf(headers, services).tenant?.id));
 }
 
 /** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */

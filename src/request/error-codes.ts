@@ -106,6 +106,26 @@ export const ERRORS = {
     type: 'rate_limit_error',
     when: "With access keys: the account's rate limit is reached.",
   },
+  rate_limited: {
+    status: 429,
+    type: 'rate_limit_error',
+    when: "The caller's own limit by the minute is reached (`retry-after` says for how long).",
+  },
+  budget_exceeded: {
+    status: 429,
+    type: 'insufficient_quota',
+    when: "The caller's budget for the day or the month is spent (`retry-after` says until when).",
+  },
+  model_not_allowed: {
+    status: 403,
+    type: 'permission_error',
+    when: "The caller's limits don't allow the model, or it has a budget in dollars and the model no known price.",
+  },
+  caller_disabled: {
+    status: 403,
+    type: 'permission_error',
+    when: 'The operator has disabled the caller.',
+  },
   upstream_unreachable: {
     status: 502,
     type: 'server_error',

@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly param: string | null;
   /** Of HTTP. */
   readonly status: number;
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 
   /** @param param the field, header or query parameter at fault; null if there is none */
   constructor(
@@ -23,11 +25,13 @@ export class ApiError extends Error {
     message: string,
     param: string | null = null,
     status: number = ERRORS[code].status,
+    headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
     this.code = code;
     this.param = param;
     this.status = status;
+    this.headers = headers;
   }
 
   /** As in a response's body, or in an event of a stream. */
@@ -37,7 +41,7 @@ export class ApiError extends Error {
   }
 
   toResponse(headers: Record<string, string> = {}): Response {
-    return Response.json(this.toBody(), { status: this.status, headers });
+    return Response.json(this.toBody(), { status: this.status, headers: { ...this.headers, ...headers } });
   }
 }
 

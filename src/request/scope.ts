@@ -10,6 +10,7 @@ import { type Caller, callerOf } from './caller.ts';
 import type { ContentCaches } from './content-caches.ts';
 import type { NamedOwner } from './owner.ts';
 import type { Agent, Services } from './services.ts';
+import { Spending } from './spending.ts';
 
 /** The context of one request. */
 export interface RequestScope {
@@ -32,7 +33,12 @@ export interface RequestScope {
   readonly session: string | undefined;
   /** The conversation and the user that the path and its query name. */
   readonly named?: NamedOwner;
-  /** Whether the upstream accepts the caller's key, so that contents may be stored. */
+  /** Absent for a caller without limits. */
+  readonly spending?: Spending | undefined;
+  /**
+   * Whether the upstream accepts the caller's key, so that contents may be stored, and the caller
+   * may spend what their summaries cost.
+   */
   mayStore(tenant: Tenant): Promise<boolean>;
 }
 
@@ -48,6 +54,14 @@ export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin
   const caller = callerOf(headers, services);
   let verdict: Promise<Verdict> | undefined;
   let caches: ContentCaches | undefined;
+  const { limits } = caller;
+  const spending =
+    limits && caller.tenant ? new Spending(limits, caller.tenant, services, waitUntil) : undefined;
+  const isAccepted = async (tenant: Tenant): Promise<boolean> => {
+    if (services.accepted.known(tenant.id) === 'accepted') return true;
+    verdict ??= verdictOn(tenant, headers, services);
+    return (await verdict) === 'accepted';
+  };
   return {
     services,
     incoming,
@@ -65,10 +79,12 @@ export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin
       return SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined;
     },
     waitUntil,
-    mayStore: async (tenant) => {
-      if (services.accepted.known(tenant.id) === 'accepted') return true;
-      verdict ??= verdictOn(tenant, headers, services);
-      return (await verdict) === 'accepted';
-    },
+    spending,
+    mayStore: async (tenant) =>
+      (await isAccepted(tenant)) && (!spending || (await spending.check().then(yes, no))),
   };
 }
+
+const yes = (): true => true;
+/** The request is refused before it goes up. */
+const no = (): false => false;

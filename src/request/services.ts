@@ -20,10 +20,12 @@ import { RunOutboxes } from '../storage/conversation/run-outboxes.ts';
 import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import {
   type ConversationMemoryStub,
+  callerRegister,
   conversationMemory,
   type MetricsStub,
   metricsObject,
   type ObjectCaller,
+  type RegisterStub,
   type TenantMemoryStub,
   tenantMemory,
   type UserMemoryStub,
@@ -44,6 +46,7 @@ import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
 import { ModelFacts } from '../upstream/model-facts.ts';
 import { type Webhooks, webhooksOf } from '../webhooks.ts';
+import { Callers } from './callers.ts';
 import { type ContentCaches, TenantCaches } from './content-caches.ts';
 
 /** A validated agent. */
@@ -101,6 +104,9 @@ export interface Services {
   user(name: string): ObjectCaller<UserMemoryStub>;
   tenant(id: string): ObjectCaller<TenantMemoryStub>;
   readonly metricsObject: ObjectCaller<MetricsStub>;
+  /** The register of callers, and what is known of it. */
+  readonly register: ObjectCaller<RegisterStub>;
+  readonly callers: Callers;
   /** Undefined if the deployment has no embeddings. */
   embedder(): Embedder | undefined;
   /** All that can know something of a tenant. */
@@ -169,6 +175,7 @@ function createServices(env: Env): Services {
     boundThinking: new BoundThinking(),
   };
   const conversation: Services['conversation'] = (name) => conversationMemory(env, name, log);
+  const register = callerRegister(env, log);
   const runOutboxes = new RunOutboxes({
     keep: (name, batches) => conversation(name)((stub) => stub.keepRuns(batches)),
     bucket: env.REFS,
@@ -196,6 +203,13 @@ function createServices(env: Env): Services {
     tenant: (id) => tenantMemory(env, id, log),
     embedder: () => embeddingsOf(env),
     metricsObject: (call) => metricsObject(env, log)(call),
+    register,
+    callers: new Callers({
+      isOn: config.adminToken !== undefined,
+      configured: config.callerLimits,
+      read: (known) => register((stub) => stub.readCallers(known)),
+      log,
+    }),
     cachesOf: (tenant) => (tenant ? contents.of(tenant.id) : TenantCaches.ofRequest()),
   };
 }

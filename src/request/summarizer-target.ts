@@ -62,13 +62,17 @@ function checkModel(strategy: MemoryStrategy, { config }: Services): void {
   );
 }
 
-/** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */
+/**
+ * @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer;
+ *   `model_not_allowed` for one that the caller's limits don't
+ */
 export function summarizerTarget(
   strategy: SummarizingStrategy,
   request: ModelRequest,
-  { services, caller, headers }: RequestScope,
+  { services, caller, headers, spending }: RequestScope,
 ): SummarizerTarget {
   const { summarizer, summarizerTimeoutMs: timeoutMs, upstreamBaseUrl } = services.config;
+  if (strategy.summarizer_model !== undefined && !summarizer) spending?.checkModel(strategy.summarizer_model);
   if (summarizer) {
     checkModel(strategy, services);
     const { baseUrl, apiKey } = summarizer;

@@ -89,6 +89,7 @@ async function compacted<Read extends ModelRequest>(
   life: CallLife,
 ): Promise<Response> {
   const { request, scope } = call;
+  if (!dryRun) await scope.spending?.check();
   const options = { force, dryRun, count: true, viewOnly: true, bare: true, explain: force };
   const made = await makeCurrentView(call, options);
   checkPlanned(made.report, scope);

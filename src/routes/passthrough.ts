@@ -5,7 +5,7 @@
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread-body.ts';
-import { checkCharset, checkUnencoded } from '../request/body.ts';
+import { checkCharset, checkUnencoded, readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
 import { climbs } from './routing.ts';
@@ -23,11 +23,12 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
   const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);
   if (closed || climbs(path) || path === '/v1')
     throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);
-  const body = bodyOf(c.req.raw);
-  if (scope.services.config.access && body) {
+  const coming = bodyOf(c.req.raw);
+  if (scope.services.config.access && coming) {
     checkCharset(c.req.raw.headers);
     checkUnencoded(c.req.raw.headers);
   }
+  const body = coming && scope.spending ? await readBody(c.req.raw, null) : coming;
   return unread(await askUpstream(scope, path.slice('/v1'.length), body), scope);
 }
 

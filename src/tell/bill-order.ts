@@ -14,13 +14,11 @@ import { potentialBill } from '../memory/money/potential-bill.ts';
 import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
+import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { scheduleOfRequest } from '../request/billing.ts';
 import type { Call } from '../request/call.ts';
 import type { MadeView } from '../view/made-view.ts';
-
-/** Bytes of our tools' definitions per token. They are English and JSON. */
-const BYTES_PER_TOKEN = 4;
 
 /** The answer of one call of the upstream, as far as it has come. */
 export type BilledAnswer = Pick<UsageTail, 'usage' | 'tier'>;

@@ -2,9 +2,10 @@
 import type { Report } from '../memory/plan/report.ts';
 import type { ScopeFeature } from './listener.ts';
 
-export const headers: ScopeFeature = ({ timings }) => ({
+export const headers: ScopeFeature = ({ timings, spending }) => ({
   begins: (head, report) => {
     setReportHeaders(head.headers, report);
+    spending?.setHeaders(head.headers);
     const timing = timings.toString();
     if (timing !== '') head.headers.append('server-timing', timing);
   },

@@ -99,6 +99,12 @@ export class Tenants {
     return this.of(`local:${name}`, true);
   }
 
+  /** Keyed hashes of an access key that was made here: under this secret, and the one before it. */
+  hashesOfKey(key: string): string[] {
+    const hash = hmac(this.secret, `access-key:${key}`).toString('hex');
+    return [hash, ...(this.before?.hashesOfKey(key) ?? [])];
+  }
+
   /** Forgets which contents a tenant has named, and which refs. @param id of the tenant */
   forget(id: string): void {
     this.names.forget(id);

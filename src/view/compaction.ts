@@ -55,6 +55,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const { request, chosen, owner, scope } = call;
   const tenant = sealingTenant(scope.caller);
   checkSize(request);
+  await scope.spending?.check();
   const spoken = request.messages.filter(({ role }) => role !== 'preamble');
   if (spoken.length === 0)
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');

@@ -28,6 +28,28 @@ describe('the configuration', () => {
 
   const strong = 'secret-key-0123456789';
 
+  it('reads the limits of callers by name, and refuses what would leave one without', () => {
+    const access = { ACCESS_KEYS: `ann=${strong}`, UPSTREAM_API_KEY: 'u' };
+    const limits = { ann: { usd_per_day: 0.5, models: ['gpt-6*'] }, '*': { requests_per_minute: 60 } };
+    const read = (all: unknown, more: object = access) =>
+      readConfig(env({ CALLER_LIMITS: typeof all === 'string' ? all : JSON.stringify(all), ...more }));
+    expect(read(limits).callerLimits).toEqual(limits);
+    expect(readConfig(env({})).callerLimits).toEqual({});
+    expect(() => read({ '*': {} }, {})).toThrow(ConfigError);
+    for (const [broken, fault] of [
+      ['{', 'JSON object of limits'],
+      ['[]', 'JSON object of limits'],
+      [{ ben: {} }, 'entry 1 is none of ACCESS_KEYS'],
+      [{ ann: 5 }, 'entry 1 is no object of usd_per_day'],
+      [{ ann: { usd: 5 } }, 'entry 1 is no object of usd_per_day'],
+      [{ ann: { usd_per_day: '5' } }, 'entry 1 is not valid: usd_per_day'],
+      [{ '*': {}, ann: { tokens_per_minute: -1 } }, 'entry 2 is not valid: tokens_per_minute'],
+    ] as const) {
+      expect(() => read(broken)).toThrow(ConfigError);
+      expect(() => read(broken)).toThrow(fault);
+    }
+  });
+
   it('reads the headers for a collector, and refuses what is none', () => {
     const OTLP_ENDPOINT = 'https://otlp.example.com/x';
     expect(readConfig(env({})).otlp).toBeUndefined();

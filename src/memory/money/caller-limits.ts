@@ -1,4 +1,4 @@
-/** What a caller of the deployer's account may spend (docs/limits.md). */
+/** What a caller of the deployer's account may spend (docs/operating.md#budgets-and-limits). */
 import { z } from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { name } from '../shapes.ts';

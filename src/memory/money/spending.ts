@@ -1,5 +1,6 @@
 /**
- * Sums of what a caller has spent, and whether it may spend more (docs/operating.md#budgets-and-limits).
+ * Sums of what a caller has spent, and whether it may spend more
+ * (docs/operating.md#budgets-and-limits).
  *
  * A call may go up while something is left, with what is reserved for the calls under way counted
  * as spent. So calls at the same time spend no more than the limit and one call's estimate, and a
@@ -106,7 +107,11 @@ export interface EstimatedTokens {
   readonly output: number;
 }
 
-/** What a call is taken to spend before it is made: all input as fresh. @param schedule null: no price */
+/**
+ * What a call is taken to spend before it is made: all input as fresh.
+ *
+ * @param schedule null: no price
+ */
 export function estimatedSpend({ input, output }: EstimatedTokens, schedule: Schedule | null): Spend {
   const amount = schedule ? amountOf({ fresh: input, cached: 0, written: 0, output }, schedule) : 0;
   return { tokens: input + output, amount };

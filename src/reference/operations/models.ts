@@ -14,6 +14,9 @@ const FROM_UPSTREAM = [
   'invalid_encrypted_content',
   'upstream_refused',
   'rate_limit_exceeded',
+  'rate_limited',
+  'budget_exceeded',
+  'model_not_allowed',
   'upstream_unreachable',
   'upstream_timeout',
   'answer_too_large',
@@ -29,8 +32,10 @@ const OF_PLANS = [
   'unsupported_media_type',
   'invalid_encrypted_content',
   'memory_budget_exceeded',
+  'rate_limited',
+  'budget_exceeded',
+  'model_not_allowed',
   'not_forwarded',
-  'store_failed',
 ] as const;
 
 const messages = [{ role: 'user', content: 'What is left to do?' }];

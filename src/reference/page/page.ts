@@ -115,7 +115,13 @@ function parametersOf({ parameters }: Placed, { components }: ApiDocument): Html
     const name = typeof one.$ref === 'string' ? one.$ref.slice(one.$ref.lastIndexOf('/') + 1) : undefined;
     return name === undefined ? one : (components.parameters[name] ?? one);
   });
-  return html`<details><summary>Parameters and headers</summary>${fieldList(known)}</details>`;
+  const others = known.filter((one) => one.in !== 'header');
+  const headers = known.filter((one) => one.in === 'header').map(({ name }) => String(name));
+  return html`<details><summary>Parameters and headers</summary>${others.length > 0 ? fieldList(others) : ''}${
+    headers.length > 0
+      ? html`<p class="quiet"><a href="#request-headers">Headers</a>: ${codes(headers)}</p>`
+      : ''
+  }</details>`;
 }
 
 /** Parameters or headers. */

@@ -32,7 +32,7 @@ export interface RegisteredCaller {
   readonly name: string;
   /** Its id, if it is no name of an access key: those follow from the name. */
   readonly tenant: string | null;
-  /** A deleted caller stays here, so that its key stays refused while it stands in `ACCESS_KEYS`. */
+  /** A deleted one stays here, so that its key stays refused while it stands in `ACCESS_KEYS`. */
   readonly state: CallerState;
   /** A keyed hash of an access key that was made here; null: the configuration has the key. */
   readonly keyHash: string | null;
@@ -135,7 +135,11 @@ export class CallerRows {
     );
   }
 
-  /** A page of tenants by their id. @param after the last one of the page before; empty: from the first */
+  /**
+   * A page of tenants by their id.
+   *
+   * @param after the last one of the page before; empty: from the first
+   */
   seen(after: string, most: number): SeenTenant[] {
     if (!this.tables.exists()) return [];
     return this.sql

@@ -1,0 +1,56 @@
+/**
+ * `CALLER_LIMITS`: what callers with access keys may spend
+ * (docs/operating.md#budgets-and-limits).
+ */
+import { z } from 'zod';
+import type { Access } from './access-keys.ts';
+import { ConfigError } from './config-error.ts';
+import { parseJson } from './lib/json.ts';
+import { type CallerLimits, callerLimitsSchema } from './memory/money/caller-limits.ts';
+
+/** Of a caller without an entry of its own. */
+const DEFAULT_ENTRY = '*';
+
+/** Limits by name. */
+export type ConfiguredLimits = Readonly<Record<string, CallerLimits>>;
+
+/** The limits of a caller; undefined if it has none. */
+export function configuredLimits(all: ConfiguredLimits, name: string): CallerLimits | undefined {
+  if (Object.hasOwn(all, name)) return all[name];
+  return Object.hasOwn(all, DEFAULT_ENTRY) ? all[DEFAULT_ENTRY] : undefined;
+}
+
+/**
+ * @throws ConfigError for what can't be read, and for names that no access key has: a misspelt one
+ *   would leave its caller without limits
+ */
+export function readCallerLimits(text: string, access: Access | undefined): ConfiguredLimits {
+  const json = parseJson(text);
+  const all = z.record(z.string(), z.unknown()).safeParse(json);
+  if (!all.success) throw new ConfigError('CALLER_LIMITS is not a JSON object of limits by name.');
+  const entries = Object.entries(all.data).map(
+    ([name, limits], index) => [name, limitsOf(limits, index)] as const,
+  );
+  if (entries.length > 0 && !access)
+    throw new ConfigError('CALLER_LIMITS is set without ACCESS_KEYS: other callers spend their own money.');
+  const stranger = entries.findIndex(
+    ([name]) => name !== DEFAULT_ENTRY && !access?.keys.some((key) => key.name === name),
+  );
+  if (stranger >= 0)
+    throw new ConfigError(`CALLER_LIMITS: the name of entry ${stranger + 1} is none of ACCESS_KEYS.`);
+  return Object.fromEntries(entries);
+}
+
+function limitsOf(limits: unknown, index: number): CallerLimits {
+  const read = callerLimitsSchema.safeParse(limits);
+  if (read.success) return read.data;
+  throw new ConfigError(`CALLER_LIMITS: entry ${index + 1} ${limitsFault(read.error)}.`);
+}
+
+/** What is wrong with limits, after their name. */
+export function limitsFault({ issues: [issue] }: z.ZodError): string {
+  const path = issue?.path.join('.') ?? '';
+  const fields = Object.keys(callerLimitsSchema.shape).join(', ');
+  if (issue?.code === 'unrecognized_keys' || path === '') return `is no object of ${fields}`;
+  return `is not valid: ${path}: ${issue?.message ?? 'it can not be read'}`;
+}

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AnswerSize } from '../../../src/protocol/answers/answer-size.ts';
+
+const encoder = new TextEncoder();
+
+function outputOf(text: string, isStream: boolean, pieces: readonly number[] = []): number {
+  const size = new AnswerSize(isStream);
+  const bytes = encoder.encode(text);
+  let start = 0;
+  for (const length of pieces) {
+    size.push(bytes.subarray(start, start + length));
+    start += length;
+  }
+  size.push(bytes.subarray(start));
+  return size.output;
+}
+
+const event = (content: string): string =>
+  `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
+
+describe('the size of an answer that tells no usage', () => {
+  it('is that of its bytes where it comes whole', () => {
+    expect(outputOf('x'.repeat(401), false)).toBe(101);
+  });
+
+  it('is a token for each event of a stream, and more where they hold more', () => {
+    expect(outputOf(event('word').repeat(10), true)).toBe(10);
+    expect(outputOf(event('word').repeat(9) + event('word'.repeat(101)), true)).toBe(110);
+    expect(outputOf(': keepalive\n\nevent: ping\n\n', true)).toBe(0);
+  });
+
+  it('does not depend on how the stream is cut into pieces', () => {
+    const words = fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(words, fc.array(fc.integer({ min: 0, max: 60 })), (all, pieces) => {
+        const text = `event: x\n${all.map(event).join('')}data: [DONE]\n\n`;
+        expect(outputOf(text, true, pieces)).toBe(outputOf(text, true));
+      }),
+    );
+  });
+});

@@ -1,0 +1,254 @@
+/** Callers' limits, before an upstream that bills: what is refused, and what is counted. */
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { shorten } from '../../support/time-limits.ts';
+import { startApp, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** In nanodollars, with a thousand tokens of input and a hundred of output each. */
+const PRICE = 1_000 * 400 + 100 * 1_600;
+const MODEL = 'gpt-4.1-mini';
+const USAGE = {
+  prompt_tokens: 1_000,
+  completion_tokens: 100,
+  total_tokens: 1_100,
+  prompt_tokens_details: { cached_tokens: 0 },
+};
+const QUESTION = { model: MODEL, max_tokens: 100, messages: [{ role: 'user', content: 'x'.repeat(3_900) }] };
+
+let made = 0;
+
+/** A deployment with one caller, and an upstream that answers with a usage or as it is asked to. */
+function limited(limits: CallerLimits | undefined, variables: Partial<Env> = {}) {
+  const name = `limited-${made++}`;
+  const key = `a-key-of-the-caller-${name}`;
+  const objects = watchedObjects(env.TENANT_MEMORY as DurableObjectNamespace);
+  const started = startApp(
+    env.REFS,
+    {
+      ACCESS_KEYS: `${name}=${key}`,
+      UPSTREAM_API_KEY: 'sk-the-key-of-the-deployment',
+      CALLER_LIMITS: JSON.stringify(limits ? { [name]: limits } : {}),
+      TENANT_MEMORY: objects.namespace,
+      ...variables,
+    },
+    key,
+  );
+  const upstream = { answer: (): Response => Response.json({ choices: [], usage: USAGE }) };
+  const fetched = vi.mocked(globalThis.fetch).mockImplementation(async () => upstream.answer());
+  const tenant = new Tenants(env.PRECIS_SECRET).ofName(name).id;
+  const days = async () => {
+    const stub = env.TENANT_MEMORY.getByName(tenant) as unknown as {
+      usage(
+        from: number,
+        to: number,
+      ): Promise<{ spent: { requests: number; tokens: number; amount: number }[] }>;
+    };
+    return (await stub.usage(0, 1e6)).spent;
+  };
+  const codeOf = async (asked: Promise<Response>): Promise<string> => {
+    const answer = await asked;
+    if (answer.ok) return 'ok';
+    return ((await answer.json()) as { error: { code: string } }).error.code;
+  };
+  return { ...started, name, key, objects, upstream, fetched, days, codeOf };
+}
+
+const dollars = (nanodollars: number): number => nanodollars / 1e9;
+
+describe('a caller with a budget', () => {
+  it('is answered until it is spent, and then refused before the upstream is asked', async () => {
+    const { chat, fetched, days } = limited({ usd_per_day: dollars(2 * PRICE) });
+    const first = await chat(QUESTION);
+    expect(first.headers.get('x-memory-budget-day')).toMatch(/^0\.0005\d+$/);
+    await chat(QUESTION);
+    const refused = await chat(QUESTION);
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'budget_exceeded', type: 'insufficient_quota' },
+    });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.headers.get('x-should-retry')).toBe('false');
+    expect(refused.headers.get('x-memory-budget-day')).toBe('0');
+    expect(fetched).toHaveBeenCalledTimes(2);
+    expect(await days()).toMatchObject([{ requests: 2, tokens: 2_200, amount: 2 * PRICE }]);
+  });
+
+  it('spends no more than that and one estimate with 50 requests at the same time', async () => {
+    const { chat, fetched, days, codeOf } = limited({ usd_per_day: dollars(10 * PRICE - 1) });
+    const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(chat(QUESTION))));
+    const answered = codes.filter((code) => code === 'ok').length;
+    expect(answered).toBe(fetched.mock.calls.length);
+    expect(new Set(codes)).toEqual(new Set(['ok', 'budget_exceeded']));
+    const [day] = await days();
+    expect(day).toMatchObject({ requests: answered, amount: answered * PRICE });
+    expect(answered).toBeGreaterThan(0);
+    expect(answered).toBeLessThanOrEqual(10);
+  });
+
+  it('pays nothing for what the upstream refuses, or does not take', async () => {
+    const { chat, upstream, days } = limited({ usd_per_day: 1 });
+    upstream.answer = () => Response.json({ error: { message: 'no' } }, { status: 400 });
+    await chat(QUESTION);
+    upstream.answer = () => {
+      throw new Error('unreachable');
+    };
+    await chat(QUESTION);
+    expect(await days()).toMatchObject([{ requests: 2, tokens: 0, amount: 0 }]);
+  });
+
+  it('pays for the input of a request whose answer nobody waits for any more', async () => {
+    const { chat, fetched, days } = limited({ usd_per_day: 1 }, { UPSTREAM_HEADERS_TIMEOUT_MS: '10' });
+    fetched.mockImplementation(
+      (_, init) =>
+        new Promise((_resolve, reject) => {
+          init?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+        }),
+    );
+    expect((await chat(QUESTION)).status).toBe(504);
+    const sent = fetched.mock.calls[0]?.[1]?.body as Uint8Array;
+    const tokens = Math.ceil(sent.length / 4);
+    expect(await days()).toMatchObject([{ requests: 1, tokens, amount: tokens * 400 }]);
+  });
+
+  it('pays our estimate for a stream that tells no usage, and for one that breaks off', async () => {
+    const { chat, upstream, days } = limited({ usd_per_day: 1 });
+    const event = (content: string) =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+    const words = Array.from({ length: 20 }, () => event('word'));
+    const stream = (ends: boolean): Response => {
+      const events = [...words, ...(ends ? ['data: [DONE]\n\n'] : [])].map((one) =>
+        new TextEncoder().encode(one),
+      );
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const next = events.shift();
+          if (next) controller.enqueue(next);
+          else if (ends) controller.close();
+          else controller.error(new Error('broken'));
+        },
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    };
+    const input = Math.ceil(JSON.stringify({ ...QUESTION, stream: true }).length / 4);
+    upstream.answer = () => stream(true);
+    await chat({ ...QUESTION, stream: true });
+    const [whole] = await days();
+    expect(whole?.tokens).toBeGreaterThanOrEqual(input + 20);
+    expect(whole?.tokens).toBeLessThanOrEqual(input + 20 * 20);
+    upstream.answer = () => stream(false);
+    await chat({ ...QUESTION, stream: true });
+    const [both] = await days();
+    expect((both?.tokens ?? 0) - (whole?.tokens ?? 0)).toBeGreaterThanOrEqual(input + 20);
+  });
+
+  it('is refused a model without a price, unless the deployment says otherwise', async () => {
+    const unknown = { ...QUESTION, model: 'a-model-of-nobody' };
+    const { chat, codeOf, fetched } = limited({ usd_per_day: 1 });
+    expect(await codeOf(chat(unknown))).toBe('model_not_allowed');
+    expect(await codeOf(chat({ ...QUESTION, service_tier: 'priority' }))).toBe('model_not_allowed');
+    expect(fetched).not.toHaveBeenCalled();
+    const open = limited({ usd_per_day: 1, unpriced_models: 'allow' });
+    expect(await open.codeOf(open.chat(unknown))).toBe('ok');
+    expect(await open.days()).toMatchObject([{ tokens: 1_100, amount: 0 }]);
+  });
+
+  it('counts embeddings, of which the body is read', async () => {
+    const { request, days } = limited({ usd_per_month: 1, unpriced_models: 'allow' });
+    const body = JSON.stringify({ model: 'text-embedding-3-small', input: 'words' });
+    const answer = await request('/v1/embeddings', { method: 'POST', body });
+    expect(answer.headers.get('x-memory-budget-month')).toBe('1');
+    expect(await days()).toMatchObject([{ requests: 1, tokens: 1_100 }]);
+    await request('/v1/models');
+    expect(await days()).toMatchObject([{ requests: 1 }]);
+  });
+
+  it('gets no summary for its deployer’s money when it is spent', async () => {
+    const { request, codeOf, fetched } = limited({ usd_per_day: 0 });
+    const body = JSON.stringify({ ...QUESTION, memory_strategy: { mode: 'summarize' } });
+    expect(await codeOf(request('/v1/compact', { method: 'POST', body }))).toBe('budget_exceeded');
+    const items = JSON.stringify({ model: MODEL, input: [{ role: 'user', content: 'words' }] });
+    expect(await codeOf(request('/v1/responses/compact', { method: 'POST', body: items }))).toBe(
+      'budget_exceeded',
+    );
+    expect(fetched).not.toHaveBeenCalled();
+  });
+});
+
+describe('limits by the minute', () => {
+  it('refuse with the code of a rate limit, and say when to try again', async () => {
+    const { chat } = limited({ requests_per_minute: 1, tokens_per_minute: 5_000 });
+    const first = await chat(QUESTION);
+    const told = (answer: Response, name: string) => answer.headers.get(`x-ratelimit-${name}`);
+    expect(told(first, 'limit-requests')).toBe('1');
+    expect(told(first, 'remaining-requests')).toBe('0');
+    expect(Number(told(first, 'remaining-tokens'))).toBeLessThan(5_000);
+    const refused = await chat(QUESTION);
+    expect(refused.status).toBe(429);
+    const { error } = (await refused.json()) as { error: { code: string; message: string } };
+    expect(error.code).toBe('rate_limited');
+    expect(error.message).toMatch(/try again in \d+s/);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    expect(refused.headers.get('x-should-retry')).toBeNull();
+  });
+});
+
+describe('the models of a caller', () => {
+  it('are asked, and no others, also for summaries', async () => {
+    const { chat, request, codeOf, fetched, objects } = limited({ models: ['gpt-4.1*'] });
+    expect(await codeOf(chat(QUESTION))).toBe('ok');
+    expect(await codeOf(chat({ ...QUESTION, model: 'gpt-6' }))).toBe('model_not_allowed');
+    const memory_strategy = { mode: 'summarize', summarizer_model: 'gpt-6' };
+    expect(await codeOf(chat({ ...QUESTION, memory_strategy }))).toBe('model_not_allowed');
+    const body = JSON.stringify({ model: 'gpt-6', input: [] });
+    expect(await codeOf(request('/v1/embeddings', { method: 'POST', body }))).toBe('model_not_allowed');
+    expect(fetched).toHaveBeenCalledTimes(1);
+    expect(objects.calls).not.toContain('reserve');
+  });
+});
+
+describe('a caller without limits', () => {
+  it('costs no call of its object', async () => {
+    const { chat, objects } = limited(undefined);
+    expect((await chat(QUESTION)).headers.get('x-ratelimit-limit-requests')).toBeNull();
+    expect(objects.calls).toEqual([]);
+  });
+});
+
+describe('an object that does not answer', () => {
+  const ways = ['failing', 'hanging'] as const;
+  beforeEach(() => void shorten({ limitsMs: 20 }));
+
+  it.each(ways)('has requests refused by default: %s', async (way) => {
+    const { chat, objects, fetched } = limited({ usd_per_day: 1 });
+    objects[way].add('reserve');
+    const refused = await chat(QUESTION);
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ error: { code: 'store_failed' } });
+    expect(fetched).not.toHaveBeenCalled();
+  });
+
+  it.each(ways)('has them go up if the deployment says so, and their end is counted: %s', async (way) => {
+    const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
+    objects[way].add('reserve');
+    expect((await chat(QUESTION)).status).toBe(200);
+    expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
+  });
+
+  it.each(ways)('counts what it was not told the end of as estimated: %s', async (way) => {
+    const { chat, objects, codeOf } = limited({ usd_per_day: dollars(PRICE / 2) });
+    objects[way].add('settle');
+    expect(await codeOf(chat(QUESTION))).toBe('ok');
+    expect(await codeOf(chat(QUESTION))).toBe('budget_exceeded');
+  });
+});
