@@ -6,7 +6,8 @@ import { z } from 'zod';
 import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
-import { type CallerLimits, callerLimitsSchema } from './memory/money/caller-limits.ts';
+import type { CallerLimits } from './memory/money/caller-limits.ts';
+import { callerLimitsSchema } from './memory/money/caller-schema.ts';
 
 /** Of a caller without an entry of its own. */
 const DEFAULT_ENTRY = '*';

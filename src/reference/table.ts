@@ -1,8 +1,15 @@
 /** The table of all routes. A new route of `app.ts` is one entry here. */
 import type { Operation } from './operation.ts';
+import { CALLERS } from './operations/callers.ts';
 import { CONVERSATIONS } from './operations/conversations.ts';
 import { MODELS } from './operations/models.ts';
 import { REQUESTS } from './operations/requests.ts';
 import { STORED } from './operations/stored.ts';
 
-export const OPERATIONS: readonly Operation[] = [...MODELS, ...CONVERSATIONS, ...REQUESTS, ...STORED];
+export const OPERATIONS: readonly Operation[] = [
+  ...MODELS,
+  ...CONVERSATIONS,
+  ...REQUESTS,
+  ...STORED,
+  ...CALLERS,
+];

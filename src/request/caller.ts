@@ -2,8 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AccessKey } from '../access-keys.ts';
 import type { CallerLimits } from '../memory/money/caller-limits.ts';
+import type { CallerState } from '../memory/money/caller-schema.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
-import type { CallerState } from '../storage/tenant/callers.ts';
 import { SHORTEST_TOKEN, type Tenant, type Tenants } from '../tenant/identity.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';

@@ -11,8 +11,9 @@ import { StoreError } from '../lib/store-error.ts';
 import { within } from '../lib/time-limit.ts';
 import { type Log, logCaught } from '../log.ts';
 import type { CallerLimits } from '../memory/money/caller-limits.ts';
+import type { CallerState } from '../memory/money/caller-schema.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
-import type { CallerState, RegisteredCaller, RegisteredCallers } from '../storage/tenant/callers.ts';
+import type { RegisteredCaller, RegisteredCallers } from '../storage/tenant/callers.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 
 /** From then on it is read again while nobody waits. In milliseconds. */
@@ -114,7 +115,11 @@ export class Callers {
 
   /** Those that the operator has set take precedence over the configuration's. */
   limitsOf(name: string): CallerLimits | undefined {
-    return this.named(name)?.limits ?? configuredLimits(this.ports.configured, name);
+    return this.named(name)?.limits ?? this.configuredLimits(name);
+  }
+
+  configuredLimits(name: string): CallerLimits | undefined {
+    return configuredLimits(this.ports.configured, name);
   }
 
   private async read(): Promise<void> {

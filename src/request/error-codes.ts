@@ -126,6 +126,11 @@ export const ERRORS = {
     type: 'permission_error',
     when: 'The operator has disabled the caller.',
   },
+  caller_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    when: 'For the operator: there is no caller of this name.',
+  },
   upstream_unreachable: {
     status: 502,
     type: 'server_error',

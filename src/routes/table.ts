@@ -5,6 +5,8 @@
 import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
 import type { AppEnv } from '../request/services.ts';
+import { deleteCaller, getCaller, patchCaller, putCaller } from './admin/caller.ts';
+import { listCallers } from './admin/callers.ts';
 import { getAdminHealth } from './admin/health.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
 import { chatCompletions } from './chat.ts';
@@ -74,6 +76,12 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/verify', handlers: { POST: verify } },
   { path: '/v1/deployment', handlers: { GET: getDeployment } },
   { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, isForOperator: true },
+  { path: '/v1/admin/callers', handlers: { GET: listCallers }, isForOperator: true },
+  {
+    path: '/v1/admin/callers/:name',
+    handlers: { GET: getCaller, PUT: putCaller, PATCH: patchCaller, DELETE: deleteCaller },
+    isForOperator: true,
+  },
   { path: '/v1/mcp', handlers: { POST: mcp } },
 
   { path: '/v1/refs', handlers: { GET: listRefs } },
@@ -106,13 +114,15 @@ export const ROUTES: readonly Route[] = [
 /** The canonical route of a URL's path. */
 export const routeOf = createRouter(ROUTES, new Set(agents.map(({ key }) => key)));
 
-const FOR_OPERATORS: ReadonlySet<string> = new Set(
-  ROUTES.filter(({ isForOperator }) => isForOperator).map(({ path }) => path),
+const FOR_OPERATORS = new RegExp(
+  `^(?:${ROUTES.filter(({ isForOperator }) => isForOperator)
+    .map(({ path }) => path.replace(/:\w+/g, '[^/]+'))
+    .join('|')})$`,
 );
 
 /** Whether a canonical path is one of the operator's. */
 export function isForOperator(path: string): boolean {
-  return FOR_OPERATORS.has(path);
+  return FOR_OPERATORS.test(path);
 }
 
 /** The methods of a route, as in the header `allow`. */

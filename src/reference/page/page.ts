@@ -119,7 +119,7 @@ function parametersOf({ parameters }: Placed, { components }: ApiDocument): Html
   const headers = known.filter((one) => one.in === 'header').map(({ name }) => String(name));
   return html`<details><summary>Parameters and headers</summary>${others.length > 0 ? fieldList(others) : ''}${
     headers.length > 0
-      ? html`<p class="quiet"><a href="#request-headers">Headers</a>: ${codes(headers)}</p>`
+      ? html`<p class="codes"><a href="#request-headers">Headers</a>: ${headers.join(', ')}</p>`
       : ''
   }</details>`;
 }
@@ -136,25 +136,30 @@ function fieldList(fields: readonly JsonSchema[]): Html {
 
 function answerView([status, answer]: [string, DocumentedAnswer], document: ApiDocument): Html {
   const { description, headers, content } = answer;
-  return html`<h4>${status}</h4>${meaningOf(description, document)}${
-    headers ? html`<p class="quiet">Headers: ${codes(Object.keys(headers))}</p>` : ''
+  const isError = Number(status) >= 400;
+  return html`${isError ? '' : html`<h4>${status}</h4>`}${meaningOf(description, document, isError ? status : '')}${
+    headers ? html`<p class="codes">Headers: ${Object.keys(headers).join(', ')}</p>` : ''
   }${Object.entries(content ?? {}).map(([type, { schema }]) =>
-    Number(status) < 400
+    !isError
       ? html`<p><code>${type}</code></p>${Object.keys(schema).length > 0 ? schemaView(schema) : ''}`
       : '',
   )}`;
 }
 
-/** What an answer means. Paragraphs about an error code are links to that code. */
-function meaningOf(description: string, { components }: ApiDocument): Html {
+/**
+ * What an answer means. Paragraphs about an error code are links to that code.
+ *
+ * @param status before the codes; empty where it has a heading
+ */
+function meaningOf(description: string, { components }: ApiDocument, status: string): Html {
   const ofCodes = paragraphsOf(components.schemas[ERROR_CODES]);
   const all = description.split('\n\n');
   const words = all.filter((paragraph) => !ofCodes.includes(paragraph));
   const links = all.filter((paragraph) => ofCodes.includes(paragraph)).map(codeOf);
   return html`${words.map(prose)}${
     links.length > 0
-      ? html`<p>${joined(
-          links.map((code) => html`<a href="#${codeAnchor(code)}"><code>${code}</code></a>`),
+      ? html`<p class="codes">${status} ${joined(
+          links.map((code) => html`<a href="#${codeAnchor(code)}">${code}</a>`),
           ' · ',
         )}</p>`
       : ''
@@ -179,10 +184,6 @@ function meaningsOf(schema: JsonSchema): Html {
   return html`${paragraphsOf(schema).map(
     (paragraph) => html`<p id="${codeAnchor(codeOf(paragraph))}">${line(paragraph)}</p>`,
   )}`;
-}
-
-function codes(names: readonly string[]): Html {
-  return html`${names.map((name, index) => html`${index === 0 ? '' : ', '}<code>${name}</code>`)}`;
 }
 
 function about({ description }: JsonSchema): Html | '' {

@@ -27,7 +27,7 @@ h3 a { color: inherit; text-decoration: none; }
 h3 a:hover { text-decoration: underline; }
 .method { font: 700 .8rem/1 ui-monospace, monospace; border: 1px solid currentColor; border-radius: 4px; padding: .15rem .4rem; margin-right: .4rem; }
 p { margin: .4rem 0; overflow-wrap: anywhere; }
-code { font: .9em/1.4 ui-monospace, SFMono-Regular, Menlo, monospace; overflow-wrap: anywhere; }
+code, .codes { font: .9em/1.4 ui-monospace, SFMono-Regular, Menlo, monospace; overflow-wrap: anywhere; }
 pre { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px; padding: .75rem; overflow-x: auto; }
 pre code { overflow-wrap: normal; }
 details { border-left: 2px solid var(--rule); padding-left: .75rem; margin: .5rem 0; }

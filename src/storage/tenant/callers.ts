@@ -4,6 +4,7 @@
  * See `storage-schema.md`.
  */
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
 const SCHEMA = `
@@ -22,9 +23,6 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS register_version (version INTEGER NOT NULL);
 `;
-
-export const CALLER_STATES = ['active', 'disabled', 'deleted'] as const;
-export type CallerState = (typeof CALLER_STATES)[number];
 
 /** A caller that an operator has added or changed. */
 export interface RegisteredCaller {
@@ -148,6 +146,18 @@ export class CallerRows {
          WHERE tenant > ? ORDER BY tenant LIMIT ?`,
         after,
         most,
+      )
+      .toArray();
+  }
+
+  /** Those of these tenants that were seen. */
+  seenAmong(tenants: readonly string[]): SeenTenant[] {
+    if (!this.tables.exists()) return [];
+    return this.sql
+      .exec<{ tenant: string; firstSeen: number; lastSeen: number }>(
+        `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
+         WHERE tenant IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(tenants),
       )
       .toArray();
   }

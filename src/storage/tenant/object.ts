@@ -11,6 +11,7 @@ import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
@@ -30,7 +31,6 @@ import { TenantBucket } from './bucket.ts';
 import {
   type CallerChange,
   CallerRows,
-  type CallerState,
   Presence,
   type RegisteredCaller,
   type RegisteredCallers,
@@ -144,8 +144,9 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   reserve(call: Reservation): Reserved {
-    this.tellPresence();
-    return this.spending.reserve(call, this.now());
+    const reserved = this.spending.reserve(call, this.now());
+    if (reserved.state === 'reserved') this.tellPresence();
+    return reserved;
   }
 
   check(limits: CallerLimits): Refused | null {
@@ -158,7 +159,11 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   async setState(state: CallerState): Promise<boolean> {
     this.spending.setState(state, this.now());
-    if (state !== 'deleted') return true;
+    if (state !== 'deleted') {
+      // What is stored from now on is not part of an erasure that waits for late writes.
+      if (this.rows.erasure()) await this.erase();
+      return true;
+    }
     this.spending.clear();
     return this.erase();
   }
@@ -182,6 +187,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   unsee(tenants: readonly string[]): void {
     this.callers.unsee(tenants);
+  }
+
+  seenAmong(tenants: readonly string[]): readonly SeenTenant[] {
+    return this.callers.seenAmong(tenants);
   }
 
   seenTenants(after: string, most: number): readonly SeenTenant[] {

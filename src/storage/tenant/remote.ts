@@ -1,6 +1,7 @@
 /** Methods of a tenant's and a user's object that other isolates can call. */
 
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type {
@@ -12,13 +13,7 @@ import type {
   ListedBlock,
   StoredBlock,
 } from './blocks.ts';
-import type {
-  CallerChange,
-  CallerState,
-  RegisteredCaller,
-  RegisteredCallers,
-  SeenTenant,
-} from './callers.ts';
+import type { CallerChange, RegisteredCaller, RegisteredCallers, SeenTenant } from './callers.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
 import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
@@ -84,6 +79,7 @@ export interface RegisterApi {
   changeCaller(change: CallerChange): RegisteredCaller;
   see(tenant: string): void;
   unsee(tenants: readonly string[]): void;
+  seenAmong(tenants: readonly string[]): readonly SeenTenant[];
   seenTenants(after: string, most: number): readonly SeenTenant[];
 }
 

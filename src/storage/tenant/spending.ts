@@ -7,6 +7,7 @@
  */
 import { dayOf, monthOf } from '../../lib/utc-time.ts';
 import type { CallerLimits, CountedLimit } from '../../memory/money/caller-limits.ts';
+import type { CallerState } from '../../memory/money/caller-schema.ts';
 import {
   MINUTE_MS,
   msUntilLeft,
@@ -16,7 +17,6 @@ import {
   type Spent,
 } from '../../memory/money/spending.ts';
 import type { LazyTables, Tables } from '../tables.ts';
-import type { CallerState } from './callers.ts';
 
 /**
  * After this time a call whose end was lost counts as spent, as it was estimated. In milliseconds.

@@ -30,6 +30,7 @@ const LEAVES: readonly string[] = [
   ...LATE_LEAVES,
   'memory/edits/fates.ts',
   'memory/money/bill-schema.ts',
+  'memory/money/caller-schema.ts',
   'memory/plan/receipt-schema.ts',
   'memory/replay/trigger.ts',
   'memory/run/event.ts',

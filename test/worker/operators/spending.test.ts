@@ -203,6 +203,14 @@ describe('a closed caller', () => {
     await env.REFS.put(key, 'late');
     await at(began + 5 * MINUTE_MS, (memory) => memory.alarm());
     expect(await env.REFS.head(key)).toBeNull();
+    // One that is opened again before that keeps what it has stored since.
+    const now = Date.now();
+    await at(now - 60_000, (memory) => memory.setState('deleted'));
+    await at(now - 30_000, (memory) => memory.setState('active'));
+    await env.REFS.put(key, 'of the caller that is one again');
+    await at(now + 5 * MINUTE_MS, (memory) => memory.alarm());
+    expect(await env.REFS.head(key)).not.toBeNull();
+    await env.REFS.delete(key);
     expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBeNull();
   });
 });

@@ -283,6 +283,17 @@ describe('answers about stored data', () => {
     const { app: operated } = deployment(undefined, { ADMIN_TOKEN });
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
     await told('getHealthOfParts', await operated.request('/v1/admin/health', { headers }));
+    const ACCESS_KEYS = 'known=a-key-of-a-known-caller';
+    const { app: shared } = deployment(undefined, { ADMIN_TOKEN, ACCESS_KEYS, UPSTREAM_API_KEY: 'sk-ours' });
+    const path = '/v1/admin/callers';
+    const sent = (method: string, body: object) => ({ method, headers, body: JSON.stringify(body) });
+    const limits = { usd_per_day: 1 };
+    await told('putCaller', await shared.request(`${path}/added`, sent('PUT', { limits })));
+    await told('putCaller', await shared.request(`${path}/known`, sent('PUT', { limits })));
+    await told('patchCaller', await shared.request(`${path}/added`, sent('PATCH', { state: 'disabled' })));
+    await told('getCaller', await shared.request(`${path}/known`, { headers }));
+    await told('listCallers', await shared.request(path, { headers }));
+    await told('deleteCaller', await shared.request(`${path}/added`, { method: 'DELETE', headers }));
   });
 });
 

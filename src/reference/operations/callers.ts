@@ -1,0 +1,88 @@
+/** The routes by which an operator sees and changes callers. */
+
+import type { Answer, Operation, Parameter } from '../operation.ts';
+import { caller, callerChange, callerDeletion, callerPage } from '../schemas/callers.ts';
+import type { Shape } from '../shape.ts';
+import { CURSOR, LIMIT } from './conversations.ts';
+
+const NAME: Parameter = {
+  name: 'name',
+  in: 'path',
+  description: 'Of an access key, or the short name of a tenant.',
+  schema: { type: 'string' },
+  example: 'alice',
+};
+
+const json = (description: string, schema: Shape): Answer => ({
+  description,
+  content: { 'application/json': schema },
+});
+
+const body = { content: { 'application/json': callerChange }, example: { limits: { usd_per_day: 5 } } };
+
+const OF_ONE = ['not_forwarded', 'caller_not_found', 'store_failed'] as const;
+const common = { group: 'Deployment', access: 'admin', page: 'operating.md#callers' } as const;
+
+export const CALLERS: readonly Operation[] = [
+  {
+    ...common,
+    method: 'get',
+    path: '/v1/admin/callers',
+    id: 'listCallers',
+    summary: 'All callers, with what they have used and cost, for the operator',
+    description: 'Never what they have sent. A 404 in deployments without `ADMIN_TOKEN`.',
+    parameters: [LIMIT(20, 20), CURSOR],
+    answers: { 200: json('A page: names of access keys in order, then other tenants.', callerPage) },
+    errors: ['not_forwarded', 'invalid_json', 'store_failed'],
+  },
+  {
+    ...common,
+    method: 'get',
+    path: '/v1/admin/callers/{name}',
+    id: 'getCaller',
+    summary: 'One caller',
+    parameters: [NAME],
+    answers: { 200: json('The caller.', caller) },
+    errors: OF_ONE,
+  },
+  {
+    ...common,
+    method: 'put',
+    path: '/v1/admin/callers/{name}',
+    id: 'putCaller',
+    summary: 'Adds a caller, or sets its state and limits',
+    description: 'What the body leaves out is as usual. A deleted caller is one again, without its data.',
+    parameters: [NAME],
+    body,
+    answers: {
+      200: json('The caller.', caller),
+      201: json('It is new. `access_key` is shown once.', caller),
+    },
+    errors: [...OF_ONE, 'invalid_json'],
+  },
+  {
+    ...common,
+    method: 'patch',
+    path: '/v1/admin/callers/{name}',
+    id: 'patchCaller',
+    summary: 'Changes the state, the limits or the key of a caller',
+    parameters: [NAME],
+    body,
+    answers: { 200: json('The caller.', caller) },
+    errors: [...OF_ONE, 'invalid_json'],
+  },
+  {
+    ...common,
+    method: 'delete',
+    path: '/v1/admin/callers/{name}',
+    id: 'deleteCaller',
+    summary: 'Deletes a caller with all its data, and refuses its key',
+    description: 'Also while the key stands in `ACCESS_KEYS`.',
+    parameters: [NAME],
+    answers: {
+      200: json('Everything is deleted.', callerDeletion),
+      202: json('The deletion goes on.', callerDeletion),
+    },
+    errors: OF_ONE,
+  },
+];

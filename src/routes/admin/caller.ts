@@ -1,0 +1,204 @@
+/** `/v1/admin/callers/:name`: reads, adds, changes and deletes one caller, without its key. */
+import type { Context } from 'hono';
+import { limitsFault } from '../../caller-limits.ts';
+import { parseObject } from '../../lib/json.ts';
+import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
+import { quote } from '../../memory/strategy/hint.ts';
+import { readBody } from '../../request/body.ts';
+import { ApiError } from '../../request/errors.ts';
+import { type AppEnv, forget, type Services } from '../../request/services.ts';
+import type { CallerChange } from '../../storage/tenant/callers.ts';
+import { deleted, stored } from '../stored.ts';
+import { isTenantName, type KnownCaller, KnownCallers } from './known-callers.ts';
+import { servicesForOperator } from './operator.ts';
+
+/** In bytes. */
+const LARGEST_BODY = 64 * 1024;
+
+/** Of a caller that is added here: it is part of a path, and of a list in `ACCESS_KEYS`. */
+const NEW_NAME = /^[\w][\w.@-]{0,63}$/;
+
+/** Before a key that is made here. */
+const KEY_PREFIX = 'precis-';
+const KEY_BYTES = 32;
+
+const FIELDS = ['state', 'limits', 'new_key'] as const;
+
+/** What a body asks for. What is absent stays, or with `PUT` is as usual. */
+interface AskedChange {
+  readonly state?: 'active' | 'disabled' | undefined;
+  /** Null: those of the configuration. */
+  readonly limits?: CallerLimits | null | undefined;
+  readonly newKey: boolean;
+}
+
+/** `GET /v1/admin/callers/{name}`. */
+export async function getCaller(c: Context<AppEnv>): Promise<Response> {
+  const asked = askedFor(c);
+  if (!asked) return c.notFound();
+  const { callers, name } = asked;
+  return toldCaller(c, callers, await stored(c, () => callers.find(name)));
+}
+
+/** `PUT /v1/admin/callers/{name}`: adds a caller, or sets one, also one that was deleted. */
+export async function putCaller(c: Context<AppEnv>): Promise<Response> {
+  const asked = askedFor(c);
+  if (!asked) return c.notFound();
+  const { callers, services, name } = asked;
+  const { state = 'active', limits = null, newKey } = await readChange(c.req.raw);
+  const found = await stored(c, () => foundOrNew(callers, name, services));
+  const hasKey = found.isConfigured || found.registered?.keyHash != null;
+  const key = found.kind === 'access_key' && (newKey || !hasKey) ? makeKey() : undefined;
+  return change(c, asked, found, { state, limits }, key);
+}
+
+/** `PATCH /v1/admin/callers/{name}`: changes what the body names. */
+export async function patchCaller(c: Context<AppEnv>): Promise<Response> {
+  const asked = askedFor(c);
+  if (!asked) return c.notFound();
+  const { callers, name } = asked;
+  const { newKey, ...changes } = await readChange(c.req.raw);
+  const found = await stored(c, () => callers.find(name));
+  if (found.registered?.state === 'deleted')
+    throw new ApiError('caller_not_found', `The caller '${name}' is deleted; PUT adds it again.`, 'name');
+  return change(c, asked, found, changes, newKey ? makeKey() : undefined);
+}
+
+/**
+ * `DELETE /v1/admin/callers/{name}`: deletes all data of a caller, whose key is refused from then
+ * on, also while it stands in `ACCESS_KEYS`. What takes longer is deleted in the background (202).
+ */
+export async function deleteCaller(c: Context<AppEnv>): Promise<Response> {
+  const asked = askedFor(c);
+  if (!asked) return c.notFound();
+  const { callers, services, name } = asked;
+  const gone = await stored(c, async () => {
+    const found = await callers.find(name);
+    await register(services, found, { state: 'deleted', keyHash: null, limits: null });
+    const began = Date.now();
+    const dropEvents = () => Promise.all(found.tenants.map((id) => services.runOutboxes.drop(id, began)));
+    await dropEvents();
+    const all = await Promise.all(
+      found.tenants.map((id) => services.tenant(id)((stub) => stub.setState('deleted'))),
+    );
+    await dropEvents();
+    for (const id of found.tenants) forget(id, services);
+    await services.register((stub) => stub.unsee(found.tenants));
+    return all;
+  });
+  return deleted(c, { name, object: 'memory.caller.deleted' }, !gone.includes(false));
+}
+
+interface Asked {
+  readonly services: Services;
+  readonly callers: KnownCallers;
+  readonly name: string;
+}
+
+/** Undefined in deployments without `ADMIN_TOKEN`. @throws ApiError `invalid_api_key` */
+function askedFor(c: Context<AppEnv>): Asked | undefined {
+  const services = servicesForOperator(c, 'ADMIN_TOKEN');
+  return services && { services, callers: new KnownCallers(services), name: c.req.param('name') ?? '' };
+}
+
+/** @throws ApiError `caller_not_found` for what can't be added */
+async function foundOrNew(callers: KnownCallers, name: string, { config }: Services): Promise<KnownCaller> {
+  try {
+    return await callers.find(name);
+  } catch (error) {
+    const isNew = config.access && !isTenantName(name);
+    if (!(error instanceof ApiError) || !isNew) throw error;
+    if (NEW_NAME.test(name)) return callers.newCaller(name);
+    throw new ApiError(
+      'invalid_json',
+      'The name of a new caller has up to 64 letters, digits, _, ., @ and -.',
+      'name',
+    );
+  }
+}
+
+/**
+ * Changes a caller in the register and in its own object, which refuses a closed one at once.
+ *
+ * @param key a new one, shown in this answer alone
+ */
+async function change(
+  c: Context<AppEnv>,
+  { services, callers, name }: Asked,
+  found: KnownCaller,
+  changes: Pick<AskedChange, 'state' | 'limits'>,
+  key: string | undefined,
+): Promise<Response> {
+  if (found.kind === 'tenant' && (changes.limits || key !== undefined))
+    throw new ApiError(
+      'invalid_json',
+      'Without an access key of this deployment a caller spends its own money: only its state can be set.',
+      key === undefined ? 'limits' : 'new_key',
+    );
+  if (found.isConfigured && key !== undefined)
+    throw new ApiError('invalid_json', `ACCESS_KEYS has the key of '${name}'; change it there.`, 'new_key');
+  const keyHash = key === undefined ? {} : { keyHash: services.tenants.hashesOfKey(key)[0] ?? null };
+  const told = await stored(c, async () => {
+    await register(services, found, { ...definedOf(changes), ...keyHash });
+    const { state } = changes;
+    if (state)
+      await Promise.all(found.tenants.map((id) => services.tenant(id)((stub) => stub.setState(state))));
+    return callers.told(await callers.find(name));
+  });
+  const isNew = found.registered === undefined && !found.isConfigured && found.kind === 'access_key';
+  const answer = key === undefined ? told : { ...told, access_key: key };
+  return c.json(answer, isNew ? 201 : 200, { 'cache-control': 'no-store' });
+}
+
+async function register(
+  services: Services,
+  { name, kind, tenants: [tenant] }: KnownCaller,
+  changes: Omit<CallerChange, 'name' | 'tenant'>,
+): Promise<void> {
+  const change = { name, tenant: kind === 'tenant' ? (tenant ?? null) : null, ...changes };
+  await services.register((stub) => stub.changeCaller(change));
+  services.callers.changed();
+}
+
+async function toldCaller(c: Context<AppEnv>, callers: KnownCallers, found: KnownCaller): Promise<Response> {
+  return c.json(await stored(c, () => callers.told(found)), 200, { 'cache-control': 'no-store' });
+}
+
+/** @throws ApiError that names the field */
+async function readChange(request: Request): Promise<AskedChange> {
+  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_BODY));
+  const body = parseObject(text === '' ? '{}' : text);
+  const form = `The body must be a JSON object of ${FIELDS.join(', ')}`;
+  if (!body) throw new ApiError('invalid_json', `${form}.`);
+  const other = Object.keys(body).find((field) => !(FIELDS as readonly string[]).includes(field));
+  if (other !== undefined)
+    throw new ApiError('invalid_json', `${form}; ${quote(other)} is none of them.`, other);
+  const { state, limits, new_key: newKey = false } = body;
+  if (state !== undefined && state !== 'active' && state !== 'disabled')
+    throw new ApiError(
+      'invalid_json',
+      "state must be 'active' or 'disabled'; DELETE deletes a caller.",
+      'state',
+    );
+  if (typeof newKey !== 'boolean')
+    throw new ApiError('invalid_json', 'new_key must be true or false.', 'new_key');
+  return { state, limits: readLimits(limits), newKey };
+}
+
+function readLimits(limits: unknown): CallerLimits | null | undefined {
+  if (limits === undefined || limits === null) return limits;
+  const read = callerLimitsSchema.safeParse(limits);
+  if (read.success) return read.data;
+  throw new ApiError('invalid_json', `limits ${limitsFault(read.error)}.`, 'limits');
+}
+
+/** Only what is there: the register keeps what is absent. */
+function definedOf({ state, limits }: Pick<AskedChange, 'state' | 'limits'>): Partial<CallerChange> {
+  return { ...(state === undefined ? {} : { state }), ...(limits === undefined ? {} : { limits }) };
+}
+
+function makeKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+  return KEY_PREFIX + Buffer.from(bytes).toString('base64url');
+}

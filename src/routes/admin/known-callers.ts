@@ -1,0 +1,231 @@
+/**
+ * The callers of a deployment, as its operator names them: by the names of access keys, and all
+ * other tenants by a short name made of their id.
+ */
+
+import { secondsOf } from '../../lib/seconds.ts';
+import { dateOfDay, dayOf, monthOf } from '../../lib/utc-time.ts';
+import { type CallerLimits, counts } from '../../memory/money/caller-limits.ts';
+import {
+  type DaySums,
+  joinDaySums,
+  joinDays,
+  NO_DAY_SUMS,
+  type SumsByDay,
+} from '../../memory/run/day-sums.ts';
+import type { ToldCaller } from '../../reference/schemas/callers.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { Services } from '../../request/services.ts';
+import type { RegisteredCaller, SeenTenant } from '../../storage/tenant/callers.ts';
+import type { CallerUsage } from '../../storage/tenant/remote.ts';
+import { tenantsOf } from '../../tenant/identity.ts';
+
+/** In characters of the id: enough for its own name among many thousands. */
+const SHORT_ID = 12;
+const SHORT_NAME = /^tenant-([0-9a-f]{12})$/;
+
+/** A caller, and where its data is. */
+export interface KnownCaller {
+  readonly name: string;
+  readonly kind: 'access_key' | 'tenant';
+  /** Ids of its tenant: under the secret, and under the one before it. */
+  readonly tenants: readonly string[];
+  /** Whether `ACCESS_KEYS` has its key. */
+  readonly isConfigured: boolean;
+  readonly registered: RegisteredCaller | undefined;
+  readonly seen: readonly SeenTenant[];
+}
+
+export class KnownCallers {
+  private readonly services: Services;
+
+  constructor(services: Services) {
+    this.services = services;
+  }
+
+  /**
+   * A page, first those with access keys by name, then the other tenants by id.
+   *
+   * @param cursor of the page before
+   */
+  async page(
+    cursor: string | undefined,
+    most: number,
+  ): Promise<{ readonly callers: readonly KnownCaller[]; readonly cursor: string | undefined }> {
+    const registered = await this.registered();
+    const named = this.named(registered);
+    const [kind, after] = placeOf(cursor);
+    const left = kind === 'tenant' ? [] : named.filter((name) => name > after);
+    const names = left.slice(0, most);
+    const callers = await this.ofNames(names, registered);
+    const last = names.at(-1);
+    if (left.length > names.length) return { callers, cursor: last && `name:${last}` };
+    const ofNames = new Set(named.flatMap((name) => this.idsOf(name)));
+    // One more than there is room for, to know whether there are more.
+    const seen = await this.tenants(kind === 'tenant' ? after : '', most - names.length + 1, ofNames);
+    const shown = seen.slice(0, most - names.length);
+    const all = [...callers, ...shown.map((one) => ofTenant(one.tenant, registered, [one]))];
+    const end = shown.at(-1)?.tenant ?? (kind === 'tenant' ? after : '');
+    return { callers: all, cursor: seen.length > shown.length ? `tenant:${end}` : undefined };
+  }
+
+  /** @throws ApiError `caller_not_found` */
+  async find(name: string): Promise<KnownCaller> {
+    const registered = await this.registered();
+    const [own] = this.named(registered).includes(name) ? await this.ofNames([name], registered) : [];
+    if (own) return own;
+    const [, prefix] = SHORT_NAME.exec(name) ?? [];
+    if (prefix !== undefined) {
+      const known = registered.find((one) => one.name === name)?.tenant;
+      const [seen] = await this.services.register((stub) => stub.seenTenants(prefix, 1));
+      if (seen?.tenant.startsWith(prefix)) return ofTenant(seen.tenant, registered, [seen]);
+      if (typeof known === 'string') return ofTenant(known, registered, []);
+    }
+    throw new ApiError('caller_not_found', `There is no caller '${name}'.`, 'name');
+  }
+
+  /** A caller that does not exist yet. */
+  newCaller(name: string): KnownCaller {
+    const tenants = this.idsOf(name);
+    return { name, kind: 'access_key', tenants, isConfigured: false, registered: undefined, seen: [] };
+  }
+
+  /** A caller as it is told, with what it has used. */
+  async told(caller: KnownCaller): Promise<ToldCaller> {
+    const { name, kind, tenants, isConfigured, registered, seen } = caller;
+    const now = Date.now();
+    const { first } = monthOf(now);
+    const today = dayOf(now);
+    const usages = await Promise.all(
+      tenants.map((id) => this.services.tenant(id)((stub) => stub.usage(first, today))),
+    );
+    const limits = this.limitsOf(caller);
+    const times = [...seen.map(({ lastSeen }) => lastSeen), ...usages.map(({ lastUsed }) => lastUsed ?? 0)];
+    const firstSeen = Math.min(...seen.map((one) => one.firstSeen));
+    const lastSeen = Math.max(0, ...times);
+    const days = usages.map((usage) => usage.days).reduce(joinDays, {});
+    const since = (from: number) => ({
+      from: dateOfDay(from),
+      requests: requestsOf(sumOf(days, from)),
+      counted: limits && counts(limits) ? countedOf(usages, from) : null,
+    });
+    return {
+      object: 'memory.caller',
+      name,
+      kind,
+      state: registered?.state ?? 'active',
+      key: kind === 'tenant' ? null : isConfigured ? 'configured' : registered?.keyHash ? 'made' : null,
+      limits: limits ?? null,
+      limits_from: limits ? (registered?.limits ? 'operator' : 'configuration') : null,
+      first_seen_at: Number.isFinite(firstSeen) ? secondsOf(firstSeen) : null,
+      last_seen_at: lastSeen > 0 ? secondsOf(lastSeen) : null,
+      today: since(today),
+      month: since(first),
+    };
+  }
+
+  private limitsOf({ name, kind, registered }: KnownCaller): CallerLimits | undefined {
+    if (kind === 'tenant') return undefined;
+    return registered?.limits ?? this.services.callers.configuredLimits(name);
+  }
+
+  private async registered(): Promise<readonly RegisteredCaller[]> {
+    return (await this.services.register((stub) => stub.readCallers(null)))?.callers ?? [];
+  }
+
+  /** All names of keys, in order. A deleted one stays while the configuration has its key. */
+  private named(registered: readonly RegisteredCaller[]): string[] {
+    const { access } = this.services.config;
+    const configured = (access?.keys ?? []).map(({ name }) => name);
+    const added = access
+      ? registered.filter(({ tenant, state }) => tenant === null && state !== 'deleted')
+      : [];
+    return [...new Set([...configured, ...added.map(({ name }) => name)])].sort();
+  }
+
+  private async ofNames(
+    names: readonly string[],
+    registered: readonly RegisteredCaller[],
+  ): Promise<KnownCaller[]> {
+    const ids = names.map((name) => this.idsOf(name));
+    const all = names.length === 0 ? [] : await this.services.register((stub) => stub.seenAmong(ids.flat()));
+    const configured = this.services.config.access?.keys ?? [];
+    return names.map((name, at) => {
+      const tenants = ids[at] ?? [];
+      const isConfigured = configured.some((key) => key.name === name);
+      const own = registered.find((one) => one.name === name && one.tenant === null);
+      const seen = all.filter(({ tenant }) => tenants.includes(tenant));
+      return { name, kind: 'access_key', tenants, isConfigured, registered: own, seen };
+    });
+  }
+
+  private idsOf(name: string): string[] {
+    return tenantsOf(this.services.tenants.ofName(name)).map(({ id }) => id);
+  }
+
+  /** Seen tenants that belong to no name. */
+  private async tenants(after: string, most: number, ofNames: ReadonlySet<string>): Promise<SeenTenant[]> {
+    const found: SeenTenant[] = [];
+    for (let place = after; found.length < most; ) {
+      const page = await this.services.register((stub) => stub.seenTenants(place, most + ofNames.size));
+      found.push(...page.filter(({ tenant }) => !ofNames.has(tenant)));
+      const last = page.at(-1);
+      if (!last || page.length < most + ofNames.size) break;
+      place = last.tenant;
+    }
+    return found.slice(0, most);
+  }
+}
+
+/** The short name of a tenant. */
+function nameOfTenant(id: string): string {
+  return `tenant-${id.slice(0, SHORT_ID)}`;
+}
+
+/** Whether a name is that of a tenant, which no access key made here may have. */
+export function isTenantName(name: string): boolean {
+  return name.startsWith('tenant-');
+}
+
+function ofTenant(
+  id: string,
+  registered: readonly RegisteredCaller[],
+  seen: readonly SeenTenant[],
+): KnownCaller {
+  const own = registered.find(({ tenant }) => tenant === id);
+  return {
+    name: nameOfTenant(id),
+    kind: 'tenant',
+    tenants: [id],
+    isConfigured: false,
+    registered: own,
+    seen,
+  };
+}
+
+/** @throws ApiError for a cursor that no page has */
+function placeOf(cursor: string | undefined): ['name' | 'tenant', after: string] {
+  if (cursor === undefined) return ['name', ''];
+  const [, kind, after] = /^(name|tenant):(.+)$/s.exec(cursor) ?? [];
+  if ((kind === 'name' || kind === 'tenant') && after !== undefined) return [kind, after];
+  throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
+}
+
+function sumOf(days: SumsByDay, from: number): DaySums {
+  const since = Object.entries(days).filter(([day]) => Number(day) >= from);
+  return since.reduce((sum, [, one]) => joinDaySums(sum, one), NO_DAY_SUMS);
+}
+
+/** What conversations have told. What is not known is null, never 0. */
+function requestsOf({ requests, failed, tokens_sent, billed, sent, summarizer, unpriced }: DaySums) {
+  const isKnown = billed > 0 && unpriced === 0;
+  return { requests, failed, tokens_sent, billed, actual: isKnown ? sent + summarizer : null };
+}
+
+/** What was counted for limits. */
+function countedOf(usages: readonly CallerUsage[], from: number) {
+  const days = usages.flatMap(({ spent }) => spent).filter(({ day }) => day >= from);
+  const sum = (name: 'requests' | 'tokens' | 'amount'): number =>
+    days.reduce((all, day) => all + day[name], 0);
+  return { requests: sum('requests'), tokens: sum('tokens'), amount: sum('amount') };
+}

@@ -1,0 +1,303 @@
+/** The operator's routes of callers: who they are, adding, closing and deleting them. */
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import {
+  callerPage,
+  caller as callerSchema,
+  type ToldCaller,
+} from '../../../src/reference/schemas/callers.ts';
+import { shorten } from '../../support/time-limits.ts';
+import { startApp, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const ADMIN_TOKEN = 'the-token-of-the-operator';
+const UPSTREAM_API_KEY = 'sk-the-key-of-the-deployment';
+const MODEL = 'gpt-4.1-mini';
+const SECRET = 'words that no operator reads';
+const QUESTION = { model: MODEL, messages: [{ role: 'user', content: SECRET }] };
+const USAGE = {
+  prompt_tokens: 1_000,
+  completion_tokens: 100,
+  total_tokens: 1_100,
+  prompt_tokens_details: { cached_tokens: 0 },
+};
+
+const WITHOUT_OPERATOR = { ADMIN_TOKEN: undefined } as unknown as Partial<Env>;
+
+let made = 0;
+
+/** A deployment with a caller in `ACCESS_KEYS`, and an operator. */
+function deployment(variables: Partial<Env> = {}) {
+  const name = `someone-${made++}`;
+  const key = `a-key-of-the-caller-${name}`;
+  const objects = watchedObjects(env.TENANT_MEMORY as DurableObjectNamespace);
+  const given = { ADMIN_TOKEN, TENANT_MEMORY: objects.namespace };
+  const access = { ACCESS_KEYS: `${name}=${key}`, UPSTREAM_API_KEY };
+  const started = startApp(env.REFS, { ...given, ...access, ...variables }, key);
+  vi.mocked(globalThis.fetch).mockImplementation(async () => Response.json({ choices: [], usage: USAGE }));
+  const ask = (method: string, path = '', body?: unknown, token = ADMIN_TOKEN): Promise<Response> =>
+    started.request(`/v1/admin/callers${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const told = async (answer: Promise<Response>): Promise<ToldCaller> =>
+    callerSchema.parse(await (await answer).json());
+  const chatAs = (token: string, body: object = QUESTION): Promise<Response> =>
+    started.request('/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    });
+  return { ...started, name, key, objects, ask, told, chatAs };
+}
+
+async function codeOf(asked: Promise<Response>): Promise<string> {
+  const answer = await asked;
+  if (answer.ok) return 'ok';
+  return ((await answer.json()) as { error: { code: string } }).error.code;
+}
+
+describe('the operator’s routes of callers', () => {
+  const ROUTES = [
+    ['GET', ''],
+    ['GET', '/a'],
+    ['PUT', '/a'],
+    ['PATCH', '/a'],
+    ['DELETE', '/a'],
+  ] as const;
+
+  it.each(ROUTES)(
+    'are there for the token alone, and only where there is one: %s %s',
+    async (method, path) => {
+      shorten({ metricsBatchMs: 1 });
+      const { ask, key } = deployment();
+      for (const token of [key, 'x'.repeat(25), UPSTREAM_API_KEY])
+        expect((await ask(method, path, undefined, token)).status).toBe(401);
+      const closed = deployment(WITHOUT_OPERATOR);
+      expect((await closed.ask(method, path)).status).toBe(404);
+      expect(closed.sent).toEqual([]);
+      expect(closed.objects.calls).toEqual([]);
+    },
+  );
+
+  it('tell who uses the deployment and how much, and never what for', async () => {
+    const limits = { usd_per_day: 1 };
+    const name = `limited-${made++}`;
+    const key = `a-key-of-the-caller-${name}`;
+    const { chatAs, ask, told } = deployment({
+      ACCESS_KEYS: `${name}=${key}`,
+      CALLER_LIMITS: JSON.stringify({ [name]: limits }),
+    });
+    await chatAs(key, { ...QUESTION, conversation_id: SECRET, memory_strategy: { mode: 'compact' } });
+    const answer = await ask('GET', `/${name}`);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const text = await answer.text();
+    expect(text).not.toContain(SECRET);
+    expect(text).not.toContain(key);
+    const amount = 1_000 * 400 + 100 * 1_600;
+    await vi.waitFor(async () => {
+      const one = await told(ask('GET', `/${name}`));
+      expect(one).toMatchObject({
+        kind: 'access_key',
+        state: 'active',
+        key: 'configured',
+        limits,
+        limits_from: 'configuration',
+        // The counters equal the bills.
+        today: {
+          requests: { requests: 1, billed: 1, actual: amount },
+          counted: { requests: 1, tokens: 1_100, amount },
+        },
+        month: { requests: { actual: amount }, counted: { amount } },
+      });
+      expect(one.last_seen_at).toBeGreaterThan(Date.now() / 1_000 - 100_000);
+    });
+  });
+
+  it('list all callers page by page, names of keys before other tenants', async () => {
+    const names = ['zoe', 'ann', 'bob'].map((one) => `${one}-${made}`);
+    const keys = names.map((one) => `${one}=a-key-of-the-caller-${one}`).join(',');
+    const { ask } = deployment({ ACCESS_KEYS: keys });
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = callerPage.parse(await (await ask('GET', `?limit=2${query}`)).json());
+      found.push(...page.data.map((one) => one.name));
+      ({ cursor } = page);
+    } while (cursor !== null && found.length < 500);
+    expect(new Set(found).size).toBe(found.length);
+    expect(names.every((one) => found.includes(one))).toBe(true);
+    const tenants = found.findIndex((one) => one.startsWith('tenant-'));
+    expect(found.slice(0, tenants < 0 ? undefined : tenants)).toEqual(
+      found.filter((one) => !one.startsWith('tenant-')).sort(),
+    );
+    expect(await codeOf(ask('GET', '?limit=21'))).toBe('invalid_json');
+    expect(await codeOf(ask('GET', '?cursor=x'))).toBe('invalid_json');
+  });
+
+  it('refuse what can’t be read, and names the field', async () => {
+    const { ask, name } = deployment();
+    for (const [body, param] of [
+      [[], null],
+      [{ other: 1 }, 'other'],
+      [{ state: 'deleted' }, 'state'],
+      [{ limits: { usd: 1 } }, 'limits'],
+      [{ limits: { usd_per_day: -1 } }, 'limits'],
+      [{ new_key: 1 }, 'new_key'],
+      [{ new_key: true }, 'new_key'],
+    ] as const) {
+      const answer = await ask('PATCH', `/${name}`, body);
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_json', param } });
+    }
+    expect(await codeOf(ask('PUT', '/no%20name', {}))).toBe('invalid_json');
+    for (const method of ['GET', 'PATCH', 'DELETE'])
+      expect(await codeOf(ask(method, '/nobody', method === 'PATCH' ? {} : undefined))).toBe(
+        'caller_not_found',
+      );
+    expect(await codeOf(ask('PUT', '/tenant-000000000000', {}))).toBe('caller_not_found');
+  });
+});
+
+describe('a caller that an operator adds', () => {
+  it('has a key that is shown once, works, and can be changed', async () => {
+    const { ask, told, chatAs, objects } = deployment();
+    const name = `added-${made++}`;
+    const answer = await ask('PUT', `/${name}`, { limits: { requests_per_minute: 1 } });
+    expect(answer.status).toBe(201);
+    const { access_key: first = '', ...added } = callerSchema.parse(await answer.json());
+    expect(added).toMatchObject({ name, key: 'made', limits_from: 'operator', state: 'active' });
+    expect(await codeOf(chatAs(first))).toBe('ok');
+    expect(await codeOf(chatAs(first))).toBe('rate_limited');
+    const again = await told(ask('PUT', `/${name}`, {}));
+    expect(again).toMatchObject({ limits: null });
+    expect(again.access_key).toBeUndefined();
+    expect(await codeOf(chatAs(first))).toBe('ok');
+    const { access_key: second = '' } = await told(ask('PATCH', `/${name}`, { new_key: true }));
+    expect(second).not.toBe(first);
+    expect(await codeOf(chatAs(first))).toBe('invalid_api_key');
+    expect(await codeOf(chatAs(second))).toBe('ok');
+    expect(await told(ask('GET', `/${name}`))).not.toHaveProperty('access_key');
+    expect(objects.calls).toContain('changeCaller');
+    const stored = await (
+      env.TENANT_MEMORY.getByName('callers') as unknown as {
+        readCallers(known: null): Promise<unknown>;
+      }
+    ).readCallers(null);
+    expect(JSON.stringify(stored)).not.toContain(second);
+  });
+
+  it('keeps its key while a secret is rotated', async () => {
+    const { ask, told } = deployment();
+    const name = `added-${made++}`;
+    const { access_key = '' } = await told(ask('PUT', `/${name}`, {}));
+    const rotated = deployment({
+      PRECIS_SECRET: 'another-secret-for-tests',
+      PRECIS_SECRET_PREVIOUS: env.PRECIS_SECRET,
+    });
+    expect(await codeOf(rotated.chatAs(access_key))).toBe('ok');
+    const other = deployment({ PRECIS_SECRET: 'another-secret-for-tests' });
+    expect(await codeOf(other.chatAs(access_key))).toBe('invalid_api_key');
+  });
+});
+
+describe('a caller that an operator closes', () => {
+  it('is refused while it is disabled, in all its routes, and its data stays', async () => {
+    const { ask, told, chatAs, request, key, name } = deployment();
+    await request('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'kept' }) });
+    expect(await told(ask('PATCH', `/${name}`, { state: 'disabled' }))).toMatchObject({ state: 'disabled' });
+    expect(await codeOf(chatAs(key))).toBe('caller_disabled');
+    expect((await chatAs(key)).status).toBe(403);
+    expect(await codeOf(request('/v1/blocks'))).toBe('caller_disabled');
+    expect(await codeOf(request('/v1/models'))).toBe('caller_disabled');
+    await ask('PATCH', `/${name}`, { state: 'active' });
+    expect(await codeOf(chatAs(key))).toBe('ok');
+    expect(await (await request('/v1/blocks/team')).json()).toMatchObject({ text: 'kept' });
+  });
+
+  it('loses its data and its key when it is deleted, though the key stands in ACCESS_KEYS', async () => {
+    const { ask, told, chatAs, request, key, name } = deployment();
+    await request('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'gone' }) });
+    const gone = await ask('DELETE', `/${name}`);
+    expect(await gone.json()).toEqual({ name, object: 'memory.caller.deleted', deleted: true });
+    expect(await codeOf(chatAs(key))).toBe('invalid_api_key');
+    expect(await told(ask('GET', `/${name}`))).toMatchObject({ state: 'deleted', key: 'configured' });
+    expect(await codeOf(ask('PATCH', `/${name}`, { state: 'active' }))).toBe('caller_not_found');
+    // Again a caller, without what it had.
+    expect(await told(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
+    expect(await codeOf(chatAs(key))).toBe('ok');
+    expect(await codeOf(request('/v1/blocks/team'))).toBe('block_not_found');
+  });
+
+  it('is refused by its object at once, whatever an isolate knows of it', async () => {
+    const name = `known-${made++}`;
+    const key = `a-key-of-the-caller-${name}`;
+    const variables = {
+      ACCESS_KEYS: `${name}=${key}`,
+      CALLER_LIMITS: JSON.stringify({ [name]: { usd_per_day: 1 } }),
+    };
+    const isolate = deployment(variables);
+    const other = deployment(variables);
+    expect(await codeOf(isolate.chatAs(key))).toBe('ok');
+    await other.ask('DELETE', `/${name}`);
+    expect(await codeOf(isolate.chatAs(key))).toBe('invalid_api_key');
+    await other.ask('PUT', `/${name}`, { state: 'disabled' });
+    expect(await codeOf(isolate.chatAs(key))).toBe('caller_disabled');
+  });
+
+  it('without an access key is told by a short name, closed and deleted by it', async () => {
+    const own = `sk-a-key-of-its-own-${made++}`;
+    const variables = { ACCESS_KEYS: undefined, UPSTREAM_API_KEY: undefined } as unknown as Partial<Env>;
+    const { chatAs, ask, told, services } = deployment(variables);
+    const { id } = services().tenants.ofToken(own);
+    await services().register((stub) => stub.see(id));
+    const name = `tenant-${id.slice(0, 12)}`;
+    expect(await told(ask('GET', `/${name}`))).toMatchObject({ kind: 'tenant', key: null, limits: null });
+    expect(await codeOf(ask('PATCH', `/${name}`, { limits: { usd_per_day: 1 } }))).toBe('invalid_json');
+    expect(await codeOf(ask('PUT', '/somebody', {}))).toBe('caller_not_found');
+    expect(await codeOf(chatAs(own))).toBe('ok');
+    await ask('PATCH', `/${name}`, { state: 'disabled' });
+    expect(await codeOf(chatAs(own))).toBe('caller_disabled');
+    expect((await ask('DELETE', `/${name}`)).status).toBe(200);
+    expect(await codeOf(chatAs(own))).toBe('invalid_api_key');
+    expect(await told(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
+    expect(await codeOf(chatAs(own))).toBe('ok');
+  });
+});
+
+describe('a register that does not answer', () => {
+  beforeEach(() => void shorten({ registerMs: 20 }));
+
+  it.each(['failing', 'hanging'] as const)(
+    'has requests refused, unless the deployment says otherwise: %s',
+    async (way) => {
+      const { chatAs, key, objects, sent } = deployment();
+      objects[way].add('readCallers');
+      const refused = await chatAs(key);
+      expect(refused.status).toBe(503);
+      expect(sent).toEqual([]);
+      const open = deployment({ LIMITS_UNREACHABLE: 'allow' });
+      open.objects[way].add('readCallers');
+      expect(await codeOf(open.chatAs(open.key))).toBe('ok');
+      expect(await codeOf(open.chatAs('a-key-of-nobody-at-all-here'))).toBe('invalid_api_key');
+    },
+  );
+});
+
+describe('the services', () => {
+  it('ask no register in a deployment without an operator', async () => {
+    const { chatAs, key, objects } = deployment(WITHOUT_OPERATOR);
+    expect(await codeOf(chatAs(key))).toBe('ok');
+    expect(objects.calls).toEqual([]);
+  });
+});
