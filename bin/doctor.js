@@ -1,6 +1,6 @@
 /** `precis doctor`: looks at a deployment from outside, and says of each part what to do. */
 import { readFileSync } from 'node:fs';
-import { addressOf } from './said.js';
+import { addressOf, asksForToken } from './said.js';
 
 /** By part of `GET /v1/admin/health`: what to do where it fails. */
 const MENDS = {
@@ -164,11 +164,6 @@ function retiring(models = []) {
   }));
 }
 
-/** Whether the route is there. An older Precis, or another server, might pass the token on. */
-function asksForToken({ status, json: { error } }) {
-  return status === 401 && error?.code === 'invalid_api_key' && /\bADMIN_TOKEN\b/.test(error.message);
-}
-
 function isHealth({ object, parts }) {
   return object === 'memory.health' && Array.isArray(parts);
 }
@@ -181,7 +176,7 @@ async function seenByOperator(ask, token, isDated) {
   const known = await ask('/v1/admin/health');
   if (known.status === 404)
     return unseen('the deployment has no ADMIN_TOKEN (`npx wrangler secret put ADMIN_TOKEN`)');
-  if (!asksForToken(known))
+  if (!asksForToken(known.status, known.json))
     return unseen(`the token is not sent, since no Precis asks for it (status ${known.status})`);
   const { status, json } = await ask('/v1/admin/health', token);
   if (status === 200 && !isHealth(json)) return [{ name, ok: false, ...NOT_OURS }];

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 /** The command line. Node 20 or later, no dependencies. */
 import { parseArgs } from 'node:util';
+import { backup, restore } from './backup.js';
 import { doctor } from './doctor.js';
 import { fail } from './said.js';
 import { verify } from './verify.js';
 
 const USAGE = `usage: precis verify <receipt.json> <request.json> [--url <deployment>]
        precis doctor [--url <deployment>]
+       precis backup <file> [--caller <name or id>] [--url <deployment>]
+       precis restore <file> [--url <deployment>]
 
 The deployment is --url or PRECIS_URL, such as https://precis.example.com.
 
@@ -14,26 +17,37 @@ verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request w
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's
         ADMIN_TOKEN, OPENAI_API_KEY a caller's key; without them it sees less.
-        Exit status: 0 nothing fails, 1 something does.`;
+        Exit status: 0 nothing fails, 1 something does.
+backup  Saves all that is stored of one caller, or of all, in one sealed file. A file that is not
+        finished is gone on with. Needs PRECIS_ADMIN_TOKEN. Exit status: 0 finished, 1 not.
+restore Puts a backup back into a deployment with the same PRECIS_SECRET. What is there stays, and
+        what was deleted since does not come back. Needs PRECIS_ADMIN_TOKEN.
+        Exit status: 0 all is put back, 1 not.`;
 
 const { values, positionals } = arguments_();
 const [command, ...files] = positionals;
 if (values.help) console.log(USAGE);
 else {
-  const counts = { verify: 2, doctor: 0 };
+  const counts = { verify: 2, doctor: 0, backup: 1, restore: 1 };
   if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
   const url = values.url ?? PRECIS_URL;
   if (!url) fail(`No deployment is named.\n\n${USAGE}`);
-  process.exitCode =
-    command === 'verify' ? await verify(url, key, files) : await doctor(url, { key, adminToken });
+  const [file] = files;
+  const commands = {
+    verify: () => verify(url, key, files),
+    doctor: () => doctor(url, { key, adminToken }),
+    backup: () => backup(url, adminToken, file, values.caller),
+    restore: () => restore(url, adminToken, file),
+  };
+  process.exitCode = await commands[command]();
 }
 
 function arguments_() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { url: { type: 'string' }, help: { type: 'boolean' } },
+      options: { url: { type: 'string' }, caller: { type: 'string' }, help: { type: 'boolean' } },
     });
   } catch (error) {
     return fail(`${error.message}\n\n${USAGE}`);

@@ -10,3 +10,12 @@ export function fail(message) {
 export function addressOf(url) {
   return url.replace(/\/+$/, '').replace(/\/v1$/, '');
 }
+
+/**
+ * Whether an answer without a token is that of an operator's route. An older Precis, or another
+ * server, might pass the token on.
+ */
+export function asksForToken(status, json) {
+  const { code, message } = json?.error ?? {};
+  return status === 401 && code === 'invalid_api_key' && /\bADMIN_TOKEN\b/.test(message);
+}

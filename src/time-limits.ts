@@ -113,6 +113,8 @@ const VALUES = {
   idleTurnMs: 5_000,
   /** A flush (docs/design.md#5-routes). */
   flushMs: 60_000,
+  /** Some records of a backup, or their return: up to 50 calls of storage. */
+  backupMs: 60_000,
   /** Until an object has kept the events that an isolate has gathered, before they are read. */
   keptEventsMs: 1_000,
   /** An erasure, until its caller gets an answer: less than `routeStorageMs`. */

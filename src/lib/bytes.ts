@@ -7,7 +7,7 @@ export function bufferOf(bytes: Uint8Array, length = bytes.length): Buffer {
 }
 
 /** Concatenates byte arrays. */
-export function concat(pieces: readonly Uint8Array[]): Uint8Array {
+export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let position = 0;
   for (const piece of pieces) {

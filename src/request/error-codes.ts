@@ -39,6 +39,11 @@ export const ERRORS = {
     type: 'invalid_request_error',
     when: 'An invalid ref, `lines`, `grep`, `path`, `limit` or `cursor`.',
   },
+  invalid_backup: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'A record of a backup was changed, is out of its place, or is of another secret or a later version.',
+  },
   ref_not_found: {
     status: 404,
     type: 'invalid_request_error',

@@ -9,7 +9,7 @@ import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrie
 import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
-import type { Tenant } from '../tenant/identity.ts';
+import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { parseRange } from './byte-range.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
 import { safeHeaders } from './safe-headers.ts';
@@ -50,6 +50,8 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
     const stores = await storesWith(ref, storesOf(services.bucket, tenant));
     if (stores.length === 0) return false;
     begin();
+    const note = ({ id }: Tenant) => services.tenant(id)((stub) => stub.noteDeleted({ ref }));
+    await Promise.all(tenantsOf(tenant).map(note));
     await Promise.all(stores.map((store) => store.delete([ref])));
     services.known.delete(tenant.id, ref);
     return true;

@@ -5,9 +5,11 @@
 import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
 import type { AppEnv } from '../request/services.ts';
+import { postBackup } from './admin/backup.ts';
 import { deleteCaller, getCaller, patchCaller, putCaller } from './admin/caller.ts';
 import { listCallers } from './admin/callers.ts';
 import { getAdminHealth } from './admin/health.ts';
+import { postRestore } from './admin/restore.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
 import { chatCompletions } from './chat.ts';
 import { compact } from './compact.ts';
@@ -82,6 +84,8 @@ export const ROUTES: readonly Route[] = [
     handlers: { GET: getCaller, PUT: putCaller, PATCH: patchCaller, DELETE: deleteCaller },
     isForOperator: true,
   },
+  { path: '/v1/admin/backup', handlers: { POST: postBackup }, isForOperator: true },
+  { path: '/v1/admin/restore', handlers: { POST: postRestore }, isForOperator: true },
   { path: '/v1/mcp', handlers: { POST: mcp } },
 
   { path: '/v1/refs', handlers: { GET: listRefs } },

@@ -79,9 +79,11 @@ export async function deleteUserMemory(c: Context<AppEnv>): Promise<Response> {
   const existed = await deletion(c, async (begin) => {
     const each: boolean[] = [];
     for (const one of tenantsOf(tenant)) {
-      const memory = services.user(userName(one.id, user));
+      const name = userName(one.id, user);
+      const memory = services.user(name);
       const isThere = (await memory((stub) => stub.latest(ALL))).length > 0;
       begin();
+      await services.tenant(one.id)((stub) => stub.noteDeleted({ user: name }));
       if (isThere) await memory((stub) => stub.clear());
       const hadPassages = await deleteConversation(passagesOf(user, one, services), services, begin);
       each.push(isThere || hadPassages);
@@ -116,10 +118,14 @@ async function forget(
   services: Services,
 ): Promise<boolean> {
   const memory = services.user(userName(tenant, user));
-  const session = sessionIn(conversationName(tenant, user, { id }));
+  const name = conversationName(tenant, user, { id });
+  await services.tenant(tenant)((stub) => stub.noteDeleted({ entry: name }));
+  const session = sessionIn(name);
   if (await memory((stub) => stub.forget(session))) return true;
   // The list names a conversation with a long id by the digest of that.
-  return id.startsWith('##') && (await memory((stub) => stub.forget(id)));
+  if (!id.startsWith('##')) return false;
+  await services.tenant(tenant)((stub) => stub.noteDeleted({ entry: `${userName(tenant, user)}:${id}` }));
+  return memory((stub) => stub.forget(id));
 }
 
 interface Target {

@@ -36,7 +36,7 @@ export function userMemory(env: Env, name: string, log: Log): ObjectCaller<UserM
 }
 
 /** The object of the register, of the tenants' class. No tenant has the name. */
-const REGISTER = 'callers';
+export const REGISTER = 'callers';
 
 export function callerRegister(env: Env, log: Log): ObjectCaller<RegisterStub> {
   return callerOf(env.TENANT_MEMORY, REGISTER, log);

@@ -12,6 +12,8 @@ interface TableHooks {
   readonly making?: () => void;
   /** Called when they are found. Migrates those of earlier versions. */
   readonly found?: () => void;
+  /** Whether their rows are of no use elsewhere, so that no backup has them. */
+  readonly passing?: boolean;
 }
 
 /** All tables of one object. */
@@ -37,6 +39,16 @@ export class Tables {
     return tables;
   }
 
+  /** The tables that are made together with one of this name; undefined if there is none. */
+  groupOf(name: string): LazyTables | undefined {
+    return this.all.find(({ names }) => names.includes(name));
+  }
+
+  /** The tables that exist and that a backup has. Migrates those of earlier versions. */
+  saved(): string[] {
+    return this.all.filter((tables) => !tables.isPassing && tables.exists()).flatMap(({ names }) => names);
+  }
+
   /** Runs work in a transaction, which also undoes the tables that it has made. */
   atOnce(work: () => void): void {
     try {
@@ -56,7 +68,7 @@ export class Tables {
 /** Tables that are made together. Read and write them only if they exist. */
 export class LazyTables {
   private readonly sql: SqlStorage;
-  private readonly names: readonly [string, ...string[]];
+  readonly names: readonly [string, ...string[]];
   private readonly schema: string;
   private readonly hooks: TableHooks;
   /** Undefined before the first look. */
@@ -72,6 +84,10 @@ export class LazyTables {
     this.names = names;
     this.schema = schema;
     this.hooks = hooks;
+  }
+
+  get isPassing(): boolean {
+    return this.hooks.passing ?? false;
   }
 
   exists(): boolean {

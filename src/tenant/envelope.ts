@@ -46,9 +46,9 @@ const decoder = new TextDecoder();
 
 /**
  * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, a captured
- * view, messages of kept rounds, or a compaction item, which has its own key.
+ * view, messages of kept rounds, a record of a backup, or a compaction item, which has its own key.
  */
-type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'capture' | 'rounds' | 'compaction';
+type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'capture' | 'rounds' | 'backup' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,

@@ -76,6 +76,7 @@ export class Tenants {
   private readonly checks = new TenantLru<number>(REMEMBERED_CHECKS);
   private readonly keyId: string;
   private readonly before: Tenants | undefined;
+  private deployment: Tenant | undefined;
 
   /** @param previous the secret before this one, under which data can still be read */
   constructor(secret: string, previous?: string) {
@@ -103,6 +104,12 @@ export class Tenants {
   hashesOfKey(key: string): string[] {
     const hash = hmac(this.secret, `access-key:${key}`).toString('hex');
     return [hash, ...(this.before?.hashesOfKey(key) ?? [])];
+  }
+
+  /** What seals data of all tenants at once. No tenant has its id. */
+  ofDeployment(): Tenant {
+    this.deployment ??= this.make('deployment', true, this.before?.ofDeployment());
+    return this.deployment;
   }
 
   /** Forgets which contents a tenant has named, and which refs. @param id of the tenant */

@@ -2,7 +2,7 @@
 
 import { JSON_RPC } from '../bodies.ts';
 import type { Answer, Operation, Parameter } from '../operation.ts';
-import { deploymentHealth } from '../schemas/admin.ts';
+import { backupBody, deploymentHealth, restoredRecords } from '../schemas/admin.ts';
 import { deployment } from '../schemas/deployment.ts';
 import * as schemas from '../schemas/stored.ts';
 import type { Shape } from '../shape.ts';
@@ -264,6 +264,43 @@ const DEPLOYMENT: readonly Operation[] = [
     answers: { 200: json('All parts, also where one has failed.', deploymentHealth) },
     errors: ['not_forwarded'],
     page: 'operating.md#the-doctor',
+  },
+  {
+    method: 'post',
+    path: '/v1/admin/backup',
+    id: 'backUp',
+    group: 'Deployment',
+    summary: 'The next records of a backup, for its operator',
+    description:
+      'Of one caller or of all, sealed under `PRECIS_SECRET`. Each record is its kind (a byte), the bytes of its envelope and of its attachment (four each, big endian), and both. The last one of an answer is `E`, or `N`, which the next request brings. A 404 in deployments without `ADMIN_TOKEN`.',
+    access: 'admin',
+    body: { content: { 'application/json': backupBody }, example: {} },
+    answers: {
+      200: { description: 'Records.', content: { 'application/octet-stream': text } },
+    },
+    errors: ['not_forwarded', 'invalid_json', 'invalid_backup', 'body_too_large', 'store_failed'],
+    page: 'operating.md#backup-and-restore',
+  },
+  {
+    method: 'post',
+    path: '/v1/admin/restore',
+    id: 'restore',
+    group: 'Deployment',
+    summary: 'Puts records of a backup back, for its operator',
+    description:
+      'What is there stays, and what was deleted since does not come back. A request can be repeated. A 404 in deployments without `ADMIN_TOKEN`.',
+    access: 'admin',
+    parameters: [
+      query(
+        'after',
+        'The hash of all records before these: SHA-256 of the hash before and a record, in hexadecimal. Default: zeros, before the first one.',
+        { type: 'string', pattern: '^[0-9a-f]{64}$' },
+      ),
+    ],
+    body: { content: { 'application/octet-stream': text }, example: '' },
+    answers: { 200: json('What has become of them.', restoredRecords) },
+    errors: ['not_forwarded', 'invalid_backup', 'body_too_large', 'store_failed'],
+    page: 'operating.md#backup-and-restore',
   },
   {
     method: 'get',

@@ -32,6 +32,38 @@ export const deploymentHealth = z.strictObject({
 });
 name(deploymentHealth, 'DeploymentHealth');
 
+export const backupBody = z.strictObject({
+  caller: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Only this one: a name of `ACCESS_KEYS` or `LOCAL_TENANT`, or a tenant's id. Default: all, with the register of callers.",
+    ),
+  next: z.base64().optional().describe('The record `N` of the answer before, in base64.'),
+});
+
+/** Kinds of what is put back, and what becomes of it. */
+export const RESTORED_KINDS = ['tenant', 'conversation', 'user', 'ref', 'content'] as const;
+export const RESTORED_STATES = ['restored', 'kept', 'deleted', 'expired'] as const;
+
+export const restoredRecords = z.strictObject({
+  object: z.literal('memory.restored'),
+  records: z.int().describe('How many records the request had.'),
+  restored: z.array(
+    z.strictObject({
+      kind: z.enum(RESTORED_KINDS).describe('`content`: an object of a conversation in R2.'),
+      state: z
+        .enum(RESTORED_STATES)
+        .describe(
+          '`kept`: what is there stays. `deleted`: it was deleted after it was saved. `expired`: by `RETENTION_DAYS`.',
+        ),
+      count: z.int(),
+    }),
+  ),
+});
+name(restoredRecords, 'RestoredRecords');
+
 export type Part = (typeof PARTS)[number];
 export type PartHealth = z.output<typeof partHealth>;
 export type DeploymentHealth = z.output<typeof deploymentHealth>;

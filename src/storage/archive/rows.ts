@@ -173,6 +173,19 @@ export class ArchiveRows implements StoredPart {
       .toArray();
   }
 
+  /** Names of packs, in order. @param pack the one before, or empty */
+  packsAfter(pack: string, most: number): string[] {
+    if (!this.exists()) return [];
+    return this.sql
+      .exec<{ pack: string }>(
+        'SELECT pack FROM archive_packs WHERE pack > ? ORDER BY pack LIMIT ?',
+        pack,
+        most,
+      )
+      .toArray()
+      .map((row) => row.pack);
+  }
+
   /**
    * Notes packs that are about to be written, so that they are deleted with the conversation.
    *

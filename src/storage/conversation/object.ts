@@ -26,6 +26,15 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
+import {
+  type NotTaken,
+  ObjectBackup,
+  type PartName,
+  type PutBack,
+  type PutBackState,
+  type SavedPart,
+  type SavePlace,
+} from '../backup/object-backup.ts';
 import { type TenantMemoryStub, tenantMemory } from '../objects.ts';
 import type { ConversationSums } from '../tenant/usage.ts';
 import { BackgroundWrites } from './background-writes.ts';
@@ -123,6 +132,8 @@ export abstract class ConversationMemoryObject<Material>
   ];
   /** What is no memory. It goes with the conversation alone. */
   private readonly records: readonly StoredPart[] = [this.runs, this.rounds];
+
+  private readonly backup = new ObjectBackup(this.tables);
 
   private readonly archiveSearch = new ArchiveSearch(this.tables.sql, this.archive);
   private readonly embedding = new ArchiveEmbedding(this.archive.vectors, {
@@ -337,10 +348,13 @@ export abstract class ConversationMemoryObject<Material>
 
   /** Deletes what can go at once. */
   private async strip(unusedSince?: number): Promise<Left> {
+    // Objects of a restore that has not come to its end.
+    const packsAside = this.backup.columnAside('archive_packs', 'pack').map(String);
+    this.backup.drop();
     if (!this.exists()) {
       // Events may be on their way.
       if (unusedSince === undefined) this.runs.noteDeletion();
-      return { of: 'nothing', existed: false, packs: [] };
+      return { of: 'nothing', existed: false, packs: packsAside };
     }
     const usedAt = this.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
@@ -450,6 +464,37 @@ export abstract class ConversationMemoryObject<Material>
     return this.exists() ? this.runs.find(n) : null;
   }
 
+  saveRows(place: SavePlace | null): SavedPart | null {
+    return this.backup.save(place);
+  }
+
+  packsAfter(pack: string, most: number): readonly string[] {
+    return this.archive.packsAfter(pack, most);
+  }
+
+  async putAside(name: PartName, text: string): Promise<void> {
+    if (name.part === 0 && (await this.notTaken(name)) !== null) return;
+    // Reported before, since a deletion must find it.
+    await this.uses.writing(() => this.backup.putAside(name, text));
+  }
+
+  hasAside(backup: string): boolean {
+    return this.backup.hasAside(backup);
+  }
+
+  async putBack(saved: PutBack): Promise<PutBackState> {
+    const notTaken = await this.notTaken(saved);
+    if (notTaken !== null) {
+      this.backup.drop();
+      return notTaken;
+    }
+    const state = await this.uses.writing(() => (this.exists() ? 'kept' : this.backup.putBack(saved)));
+    if (state === 'kept') this.backup.drop();
+    this.waiters.wakeAll();
+    this.sums.changed();
+    return state;
+  }
+
   async clear(): Promise<void> {
     this.background.forget();
     const deleted = this.ctx.storage.deleteAll();
@@ -461,6 +506,12 @@ export abstract class ConversationMemoryObject<Material>
       this.spent.clear();
       this.waiters.wakeAll();
     }
+  }
+
+  /** Why it does not come back from a backup. */
+  private async notTaken({ used, at }: Pick<PutBack, 'used' | 'at'>): Promise<NotTaken | null> {
+    if (this.exists()) return 'kept';
+    return this.atTenant((stub, name) => stub.refuses(name, used, at));
   }
 
   private isPending(text: number | string): boolean {
@@ -495,10 +546,12 @@ export abstract class ConversationMemoryObject<Material>
     await this.atTenant((stub, name) => stub.noteSums(name, sums));
   }
 
-  private async atTenant(call: (stub: TenantMemoryStub, name: string) => Promise<void>): Promise<void> {
+  private async atTenant<Result>(
+    call: (stub: TenantMemoryStub, name: string) => Promise<Result>,
+  ): Promise<Result> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
-    await tenantMemory(this.env, tenantIn(name), this.log)((stub) => call(stub, name));
+    return tenantMemory(this.env, tenantIn(name), this.log)((stub) => call(stub, name));
   }
 
   private sumsToTell(): ConversationSums | undefined {

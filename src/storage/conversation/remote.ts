@@ -11,6 +11,7 @@ import type {
   PageLimits,
 } from '../archive/rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
+import type { BackupApi } from '../backup/object-backup.ts';
 import type { NewRounds, RoundsVerdict, StoredRounds } from './kept-rounds.ts';
 import type {
   Chunk,
@@ -62,7 +63,7 @@ export interface SummaryChain {
  * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
  *   neither stored nor logged
  */
-export interface ConversationApi<Material> extends SummaryChain {
+export interface ConversationApi<Material> extends SummaryChain, BackupApi {
   /** See `MemoryChain` and `ConversationState`. */
   claim(request: ClaimRequest): Promise<Claim>;
   keepDigest(
@@ -161,6 +162,7 @@ export interface ConversationApi<Material> extends SummaryChain {
   archivedAt(keys: readonly string[]): readonly (number | null)[];
   archivedCount(): number;
   archivedTexts(most: number): readonly ArchivedText[];
+  packsAfter(pack: string, most: number): readonly string[];
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null>;
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
   /** A page of the archive; null if nothing is stored of the conversation. */

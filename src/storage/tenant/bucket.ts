@@ -38,6 +38,11 @@ interface Looked {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+interface ObjectCopy extends Looked {
+  readonly name: string;
+  readonly bytes: Uint8Array<ArrayBuffer> | undefined;
+}
+
 /** All methods throw StoreError if R2 fails. */
 export class TenantBucket {
   private readonly bucket: R2Bucket;
@@ -92,6 +97,26 @@ export class TenantBucket {
       if (!object) return undefined;
       await admit?.(object.size);
       return { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() };
+    });
+  }
+
+  /**
+   * An object as a backup has it; undefined if it does not exist.
+   *
+   * @param most if it has more bytes than this, it is not read, and has no bytes here
+   */
+  async copy(name: string, most: number): Promise<ObjectCopy | undefined> {
+    return storing(async () => {
+      const object = await this.bucket.get(this.key(name));
+      if (!object) return undefined;
+      const isRead = object.size <= most;
+      if (!isRead) await object.body.cancel();
+      return {
+        name,
+        bytes: isRead ? new Uint8Array(await object.arrayBuffer()) : undefined,
+        uploaded: object.uploaded.getTime(),
+        metadata: object.customMetadata ?? {},
+      };
     });
   }
 

@@ -14,6 +14,14 @@ import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type {
+  NotTaken,
+  PartName,
+  PutBack,
+  PutBackState,
+  SavedPart,
+  SavePlace,
+} from '../backup/object-backup.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
 import { callerRegister } from '../objects.ts';
 import { Tables } from '../tables.ts';
@@ -37,10 +45,12 @@ import {
   type SeenTenant,
 } from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
+import { type Deletable, Deletions } from './deletions.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { CallerUsage, RegisterApi, TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
+import { type SavedConversation, type SavedRef, TenantBackup } from './saved-tenant.ts';
 import { type EndedCall, type Refused, type Reservation, type Reserved, SpendingRows } from './spending.ts';
 import type { ConversationSums } from './usage.ts';
 
@@ -68,6 +78,13 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   private readonly spending = new SpendingRows(this.tables);
   private readonly callers = new CallerRows(this.tables);
   private readonly presence = new Presence();
+  private readonly deletions = new Deletions(this.tables);
+  private readonly backup = new TenantBackup(this.tables, {
+    rows: this.rows,
+    blocks: this.blocks,
+    deletions: this.deletions,
+    unusedSince: () => this.unusedSince(),
+  });
   /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
@@ -112,6 +129,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   release(conversation: NotedConversation): void {
+    this.deletions.note({ conversation: conversation.name }, this.now());
     this.rows.release(conversation);
   }
 
@@ -136,11 +154,61 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   changeBlock(change: BlockChange): Changed {
+    this.tellPresence();
     return this.blocks.change(change, this.now());
   }
 
   deleteBlock(label: string, expected: ExpectedVersion): Deleted {
-    return this.blocks.delete(label, expected);
+    const deleted = this.blocks.delete(label, expected);
+    if (deleted.state === 'deleted') this.deletions.note({ block: label }, this.now());
+    return deleted;
+  }
+
+  noteDeleted(what: Deletable): void {
+    this.deletions.note(what, this.now());
+  }
+
+  deletedSince(what: readonly Deletable[], at: number): readonly boolean[] {
+    return what.map((one) => this.deletions.since(one, at));
+  }
+
+  refuses(conversation: string, used: number | null, at: number): NotTaken | null {
+    return this.backup.refuses(conversation, used, at);
+  }
+
+  saveRows(place: SavePlace | null): SavedPart | null {
+    return this.backup.save(place);
+  }
+
+  async putAside(name: PartName, text: string): Promise<void> {
+    this.backup.putAside(name, text);
+  }
+
+  hasAside(backup: string): boolean {
+    return this.backup.hasAside(backup);
+  }
+
+  async putBack(saved: PutBack): Promise<PutBackState> {
+    const state = this.backup.putBack(saved);
+    if (!this.rows.isEmpty() || !this.blocks.isEmpty()) this.tellPresence();
+    await this.watch();
+    return state;
+  }
+
+  toSave(after: number): SavedConversation | null {
+    return this.backup.conversationAfter(after);
+  }
+
+  userToSave(after: string): string | null {
+    return this.backup.userAfter(after);
+  }
+
+  usersOf(refs: readonly string[]): readonly (readonly string[])[] {
+    return this.backup.usersOf(refs);
+  }
+
+  takeRefs(refs: readonly SavedRef[], at: number): readonly boolean[] {
+    return this.backup.takeRefs(refs, at);
   }
 
   reserve(call: Reservation): Reserved {
@@ -199,6 +267,8 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   async erase(): Promise<boolean> {
     this.blocks.clear();
+    this.backup.drop();
+    this.deletions.noteAll(this.now());
     this.rows.beginErasure(this.now() + CLOCKS_MS);
     await this.ctx.storage.setAlarm(this.now() + TIME_LIMITS.alarmPauseMs);
     return (await soon(TIME_LIMITS.eraseAnswerMs, this.eraseOn())) ?? false;
@@ -257,7 +327,9 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     }
     await this.ctx.storage.deleteAlarm();
     this.watches = false;
-    if (this.rows.isEmpty() && this.blocks.isEmpty() && this.spending.isEmpty()) {
+    // A backup may still bring back what was deleted.
+    const isEmpty = this.rows.isEmpty() && this.blocks.isEmpty() && this.spending.isEmpty();
+    if (isEmpty && !this.deletions.any()) {
       const deleted = this.ctx.storage.deleteAll();
       this.tables.forget();
       await deleted;

@@ -3,6 +3,7 @@
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
+import type { BackupApi, NotTaken } from '../backup/object-backup.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type {
   BlockChange,
@@ -14,12 +15,14 @@ import type {
   StoredBlock,
 } from './blocks.ts';
 import type { CallerChange, RegisteredCaller, RegisteredCallers, SeenTenant } from './callers.ts';
+import type { Deletable } from './deletions.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
+import type { SavedConversation, SavedRef } from './saved-tenant.ts';
 import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
 import type { ConversationSums } from './usage.ts';
 
-export interface TenantApi {
+export interface TenantApi extends BackupApi {
   /** See `TenantRows`. */
   note(conversation: string, refs: readonly string[]): Promise<void>;
   noteRead(ref: string): void;
@@ -42,6 +45,15 @@ export interface TenantApi {
   findBlock(label: string, version: number | null): FoundBlock | null;
   changeBlock(change: BlockChange): Changed;
   deleteBlock(label: string, expected: ExpectedVersion): Deleted;
+  /** Notes what other objects, or R2, have deleted. See `Deletions`. */
+  noteDeleted(what: Deletable): void;
+  deletedSince(what: readonly Deletable[], at: number): readonly boolean[];
+  /** See `TenantBackup`. */
+  refuses(conversation: string, used: number | null, at: number): NotTaken | null;
+  toSave(after: number): SavedConversation | null;
+  userToSave(after: string): string | null;
+  usersOf(refs: readonly string[]): readonly (readonly string[])[];
+  takeRefs(refs: readonly SavedRef[], at: number): readonly boolean[];
   /**
    * Deletes all of the tenant's data. If that takes long, hangs or fails, it goes on by itself.
    *
@@ -99,7 +111,7 @@ export interface UserEntry extends UserSummary {
   readonly since: number;
 }
 
-export interface UserApi {
+export interface UserApi extends BackupApi {
   /**
    * Stores a conversation's summary, unless there is a newer one.
    *

@@ -89,6 +89,14 @@ export class TenantRows {
     );
   }
 
+  /** Notes that a conversation refers to a content. @returns false if it is not known */
+  noteUse(conversation: string, ref: string): boolean {
+    const id = this.idOf(conversation);
+    if (id === undefined) return false;
+    this.sql.exec('INSERT OR IGNORE INTO uses (ref, conversation_id) VALUES (?, ?)', ref, id);
+    return true;
+  }
+
   /**
    * Notes that a content was read. All conversations that refer to it are in use.
    *
@@ -266,7 +274,7 @@ export class TenantRows {
   }
 
   /** @param notes if given, the conversation must not have been noted more often */
-  private idOf(conversation: string, notes?: number): number | undefined {
+  idOf(conversation: string, notes?: number): number | undefined {
     if (!this.exists()) return undefined;
     return this.sql
       .exec<{ id: number }>(

@@ -4,8 +4,20 @@
  */
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
+import { InvariantError } from '../../lib/invariant-error.ts';
+import { createObjectLog, type Log } from '../../log.ts';
+import {
+  ObjectBackup,
+  type PartName,
+  type PutBack,
+  type PutBackState,
+  type SavedPart,
+  type SavePlace,
+} from '../backup/object-backup.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import { assertFits } from '../conversation/memories.ts';
+import { tenantIn } from '../conversation/names.ts';
+import { tenantMemory } from '../objects.ts';
 import { Tables } from '../tables.ts';
 import type { UserApi, UserEntry, UserSummary } from './remote.ts';
 
@@ -20,9 +32,13 @@ const SINCE = 'ALTER TABLE summaries ADD COLUMN since INTEGER NOT NULL DEFAULT 0
 
 /** The methods are documented in `UserApi`. */
 export class UserMemoryObject extends DurableObject<Env> implements UserApi {
+  protected log: Log = createObjectLog(this.env);
+
   private readonly sql = this.ctx.storage.sql;
   private readonly tables = new Tables(this.ctx.storage);
   private readonly table = this.tables.lazy(['summaries'], SCHEMA, { found: () => this.migrate() });
+
+  private readonly backup = new ObjectBackup(this.tables);
 
   put({ conversation, text, at }: UserSummary): void {
     assertFits(text);
@@ -69,6 +85,42 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
       .toArray();
     if (this.sql.exec('SELECT 1 FROM summaries LIMIT 1').toArray().length === 0) await this.clear();
     return forgotten.length > 0;
+  }
+
+  saveRows(place: SavePlace | null): SavedPart | null {
+    return this.backup.save(place);
+  }
+
+  async putAside(name: PartName, text: string): Promise<void> {
+    this.backup.putAside(name, text);
+  }
+
+  hasAside(backup: string): boolean {
+    return this.backup.hasAside(backup);
+  }
+
+  /** Entries that are there stay, and those that were deleted since do not come back. */
+  async putBack(saved: PutBack): Promise<PutBackState> {
+    const user = this.ctx.id.name;
+    if (user === undefined) throw new InvariantError('the object of a user is opened by its name');
+    const sessions = this.backup.columnAside('summaries', 'conversation').map(String);
+    const names = sessions.map((session) => `${user}:${session}`);
+    const isDeleted = await tenantMemory(
+      this.env,
+      tenantIn(user),
+      this.log,
+    )((stub) =>
+      stub.deletedSince(
+        [{ user }, ...names.flatMap((name) => [{ entry: name }, { conversation: name }])],
+        saved.at,
+      ),
+    );
+    if (isDeleted[0]) {
+      this.backup.drop();
+      return 'deleted';
+    }
+    const gone = new Set<unknown>(sessions.filter((_, at) => isDeleted[2 * at + 1] || isDeleted[2 * at + 2]));
+    return this.backup.putBack(saved, { take: (_, row) => (gone.has(row.conversation) ? null : row) });
   }
 
   async clear(): Promise<void> {

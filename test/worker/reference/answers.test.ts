@@ -294,6 +294,10 @@ describe('answers about stored data', () => {
     await told('getCaller', await shared.request(`${path}/known`, { headers }));
     await told('listCallers', await shared.request(path, { headers }));
     await told('deleteCaller', await shared.request(`${path}/added`, { method: 'DELETE', headers }));
+    const post = (path: string, body: BodyInit) => operated.request(path, { method: 'POST', headers, body });
+    const saved = await post('/v1/admin/backup', JSON.stringify({ caller: 'f'.repeat(32) }));
+    expect([saved.status, saved.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
+    await told('restore', await post('/v1/admin/restore', await saved.arrayBuffer()));
   });
 });
 

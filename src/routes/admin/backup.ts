@@ -1,0 +1,88 @@
+/**
+ * `POST /v1/admin/backup`: the next records of a backup, for the deployment's operator. They are
+ * sealed under `PRECIS_SECRET`, so the operator's program sees no contents.
+ */
+import { Buffer } from 'node:buffer';
+import type { Context } from 'hono';
+import { concat } from '../../lib/bytes.ts';
+import { parseObject } from '../../lib/json.ts';
+import { readBody } from '../../request/body.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
+import { type BackupBeginning, backUp } from '../../storage/backup/backup.ts';
+import { callerRegister, REGISTER } from '../../storage/objects.ts';
+import { tenantAfter } from '../../storage/tenant/all-tenants.ts';
+import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { stored } from '../stored.ts';
+import { servicesForOperator } from './operator.ts';
+
+/** In bytes. A place to go on has the name of a conversation, and little else. */
+const LARGEST_BODY = 64 * 1024;
+
+const TENANT = /^[0-9a-f]{32}$/;
+
+/** A 404 in deployments without `ADMIN_TOKEN`. */
+export async function postBackup(c: Context<AppEnv>): Promise<Response> {
+  const services = servicesForOperator(c, 'ADMIN_TOKEN');
+  if (!services) return c.notFound();
+  const beginning = await readBeginning(c.req.raw, services);
+  const { bucket, conversation, user, tenant, tenants, log } = services;
+  const named = knownTenants(services).map(({ id }) => id);
+  const sources = { bucket, named, register: callerRegister(c.env, log) };
+  const records = await stored(
+    c,
+    () =>
+      backUp(beginning, {
+        ...{ bucket, conversation, user, tenant },
+        deployment: tenants.ofDeployment(),
+        settled: (id) => services.runOutboxes.settled(id),
+        // The register first: it has a name as a tenant has an id.
+        nextTenant: async (after) =>
+          after === '' ? REGISTER : tenantAfter(after === REGISTER ? '' : after, sources),
+        now: Date.now,
+      }),
+    TIME_LIMITS.backupMs,
+  );
+  if (!records) throw new ApiError('invalid_backup', 'next is no record of this deployment.', 'next');
+  return new Response(concat(records), {
+    headers: { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' },
+  });
+}
+
+/** @throws ApiError that names the field */
+async function readBeginning(request: Request, services: Services): Promise<BackupBeginning> {
+  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_BODY));
+  const [named, more] = Object.entries(parseObject(text === '' ? '{}' : text) ?? { body: null });
+  if (!named) return { scope: null };
+  const [field, value] = named;
+  if (more || typeof value !== 'string' || !['caller', 'next'].includes(field))
+    throw new ApiError(
+      'invalid_json',
+      'The body has caller, or next of the answer before, as a string, or nothing.',
+      field,
+    );
+  if (field === 'next') return { next: new Uint8Array(Buffer.from(value, 'base64')) };
+  return { scope: idsOf(value, services) };
+}
+
+/** The ids of a caller's tenants. @throws ApiError if the deployment knows no such caller */
+function idsOf(caller: string, { config, tenants }: Services): string[] {
+  const idsIn = (tenant: Tenant) => tenantsOf(tenant).map(({ id }) => id);
+  if (config.access?.keys.some(({ name }) => name === caller)) return idsIn(tenants.ofName(caller));
+  if (config.localTenant?.name === caller) return idsIn(tenants.ofLocal(caller));
+  if (TENANT.test(caller)) return [caller];
+  if (config.access) return idsIn(tenants.ofName(caller));
+  throw new ApiError(
+    'invalid_json',
+    "caller is a name of ACCESS_KEYS or LOCAL_TENANT, or a tenant's id of 32 hexadecimal characters.",
+    'caller',
+  );
+}
+
+/** The tenants that are known without looking at storage. */
+function knownTenants({ config, tenants }: Services): Tenant[] {
+  const named = config.access?.keys.map(({ name }) => tenants.ofName(name)) ?? [];
+  const local = config.localTenant ? [tenants.ofLocal(config.localTenant.name)] : [];
+  return [...named, ...local].flatMap(tenantsOf);
+}

@@ -1,0 +1,170 @@
+/**
+ * How a Durable Object is saved in a backup and put back.
+ *
+ * Its rows leave in pages. If anything was written between two of them, the object begins again, so
+ * that its pages are of one moment; after three times they are taken as they come. They come back
+ * in parts that are put aside, and become its rows in one transaction when all are there.
+ */
+import type { LazyTables, Tables } from '../tables.ts';
+import { columnIn, type RowPlace, type RowRules, readRows, UnknownRows, writeRows } from './table-rows.ts';
+
+/** Where the saving of an object stands. */
+export interface SavePlace {
+  readonly rows: RowPlace;
+  /** The number of the next part. */
+  readonly part: number;
+  /** Tells whether the object was written to. */
+  readonly stamp: string;
+  /** How often the object has begun again. */
+  readonly restarts: number;
+}
+
+/** A part of an object. One with the number 0 takes the place of all before it. */
+export interface SavedPart {
+  readonly part: number;
+  readonly text: string;
+  readonly next: SavePlace | null;
+}
+
+/** A part that comes back. Times are in milliseconds since 1970. */
+export interface PartName {
+  /** The backup's id. */
+  readonly backup: string;
+  readonly part: number;
+  /** When it was saved. */
+  readonly at: number;
+  /** When the conversation was last used; null if that is not known. */
+  readonly used: number | null;
+}
+
+/** What is to be put back: the number of its parts, in the place of that of one. */
+export interface PutBack extends Omit<PartName, 'part'> {
+  readonly parts: number;
+}
+
+/** Why it does not come back: what is there stays; it was deleted since; it would have expired. */
+export type NotTaken = 'kept' | 'deleted' | 'expired';
+
+/**
+ * What has become of an object. `missing`: not all of its parts are put aside. `later`: a later
+ * version has saved it, with tables that this one does not know.
+ */
+export type PutBackState = 'restored' | 'missing' | 'later' | NotTaken;
+
+/** Methods of all objects that other isolates can call. */
+export interface BackupApi {
+  /** A part of what is stored; null if nothing is. @param place null: the first one */
+  saveRows(place: SavePlace | null): SavedPart | null;
+  /** Puts a part aside, unless it would not come back. */
+  putAside(name: PartName, text: string): Promise<void>;
+  /** Whether parts of a backup are put aside. */
+  hasAside(backup: string): boolean;
+  /** Makes rows of the parts that are put aside, all or none. */
+  putBack(saved: PutBack): Promise<PutBackState>;
+}
+
+const MOST_RESTARTS = 3;
+
+/** SQLite limits a row to 2 MB (see `memories.ts`). */
+const PIECE_BYTES = 1_000_000;
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS put_aside (
+    part INTEGER NOT NULL,
+    piece INTEGER NOT NULL,
+    backup TEXT NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (part, piece)
+  ) WITHOUT ROWID;
+`;
+
+export class ObjectBackup {
+  private readonly tables: Tables;
+  private readonly aside: LazyTables;
+  /** This life of the object: SQLite counts changes in each. */
+  private readonly life = crypto.randomUUID();
+
+  constructor(tables: Tables) {
+    this.tables = tables;
+    this.aside = tables.lazy(['put_aside'], SCHEMA, { passing: true });
+  }
+
+  save(place: SavePlace | null, rules: RowRules = {}): SavedPart | null {
+    if (this.tables.saved().length === 0) return null;
+    const stamp = this.stamp();
+    const isStale = place !== null && place.stamp !== stamp;
+    const restarts = (place?.restarts ?? 0) + Number(isStale);
+    const goesOn = place !== null && (!isStale || restarts > MOST_RESTARTS);
+    const part = goesOn ? place.part : 0;
+    const { text, next } = readRows(this.tables, goesOn ? place.rows : { table: 0, after: null }, rules);
+    return { part, text, next: next && { rows: next, part: part + 1, stamp, restarts } };
+  }
+
+  /** Part 0 drops what was put aside before. One without the part before it is not put aside. */
+  putAside({ backup, part }: Pick<PartName, 'backup' | 'part'>, text: string): void {
+    if (part === 0) this.drop();
+    else if (!this.has(backup, part - 1)) return;
+    this.aside.make();
+    const bytes = new TextEncoder().encode(text);
+    this.tables.sql.exec('DELETE FROM put_aside WHERE part >= ?', part);
+    for (let piece = 0; piece * PIECE_BYTES < bytes.length; piece++)
+      this.tables.sql.exec(
+        'INSERT INTO put_aside (part, piece, backup, bytes) VALUES (?, ?, ?, ?)',
+        part,
+        piece,
+        backup,
+        bytes.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES).buffer,
+      );
+  }
+
+  hasAside(backup: string): boolean {
+    return this.has(backup, 0);
+  }
+
+  /** Makes rows of all parts, all or none. */
+  putBack({ backup, parts }: Pick<PutBack, 'backup' | 'parts'>, rules: RowRules = {}): PutBackState {
+    if (!this.has(backup, parts - 1)) return 'missing';
+    try {
+      this.tables.atOnce(() => {
+        for (let part = 0; part < parts; part++) writeRows(this.tables, this.textOf(part), rules);
+      });
+    } catch (error) {
+      if (!(error instanceof UnknownRows)) throw error;
+      return 'later';
+    }
+    this.drop();
+    return 'restored';
+  }
+
+  /** The values of a column in the rows that are put aside. */
+  columnAside(table: string, column: string): SqlStorageValue[] {
+    if (!this.aside.exists()) return [];
+    const { parts } = this.tables.sql
+      .exec<{ parts: number }>('SELECT count(DISTINCT part) AS parts FROM put_aside')
+      .one();
+    return Array.from({ length: parts }, (_, part) => columnIn(this.textOf(part), table, column)).flat();
+  }
+
+  drop(): void {
+    this.aside.drop();
+  }
+
+  private has(backup: string, part: number): boolean {
+    if (!this.aside.exists()) return false;
+    const query = 'SELECT 1 FROM put_aside WHERE part = ? AND backup = ? LIMIT 1';
+    return this.tables.sql.exec(query, part, backup).toArray().length > 0;
+  }
+
+  private textOf(part: number): string {
+    const pieces = this.tables.sql
+      .exec<{ bytes: ArrayBuffer }>('SELECT bytes FROM put_aside WHERE part = ? ORDER BY piece', part)
+      .toArray();
+    const decoder = new TextDecoder();
+    return pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
+  }
+
+  private stamp(): string {
+    const { n } = this.tables.sql.exec<{ n: number }>('SELECT total_changes() AS n').one();
+    return `${this.life} ${n}`;
+  }
+}

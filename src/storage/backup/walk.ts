@@ -1,0 +1,261 @@
+/**
+ * The way through all that tenants have, step by step. A step makes at most a record, and its place
+ * says where the next one goes on, so that a request can end after any step.
+ *
+ * Of each tenant come its own object, its conversations (rows, and then their objects in R2), its
+ * refs, and its users. What is stored in R2 is read after the rows that name it, so that these name
+ * nothing that is missing, unless it was deleted meanwhile. Manifests are left out: they prove what
+ * this storage has, and are made again.
+ */
+
+import { concat } from '../../lib/bytes.ts';
+import { InvariantError } from '../../lib/invariant-error.ts';
+import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
+import type { ConversationMemoryStub, ObjectCaller, TenantMemoryStub, UserMemoryStub } from '../objects.ts';
+import { isManifest, isRef } from '../refs/store.ts';
+import { TenantBucket } from '../tenant/bucket.ts';
+import type { RecordContent, SavedObjects, SavedWhole } from './contents.ts';
+import type { SavedPart, SavePlace } from './object-backup.ts';
+
+interface Conversation {
+  readonly id: number;
+  readonly name: string;
+  readonly used: number | null;
+}
+
+/** The place after the last step. */
+export type WalkPlace =
+  | { readonly at: 'tenant'; readonly place: SavePlace | null }
+  | { readonly at: 'conversations'; readonly after: number }
+  | { readonly at: 'conversation'; readonly one: Conversation; readonly place: SavePlace | null }
+  /** The objects of a conversation in R2: packs, and then those of each kind. */
+  | {
+      readonly at: 'objects';
+      readonly one: Conversation;
+      readonly parts: number;
+      readonly kind: number;
+      readonly after: string;
+    }
+  | { readonly at: 'refs'; readonly after: string }
+  | { readonly at: 'users'; readonly after: string }
+  | { readonly at: 'user'; readonly name: string; readonly place: SavePlace | null };
+
+export const FIRST_PLACE: WalkPlace = { at: 'tenant', place: null };
+
+/** A record to be. */
+export interface NewRecord {
+  readonly content: RecordContent;
+  readonly attachment?: Uint8Array<ArrayBuffer>;
+}
+
+/** What a step has found. */
+interface Step {
+  readonly records: readonly NewRecord[];
+  /** How many calls of storage it took. */
+  readonly calls: number;
+  /** Null: the tenant has no more. */
+  readonly next: WalkPlace | null;
+}
+
+export interface WalkPorts {
+  readonly bucket: R2Bucket;
+  /** The backup's id. */
+  readonly backup: string;
+  conversation(name: string): ObjectCaller<ConversationMemoryStub<never>>;
+  user(name: string): ObjectCaller<UserMemoryStub>;
+  tenant(id: string): ObjectCaller<TenantMemoryStub>;
+  /** Resolves when the events that this isolate has gathered are kept. Never rejects. */
+  settled(tenant: string): Promise<void>;
+  /** In milliseconds since 1970. */
+  now(): number;
+}
+
+/** An object whose rows are saved. */
+interface Named {
+  readonly of: SavedWhole['of'];
+  readonly name: string;
+  readonly used: number | null;
+}
+
+/** Objects of R2 in one record, a call for each. At least one, whatever its size. */
+const MOST_OBJECTS = 8;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** Names in one listing. */
+const LISTED = 500;
+
+/** What a conversation has in R2: packs, which its object names, and what is named after it. */
+const KINDS = ['archive', ...OBJECT_KINDS] as const;
+
+export class TenantWalk {
+  private readonly ports: WalkPorts;
+  private readonly id: string;
+  private readonly bucket: TenantBucket;
+
+  /** @param id of the tenant */
+  constructor(ports: WalkPorts, id: string) {
+    this.ports = ports;
+    this.id = id;
+    this.bucket = new TenantBucket(ports.bucket, { id });
+  }
+
+  /** @throws StoreError */
+  step(place: WalkPlace): Promise<Step> {
+    switch (place.at) {
+      case 'tenant':
+        return this.tenant(place.place);
+      case 'conversations':
+        return this.nextConversation(place.after);
+      case 'conversation':
+        return this.conversation(place.one, place.place);
+      case 'objects':
+        return this.objects(place);
+      case 'refs':
+        return this.refs(place.after);
+      case 'users':
+        return this.nextUser(place.after);
+      case 'user':
+        return this.user(place.name, place.place);
+    }
+  }
+
+  private async tenant(place: SavePlace | null): Promise<Step> {
+    const named: Named = { of: 'tenant', name: this.id, used: null };
+    if (place === null) await this.ports.settled(this.id);
+    const part = await this.ports.tenant(this.id)((stub) => stub.saveRows(place));
+    const after: WalkPlace = { at: 'conversations', after: 0 };
+    if (part?.next) return this.partOf(named, part, { at: 'tenant', place: part.next });
+    return this.lastPartOf(named, part, after);
+  }
+
+  private async user(name: string, place: SavePlace | null): Promise<Step> {
+    const named: Named = { of: 'user', name, used: null };
+    const part = await this.ports.user(name)((stub) => stub.saveRows(place));
+    if (part?.next) return this.partOf(named, part, { at: 'user', name, place: part.next });
+    return this.lastPartOf(named, part, { at: 'users', after: name });
+  }
+
+  private async conversation(one: Conversation, place: SavePlace | null): Promise<Step> {
+    const part = await this.ports.conversation(one.name)((stub) => stub.saveRows(place));
+    if (!part) return { records: [], calls: 1, next: { at: 'conversations', after: one.id } };
+    return this.partOf(
+      { of: 'conversation', ...one },
+      part,
+      part.next
+        ? { at: 'conversation', one, place: part.next }
+        : { at: 'objects', one, parts: part.part + 1, kind: 0, after: '' },
+    );
+  }
+
+  private partOf({ of, name, used }: Named, { part, text }: SavedPart, next: WalkPlace): Step {
+    const { backup } = this.ports;
+    const content = { type: 'part', backup, of, name, used, at: this.ports.now(), part, text } as const;
+    return { records: [{ content }], calls: 1, next };
+  }
+
+  /** The last part of an object without objects in R2; null if nothing is stored. */
+  private lastPartOf(named: Named, part: SavedPart | null, next: WalkPlace): Step {
+    if (!part) return { records: [], calls: 1, next };
+    const { records, calls } = this.partOf(named, part, next);
+    return { records: [...records, this.whole(named, part.part + 1)], calls, next };
+  }
+
+  private whole({ of, name, used }: Named, parts: number): NewRecord {
+    const { backup } = this.ports;
+    return { content: { type: 'whole', backup, of, name, used, at: this.ports.now(), parts } };
+  }
+
+  private async nextConversation(after: number): Promise<Step> {
+    const one = await this.ports.tenant(this.id)((stub) => stub.toSave(after));
+    const next: WalkPlace = one ? { at: 'conversation', one, place: null } : { at: 'refs', after: '' };
+    return { records: [], calls: 1, next };
+  }
+
+  private async nextUser(after: string): Promise<Step> {
+    const name = await this.ports.tenant(this.id)((stub) => stub.userToSave(after));
+    return { records: [], calls: 1, next: name === null ? null : { at: 'user', name, place: null } };
+  }
+
+  private async objects(place: WalkPlace & { readonly at: 'objects' }): Promise<Step> {
+    const { one, parts, after } = place;
+    const kind = KINDS[place.kind];
+    if (kind === undefined) {
+      const whole = this.whole({ of: 'conversation', ...one }, parts);
+      return { records: [whole], calls: 0, next: { at: 'conversations', after: one.id } };
+    }
+    const names = await this.namesOf(kind, one.name, after);
+    if (names.length === 0)
+      return { records: [], calls: 1, next: { ...place, kind: place.kind + 1, after: '' } };
+    const { record, calls, last } = await this.copy(names, one.name);
+    return { records: record, calls: calls + 1, next: { ...place, after: last } };
+  }
+
+  private async namesOf(
+    kind: (typeof KINDS)[number],
+    conversation: string,
+    after: string,
+  ): Promise<readonly string[]> {
+    if (kind === 'archive')
+      return this.ports.conversation(conversation)((stub) => stub.packsAfter(after, MOST_OBJECTS));
+    const { objects } = await this.bucket.list(objectsOf(kind, conversation), MOST_OBJECTS, {
+      after: after || undefined,
+    });
+    return objects.map(({ name }) => name);
+  }
+
+  /** Goes through all objects of the tenant, so that none of a new kind is forgotten. */
+  private async refs(after: string): Promise<Step> {
+    const { objects, more } = await this.bucket.list('', LISTED, { after: after || undefined });
+    const names = objects.map(({ name }) => name);
+    const unknown = names.find((name) => !isSaved(name));
+    if (unknown) throw new InvariantError('an object of R2 is of a kind that is in no backup');
+    const refs = names.filter(isRef).slice(0, MOST_OBJECTS);
+    const next = (last: string, isLast: boolean): WalkPlace =>
+      isLast ? { at: 'users', after: '' } : { at: 'refs', after: last };
+    if (refs.length === 0)
+      return { records: [], calls: 1, next: next(names.at(-1) ?? '', !more || names.length === 0) };
+    const { record, calls, last } = await this.copy(refs, null);
+    return { records: record, calls: calls + 1, next: next(last, !more && last === names.at(-1)) };
+  }
+
+  /** Copies the first of these, as many as a record takes. Those that are gone are left out. */
+  private async copy(
+    names: readonly string[],
+    conversation: string | null,
+  ): Promise<{ readonly record: NewRecord[]; readonly calls: number; readonly last: string }> {
+    const { backup, now } = this.ports;
+    const at = now();
+    const copies: { readonly object: SavedObjects['objects'][number]; readonly bytes: Uint8Array }[] = [];
+    let size = 0;
+    let calls = 0;
+    let last = '';
+    for (const name of names) {
+      calls++;
+      const copy = await this.bucket.copy(name, size === 0 ? Number.POSITIVE_INFINITY : MOST_BYTES - size);
+      if (copy && !copy.bytes) break;
+      last = name;
+      if (!copy?.bytes) continue;
+      const { bytes, uploaded, metadata } = copy;
+      size += bytes.length;
+      copies.push({ object: { name, bytes: bytes.length, uploaded, metadata, users: [] }, bytes });
+    }
+    if (copies.length === 0) return { record: [], calls, last };
+    const users = conversation === null ? await this.usersOf(copies.map(({ object }) => object.name)) : [];
+    const objects = copies.map(({ object }, index) => ({ ...object, users: [...(users[index] ?? [])] }));
+    const content = { type: 'objects', backup, tenant: this.id, conversation, at, objects } as const;
+    return {
+      record: [{ content, attachment: concat(copies.map(({ bytes }) => bytes)) }],
+      calls: calls + 1,
+      last,
+    };
+  }
+
+  private usersOf(refs: readonly string[]): Promise<readonly (readonly string[])[]> {
+    return this.ports.tenant(this.id)((stub) => stub.usersOf(refs));
+  }
+}
+
+/** Whether it is of a kind that a backup has, or need not have. */
+function isSaved(name: string): boolean {
+  return isRef(name) || isManifest(name) || KINDS.some((kind) => name.startsWith(`${kind}_`));
+}

@@ -1,0 +1,500 @@
+/** Backups of a deployment's objects and bucket, and their way back. */
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { Buffer } from 'node:buffer';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import type { ConversationMemory, TenantMemory, UserMemory } from '../../../src/index.ts';
+import { concat } from '../../../src/lib/bytes.ts';
+import { chainAfter, type Framed, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
+import type { Restored } from '../../../src/storage/backup/restore.ts';
+import { conversationName, userName } from '../../../src/storage/conversation/names.ts';
+import type { Tables } from '../../../src/storage/tables.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { body, lines, step, user } from '../../support/conversations/chat.ts';
+import { refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+const ADMIN_TOKEN = 'the-token-of-the-operator';
+const bindings = env as unknown as Env;
+
+beforeEach(() => {
+  for (const level of ['warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let made = 0;
+
+/** A deployment, and a caller of it whom nobody knows yet. */
+function deployment(variables: Partial<Env> = {}) {
+  const key = `sk-a-caller-whose-data-is-saved-${++made}`;
+  const { id } = new Tenants(env.PRECIS_SECRET).ofToken(key);
+  const watched = watchedBucket();
+  const objects = [bindings.CONVERSATION_MEMORY, bindings.TENANT_MEMORY, bindings.USER_MEMORY].map(
+    watchedObjects,
+  );
+  const [conversations, tenants, users] = objects;
+  const app = startApp(
+    watched.bucket,
+    {
+      ADMIN_TOKEN,
+      CONVERSATION_MEMORY: conversations?.namespace as DurableObjectNamespace,
+      TENANT_MEMORY: tenants?.namespace as DurableObjectNamespace,
+      USER_MEMORY: users?.namespace as DurableObjectNamespace,
+      ...variables,
+    },
+    key,
+  );
+  const admin = (path: string, sent: BodyInit, token = ADMIN_TOKEN) =>
+    app.request(`/v1/admin/${path}`, {
+      method: 'POST',
+      body: sent,
+      headers: { authorization: `Bearer ${token}` },
+    });
+  const calls = () => watched.operations.length + objects.reduce((sum, each) => sum + each.calls.length, 0);
+  /** The most calls of storage of one request so far. */
+  let mostCalls = 0;
+  const counted = async (request: () => Promise<Response>): Promise<Response> => {
+    const before = calls();
+    const response = await request();
+    mostCalls = Math.max(mostCalls, calls() - before);
+    return response;
+  };
+
+  /** All records of the caller, without those to go on from. */
+  async function backUp(): Promise<Framed[]> {
+    const all: Framed[] = [];
+    for (let sent: object = { caller: id }; ; ) {
+      const response = await counted(() => admin('backup', JSON.stringify(sent)));
+      expect(response.status).toBe(200);
+      const records = recordsIn(new Uint8Array(await response.arrayBuffer())) ?? [];
+      const last = records.at(-1);
+      all.push(...records.filter(({ kind }) => kind !== 'N'));
+      if (last?.kind !== 'N') return all;
+      sent = { next: Buffer.from(last.bytes).toString('base64') };
+    }
+  }
+
+  /** @returns how many of each kind had which fate */
+  async function restore(records: readonly Framed[]): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    let chain = NO_CHAIN;
+    for (const { bytes } of records) {
+      const response = await counted(() => admin(`restore?after=${chain}`, bytes));
+      const answer = (await response.json()) as { restored: Restored[] };
+      expect(response.status, JSON.stringify(answer)).toBe(200);
+      for (const { kind, state, count } of answer.restored)
+        counts[`${kind} ${state}`] = (counts[`${kind} ${state}`] ?? 0) + count;
+      chain = chainAfter(chain, bytes);
+    }
+    return counts;
+  }
+  return { ...app, id, watched, admin, backUp, restore, mostCalls: () => mostCalls };
+}
+
+type Saved = ConversationMemory | TenantMemory | UserMemory;
+
+const conversationOf = (tenant: string, id: string) =>
+  env.CONVERSATION_MEMORY.getByName(
+    conversationName(tenant, undefined, { id }),
+  ) as DurableObjectStub<ConversationMemory>;
+
+/** The tables of an object, whose class hides them. */
+const tablesOf = (instance: Saved) => (instance as unknown as { tables: Tables }).tables;
+
+/** All rows of an object, by table, without those that FTS5 keeps. */
+const rowsIn = (stub: DurableObjectStub<Saved>): Promise<Record<string, unknown[]>> =>
+  runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const names = sql
+      .exec<{ name: string }>(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'",
+      )
+      .toArray();
+    return Object.fromEntries(
+      names.map(({ name }) => [
+        name,
+        sql
+          .exec(`SELECT * FROM ${name}`)
+          .toArray()
+          .map((row) =>
+            Object.values(row).map((value) =>
+              value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value,
+            ),
+          ),
+      ]),
+    );
+  });
+
+/** Makes all tables of an object, each with two rows that hold JSON where they hold text. */
+const fill = (stub: DurableObjectStub<Saved>) =>
+  runInDurableObject(stub, (instance, { storage: { sql } }) => {
+    const tables = tablesOf(instance);
+    const groups = (tables as unknown as { all: { names: string[]; isPassing: boolean; make(): void }[] })
+      .all;
+    for (const group of groups.filter(({ isPassing }) => !isPassing)) {
+      group.make();
+      for (const name of group.names)
+        for (const n of [1, 2]) {
+          const columns = sql
+            .exec<{ name: string; type: string }>('SELECT name, type FROM pragma_table_info(?)', name)
+            .toArray();
+          const values = columns.map(({ name: column, type }) => {
+            if (column === 'status') return 'completed';
+            if (column === 'vector') return new Uint8Array([0, 255, n]).buffer;
+            return type === 'INTEGER' ? 1_000 + n : `{}${' '.repeat(n)}`;
+          });
+          sql.exec(
+            `INSERT OR IGNORE INTO ${name} (${columns.map((column) => column.name).join()}) VALUES (${columns.map(() => '?').join()})`,
+            ...values,
+          );
+        }
+    }
+  });
+
+const empty = (stub: DurableObjectStub<Saved>) =>
+  runInDurableObject(stub, async (instance, { storage }) => {
+    await storage.deleteAll();
+    tablesOf(instance).forget();
+  });
+
+/** Deletes all that is in the bucket, as if it were another one. */
+async function emptyBucket(tenant: string): Promise<void> {
+  const { objects } = await env.REFS.list({ prefix: `${tenant}/` });
+  await env.REFS.delete(objects.map(({ key }) => key));
+}
+
+const memoryOf = (id: string) => `/v1/conversations/${id}/memory`;
+const COMPACT = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1, archive: true };
+
+/** A request from whose view a content is removed. */
+const withRemoved = (id: string, word: string) =>
+  body(
+    [
+      user('Read it.'),
+      ...step('call_1', 'read_file', lines(200, word)),
+      { role: 'assistant', content: 'Done.' },
+      user('And now?'),
+      { role: 'assistant', content: 'Nothing.' },
+      user('Go on.'),
+    ],
+    { conversation_id: id, memory_strategy: COMPACT },
+  );
+
+describe('the rows of an object', () => {
+  it('come back, those of all its tables', async () => {
+    const { id, backUp, restore, request } = deployment();
+    await request('/v1/blocks/team', { method: 'PUT', body: '{"text":"Ann leads."}' });
+    const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+    const name = conversationName(id, 'ann', { id: 'one' });
+    await tenant.note(name, []);
+    const conversation = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+    const member = env.USER_MEMORY.getByName(userName(id, 'ann')) as DurableObjectStub<UserMemory>;
+    const all = [conversation, member] as DurableObjectStub<Saved>[];
+    for (const stub of all) await fill(stub);
+    const before = await Promise.all(all.map(rowsIn));
+
+    const records = await backUp();
+    for (const stub of all) await empty(stub);
+    const counts = await restore(records);
+
+    const after = await Promise.all(all.map(rowsIn));
+    const state = after[0]?.state?.filter((row) => (row as string[])[0] !== 'told_at');
+    expect([{ ...after[0], state }, after[1]]).toEqual(before);
+    expect(Object.values(before[0] ?? {}).flat().length).toBeGreaterThan(30);
+    expect(Object.values(before[0] ?? {}).filter((rows) => rows.length === 0)).toEqual([]);
+    expect(counts).toMatchObject({ 'conversation restored': 1, 'user restored': 1, 'tenant restored': 1 });
+  });
+
+  it('of a tenant come back with the ids that its conversations have there', async () => {
+    const { id, backUp, restore } = deployment();
+    const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+    const named = (one: string) => conversationName(id, undefined, { id: one });
+    const sums = (requests: number) => ({ requests, net: 1, lastRequest: 2, model: 'gpt-4.1', days: {} });
+    for (const one of ['a', 'b', 'c']) await tenant.note(named(one), [`ref_${one.repeat(26)}`]);
+    await tenant.noteSums(named('b'), sums(2));
+    await tenant.noteSums(named('c'), sums(3));
+    const records = await backUp();
+    await empty(tenant as DurableObjectStub<Saved>);
+    await tenant.note(named('other'), []);
+    await tenant.note(named('c'), []);
+    await tenant.noteSums(named('c'), sums(33));
+
+    await restore(records);
+
+    const listed = await tenant.list({ sort: 'requests', order: 'desc', text: '' }, null, 10);
+    expect(listed.map(({ name, value }) => [name.split(':')[2], value > 0 ? value : null])).toEqual([
+      ['c', 33],
+      ['b', 2],
+      ['a', null],
+      ['other', null],
+    ]);
+    for (const one of ['a', 'b', 'c'])
+      expect(await tenant.refsOf(named(one), 9)).toEqual([`ref_${one.repeat(26)}`]);
+  });
+
+  it('are refused where a table is in no backup', async () => {
+    const stub = conversationOf('no tenant', 'forgotten');
+    await fill(stub as DurableObjectStub<Saved>);
+    await runInDurableObject(stub, (instance, { storage }) => {
+      storage.sql.exec('CREATE TABLE forgotten (what TEXT)');
+      expect(() => instance.saveRows(null)).toThrow('the table forgotten is in no backup');
+    });
+  });
+
+  it('begin again where something was written between two pages, so that they are of one moment', async () => {
+    const stub = conversationOf('no tenant', 'written to');
+    await runInDurableObject(stub, (instance, { storage: { sql } }) => {
+      const group = tablesOf(instance).groupOf('run_parts');
+      group?.make();
+      const add = (n: number) =>
+        sql.exec('INSERT INTO run_parts VALUES (?, 1, ?)', `part ${n}`, 'x'.repeat(700_000));
+      for (let n = 1; n <= 4; n++) add(n);
+      const first = instance.saveRows(null);
+      const second = instance.saveRows(first?.next ?? null);
+      expect([first?.part, second?.part]).toEqual([0, 1]);
+      add(5);
+      const third = instance.saveRows(second?.next ?? null);
+      expect([third?.part, third?.text.includes('part 1')]).toEqual([0, true]);
+      // One that is written to all the time ends all the same.
+      let last = third;
+      for (let n = 6; last?.next; n++) {
+        add(n);
+        expect(n).toBeLessThan(30);
+        last = instance.saveRows(last.next);
+      }
+    });
+  });
+});
+
+describe('a restore', () => {
+  it('brings back summaries, archives and refs that are gone, and again changes nothing', async () => {
+    const { id, chat, sent, request, backUp, restore } = deployment();
+    await chat(withRemoved('one', 'first'));
+    const [ref = ''] = refsIn(sent.at(-1)?.body ?? '');
+    const reads = [
+      '/v1/refs',
+      `/v1/refs/${ref}`,
+      '/v1/conversations/one/messages',
+      '/v1/conversations/one/requests',
+    ];
+    const read = () => Promise.all(reads.map(async (path) => (await request(path)).text()));
+    const before = await read();
+    const records = await backUp();
+    await emptyBucket(id);
+    for (const stub of [conversationOf(id, 'one'), env.TENANT_MEMORY.getByName(id)])
+      await empty(stub as DurableObjectStub<Saved>);
+
+    const first = await restore(records);
+    expect(first).toMatchObject({ 'conversation restored': 1, 'ref restored': 1 });
+    expect(first['content restored']).toBeGreaterThan(0);
+    expect((await read()).slice(1)).toEqual(before.slice(1));
+    expect(await restore(records)).toEqual({ 'tenant restored': 1, 'conversation kept': 1, 'ref kept': 1 });
+    expect((await read()).slice(1)).toEqual(before.slice(1));
+  });
+
+  it('leaves what is there as it is', async () => {
+    const { id, chat, request, backUp, restore } = deployment();
+    const settings = (keep: number) => ({
+      method: 'PATCH',
+      body: JSON.stringify({ memory_strategy: { mode: 'compact', compact_keep: keep } }),
+    });
+    const put = (text: string) =>
+      request('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text }) });
+    await request(memoryOf('one'), settings(1));
+    await put('Ann leads.');
+    const records = await backUp();
+    await request(memoryOf('one'), settings(2));
+    await put('Bob leads.');
+    await chat(withRemoved('two', 'second'));
+    const reads = [memoryOf('one'), '/v1/blocks/team', '/v1/conversations', '/v1/conversations/two/messages'];
+    const read = () => Promise.all(reads.map(async (path) => (await request(path)).text()));
+    const before = await read();
+
+    const counts = await restore(records);
+
+    expect(await read()).toEqual(before);
+    expect(counts).toEqual({ 'tenant restored': 1, 'conversation kept': 1 });
+    expect(id).toHaveLength(32);
+  });
+
+  it('brings nothing back that was deleted after it was saved', async () => {
+    const { chat, sent, request, backUp, restore } = deployment();
+    const refs: string[] = [];
+    for (const word of ['one', 'two', 'three']) {
+      await chat(withRemoved(word, word));
+      refs.push(...refsIn(sent.at(-1)?.body ?? ''));
+    }
+    await request('/v1/blocks/team', { method: 'PUT', body: '{"text":"Ann leads."}' });
+    await request('/v1/blocks/other', { method: 'PUT', body: '{"text":"Bob leads."}' });
+    const records = await backUp();
+    for (const path of [memoryOf('one'), `/v1/refs/${refs[1]}`, '/v1/blocks/team'])
+      expect((await request(path, { method: 'DELETE' })).status).toBe(200);
+
+    const counts = await restore(records);
+
+    expect(counts).toMatchObject({ 'conversation deleted': 1, 'conversation kept': 2, 'ref deleted': 2 });
+    for (const path of [memoryOf('one'), `/v1/refs/${refs[0]}`, `/v1/refs/${refs[1]}`, '/v1/blocks/team'])
+      expect([path, (await request(path)).status]).toEqual([path, 404]);
+    for (const path of [memoryOf('two'), `/v1/refs/${refs[2]}`, '/v1/blocks/other'])
+      expect([path, (await request(path)).status]).toEqual([path, 200]);
+  });
+
+  it('brings nothing back to a caller who has deleted everything', async () => {
+    const { id, chat, request, backUp, restore } = deployment();
+    await chat(withRemoved('one', 'all'));
+    const records = await backUp();
+    expect((await request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
+
+    const counts = await restore(records);
+
+    expect(counts).toEqual({ 'tenant restored': 1, 'conversation deleted': 1, 'ref deleted': 1 });
+    expect((await env.REFS.list({ prefix: `${id}/` })).objects).toEqual([]);
+    expect((await request(memoryOf('one'))).status).toBe(404);
+    expect(await (await request('/v1/conversations')).json()).toMatchObject({ data: [] });
+    // What comes afterwards is saved and comes back; clocks may differ by a second.
+    await runInDurableObject(
+      env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>,
+      (_, { storage }) => void storage.sql.exec('UPDATE deletions SET at = at - 2000'),
+    );
+    await chat(withRemoved('two', 'later'));
+    const later = await backUp();
+    await emptyBucket(id);
+    await empty(conversationOf(id, 'two') as DurableObjectStub<Saved>);
+    expect(await restore(later)).toMatchObject({ 'conversation restored': 1, 'ref restored': 1 });
+  });
+
+  it('brings a user’s entry back only if neither it nor its conversation was deleted', async () => {
+    const { id, request, backUp, restore } = deployment();
+    const stub = env.USER_MEMORY.getByName(userName(id, 'ann')) as DurableObjectStub<UserMemory>;
+    const tenant = env.TENANT_MEMORY.getByName(id);
+    for (const session of ['one', 'two', 'three']) {
+      await stub.put({ conversation: session, text: `Of ${session}.`, at: 1 });
+      await (tenant as DurableObjectStub<TenantMemory>).note(`${userName(id, 'ann')}:${session}`, []);
+    }
+    const headers = { 'x-memory-user': 'ann' };
+    const records = await backUp();
+    await request('/v1/users/ann/memory/one', { method: 'DELETE' });
+    await request(memoryOf('two'), { method: 'DELETE', headers });
+    await empty(stub as DurableObjectStub<Saved>);
+
+    await restore(records);
+
+    const left = await stub.latest({ except: '', most: 9 });
+    expect(left.map(({ conversation }) => conversation)).toEqual(['three']);
+    await request('/v1/users/ann/memory', { method: 'DELETE' });
+    expect(await restore(records)).toMatchObject({ 'user deleted': 1 });
+    expect(await stub.latest({ except: '', most: 9 })).toEqual([]);
+  });
+
+  it('that has stopped shows nothing of a conversation, which a deletion forgets', async () => {
+    const { id, chat, request, backUp, restore } = deployment();
+    await chat(withRemoved('one', 'halfway'));
+    const records = await backUp();
+    const stub = conversationOf(id, 'one') as DurableObjectStub<Saved>;
+    await empty(stub);
+    // The head, the tenant's part and end, the conversation's part, and its objects in R2.
+    expect(await restore(records.slice(0, 5))).toEqual({
+      'tenant restored': 1,
+      'content kept': 1,
+    });
+    expect((await request(memoryOf('one'))).status).toBe(404);
+    expect(Object.keys(await rowsIn(stub))).toEqual(['put_aside']);
+
+    expect((await request(memoryOf('one'), { method: 'DELETE' })).status).toBe(200);
+
+    expect(await rowsIn(stub)).toEqual({});
+    expect((await env.REFS.list({ prefix: `${id}/archive_` })).objects).toEqual([]);
+    expect(await restore(records)).toMatchObject({ 'conversation deleted': 1 });
+  });
+
+  it('leaves out what would have expired', async () => {
+    const { id, chat, backUp, restore } = deployment();
+    const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+    await chat(withRemoved('old', 'old'));
+    await runInDurableObject(tenant, (_, { storage }) => {
+      storage.sql.exec('UPDATE conversations SET last_used = 1');
+    });
+    const records = await backUp();
+    await emptyBucket(id);
+    for (const stub of [conversationOf(id, 'old'), tenant]) await empty(stub as DurableObjectStub<Saved>);
+    await runInDurableObject(tenant, (instance) => {
+      (instance as unknown as { unusedSince: () => number }).unusedSince = () => Date.now() - 1_000;
+    });
+
+    expect(await restore(records)).toEqual({
+      'tenant restored': 1,
+      'conversation expired': 1,
+      'ref deleted': 1,
+    });
+  });
+});
+
+describe('requests for records', () => {
+  it('take no more than 50 calls of storage each, however much is stored', async () => {
+    const { id, backUp, restore, mostCalls } = deployment();
+    const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+    for (let n = 0; n < 60; n++) {
+      await tenant.note(conversationName(id, `user ${n % 7}`, { id: `${n}` }), []);
+      await env.REFS.put(`${id}/ref_${String(n).padStart(26, '0')}`, new Uint8Array(200_000));
+    }
+    const records = await backUp();
+    expect(records.filter(({ attachment }) => attachment.length > 0)).toHaveLength(8);
+    await emptyBucket(id);
+    expect(await restore(records)).toEqual({ 'tenant restored': 1, 'ref restored': 60 });
+    expect(mostCalls()).toBeLessThanOrEqual(50);
+    expect(mostCalls()).toBeGreaterThan(20);
+  });
+
+  it('hold no words of what is stored', async () => {
+    const { chat, backUp } = deployment();
+    await chat(withRemoved('one', 'SECRETWORD'));
+    const bytes = Buffer.from(concat((await backUp()).map((one) => one.bytes))).toString('latin1');
+    for (const words of ['SECRETWORD', 'read_file', 'conversation', 'one:'])
+      expect(bytes).not.toContain(words);
+  });
+
+  it.each([
+    ['another place', (records: Framed[]) => [records[0], records[2]]],
+    ['a record that was changed', ([head]: Framed[]) => [head && { ...head, bytes: changed(head.bytes) }]],
+    ['a record twice', ([head]: Framed[]) => [head, head]],
+  ])('are refused with a word about %s', async (_, choose) => {
+    const { chat, backUp, admin } = deployment();
+    await chat(withRemoved('one', 'word'));
+    const chosen = choose(await backUp()).flatMap((one) => one?.bytes ?? []);
+    const response = await admin(`restore?after=${NO_CHAIN}`, concat(chosen));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'invalid_backup', message: expect.stringContaining('was changed, or does not stand') },
+    });
+  });
+
+  it.each([
+    ['restore', new Uint8Array([72, 0, 0])],
+    ['restore?after=1', new Uint8Array()],
+    ['backup', '{"next":"AAAA"}'],
+    ['backup', '{"caller":"nobody"}'],
+    ['backup', '{"callers":"all"}'],
+    ['backup', '[]'],
+  ])('of another form are refused: %s', async (path, sent) => {
+    const response = await deployment().admin(path, sent);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
+  });
+
+  it.each(['backup', 'restore'])('are for the operator alone: %s', async (path) => {
+    const { admin } = deployment();
+    for (const token of ['another-token-of-no-operator', env.PRECIS_SECRET])
+      expect((await admin(path, '{}', token)).status).toBe(401);
+    const without = startApp(watchedBucket().bucket);
+    expect((await without.request(`/v1/admin/${path}`, { method: 'POST', body: '{}' })).status).toBe(404);
+    expect(without.sent).toEqual([]);
+  });
+});
+
+function changed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const copy = bytes.slice();
+  copy[copy.length - 1] = (copy.at(-1) ?? 0) ^ 1;
+  return copy;
+}
