@@ -266,6 +266,55 @@ describe('a backup of all callers', () => {
   });
 });
 
+describe('a backup that has stopped', () => {
+  const path = join(folder, 'stopped.precis');
+
+  it('is not restored, and says how to finish it', async () => {
+    const bytes = readFileSync(file);
+    let end = 0;
+    // Records up to the first `N`, and a part of the next one.
+    for (let kind = ''; kind !== 'N'; ) {
+      kind = String.fromCharCode(bytes.readUInt8(end));
+      end += 9 + bytes.readUInt32BE(end + 1) + bytes.readUInt32BE(end + 5);
+    }
+    expect(end).toBeLessThan(bytes.length - 100);
+    writeFileSync(path, bytes.subarray(0, end));
+    const { code, said } = await precis(away, ['restore', path]);
+    expect([code, said]).toEqual([
+      2,
+      expect.stringContaining('is not finished: run precis backup with it again'),
+    ]);
+    writeFileSync(path, bytes.subarray(0, end + 100));
+  });
+
+  it('goes on where it stopped, and is whole then', async () => {
+    const begun = readFileSync(path);
+    expect((await precis(home, ['backup', path])).code).toBe(0);
+    const whole = readFileSync(path);
+    expect(whole.length).toBeGreaterThan(begun.length);
+    expect(whole.subarray(0, begun.length - 100)).toEqual(begun.subarray(0, begun.length - 100));
+    const { code, said } = await precis(away, ['restore', path]);
+    expect([code, said]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^conversations +${conversations.length + 2} kept`, 'm')),
+    ]);
+  });
+
+  it('is not written over once it is finished', async () => {
+    const { code, said } = await precis(home, ['backup', path]);
+    expect([code, said]).toEqual([2, expect.stringContaining('is a finished backup. Name another file.')]);
+  });
+});
+
+describe('a backup of one caller', () => {
+  it('is refused where nobody is known by the name', async () => {
+    const path = join(folder, 'nobody.precis');
+    const { code, said } = await precis(home, ['backup', path, '--caller', 'nobody']);
+    expect([code, said]).toEqual([1, expect.stringContaining('caller is a name of ACCESS_KEYS')]);
+    expect(() => readFileSync(path)).toThrow('ENOENT');
+  });
+});
+
 describe('a file that is not whole', () => {
   const changed = (name: string, change: (bytes: Buffer) => Buffer): string => {
     const path = join(folder, name);
