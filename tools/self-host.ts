@@ -5,8 +5,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import type { Miniflare } from 'miniflare';
 import { VARIABLES } from '../src/config.ts';
+import { startRuntime } from './local-runtime.ts';
 import { type BuiltWorker, modulesOf } from './worker-modules.ts';
 
 const USAGE = `usage: npm run self-host -- [--host <address>] [--port <number>] [--data <folder>]
@@ -84,25 +85,14 @@ async function readBuilt(folder: string): Promise<BuiltWorker> {
 
 /** Serves until the process is told to end; Miniflare ends workerd then. */
 async function serve(built: BuiltWorker, { host, port, data }: Options): Promise<void> {
-  const miniflare = new Miniflare({
-    ...convertV4MiniflareOptions({
-      host: '127.0.0.1',
-      port: 0,
-      // `request.cf` is not used, so don't fetch it from the network.
-      cf: false,
-      handleStructuredLogs: ({ message }) => console.log(message),
-      workers: [
-        {
-          ...built.options,
-          name: 'precis',
-          bindings: { ...(built.options.bindings as object), ...variables() },
-          modules: await modulesOf(built),
-          // Miniflare's own address has routes for development; one of them reads the bucket.
-          unsafeDirectSockets: [{ host, port }],
-        },
-      ],
-    }),
-    resourcePersistencePath: join(data, 'storage'),
+  const miniflare = startRuntime({
+    built,
+    modules: await modulesOf(built),
+    vars: variables(),
+    storage: join(data, 'storage'),
+    print: (line) => console.log(line),
+    // Miniflare's own address has routes for development; one of them reads the bucket.
+    moreOfWorker: { unsafeDirectSockets: [{ host, port }] },
   });
   const url = await miniflare.unsafeGetDirectURL();
   const health = await miniflare.dispatchFetch(`${url.origin}/healthz`);
