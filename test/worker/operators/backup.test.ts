@@ -447,6 +447,28 @@ describe('requests for records', () => {
     expect(mostCalls()).toBeGreaterThan(20);
   });
 
+  it('are those of a caller that is named, or of all, also without objects in R2', async () => {
+    const [ann = '', bob = ''] = ['ann', 'bob'].map((name) => `${name}-${++made}`);
+    const keyOf = (name: string) => `sk-an-access-key-of-${name}`;
+    const { request, admin } = deployment({
+      ACCESS_KEYS: `${ann}=${keyOf(ann)},${bob}=${keyOf(bob)}`,
+      UPSTREAM_API_KEY: 'sk-the-key-of-the-account',
+    });
+    for (const name of [ann, bob]) {
+      const headers = { authorization: `Bearer ${keyOf(name)}` };
+      await request('/v1/blocks/team', { method: 'PUT', body: '{"text":"Ann leads."}', headers });
+    }
+    const kinds = async (sent: object): Promise<string[]> => {
+      const response = await admin('backup', JSON.stringify(sent));
+      const records = recordsIn(new Uint8Array(await response.arrayBuffer())) ?? [];
+      return records.map(({ kind }) => kind);
+    };
+    // The part of the tenant's object, and that it is whole.
+    expect(await kinds({ caller: ann })).toEqual(['H', 'R', 'R', 'E']);
+    expect(await kinds({ caller: `nobody-${made}` })).toEqual(['H', 'E']);
+    expect((await kinds({})).filter((kind) => kind === 'R').length).toBeGreaterThanOrEqual(4);
+  });
+
   it('hold no words of what is stored', async () => {
     const { chat, backUp } = deployment();
     await chat(withRemoved('one', 'SECRETWORD'));
