@@ -13,8 +13,9 @@ import { BENCH_CACHE } from './install.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
 import { LONG_STREAM, MODES, SITUATIONS } from './proxy/loads.ts';
-import { type Case, type Cell, measure } from './proxy/measure.ts';
+import { type Case, measure } from './proxy/measure.ts';
 import { withTables } from './proxy/page.ts';
+import { type SampledCell, sample } from './proxy/sample.ts';
 import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
@@ -34,6 +35,9 @@ const LONG_STREAM_BODY = 10_000;
 
 /** Functions that a profile lists. */
 const PROFILED = 15;
+
+/** Beyond the seeds of a case's rounds: sampled conversations are never seen before. */
+const SAMPLED_SEED = 500_000;
 
 const MEGABYTE = 1024 * 1024;
 
@@ -77,19 +81,22 @@ if (page !== undefined) await orRefuse(() => withTables(readFileSync(page, 'utf8
 const upstream = await startUpstream();
 const subjects: Subject[] = [];
 try {
-  subjects.push(
-    await startBare(upstream.url),
-    await startFloor(upstream.url),
-    await startPrecis(upstream.url, events, options.profile),
-  );
+  const objectsApart = true;
+  const precis = await startPrecis(upstream.url, { events, hasNames: options.profile, objectsApart });
+  subjects.push(await startBare(upstream.url), await startFloor(upstream.url), precis);
   if (options.portkey)
     await startPortkey(upstream.url, BENCH_CACHE).then(
       (portkey) => subjects.push(portkey),
       (error: Error) => console.error(`Without Portkey: ${error.message}.`),
     );
-  const cells: Cell[] = [];
-  for (const [index, wanted] of cases().entries())
-    cells.push(await measure(subjectsOf(wanted), wanted, rounds, index * 1_000_000 + 1, isProfiled(wanted)));
+  const cells: SampledCell[] = [];
+  for (const [index, wanted] of cases().entries()) {
+    const seed = index * 1_000_000 + 1;
+    const cell = await measure(subjectsOf(wanted), wanted, rounds, seed);
+    const sampled = wanted.connections === 1;
+    const worker = sampled && (await sample(precis, wanted, seed + SAMPLED_SEED, options.profile));
+    cells.push({ ...cell, ...(worker ? { worker } : {}) });
+  }
   const peaks = subjects.map(({ name, pid }) => ({
     name,
     peak: pid === undefined ? Number.NaN : peakOf(pid),
@@ -135,13 +142,9 @@ function subjectsOf({ mode }: Case): Subject[] {
   return subjects.filter(({ name }) => mode === 'none' || name === 'bare' || name === 'precis');
 }
 
-function isProfiled({ connections }: Case): boolean {
-  return options.profile && connections === 1;
-}
-
 function print(
   about: { node: string; cpu: string },
-  cells: readonly Cell[],
+  cells: readonly SampledCell[],
   peaks: readonly { name: string; peak: number }[],
 ): void {
   console.log(`Node ${about.node}, ${about.cpu}.`);
@@ -161,31 +164,34 @@ function print(
           '95 %',
           'req/s',
           'CPU ms',
+          'of the Worker',
           'bytes up',
         ],
         rows.flatMap(rowsOf),
       );
     }
-  for (const cell of cells) printProfile(cell);
+  if (options.profile) for (const cell of cells) printProfile(cell);
   const memory = peaks.map(({ name, peak }) => `${name} ${(peak / MEGABYTE).toFixed(0)} MB`);
   console.log(`
 p50, p95: to the first byte of the body, of a stream to its first text.
 floor:    a Worker that reads the body, copies headers and relays the answer, and no more.
 ratio:    to the bare Worker in the same round; with several connections, of the whole round.
-CPU ms:   of the proxy's process by request; Precis' holds the storage that it simulates too.
+CPU ms:   of the proxy's process by request; Precis' holds the storage that it simulates too. That
+          of the Worker is sampled in its isolate alone, in rounds of their own.
 Peak memory of the processes over the whole run: ${memory.join(', ')}.`);
 }
 
-function printProfile({ bytes, mode, situation, deltas, profile }: Cell): void {
-  if (!profile) return;
-  const all = profile.reduce((sum, { ms }) => sum + ms, 0);
+function printProfile({ bytes, mode, situation, deltas, worker }: SampledCell): void {
+  if (!worker) return;
   const answers = deltas === 0 ? 'JSON' : `${thousands(deltas)} deltas`;
-  console.log(`\n${thousands(bytes)} ${mode} ${situation}, ${answers}: ${ms(all)} ms per request\n`);
-  const rows = profile.slice(0, PROFILED).map((entry) => [entry.name, ms(entry.ms), percent(entry.ms, all)]);
+  console.log(`\n${thousands(bytes)} ${mode} ${situation}, ${answers}: ${ms(worker.all)} ms per request\n`);
+  const rows = worker.functions
+    .slice(0, PROFILED)
+    .map((entry) => [entry.name, ms(entry.ms), percent(entry.ms, worker.all)]);
   printTable(['function', 'ms itself', 'share'], rows);
 }
 
-function rowsOf({ bytes, mode, situation, figures }: Cell): string[][] {
+function rowsOf({ bytes, mode, situation, figures, worker }: SampledCell): string[][] {
   return figures.map(({ subject, p50, p95, ratio, requestsPerSecond, cpu, bytesUp }, index) => [
     index === 0 ? `${thousands(bytes)} ${mode} ${situation}` : '',
     subject,
@@ -195,6 +201,7 @@ function rowsOf({ bytes, mode, situation, figures }: Cell): string[][] {
     `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`,
     requestsPerSecond.toFixed(0),
     ms(cpu),
+    subject === 'precis' && worker ? ms(worker.all) : '',
     thousands(bytesUp),
   ]);
 }

@@ -10,16 +10,13 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { type BuildOptions, buildWorker } from '../tools/worker-build.ts';
 import { modulesOf } from '../tools/worker-modules.ts';
 import { rssOf } from './process.ts';
-import { type Profile, type SelfTime, selfTimes } from './profile.ts';
+import type { Profile } from './profile.ts';
 
 /**
  * How long the inspector may take to answer, in milliseconds: garbage collection stops the isolate.
  */
 const INSPECTOR_LIMIT_MS = 30_000;
 const INSPECTOR_NEXT_MS = 200;
-
-/** Interval of a profile's samples, in microseconds. */
-const SAMPLING_US = 100;
 
 /** In bytes. */
 export interface Memory {
@@ -35,20 +32,36 @@ export interface Runtime {
   /** The process's id; undefined if the system does not list it. */
   readonly pid: number | undefined;
   memory(): Promise<Memory>;
-  /** CPU time by function while the Worker works, most first. */
-  profile(work: () => Promise<unknown>): Promise<SelfTime[]>;
+  /**
+   * Samples the Worker's isolate while it works.
+   *
+   * @param intervalUs between two samples, in microseconds. At 1 000 the sampling itself takes a
+   *   few percent, and at 100 as much as the Worker.
+   */
+  profile(intervalUs: number, work: () => Promise<unknown>): Promise<Profile>;
   /** Lines logged as errors. */
   readonly errors: readonly string[];
   close(): Promise<void>;
 }
 
+interface RuntimeOptions extends BuildOptions {
+  /** Whether the Worker's Durable Objects have an isolate of their own, which no profile samples. */
+  readonly objectsApart?: boolean;
+}
+
 export async function startRuntime(
   name: string,
   vars: Readonly<Record<string, string>>,
-  build: BuildOptions = {},
+  { objectsApart = false, ...build }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const home = await mkdtemp(join(tmpdir(), 'precis-bench-'));
   const built = await buildWorker(join(home, 'built'), build);
+  const worker = {
+    ...built.options,
+    name,
+    bindings: { ...(built.options.bindings as object), ...vars },
+    modules: await modulesOf(built),
+  };
   const before = new Set(runtimes());
   const errors: string[] = [];
   const miniflare = new Miniflare(
@@ -63,15 +76,7 @@ export async function startRuntime(
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'error') errors.push(message);
       },
-      workers: [
-        {
-          ...built.options,
-          name,
-          unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
-          bindings: { ...(built.options.bindings as object), ...vars },
-          modules: await modulesOf(built),
-        },
-      ],
+      workers: withSocket(worker, objectsApart ? `${name}-objects` : undefined),
     }),
   );
   await miniflare.ready;
@@ -90,13 +95,13 @@ export async function startRuntime(
       const heap = usedSize + backingStorageSize;
       return { rss: pid === undefined ? Number.NaN : rssOf(pid), heap };
     },
-    async profile(work) {
+    async profile(intervalUs, work) {
       await inspector.ask('Profiler.enable');
-      await inspector.ask('Profiler.setSamplingInterval', { interval: SAMPLING_US });
+      await inspector.ask('Profiler.setSamplingInterval', { interval: intervalUs });
       await inspector.ask('Profiler.start');
       await work();
       const { profile } = await inspector.ask<{ profile: Profile }>('Profiler.stop');
-      return selfTimes(profile, SAMPLING_US);
+      return profile;
     },
     async close() {
       inspector.close();
@@ -104,6 +109,28 @@ export async function startRuntime(
       await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+type Options = Parameters<typeof convertV4MiniflareOptions>[0];
+type WorkerOptions = Extract<Options, { readonly workers: readonly unknown[] }>['workers'][number];
+
+/**
+ * A Worker with a socket of its own.
+ *
+ * @param host name of a second Worker with the same code, for the objects; undefined: they are the
+ *   Worker's own
+ */
+function withSocket(worker: WorkerOptions, host: string | undefined): WorkerOptions[] {
+  const reached = { ...worker, unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }] };
+  if (host === undefined) return [reached];
+  const objects = Object.entries(worker.durableObjects ?? {}).map(([binding, object]) => {
+    const designator = typeof object === 'string' ? { className: object } : object;
+    return [binding, { ...designator, scriptName: host }];
+  });
+  return [
+    { ...reached, durableObjects: Object.fromEntries(objects) },
+    { ...worker, name: host },
+  ];
 }
 
 /**

@@ -100,7 +100,7 @@ try {
   subjects.push(
     await startBare(upstream.url),
     await startFloor(upstream.url),
-    await startPrecis(upstream.url, events),
+    await startPrecis(upstream.url, { events }),
   );
   if (options.portkey) subjects.push(await startPortkey(upstream.url, BENCH_CACHE));
   for (const bytes of sizes)

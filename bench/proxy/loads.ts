@@ -22,6 +22,9 @@ const TOKENS_PER_BYTE = 1 / 8;
 /** Length of a step's output relative to the body. */
 const STEP_SHARE = 1 / 100;
 
+/** Of its stated length, where a conversation begins to grow. It is measured on both sides of it. */
+const GROWS_FROM = 0.9;
+
 /** In bytes. Shorter bodies have one or two messages. */
 const SMALL = 2_000;
 
@@ -53,7 +56,7 @@ export class Load {
     this.situation = situation;
     this.fields = fields;
     this.seed = seed;
-    this.conversation = conversationOf(bytes, seed);
+    this.conversation = conversationOf(situation === 'growing' ? GROWS_FROM * bytes : bytes, seed);
     this.body = this.write();
   }
 

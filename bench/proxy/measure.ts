@@ -4,7 +4,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { medianInterval, quantile } from '../figures.ts';
 import { cpuOf } from '../process.ts';
-import type { SelfTime } from '../profile.ts';
 import { Random } from '../random.ts';
 import { type Answer, ask } from './client.ts';
 import { Load, type Mode, type Situation, strategyOf } from './loads.ts';
@@ -40,14 +39,12 @@ export interface Figures {
 export interface Cell extends Case {
   readonly rounds: number;
   readonly figures: readonly Figures[];
-  /** CPU time of Precis per request by function, from rounds of their own; if asked for. */
-  readonly profile?: readonly SelfTime[];
 }
 
 /** Bodies from this length on exceed their budget by enough to be edited. In bytes. */
 const EDITED_FROM = 100_000;
 
-const PATH = '/v1/chat/completions';
+export const PATH = '/v1/chat/completions';
 
 /** Warnings that the benchmark gives no cause for. */
 const FAILED = /store_failed|summary_degraded/;
@@ -62,13 +59,13 @@ const LEAST_ROUNDS = 6;
 const MEASURED_MS = 2_000;
 
 /** Time for work after the answers, in milliseconds. */
-const SETTLING_MS = 300;
+export const SETTLING_MS = 300;
 
 /**
  * Before each request of a conversation that grows, in milliseconds: an agent's next step comes
  * when the model has answered, and the work after the last answer has ended by then.
  */
-const THINKING_MS = 50;
+export const THINKING_MS = 50;
 
 /** Rounds of a part of a case. It ends after the most, or after the least when the time is over. */
 interface Extent {
@@ -87,7 +84,6 @@ interface Spent {
 
 /**
  * @param most rounds
- * @param isProfiled samples Precis too
  * @throws Error if Precis did not do what the case says
  */
 export async function measure(
@@ -95,7 +91,6 @@ export async function measure(
   subject: Case,
   most: number,
   seed: number,
-  isProfiled: boolean,
 ): Promise<Cell> {
   const { bytes, connections, deltas, situation } = subject;
   const fields = deltas > 0 ? { stream: true } : {};
@@ -105,10 +100,9 @@ export async function measure(
   );
   const all = subjects.map((): Spent => ({ first: [], rounds: [], cpu: 0, bytesUp: 0 }));
   const random = new Random(seed);
-  const every = [...subjects.keys()];
-  const playRound = async (isMeasured: boolean, players = every): Promise<void> => {
+  const playRound = async (isMeasured: boolean): Promise<void> => {
     const bodies = loads.map((load) => load.next());
-    for (const index of random.shuffle([...players])) {
+    for (const index of random.shuffle([...subjects.keys()])) {
       const [target, spent] = [subjects[index], all[index]];
       if (!target || !spent) continue;
       if (situation === 'growing') await sleep(THINKING_MS);
@@ -129,17 +123,7 @@ export async function measure(
   const least = Math.min(LEAST_ROUNDS, most);
   const rounds = await repeat({ least, most, ms: MEASURED_MS }, () => playRound(true));
   await settled(subjects, all, 1);
-  const cell = { ...subject, rounds, figures: figuresOf(subjects, all, rounds * connections) };
-  const sampled = subjects.find(({ name }) => name === 'precis');
-  if (!isProfiled || !sampled?.profile) return cell;
-  let played = 0;
-  const alone = [subjects.indexOf(sampled)];
-  const times = await sampled.profile(async () => {
-    played = await repeat({ least, most, ms: MEASURED_MS }, () => playRound(false, alone));
-    await sleep(SETTLING_MS);
-  });
-  const requests = played * connections;
-  return { ...cell, profile: times.map(({ name, ms }) => ({ name, ms: ms / requests })) };
+  return { ...subject, rounds, figures: figuresOf(subjects, all, rounds * connections) };
 }
 
 /** @returns the number of rounds */
@@ -182,7 +166,7 @@ async function settled(subjects: readonly Subject[], all: readonly Spent[], sign
 }
 
 /** Each client has its own key in each mode, since caches are kept by tenant. */
-function headersOf(
+export function headersOf(
   target: Subject,
   { mode, bytes, deltas }: Case,
   client: number,

@@ -6,6 +6,7 @@ import { quantile } from '../figures.ts';
 import { type Table, withTable } from '../page-tables.ts';
 import { LONG_STREAM } from './loads.ts';
 import type { Cell, Figures } from './measure.ts';
+import type { SampledCell } from './sample.ts';
 
 const MARK = 'bench:proxy';
 
@@ -23,7 +24,7 @@ const WHOLE_FROM = 99.95;
  *
  * @throws Error if a table's comments are not in the page
  */
-export function withTables(page: string, cells: readonly Cell[]): string {
+export function withTables(page: string, cells: readonly SampledCell[]): string {
   const answers = withTable(page, MARK, 'answers', answersOf(cells));
   const costs = withTable(answers, MARK, 'costs', costsOf(cells));
   return withTable(costs, MARK, 'streams', streamsOf(cells));
@@ -65,31 +66,43 @@ const MILLISECONDS = 0.02;
 /** Of events that are kept alone. */
 const EVENTS = 1.17;
 
-/** What a request costs: a step more of a known conversation, and an array never seen. */
-function costsOf(cells: readonly Cell[]): Table {
+/**
+ * What a request costs: a step more of a known conversation, and an array never seen. Dollars are
+ * those of the Worker's own CPU time.
+ */
+function costsOf(cells: readonly SampledCell[]): Table {
   const single = cells.filter(({ deltas, connections }) => deltas === 0 && connections === 1);
-  const cpuOf = ({ bytes, mode }: Cell, situation: Cell['situation']): number | undefined =>
-    single
-      .find((cell) => cell.bytes === bytes && cell.mode === mode && cell.situation === situation)
-      ?.figures.find(({ subject }) => subject === 'precis')?.cpu;
+  const cpuOf = ({ bytes, mode }: Cell, situation: Cell['situation']) => {
+    const same = single.find(
+      (cell) => cell.bytes === bytes && cell.mode === mode && cell.situation === situation,
+    );
+    return {
+      ...same?.worker,
+      process: same?.figures.find(({ subject }) => subject === 'precis')?.cpu,
+    };
+  };
   const rows = single
     .filter(({ situation }) => situation === 'growing')
-    .flatMap((cell) => {
+    .map((cell) => {
       const [known, first] = [cpuOf(cell, 'growing'), cpuOf(cell, 'unseen')];
       const events = cell.mode === 'none' ? 0 : EVENTS;
       return [
-        [
-          `${sizeOf(cell.bytes)}, \`${cell.mode}\``,
-          milliseconds(known),
-          milliseconds(first),
-          dollars(known, events),
-          dollars(first, events),
-        ],
+        `${sizeOf(cell.bytes)}, \`${cell.mode}\``,
+        milliseconds(known.kept),
+        milliseconds(known.moved),
+        milliseconds(first.all),
+        milliseconds(known.process),
+        milliseconds(first.process),
+        dollars(known.all, events),
+        dollars(first.all, events),
       ];
     });
   const head = [
     'body, mode',
-    'CPU ms, a step more',
+    'CPU ms of the Worker, a step more',
+    'a move',
+    'never seen',
+    'of the process, a step more',
     'never seen',
     '$ per million, a step more',
     'never seen',

@@ -16,8 +16,6 @@ export interface Subject {
   readonly headers: Readonly<Record<string, string>>;
   /** The process's id; undefined if the system does not list it. */
   readonly pid: number | undefined;
-  /** Samples the Worker while it works. Absent for a process that has no inspector. */
-  profile?: Runtime['profile'];
   close(): Promise<void>;
 }
 
@@ -33,14 +31,18 @@ async function startForwarding(name: 'bare' | 'floor', upstream: string): Promis
   return { ...runtime, name, headers: {} };
 }
 
-/**
- * @param events the variable `EVENTS`
- * @param hasNames keeps the names of functions, for a profile
- */
+interface PrecisOptions {
+  /** The variable `EVENTS`; `on` by default. */
+  readonly events?: string;
+  /** Keeps the names of functions, for a profile. */
+  readonly hasNames?: boolean;
+  /** See `startRuntime`. */
+  readonly objectsApart?: boolean;
+}
+
 export async function startPrecis(
   upstream: string,
-  events = 'on',
-  hasNames = false,
+  { events = 'on', ...options }: PrecisOptions = {},
 ): Promise<Subject & Runtime> {
   const vars = {
     PRECIS_SECRET: 'the secret of the benchmarks',
@@ -51,7 +53,7 @@ export async function startPrecis(
     LOG_LEVEL: 'error',
     EVENTS: events,
   };
-  return { ...(await startRuntime('precis', vars, { hasNames })), name: 'precis', headers: {} };
+  return { ...(await startRuntime('precis', vars, options)), name: 'precis', headers: {} };
 }
 
 const PORTKEY = '@portkey-ai/gateway';
