@@ -195,7 +195,7 @@ interface WrittenBody {
 
 /** The body of a view with all that is added to it. The upstream's count reads it too. */
 export function writeBody(
-  { request, chosen, scope }: Call,
+  { request, chosen, scope, kept }: Call,
   { view, tools, instructions }: Pick<MadeView, 'view' | 'tools' | 'instructions'>,
   added: Pick<AddedMessages, 'messages'>,
   more: Pick<Additions, 'marks' | 'reasoning' | 'shared' | 'cacheKey'>,
@@ -209,10 +209,10 @@ export function writeBody(
     ...more,
     ...(thinkingFrom === ALL_THINKING ? {} : { thinkingFrom }),
   };
-  const write = () => request.write(view, additions);
   const { injected, ...others } = additions;
   // What is added from storage is read anew, and can be deleted.
   const isSame = view !== undefined && injected.length === 0;
+  const write = () => request.write(view, additions, isSame ? kept : undefined);
   const body = isSame ? bodies.of(view, [request, ...Object.values(others)], write) : write();
   if (thinkingFrom !== ALL_THINKING) return { body, thinkingFrom };
   const cut = withoutThinking(body, request.conversationField);

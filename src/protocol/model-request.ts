@@ -6,6 +6,7 @@ import type { OwnField } from './body.ts';
 import type { ReadArray } from './known-array.ts';
 import type { Opened, StoredName } from './stored-names.ts';
 import type { FunctionTool } from './tools.ts';
+import type { KeptRequest } from './written-bodies.ts';
 
 /** A message in the caller's bytes. */
 export interface WireMessage extends Message {
@@ -114,8 +115,10 @@ export interface ModelRequest {
   toolJson(tool: FunctionTool): string;
   /**
    * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
+   *
+   * @param kept see `spliceBody`
    */
-  write(view: View | undefined, additions?: Additions): Uint8Array;
+  write(view: View | undefined, additions?: Additions, kept?: KeptRequest): Uint8Array;
   /** Lets go of decoded contents, and keeps none of those that are decoded later. */
   forgetContents(): void;
   /** Keeps decoded contents again, since the request has come again. */

@@ -6,6 +6,7 @@
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
+import { writtenBytes } from '../protocol/written-bodies.ts';
 import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -49,6 +50,6 @@ function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void 
  */
 function keepArray({ request, kept, chosen, scope }: Call, body: Uint8Array): void {
   if (!kept || passesThrough(chosen.strategy)) return;
-  const made = body.buffer === request.bytes.buffer ? 0 : body.length;
+  const made = body.buffer === request.bytes.buffer ? 0 : body.length + writtenBytes(request.bytes);
   scope.caches.arrays.keep(request, kept.found, made);
 }

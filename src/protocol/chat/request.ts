@@ -26,6 +26,7 @@ import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
 import { repeatedThinking, roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
+import { type KeptRequest, spliceBody } from '../written-bodies.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
@@ -105,8 +106,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, additions: Additions = {}): Uint8Array {
-    return writeChatRequest(this, view, additions);
+  write(view: View | undefined, additions: Additions = {}, kept?: KeptRequest): Uint8Array {
+    return writeChatRequest(this, view, additions, kept);
   }
 }
 
@@ -129,15 +130,18 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 
 /**
  * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
+ *
+ * @param kept see `spliceBody`
  */
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
   { injected = [], tools = [], marks = 0, thinkingFrom = 0, ...keys }: Additions = {},
+  kept?: KeptRequest,
 ): Uint8Array {
   const added = addTools(request.root, tools);
   const members = [...added.members, ...request.cacheKey(keys)];
-  return splice(request.bytes, { start: 0, end: request.bytes.length }, [
+  const splices = [
     ...request.keySplices(keys),
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
@@ -152,7 +156,8 @@ export function writeChatRequest(
         thinkingFrom,
       },
     ),
-  ]);
+  ];
+  return spliceBody(request.bytes, splices, kept);
 }
 
 /**
@@ -211,26 +216,22 @@ function viewSplices(
 ): Splice[] {
   const thinkingFrom = Math.max(from, view?.thinkingFrom ?? 0);
   const isBound = bindsThinking(reasoningTermsOf(request.model));
-  const dropped = view?.dropped ?? new Set<number>();
   const { summary, recap } = view ?? {};
   const replaced = view && replacedBySummary(view);
-  const spans = request.messages.map(({ span }) => span);
-  const recapped = recap && spans[recap.after];
-  const isEmptied = (index: number): boolean =>
-    view?.removals.get(index)?.some(({ isAll }) => isAll) === true ||
-    (index < thinkingFrom && request.messages[index]?.thinking()?.isAll === true);
-  const leaves = (index: number): boolean => dropped.has(index) || isEmptied(index);
+  const recapped = recap && request.messages[recap.after]?.span;
+  const left = leaving(request, view, thinkingFrom);
+  const spans = left.size > 0 ? request.messages.map(({ span }) => span) : [];
   const splices = [
     // A cut at the end of the array may begin where the recap is put.
     ...(recap && recapped ? [recapSplice(recap, recapped.end, newFields)] : []),
-    ...cutMembers(spans, (index) => leaves(index) && index !== replaced),
+    ...cutMembers(spans, (index) => left.has(index) && index !== replaced),
   ];
   for (const [index, message] of request.messages.entries()) {
     if (summary && index === replaced) {
       const { start, end } = message.span;
       splices.push({ start, end, with: summaryMessages(summary, newFields) });
     }
-    if (leaves(index)) continue;
+    if (left.has(index)) continue;
     const rounds = view?.rounds?.get(index);
     const removals = view?.removals.get(index) ?? NO_REMOVALS;
     const isCleared =
@@ -262,6 +263,16 @@ function viewSplices(
     splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
   }
   return splices;
+}
+
+/** The messages that leave a view: those that it drops, and those of which nothing is left. */
+function leaving(request: ChatRequest, view: View | undefined, thinkingFrom: number): ReadonlySet<number> {
+  const left = new Set(view?.dropped);
+  for (const [index, removals] of view?.removals ?? [])
+    if (removals.some(({ isAll }) => isAll)) left.add(index);
+  for (let index = 0; index < Math.min(thinkingFrom, request.messages.length); index++)
+    if (request.messages[index]?.thinking()?.isAll) left.add(index);
+  return left;
 }
 
 /**

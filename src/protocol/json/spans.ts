@@ -162,14 +162,55 @@ export function memberSplices(
  */
 export function splice(bytes: Uint8Array, within: Span, splices: readonly Splice[]): Uint8Array {
   if (splices.length === 0) return bytes.subarray(within.start, within.end);
-  const pieces: Uint8Array[] = [];
-  let position = within.start;
-  for (const edit of splices.toSorted((a, b) => a.start - b.start)) {
-    if (edit.start < position || edit.end > within.end) throw new Error('splices overlap');
-    pieces.push(bytes.subarray(position, edit.start));
-    if (edit.with !== '') pieces.push(encoder.encode(edit.with));
+  return spliceOn(bytes, within, inOrder(splices), { count: 0, head: NOTHING }).bytes;
+}
+
+const NOTHING = new Uint8Array();
+
+/** Those of one place keep their order. */
+export function inOrder(splices: readonly Splice[]): Splice[] {
+  return splices.toSorted((a, b) => a.start - b.start);
+}
+
+/** The first splices, and what the bytes have become up to the end of the last of them. */
+interface Begun {
+  readonly count: number;
+  readonly head: Uint8Array;
+}
+
+interface Spliced {
+  readonly bytes: Uint8Array;
+  /** Where each splice that was applied here ends in these bytes. */
+  readonly ends: readonly number[];
+}
+
+/**
+ * The same, where the first splices have been applied before.
+ *
+ * @param splices in order, without overlaps
+ */
+export function spliceOn(
+  bytes: Uint8Array,
+  within: Span,
+  splices: readonly Splice[],
+  { count, head }: Begun,
+): Spliced {
+  const pieces = [head];
+  const ends: number[] = [];
+  let position = splices[count - 1]?.end ?? within.start;
+  let length = head.length;
+  const push = (piece: Uint8Array): void => {
+    pieces.push(piece);
+    length += piece.length;
+  };
+  for (let at = count; at < splices.length; at++) {
+    const edit = splices[at];
+    if (!edit || edit.start < position || edit.end > within.end) throw new Error('splices overlap');
+    push(bytes.subarray(position, edit.start));
+    if (edit.with !== '') push(encoder.encode(edit.with));
     position = edit.end;
+    ends.push(length);
   }
-  pieces.push(bytes.subarray(position, within.end));
-  return concat(pieces);
+  push(bytes.subarray(position, within.end));
+  return { bytes: concat(pieces), ends };
 }

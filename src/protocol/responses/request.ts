@@ -13,13 +13,14 @@ import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { latestMarks } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import { fieldOf, jsonOf, type Member, memberSplices, type Splice, splice, textOf } from '../json/spans.ts';
+import { fieldOf, jsonOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
+import { type KeptRequest, spliceBody } from '../written-bodies.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
 import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
@@ -191,6 +192,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       thinkingFrom = 0,
       ...more
     }: Additions = {},
+    kept?: KeptRequest,
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);
@@ -209,7 +211,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...(reasoning ? this.addedInclude : []),
       ...(compaction === undefined || isCut ? [] : this.management(compaction)),
     ];
-    return splice(this.bytes, { start: 0, end: this.bytes.length }, [
+    const splices = [
       ...this.keySplices(more),
       ...injection.splices,
       ...added.splices,
@@ -217,7 +219,8 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...(view || thinkingFrom > 0
         ? viewSplices(this.bytes, this.messages, view ?? NO_EDITS, latestMarks(view, marks), thinkingFrom)
         : []),
-    ]);
+    ];
+    return spliceBody(this.bytes, splices, kept);
   }
 
   /** Preamble messages of the input, by the type of their first item. */

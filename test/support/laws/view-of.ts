@@ -19,6 +19,7 @@ import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../../src/protocol/model-request.ts';
+import type { KeptRequest } from '../../../src/protocol/written-bodies.ts';
 import { trimmedTranscript } from '../../../src/summary/text/trimmed-transcript.ts';
 import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
 
@@ -91,6 +92,8 @@ export interface ViewOptions {
   readonly memory?: UsedMemory | undefined;
   /** Rounds that are kept of answers in the array, oldest first, or that they can't be read. */
   readonly rounds?: readonly RoundsOfTest[] | 'absent';
+  /** See `spliceBody`. */
+  readonly kept?: KeptRequest;
 }
 
 /** Rounds before an answer, and their messages as JSON, separated by commas. */
@@ -171,7 +174,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     plan: planned,
     view,
     report: reportOf(planned, view, 'request', []),
-    bytes: request.write(view),
+    bytes: request.write(view, {}, options.kept),
   };
 }
 

@@ -160,7 +160,10 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, b
             if (shared?.same) again++;
             expect(known.value.root).toEqual(fresh.value.root);
             const request = shared?.same ?? known.value;
-            const viewed = viewOfRequest<ModelRequest>(request, strategy, { retrieval });
+            const viewed = viewOfRequest<ModelRequest>(request, strategy, {
+              retrieval,
+              kept: { found: shared },
+            });
             const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, { retrieval });
             expect(seen(viewed)).toEqual(seen(alone));
             // It is computed after the answer, when another request may have come.
