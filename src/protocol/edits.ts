@@ -53,13 +53,24 @@ export function outputSplice(
   isMarked = false,
 ): Splice {
   if (!content) throw new Error(`message ${removal.message} has no content to remove`);
-  const text = JSON.stringify(removal.replacement);
+  const text = replacementJson(removal);
   const isText = content.kind !== 'array';
   if (isText && !isMarked) return { start: content.start, end: content.end, with: text };
   const kept = isText ? '' : breakpoints(bytes, within(bytes, content, levels(2)).items ?? []);
   const mark = isMarked && !kept.includes(`"${OPENAI_MARK}"`) ? MARK : '';
   const part = `{"type":"${type}","text":${text}${kept}${mark}}`;
   return { start: content.start, end: content.end, with: `[${part}]` };
+}
+
+const replacements = new WeakMap<Removal, string>();
+
+/** The replacement as a JSON string. An isolate keeps removals, so it is made once. */
+export function replacementJson(removal: Removal): string {
+  const known = replacements.get(removal);
+  if (known !== undefined) return known;
+  const json = JSON.stringify(removal.replacement);
+  replacements.set(removal, json);
+  return json;
 }
 
 const OPENAI_MARK = 'prompt_cache_breakpoint';
@@ -122,7 +133,7 @@ export function partSplices(
   return removals.map((removal) => {
     const part = parts[removal.call];
     if (!part) throw new Error(`message ${removal.message} has no part ${removal.call} to remove`);
-    const text = JSON.stringify(removal.replacement);
+    const text = replacementJson(removal);
     const kept = breakpoints(bytes, [part]);
     return { start: part.start, end: part.end, with: `{"type":"${type}","text":${text}${kept}}` };
   });

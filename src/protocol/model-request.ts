@@ -6,7 +6,7 @@ import type { OwnField } from './body.ts';
 import type { ReadArray } from './known-array.ts';
 import type { Opened, StoredName } from './stored-names.ts';
 import type { FunctionTool } from './tools.ts';
-import type { KeptRequest } from './written-bodies.ts';
+import type { KnownStart } from './written-bodies.ts';
 
 /** A message in the caller's bytes. */
 export interface WireMessage extends Message {
@@ -118,7 +118,7 @@ export interface ModelRequest {
    *
    * @param kept see `spliceBody`
    */
-  write(view: View | undefined, additions?: Additions, kept?: KeptRequest): Uint8Array;
+  write(view: View | undefined, additions?: Additions, kept?: KnownStart): Uint8Array;
   /** Lets go of decoded contents, and keeps none of those that are decoded later. */
   forgetContents(): void;
   /** Keeps decoded contents again, since the request has come again. */

@@ -8,7 +8,7 @@
  */
 import { textBytes } from '../lib/copy.ts';
 import { inOrder, type Splice, splice, spliceOn } from './json/spans.ts';
-import type { SharedArray } from './known-array.ts';
+import { isEqual, type SharedArray } from './known-array.ts';
 
 /** A body, and how it was written. */
 interface Written {
@@ -16,14 +16,16 @@ interface Written {
   readonly splices: readonly Splice[];
   /** Where each splice ends in the body. */
   readonly ends: readonly number[];
+  /** Bytes that were taken from the body before it. */
+  readonly head: number;
 }
 
 /** By the bytes that came. */
 const written = new WeakMap<Uint8Array, Written>();
 
-/** What is known of a request whose body is kept. */
-export interface KeptRequest {
-  /** What its array shares with an earlier one. */
+/** What is known of the bytes that a body is written of. */
+export interface KnownStart {
+  /** What their array shares with an earlier one. */
   readonly found: SharedArray | undefined;
 }
 
@@ -33,7 +35,7 @@ export interface KeptRequest {
  * @param splices in any order, without overlaps
  * @param kept absent: the body is not kept for a later one
  */
-export function spliceBody(bytes: Uint8Array, splices: readonly Splice[], kept?: KeptRequest): Uint8Array {
+export function spliceBody(bytes: Uint8Array, splices: readonly Splice[], kept?: KnownStart): Uint8Array {
   const whole = { start: 0, end: bytes.length };
   if (!kept || splices.length === 0) return splice(bytes, whole, splices);
   const { found } = kept;
@@ -42,7 +44,8 @@ export function spliceBody(bytes: Uint8Array, splices: readonly Splice[], kept?:
   const count = before ? sharedSplices(before.splices, sorted, found.end) : 0;
   const head = before?.body.subarray(0, before.ends[count - 1] ?? 0) ?? new Uint8Array();
   const { bytes: body, ends } = spliceOn(bytes, whole, sorted, { count, head });
-  written.set(bytes, { body, splices: sorted, ends: [...(before?.ends.slice(0, count) ?? []), ...ends] });
+  const all = [...(before?.ends.slice(0, count) ?? []), ...ends];
+  written.set(bytes, { body, splices: sorted, ends: all, head: head.length });
   return body;
 }
 
@@ -54,6 +57,26 @@ function sharedSplices(some: readonly Splice[], others: readonly Splice[], end: 
     return !isSame || other.end > end;
   });
   return differs < 0 ? others.length : differs;
+}
+
+/** A body that is kept, and the one before it that it begins with. */
+interface Continued {
+  readonly before: Uint8Array;
+  /** How many bytes both begin with. */
+  readonly shared: number;
+}
+
+/** What a body continues; undefined if it is not kept, or nothing is known of one before it. */
+export function continuedBy(
+  bytes: Uint8Array,
+  body: Uint8Array,
+  { found }: KnownStart,
+): Continued | undefined {
+  const own = written.get(bytes);
+  const before = found && written.get(found.read.bytes);
+  // The one before may have been written again meanwhile.
+  if (!before || own?.body !== body || !isEqual(before.body, body, own.head)) return undefined;
+  return { before: before.body, shared: own.head };
 }
 
 /** Bytes of a splice beside its text. */

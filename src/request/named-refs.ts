@@ -4,9 +4,9 @@
  */
 
 import { bufferOf } from '../lib/bytes.ts';
-import { Latest } from '../lib/latest.ts';
 import { pause } from '../lib/time-limit.ts';
 import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/edits/placeholder.ts';
+import { continuedBy } from '../protocol/written-bodies.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
 import { refWriterOf } from './ref-writer.ts';
@@ -17,35 +17,80 @@ import { refWriterOf } from './ref-writer.ts';
  */
 const MOST_NAMED = 10_000;
 
-/** The refs in bodies. */
-const named = new Latest<Uint8Array, readonly string[]>();
+/** The refs in a body, of whoever they are. */
+interface Named {
+  readonly ref: string;
+  /** Where it ends first, in bytes. */
+  readonly end: number;
+  readonly isOwn: boolean;
+}
+
+/** The refs in bodies, and for whom they were checked. */
+const known = new WeakMap<Uint8Array, { readonly tenant: NamingTenant; readonly named: readonly Named[] }>();
+
+type NamingTenant = Pick<Tenant, 'refs'>;
 
 /** Notes the refs. Never throws. @param body as it goes upstream, or back to the caller */
 export async function noteNamed(
   body: Uint8Array,
-  call: Pick<Call, 'request' | 'owner' | 'scope'>,
+  call: Pick<Call, 'request' | 'owner' | 'scope' | 'kept'>,
 ): Promise<void> {
-  const { scope } = call;
+  const { request, scope, kept } = call;
   const { tenant } = scope.caller;
-  if (!tenant || !bufferOf(body).includes(REF_START)) return;
+  if (!tenant) return;
   // Yield, so that the answer goes out first.
   await pause(0);
-  const refs = named.of(body, [tenant], () => namedBy(body, tenant));
+  const refs = namedBy(body, tenant, kept && continuedBy(request.bytes, body, kept));
   // A dry run under an invented key may name refs too.
   if (refs.length === 0 || !(await scope.mayStore(tenant))) return;
   await refWriterOf(tenant, call).use(refs);
 }
 
-/** A tenant's refs in a body, without duplicates. A ref is ASCII, so the body is not decoded. */
-export function namedBy(body: Uint8Array, tenant: Pick<Tenant, 'refs'>): string[] {
+/**
+ * A tenant's refs in a body, without duplicates. A ref is ASCII, so the body is not decoded. What a
+ * body shares with the one before it is not searched again.
+ */
+export function namedBy(
+  body: Uint8Array,
+  tenant: NamingTenant,
+  continued?: ReturnType<typeof continuedBy>,
+): string[] {
+  const { named } = knownIn(body, tenant) ?? search(body, tenant, continued);
+  return named.filter(({ isOwn }) => isOwn).map(({ ref }) => ref);
+}
+
+function knownIn(body: Uint8Array, tenant: NamingTenant) {
+  const found = known.get(body);
+  return found?.tenant === tenant ? found : undefined;
+}
+
+function search(body: Uint8Array, tenant: NamingTenant, continued: ReturnType<typeof continuedBy>) {
+  const before = continued && knownIn(continued.before, tenant);
+  const shared = before ? continued.shared : 0;
+  const found = new Map<string, Named>();
+  for (const one of before?.named ?? []) if (one.end <= shared) found.set(one.ref, one);
   const bytes = bufferOf(body);
-  const found = new Set<string>();
-  let at = bytes.indexOf(REF_START);
+  // A ref may begin in what is shared, and end after it. None goes over a byte that is in no ref.
+  let from = Math.max(0, shared - REF_LENGTH + 1);
+  while (from > 0 && isInRefs(bytes[from - 1])) from--;
+  let at = bytes.indexOf(REF_START, from);
   while (at >= 0 && found.size < MOST_NAMED) {
     const ref = bytes.toString('latin1', at, at + REF_LENGTH);
     const isRef = REF_PATTERN.test(ref);
-    if (isRef) found.add(ref);
-    at = bytes.indexOf(REF_START, at + (isRef ? REF_LENGTH : REF_START.length));
+    const end = at + (isRef ? REF_LENGTH : REF_START.length);
+    if (isRef && !found.has(ref)) found.set(ref, { ref, end, isOwn: tenant.refs.owns(ref) });
+    at = bytes.indexOf(REF_START, end);
   }
-  return [...found].filter((ref) => tenant.refs.owns(ref));
+  const searched = { tenant, named: [...found.values()] };
+  known.set(body, searched);
+  return searched;
 }
+
+/** Whether a byte stands in refs: `REF_PATTERN`. */
+function isInRefs(byte = 0): boolean {
+  return (
+    (byte >= CODES.a && byte <= CODES.z) || (byte >= CODES.two && byte <= CODES.seven) || byte === CODES._
+  );
+}
+
+const CODES = { a: 97, z: 122, two: 50, seven: 55, _: 95 };

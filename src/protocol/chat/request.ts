@@ -17,6 +17,7 @@ import {
   openingSplice,
   outputSplice,
   partSplices,
+  replacementJson,
   roundsSplice,
 } from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
@@ -26,7 +27,7 @@ import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
 import { repeatedThinking, roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { type KeptRequest, spliceBody } from '../written-bodies.ts';
+import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
@@ -106,7 +107,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, additions: Additions = {}, kept?: KeptRequest): Uint8Array {
+  write(view: View | undefined, additions: Additions = {}, kept?: KnownStart): Uint8Array {
     return writeChatRequest(this, view, additions, kept);
   }
 }
@@ -137,7 +138,7 @@ export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
   { injected = [], tools = [], marks = 0, thinkingFrom = 0, ...keys }: Additions = {},
-  kept?: KeptRequest,
+  kept?: KnownStart,
 ): Uint8Array {
   const added = addTools(request.root, tools);
   const members = [...added.members, ...request.cacheKey(keys)];
@@ -290,7 +291,7 @@ function inputSplices(request: ChatRequest, message: ChatMessage, removals: read
     const input = inputs[removal.call];
     if (!input)
       throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-    return { start: start + input.start, end: start + input.end, with: JSON.stringify(removal.replacement) };
+    return { start: start + input.start, end: start + input.end, with: replacementJson(removal) };
   });
 }
 

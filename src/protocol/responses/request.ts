@@ -20,7 +20,7 @@ import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { type KeptRequest, spliceBody } from '../written-bodies.ts';
+import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
 import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
@@ -192,7 +192,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       thinkingFrom = 0,
       ...more
     }: Additions = {},
-    kept?: KeptRequest,
+    kept?: KnownStart,
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
     const added = addTools(this.root, tools);

@@ -2,7 +2,15 @@
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
-import { markSplices, openingOf, openingSplice, outputSplice, partSplices, roundsSplice } from '../edits.ts';
+import {
+  markSplices,
+  openingOf,
+  openingSplice,
+  outputSplice,
+  partSplices,
+  replacementJson,
+  roundsSplice,
+} from '../edits.ts';
 import { cutMembers, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
@@ -124,5 +132,5 @@ function hostedSplices(item: Item | undefined, { message, replacement }: Removal
 function inputSplice(message: ItemGroup, removal: Removal): Splice {
   const input = message.callItems[removal.call]?.inputSpan();
   if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-  return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+  return { start: input.start, end: input.end, with: replacementJson(removal) };
 }

@@ -117,6 +117,7 @@ function decode(part: string): string {
  * it becomes `%uD83D`.
  */
 function encode(part: string): string {
+  if (part.isWellFormed()) return encodeURIComponent(part);
   return part.replace(/[\s\S]/gu, (character) =>
     character.isWellFormed()
       ? encodeURIComponent(character)

@@ -19,7 +19,7 @@ import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../../src/protocol/model-request.ts';
-import type { KeptRequest } from '../../../src/protocol/written-bodies.ts';
+import type { KnownStart } from '../../../src/protocol/written-bodies.ts';
 import { trimmedTranscript } from '../../../src/summary/text/trimmed-transcript.ts';
 import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
 
@@ -93,7 +93,7 @@ export interface ViewOptions {
   /** Rounds that are kept of answers in the array, oldest first, or that they can't be read. */
   readonly rounds?: readonly RoundsOfTest[] | 'absent';
   /** See `spliceBody`. */
-  readonly kept?: KeptRequest;
+  readonly kept?: KnownStart;
 }
 
 /** Rounds before an answer, and their messages as JSON, separated by commas. */

@@ -44,6 +44,30 @@ describe('the refs that a body names', () => {
         expect(namedBy(body, all)).toEqual(refsIn(new TextDecoder().decode(body)));
       }),
     );
+    fc.assert(
+      fc.property(fc.array(bytes), fc.array(bytes), fc.array(bytes), fc.nat(90), (same, one, other, less) => {
+        const before = Buffer.concat([...same, ...one]);
+        const body = Buffer.concat([...same, ...other]);
+        const shared = Math.max(0, Buffer.concat(same).length - less);
+        namedBy(before, all);
+        const named = namedBy(body, all, { before, shared });
+        expect(named).toEqual(refsIn(new TextDecoder().decode(body)));
+      }),
+    );
+  });
+
+  it('F11: are checked again for another tenant, and not in what the body before it has', () => {
+    const { tenant: counted, asked } = counting();
+    const before = bodyOf([own, madeUp(1)]);
+    const body = bodyOf([own, madeUp(1), madeUp(2)]);
+    const shared = before.length - 2;
+    expect(namedBy(before, counted)).toEqual([own]);
+    expect(namedBy(body, counted, { before, shared })).toEqual([own]);
+    expect(asked()).toBe(3);
+
+    const { tenant: other, asked: askedAgain } = counting();
+    expect(namedBy(body, other, { before, shared })).toEqual([own]);
+    expect(askedAgain()).toBe(3);
   });
 
   it('F11: are checked once each, however often one occurs', () => {
