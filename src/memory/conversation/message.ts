@@ -116,6 +116,8 @@ export interface MessageFacts {
   /** The same for the chain that names previews. */
   preview?: ChainLink;
   removals?: KnownRemovals;
+  /** Of a tool output: see `contentName`. */
+  outputName?: string;
   /** See `call-outcomes.ts`. */
   failed?: boolean;
   written?: readonly (string | undefined)[];

@@ -215,7 +215,8 @@ export function outputLine({ call }: Output, marker: MarkerStart, { tokens }: Pi
 
 /** A name of the output's content: equal contents have equal names. */
 export function contentName(message: Message, context: CompactContext): string {
-  return outputFacts(message, context).name;
+  message.facts.outputName ??= outputFacts(message, context).name;
+  return message.facts.outputName;
 }
 
 /** The ref in the marker at an output's beginning, if it is of this tenant. */

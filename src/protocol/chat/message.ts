@@ -97,6 +97,8 @@ export interface ChatFacts extends MessageFacts {
   /** Null if it is not a string. */
   wireRole?: string | null;
   answers?: string | null;
+  /** Whether it has `COMPACTED_MARK`. */
+  isMarked?: boolean;
   /** Where the arguments of its calls stand, in bytes from its own start; null without any. */
   inputs?: readonly ({ readonly start: number; readonly end: number } | null)[];
 }

@@ -332,7 +332,8 @@ function cutFields(
 }
 
 function hasMark(request: ChatRequest, message: ChatMessage): boolean {
-  return isMark(request.bytes, fieldOf(message.span, COMPACTED_MARK));
+  message.facts.isMarked ??= isMark(request.bytes, fieldOf(message.span, COMPACTED_MARK));
+  return message.facts.isMarked;
 }
 
 function isMark(bytes: Uint8Array, field: { key: string; value: JsonSpan } | undefined): boolean {
