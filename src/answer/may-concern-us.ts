@@ -37,9 +37,9 @@ const LONGEST_MATCH = 32;
 /**
  * Every match of `OURS` contains one of these, or one of `BEGINNINGS` before an underscore. The
  * engine finds a text of up to six characters by a native search for its first character, so that
- * one should be rare: an "m" is rarer than a quote.
+ * one should be rare: an "m" is rarer than a quote, and a "u" than the backslash of a line's end.
  */
-const PARTS = ['mpact', '\\u00'];
+const PARTS = ['mpact', 'u00'];
 const BEGINNINGS = [...NAMES, SEALED_PREFIX, ANY_REF].map((text) => text.slice(0, text.indexOf('_')));
 /** By the code of its last character. */
 const ENDINGS = new Map(
