@@ -14,7 +14,7 @@ export interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** The distance of two samples is at most this many times the interval, unless the isolate waits. */
+/** Two samples are at most this many intervals apart, unless the isolate waits. */
 const MOST_INTERVALS = 3;
 /** The quantile of these distances that is the usual one: waiting makes some of them longer. */
 const USUAL = 0.25;

@@ -45,7 +45,7 @@ export interface Runtime {
 }
 
 interface RuntimeOptions extends BuildOptions {
-  /** Whether the Worker's Durable Objects have an isolate of their own, which no profile samples. */
+  /** Whether the Durable Objects have an isolate of their own, which no profile samples. */
   readonly objectsApart?: boolean;
 }
 

@@ -22,7 +22,7 @@ const TOKENS_PER_BYTE = 1 / 8;
 /** Length of a step's output relative to the body. */
 const STEP_SHARE = 1 / 100;
 
-/** Of its stated length, where a conversation begins to grow. It is measured on both sides of it. */
+/** The share of its length from which a conversation grows: it is measured around that length. */
 const GROWS_FROM = 0.9;
 
 /** In bytes. Shorter bodies have one or two messages. */
