@@ -46,7 +46,7 @@ export function wholeArray(
 ): RequestArray | undefined {
   for (let index = 0; index < messages; index++) if (archived[index] === undefined) return undefined;
   // A message of the Responses API may consist of several items.
-  return protocol === 'chat'
-    ? { field: 'messages', messages: archived }
-    : { field: 'input', messages: archived.flat() };
+  return protocol === 'responses'
+    ? { field: 'input', messages: archived.flat() }
+    : { field: 'messages', messages: archived };
 }

@@ -185,6 +185,7 @@ export const END_LABELS: Labels<RunEvent['ended']> = {
 export const PROTOCOL_LABELS: Labels<RunEvent['protocol']> = {
   chat: 'Chat Completions',
   responses: 'Responses API',
+  messages: 'Messages API',
 };
 
 export const REQUEST_KIND_LABELS: Labels<RunEvent['kind']> = {

@@ -31,7 +31,7 @@ export const receiptSchema = z.strictObject({
   precis: z.string().min(1).max(64),
   /** Seconds since the epoch. */
   issued_at: count,
-  protocol: z.enum(['chat', 'responses']),
+  protocol: z.enum(['chat', 'responses', 'messages']),
   /** Whether the request went up as it came, with the plan beside it. */
   observed: z.boolean(),
   /** The whole strategy, with its defaults. */

@@ -89,7 +89,7 @@ export const runEventSchema = z.strictObject({
   request_id: z.string().nullable(),
   /** Seconds since 1970 on the wire, milliseconds where it is stored. */
   created_at: count,
-  protocol: z.enum(['chat', 'responses']),
+  protocol: z.enum(['chat', 'responses', 'messages']),
   /** Whether the model was asked, or the conversation was compacted without it. */
   kind: z.enum(['answer', 'compaction']),
   model: z.string().nullable(),

@@ -168,7 +168,7 @@ export type Joining<Joined> = (
 /** How one protocol writes its answers. */
 export interface AnswerFormat {
   /** The protocol. */
-  readonly name: 'chat' | 'responses';
+  readonly name: 'chat' | 'responses' | 'messages';
   /**
    * @param report called when the answer is complete; absent if no report is added
    * @param reword absent if the upstream's errors are passed on unchanged
