@@ -10,6 +10,7 @@ const MENDS = {
   tenants: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
   metrics: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
   upstream: "Look at UPSTREAM_BASE_URL, at UPSTREAM_API_KEY, and at the vendor's status page.",
+  anthropic: "Look at ANTHROPIC_BASE_URL, at ANTHROPIC_API_KEY, and at the vendor's status page.",
   summarizer: 'Look at SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY.',
   embeddings: 'Look at EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY.',
 };

@@ -15,8 +15,10 @@ export interface AccessKey {
 /** Callers with access keys, and the account that they share. */
 export interface Access {
   readonly keys: readonly AccessKey[];
-  /** The deployer's key for the upstream. */
-  readonly apiKey: string;
+  /** The deployer's key for the upstream; undefined: it is closed. */
+  readonly apiKey: string | undefined;
+  /** Likewise for the upstream of Anthropic's API. One of both is set. */
+  readonly anthropicApiKey: string | undefined;
   /** Extra request headers to forward, in lower case. A trailing `*` matches any suffix. */
   readonly forwardedHeaders: readonly string[];
   /** Item kinds and tool types to forward beyond those that are always allowed. */
@@ -27,6 +29,7 @@ export interface Access {
 interface AccessVariables {
   readonly ACCESS_KEYS?: string | undefined;
   readonly UPSTREAM_API_KEY?: string | undefined;
+  readonly ANTHROPIC_API_KEY?: string | undefined;
   readonly FORWARDED_HEADERS?: string | undefined;
   readonly FORWARDED_ITEMS?: string | undefined;
   readonly FORWARDED_TOOLS?: string | undefined;
@@ -54,11 +57,15 @@ export function readAccess(vars: AccessVariables): Access | undefined {
     tools: new Set(listOf(vars, 'FORWARDED_TOOLS', TYPE)),
   };
   if (text === '') return undefined;
-  const apiKey = vars.UPSTREAM_API_KEY;
-  if (!apiKey) throw new ConfigError('ACCESS_KEYS is set, so UPSTREAM_API_KEY must be set too.');
+  const apiKey = vars.UPSTREAM_API_KEY || undefined;
+  const anthropicApiKey = vars.ANTHROPIC_API_KEY || undefined;
+  if (apiKey === undefined && anthropicApiKey === undefined)
+    throw new ConfigError(
+      'ACCESS_KEYS is set, so UPSTREAM_API_KEY, ANTHROPIC_API_KEY or both must be set too.',
+    );
   const keys = text.startsWith('{') ? keysOfJson(text) : wordsOf(text).map(keyOfPair);
-  checkKeys(keys, apiKey);
-  return { keys, apiKey, forwardedHeaders, opened };
+  checkKeys(keys, { UPSTREAM_API_KEY: apiKey, ANTHROPIC_API_KEY: anthropicApiKey });
+  return { keys, apiKey, anthropicApiKey, forwardedHeaders, opened };
 }
 
 /**
@@ -95,7 +102,7 @@ function keyOfPair(pair: string, index: number): AccessKey {
 }
 
 /** @throws ConfigError for a key that is too short or not unique */
-function checkKeys(keys: readonly AccessKey[], apiKey: string): void {
+function checkKeys(keys: readonly AccessKey[], apiKeys: Readonly<Record<string, string | undefined>>): void {
   for (const [index, { name, key }] of keys.entries()) {
     const broken = (fault: string) => new ConfigError(`ACCESS_KEYS: ${fault} of entry ${index + 1}.`);
     const others = keys.slice(0, index);
@@ -104,7 +111,8 @@ function checkKeys(keys: readonly AccessKey[], apiKey: string): void {
         `ACCESS_KEYS: the key of entry ${index + 1} has fewer than ${SHORTEST_ACCESS_KEY} characters.`,
       );
     if (/\s/.test(key)) throw broken('there is white space in the key');
-    if (key === apiKey) throw broken('UPSTREAM_API_KEY is also the key');
+    for (const [variable, apiKey] of Object.entries(apiKeys))
+      if (key === apiKey) throw broken(`${variable} is also the key`);
     if (others.some((other) => other.key === key)) throw broken('an earlier entry has the key');
     if (others.some((other) => other.name === name)) throw broken('an earlier entry has the name');
   }

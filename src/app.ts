@@ -1,6 +1,6 @@
 /** The app: all routes, and the errors they answer with. */
 
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';
 import { ConfigError } from './config-error.ts';
@@ -13,19 +13,22 @@ import { toldRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
-import { isForOperator, methodsOf, ROUTES, routeOf } from './routes/table.ts';
+import { isForOperator, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
+import { apiOf } from './upstream/api.ts';
 
 export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (request) => routeOf(urlOf(request).pathname).path });
 
   app.use('/v1/*', async (c, next) => {
+    const { path } = c.req;
+    c.set('api', apiOf(path, c.req.raw.headers, isRoute(path)));
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
       return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
     const services = servicesOf(c.env);
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
-    const forOperator = isForOperator(c.req.path);
+    const forOperator = isForOperator(path);
     if (!forOperator)
       await checkCaller(c.req.raw.headers, services, (work) => c.executionCtx.waitUntil(work));
     const url = urlOf(c.req.raw);
@@ -42,12 +45,17 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/*', passthrough);
 
   app.notFound((c) =>
-    new ApiError('not_forwarded', `There is no route ${c.req.method} ${c.req.path}.`).toResponse(),
+    new ApiError('not_forwarded', `There is no route ${c.req.method} ${c.req.path}.`).toResponse(
+      {},
+      c.get('api'),
+    ),
   );
   app.onError((error, c) => {
-    if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();
+    const api = c.get('api');
+    if (error instanceof ConfigError)
+      return misconfigured(error, c.req.raw.headers, c.env).toResponse({}, api);
     const waitUntil = (work: Promise<unknown>): void => c.executionCtx.waitUntil(work);
-    return toldRefusal(error, c.get('services'), waitUntil).toResponse();
+    return toldRefusal(error, c.get('services'), waitUntil).toResponse({}, api);
   });
 
   return app;
@@ -82,7 +90,7 @@ function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError
   }
 }
 
-function notAllowed(methods: string): () => Response {
-  return () =>
-    new ApiError('not_forwarded', `This route takes ${methods}.`, null, 405).toResponse({ allow: methods });
+function notAllowed(methods: string): (c: Context<AppEnv>) => Response {
+  const refusal = new ApiError('not_forwarded', `This route takes ${methods}.`, null, 405);
+  return (c) => refusal.toResponse({ allow: methods }, c.get('api'));
 }

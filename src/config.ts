@@ -16,6 +16,7 @@ import { parseStrategy } from './memory/strategy/strategy.ts';
 import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
 import { checkOperatorTokens, OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE } from './operator-tokens.ts';
 import { TIME_LIMITS } from './time-limits.ts';
+import type { UpstreamApi } from './upstream/api.ts';
 
 /** The Worker's bindings (wrangler.toml). */
 interface Bindings {
@@ -83,9 +84,10 @@ export interface Config extends ModelTables {
   /** The secret before this one, under which stored data can still be read and deleted. */
   readonly previousSecret: string | undefined;
   readonly upstreamBaseUrl: string;
+  readonly anthropicBaseUrl: string;
   /**
-   * Set: callers present an access key, and `apiKey` goes upstream. Unset: callers bring their own
-   * key.
+   * Set: callers present an access key, and the deployer's key goes upstream. Unset: callers bring
+   * their own key.
    */
   readonly access: Access | undefined;
   /** Callers' limits, by the names of access keys. */
@@ -191,6 +193,8 @@ const variables = z.object({
   PRECIS_SECRET_PREVIOUS: secret.optional(),
   UPSTREAM_BASE_URL: url().default('https://api.openai.com/v1'),
   UPSTREAM_API_KEY: text().optional(),
+  ANTHROPIC_BASE_URL: url().default('https://api.anthropic.com/v1'),
+  ANTHROPIC_API_KEY: text().optional(),
   ACCESS_KEYS: text().optional(),
   FORWARDED_HEADERS: text().optional(),
   FORWARDED_ITEMS: text().optional(),
@@ -264,6 +268,7 @@ export function readConfig(env: Env): Config {
     secret: vars.PRECIS_SECRET,
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
+    anthropicBaseUrl: vars.ANTHROPIC_BASE_URL,
     access,
     callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),
     allowsUnknown: vars.LIMITS_UNREACHABLE === 'allow',
@@ -296,6 +301,14 @@ export function readConfig(env: Env): Config {
     metricsToken: vars.METRICS_TOKEN,
     adminToken: vars.ADMIN_TOKEN,
   };
+}
+
+/** The base URL of one of the upstreams. */
+export function baseUrlOf(
+  { name }: Pick<UpstreamApi, 'name'>,
+  { upstreamBaseUrl, anthropicBaseUrl }: Pick<Config, 'upstreamBaseUrl' | 'anthropicBaseUrl'>,
+): string {
+  return name === 'anthropic' ? anthropicBaseUrl : upstreamBaseUrl;
 }
 
 /** How the secret is set: in a deployment, and for `wrangler dev`. */

@@ -1,16 +1,16 @@
 /** Sends requests upstream: key, address, time limits. */
+import { baseUrlOf } from '../config.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
 import { urlOf } from '../lib/request-url.ts';
-import { errorFields, type Log } from '../log.ts';
+import { errorFields } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
-import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { SpendingCall } from '../request/spending.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
-import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
+import { forwardedSearch, requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
 import { tap } from '../upstream/tap.ts';
 
 /** How a request goes up. */
@@ -45,12 +45,11 @@ export async function askUpstream(
   body: Uint8Array | ReadableStream | null,
   { left, asItCame = !(body instanceof Uint8Array), counts = false, header, tokens }: AskOptions = {},
 ): Promise<CountedAnswer> {
-  const { services, caller, timings, incoming } = scope;
+  const { services, caller, timings, incoming, api } = scope;
   const { config, log } = services;
-  // With a shared account the query is dropped: it can steer a gateway as headers can.
-  const search = config.access ? '' : urlOf(incoming).search;
-  const url = upstreamUrl(config.upstreamBaseUrl, path, search);
-  const headers = requestHeaders(incoming.headers, caller.account, body !== null);
+  const { account } = caller;
+  const url = upstreamUrl(baseUrlOf(api, config), path, forwardedSearch(urlOf(incoming).search, account));
+  const headers = requestHeaders(incoming.headers, account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   if (header) headers.set(...header);
   const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens }));
@@ -65,7 +64,7 @@ export async function askUpstream(
     const answer = await timings.measure('upstream', () =>
       fetchUpstream({ url, method, headers, body }, config.headersTimeoutMs, gone),
     );
-    return withoutAccount(counted(answer, scope, { modelCall, spending, counts }), caller, log);
+    return withoutAccount(counted(answer, scope, { modelCall, spending, counts }), scope);
   } catch (error) {
     modelCall?.end(error instanceof UpstreamError ? error.fault : 'internal_error');
     if (gone.aborted || (error instanceof UpstreamError && error.fault === 'upstream_timeout'))
@@ -135,13 +134,16 @@ function counted(
  * Hides what an upstream says about a shared account. Callers learn only that it refuses, and when
  * they may retry.
  */
-function withoutAccount(answer: CountedAnswer, { account }: Caller, log: Log): CountedAnswer {
+function withoutAccount(
+  answer: CountedAnswer,
+  { caller: { account }, services: { log }, api }: RequestScope,
+): CountedAnswer {
   const { status, headers } = answer.response;
   const error = account.apiKey === undefined ? undefined : accountError(status);
   if (!error) return answer;
   answer.abort();
   log('warn', 'the upstream has refused the account of this deployment', { code: error.code, status });
-  const response = error.toResponse();
+  const response = error.toResponse({}, api, headers.get('request-id') ?? undefined);
   for (const [name, value] of responseHeaders(headers, account))
     if (!name.startsWith('content-')) response.headers.set(name, value);
   return { ...answer, response };

@@ -1,10 +1,11 @@
 /** Who calls, and whose key goes upstream (docs/design.md#10-upstream-and-access). */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { AccessKey } from '../access-keys.ts';
+import type { Access, AccessKey } from '../access-keys.ts';
 import type { CallerLimits } from '../memory/money/caller-limits.ts';
 import type { CallerState } from '../memory/money/caller-schema.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { SHORTEST_TOKEN, type Tenant, type Tenants } from '../tenant/identity.ts';
+import { keysIn, OPENAI, type UpstreamApi } from '../upstream/api.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
@@ -12,35 +13,55 @@ import type { Services } from './services.ts';
 export interface Caller {
   /** Undefined without a key, or with one that strangers share. Nothing is stored then. */
   readonly tenant: Tenant | undefined;
+  /** @throws ApiError `not_forwarded` with access keys, if the deployer has no key for the API */
   readonly account: UpstreamAccount;
   /** Of a caller of the deployer's account; absent if it has none. */
   readonly limits?: CallerLimits | undefined;
 }
 
 /**
+ * @param api the one that the request speaks
  * @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none; for
  *   a token of the operator, which must not go upstream
  */
-export function callerOf(headers: Headers, services: Services): Caller {
+export function callerOf(headers: Headers, services: Services, api = OPENAI): Caller {
   const { config, tenants } = services;
-  if (config.access) {
-    const { apiKey, forwardedHeaders } = config.access;
+  const { access } = config;
+  if (access) {
     const name = accessNameIn(headers, services);
-    const limits = services.callers.limitsOf(name);
-    return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders }, limits };
+    return {
+      tenant: tenants.ofName(name),
+      limits: services.callers.limitsOf(name),
+      get account() {
+        return sharedAccount(access, api);
+      },
+    };
   }
   refuseOperatorTokens(headers, config);
-  const identify = identity(bearerToken(headers), config.localTenant, tenants);
-  if (!identify) return { tenant: undefined, account: {} };
+  const account = { api };
+  const identify = identity(keysIn(headers)[0], config.localTenant, tenants);
+  if (!identify) return { tenant: undefined, account };
   let tenant: Tenant | undefined;
   return {
-    account: {},
+    account,
     // Derived only where something is asked of it.
     get tenant() {
       tenant ??= identify();
       return tenant;
     },
   };
+}
+
+function sharedAccount(
+  { apiKey, anthropicApiKey, forwardedHeaders }: Access,
+  api: UpstreamApi,
+): UpstreamAccount {
+  const key = api.name === 'anthropic' ? anthropicApiKey : apiKey;
+  if (key !== undefined) return { api, apiKey: key, forwardedHeaders };
+  throw new ApiError(
+    'not_forwarded',
+    `This deployment does not forward to this API: it has access keys, and no ${api.keyVariable}.`,
+  );
 }
 
 /** How to derive a caller's tenant; undefined if nothing identifies the caller. */
@@ -56,14 +77,15 @@ function identity(
 /** By what a caller of stored data is told apart from others. */
 export function identifiedBy(headers: Headers, { config }: Services): 'key' | 'access_key' | 'local_tenant' {
   if (config.access) return 'access_key';
-  return (bearerToken(headers)?.length ?? 0) >= SHORTEST_TOKEN ? 'key' : 'local_tenant';
+  return (keysIn(headers)[0]?.length ?? 0) >= SHORTEST_TOKEN ? 'key' : 'local_tenant';
 }
 
 /** The caller's access key. @throws ApiError `invalid_api_key` */
 export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
-  const token = bearerToken(headers);
-  const key = keys.find((candidate) => token !== undefined && isSame(candidate, token));
-  if (key) return key;
+  for (const token of keysIn(headers)) {
+    const key = keys.find((candidate) => isSame(candidate, token));
+    if (key) return key;
+  }
   throw unknownKey();
 }
 
@@ -73,12 +95,14 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
  * @throws ApiError `invalid_api_key`, also for a caller that is deleted; `caller_disabled`
  */
 function accessNameIn(headers: Headers, { config, callers, tenants }: Services): string {
-  const token = bearerToken(headers) ?? '';
-  const configured = config.access?.keys.find((key) => token !== '' && isSame(key, token))?.name;
-  const name = configured ?? callers.withKey(() => tenants.hashesOfKey(token))?.name;
-  if (name === undefined) throw unknownKey();
-  checkState(callers.named(name)?.state);
-  return name;
+  for (const token of keysIn(headers)) {
+    const configured = config.access?.keys.find((key) => isSame(key, token))?.name;
+    const name = configured ?? callers.withKey(() => tenants.hashesOfKey(token))?.name;
+    if (name === undefined) continue;
+    checkState(callers.named(name)?.state);
+    return name;
+  }
+  throw unknownKey();
 }
 
 function unknownKey(): ApiError {
@@ -115,7 +139,7 @@ export async function checkCaller(headers: Headers, services: Services, waitUnti
 /** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */
 function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Services['config']): void {
   for (const token of [adminToken, metricsToken])
-    if (token !== undefined && isBearer(headers, token))
+    if (token !== undefined && keysIn(headers).some((key) => isSame({ key: token }, key)))
       throw new ApiError(
         'invalid_api_key',
         "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
@@ -138,7 +162,7 @@ export function tenantOf(headers: Headers, services: Services): Tenant {
   if (tenant) return tenant;
   throw new ApiError(
     'invalid_api_key',
-    `This needs the API key under which the content was stored, as Authorization: Bearer, of at least ${SHORTEST_TOKEN} characters. With shorter keys, nothing is stored unless the deployment sets LOCAL_TENANT.`,
+    `This needs the API key under which the content was stored, as Authorization: Bearer or as x-api-key, of at least ${SHORTEST_TOKEN} characters. With shorter keys, nothing is stored unless the deployment sets LOCAL_TENANT.`,
   );
 }
 
@@ -151,7 +175,7 @@ export function sealingTenant({ tenant }: Caller): Tenant {
   if (tenant) return tenant;
   throw new ApiError(
     'invalid_api_key',
-    `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer, or set LOCAL_TENANT in the deployment.`,
+    `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer or as x-api-key, or set LOCAL_TENANT in the deployment.`,
   );
 }
 

@@ -1,8 +1,10 @@
 /**
- * Errors made by Precis, in OpenAI's format, so that clients' error handling works
- * (docs/design.md#5-routes).
+ * Errors made by Precis, in the format of the API that the caller speaks, so that clients' error
+ * handling works (docs/design.md#5-routes).
  */
 import type { AnswerFault } from '../protocol/answers/answer-format.ts';
+import { messagesError } from '../protocol/messages/errors.ts';
+import { OPENAI } from '../upstream/api.ts';
 import { LONGEST_ANSWER } from '../upstream/body.ts';
 import type { UpstreamFault } from '../upstream/fetch.ts';
 import { ERRORS, type ErrorCode } from './error-codes.ts';
@@ -40,9 +42,21 @@ export class ApiError extends Error {
     return { error: { message, type: ERRORS[code].type, param, code } };
   }
 
-  toResponse(headers: Record<string, string> = {}): Response {
-    return Response.json(this.toBody(), { status: this.status, headers: { ...this.headers, ...headers } });
+  /**
+   * @param api the one that the caller speaks
+   * @param requestId the upstream's, if it has answered
+   */
+  toResponse(more: Record<string, string> = {}, api = OPENAI, requestId = newRequestId()): Response {
+    const { status } = this;
+    const headers = { ...this.headers, ...more };
+    if (api.name === 'openai') return Response.json(this.toBody(), { status, headers });
+    const body = messagesError(this.toBody().error, status, requestId);
+    return Response.json(body, { status, headers: { ...headers, 'request-id': requestId } });
   }
+}
+
+function newRequestId(): string {
+  return `req_${crypto.randomUUID().replaceAll('-', '')}`;
 }
 
 /** The caller's error for a bug in our code. Log the bug where it is caught. */

@@ -5,6 +5,7 @@ import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
+import type { UpstreamApi } from '../upstream/api.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './caller.ts';
 import type { ContentCaches } from './content-caches.ts';
@@ -17,6 +18,8 @@ export interface RequestScope {
   readonly services: Services;
   /** The request as it came. */
   readonly incoming: Request;
+  /** The API that it speaks. */
+  readonly api: UpstreamApi;
   /** The agent in its path. */
   readonly agent: Agent | undefined;
   readonly caller: Caller;
@@ -46,12 +49,12 @@ export interface RequestScope {
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
 /** What the context of a request is made from. */
-type Origin = Pick<RequestScope, 'services' | 'incoming' | 'agent' | 'trace' | 'waitUntil'>;
+type Origin = Pick<RequestScope, 'services' | 'incoming' | 'api' | 'agent' | 'trace' | 'waitUntil'>;
 
 /** @throws ApiError `invalid_api_key` */
-export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin): RequestScope {
+export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: Origin): RequestScope {
   const { headers } = incoming;
-  const caller = callerOf(headers, services);
+  const caller = callerOf(headers, services, api);
   let verdict: Promise<Verdict> | undefined;
   let caches: ContentCaches | undefined;
   const { limits } = caller;
@@ -59,12 +62,13 @@ export function scopeFor({ services, incoming, agent, trace, waitUntil }: Origin
     limits && caller.tenant ? new Spending(limits, caller.tenant, services, waitUntil) : undefined;
   const isAccepted = async (tenant: Tenant): Promise<boolean> => {
     if (services.accepted.known(tenant.id) === 'accepted') return true;
-    verdict ??= verdictOn(tenant, headers, services);
+    verdict ??= verdictOn(tenant, headers, api, services);
     return (await verdict) === 'accepted';
   };
   return {
     services,
     incoming,
+    api,
     agent,
     caller,
     get caches() {

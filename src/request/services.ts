@@ -39,6 +39,7 @@ import type { RollMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
+import type { UpstreamApi } from '../upstream/api.ts';
 import { BoundThinking } from '../upstream/bound-thinking.ts';
 import { ConversationRefusals } from '../upstream/conversation-refusals.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
@@ -136,6 +137,8 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     services: Services;
+    /** The API that the request speaks. */
+    api: UpstreamApi;
     /** The agent in the base URL. */
     agent: Agent | undefined;
   };

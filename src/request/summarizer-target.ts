@@ -3,10 +3,12 @@
  * (docs/design.md#8-summaries).
  */
 
+import { baseUrlOf } from '../config.ts';
 import { windowOf } from '../memory/models/facts.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
+import type { UpstreamApi } from '../upstream/api.ts';
 import { roomIn } from '../upstream/learned-limits.ts';
 import { requestHeaders } from '../upstream/request.ts';
 import { billingOf } from './billing.ts';
@@ -19,8 +21,8 @@ import type { Services } from './services.ts';
 const OPENAI_HOST = 'api.openai.com';
 const OPENAI_MODEL = 'gpt-6-luna';
 
-/** Headers beside the key that name the account. */
-const ACCOUNT_HEADERS = ['openai-organization', 'openai-project', 'api-key', 'x-api-key'];
+/** Headers in which other servers than OpenAI's take a key. */
+const KEY_HEADERS = ['api-key', 'x-api-key'];
 
 /**
  * Checks the names in a strategy that only the deployment knows.
@@ -69,9 +71,9 @@ function checkModel(strategy: MemoryStrategy, { config }: Services): void {
 export function summarizerTarget(
   strategy: SummarizingStrategy,
   request: ModelRequest,
-  { services, caller, headers, spending }: RequestScope,
+  { services, caller, headers, api, spending }: RequestScope,
 ): SummarizerTarget {
-  const { summarizer, summarizerTimeoutMs: timeoutMs, upstreamBaseUrl } = services.config;
+  const { summarizer, summarizerTimeoutMs: timeoutMs } = services.config;
   if (strategy.summarizer_model !== undefined && !summarizer) spending?.checkModel(strategy.summarizer_model);
   if (summarizer) {
     checkModel(strategy, services);
@@ -82,23 +84,31 @@ export function summarizerTarget(
   }
   const forwarded = requestHeaders(headers, caller.account);
   const apiKey = bearerToken(forwarded);
-  const own = new URL(upstreamBaseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
+  const baseUrl = baseUrlOf(api, services.config);
+  const own = new URL(baseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);
   const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
   return {
-    baseUrl: upstreamBaseUrl,
+    baseUrl,
+    ...(api.name === 'anthropic' ? { speaks: 'messages' as const } : {}),
     ...(apiKey === undefined ? {} : { apiKey }),
-    headers: Object.fromEntries(
-      ACCOUNT_HEADERS.flatMap((name) => {
-        const value = forwarded.get(name);
-        return value === null ? [] : [[name, value]];
-      }),
-    ),
+    headers: accountHeaders(forwarded, api),
     model,
     window: learned ? Math.min(window, roomIn(learned, 0)) : window,
     timeoutMs,
     schedule: billingOf(model, services),
   };
+}
+
+/** The headers beside the bearer token without which the account is not known. */
+function accountHeaders(forwarded: Headers, api: UpstreamApi): Record<string, string> {
+  const headers = new Headers();
+  for (const name of [...api.accountHeaders, ...KEY_HEADERS]) {
+    const value = forwarded.get(name);
+    if (value !== null && name !== 'authorization') headers.set(name, value);
+  }
+  api.complete?.(headers);
+  return Object.fromEntries(headers);
 }

@@ -8,6 +8,7 @@ export function scopeOf(c: Context<AppEnv>, trace?: RequestScope['trace']): Requ
   return scopeFor({
     services: c.get('services'),
     incoming: c.req.raw,
+    api: c.get('api'),
     agent: c.get('agent'),
     trace,
     waitUntil: (work) => c.executionCtx.waitUntil(work),

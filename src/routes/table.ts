@@ -118,6 +118,16 @@ export const ROUTES: readonly Route[] = [
 /** The canonical route of a URL's path. */
 export const routeOf = createRouter(ROUTES, new Set(agents.map(({ key }) => key)));
 
+/** The first segments below the version of all routes. */
+const NAMES: ReadonlySet<string | undefined> = new Set(
+  ROUTES.filter(({ path }) => path.startsWith('/v1/')).map(({ path }) => path.split('/')[2]),
+);
+
+/** Whether a canonical path is that of a route, or below one. */
+export function isRoute(path: string): boolean {
+  return path.startsWith('/v1/') && NAMES.has(path.split('/')[2]);
+}
+
 const FOR_OPERATORS = new RegExp(
   `^(?:${ROUTES.filter(({ isForOperator }) => isForOperator)
     .map(({ path }) => path.replace(/:\w+/g, '[^/]+'))

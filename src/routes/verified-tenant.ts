@@ -15,7 +15,7 @@ export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change')
   const services = c.get('services');
   const { headers } = c.req.raw;
   const tenant = tenantOf(headers, services);
-  const verdict = await verdictOn(tenant, headers, services);
+  const verdict = await verdictOn(tenant, headers, c.get('api'), services);
   if (verdict === 'accepted') return tenant;
   if (verdict === 'refused')
     throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');

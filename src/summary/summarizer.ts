@@ -1,5 +1,6 @@
 /**
- * One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package.
+ * One call of the summarizer: any OpenAI-compatible chat model, or one of Anthropic's API, asked
+ * with the `openai` package.
  */
 import type OpenAI from 'openai';
 import { APIError } from 'openai';
@@ -8,12 +9,15 @@ import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
+import { askMessages } from '../upstream/messages-model.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
 import type { Prompt } from './text/prompt.ts';
 
 /** The model, its URL and its key. Never stored or logged. */
 export interface SummarizerTarget extends ModelServer {
   readonly model: string;
+  /** Set for a server of Anthropic's API; chat completions otherwise. */
+  readonly speaks?: 'messages';
   /** The model's context window in tokens. */
   readonly window: number;
   /** Time limit of one call, including its body, in milliseconds. */
@@ -55,8 +59,16 @@ export function askSummarizer(
   maxTokens: number,
 ): Promise<Result<SummarizerAnswer, ModelFault>> {
   const { model, timeoutMs } = target;
+  const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
+  if (target.speaks === 'messages') {
+    const max_tokens = Math.max(LEAST_ROOM, ROOM * maxTokens);
+    const asked = { model, max_tokens, ...prompt };
+    return askModel(target, limits, async (client, signal) =>
+      readAnswer(await askMessages(client, asked, signal), target.schedule),
+    );
+  }
   const { effort, limit } = settingsOf(target, maxTokens);
-  return askModel(target, { timeoutMs, longestAnswer: LONGEST_ANSWER }, async (client, signal) => {
+  return askModel(target, limits, async (client, signal) => {
     const messages = [
       { role: 'system' as const, content: prompt.system },
       { role: 'user' as const, content: prompt.user },

@@ -1,26 +1,30 @@
 /** Asks the upstream whether it accepts a caller's key. */
-import type { Config } from '../config.ts';
+import { baseUrlOf, type Config } from '../config.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { AcceptedKeys, Verdict } from './acceptance.ts';
+import type { UpstreamApi } from './api.ts';
 import { fetchUpstream } from './fetch.ts';
 import { requestHeaders, upstreamUrl } from './request.ts';
 
-/** Headers that identify the account. */
-const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
-
-/** A trusted tenant needs no verdict. A caller's own key needs that of the upstream. */
+/**
+ * A trusted tenant needs no verdict. A caller's own key needs that of the upstream.
+ *
+ * @param api that of the request: no other upstream gets the key
+ */
 export async function verdictOn(
   tenant: Tenant,
   incoming: Headers,
+  api: UpstreamApi,
   { config, accepted, log }: { config: Config; accepted: AcceptedKeys; log: Log },
 ): Promise<Verdict> {
   if (tenant.isTrusted || !config.verifyKeys) return 'accepted';
   const ask = async (): Promise<boolean> => {
     const forwarded = requestHeaders(incoming, {});
-    const headers = new Headers([...forwarded].filter(([name]) => ACCOUNT.includes(name)));
-    const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
+    const headers = new Headers([...forwarded].filter(([name]) => api.accountHeaders.includes(name)));
+    api.complete?.(headers);
+    const url = upstreamUrl(baseUrlOf(api, config), '/models', '');
     const { response } = await fetchUpstream(
       { url, method: 'GET', headers, body: null },
       TIME_LIMITS.keyVerdictMs,

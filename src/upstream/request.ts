@@ -1,4 +1,5 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
+import { OPENAI, type UpstreamApi } from './api.ts';
 
 /** Headers of the connection, not of the message (RFC 9110 §7.6.1), and those that fetch sets. */
 const HOP_BY_HOP = new Set([
@@ -19,23 +20,21 @@ const HOP_BY_HOP = new Set([
 const OWN_HEADERS = new Set(['x-agent-type', 'x-conversation-id']);
 
 /**
- * Headers that callers of a shared account may send. Any other could make a gateway in front of the
- * upstream choose another host, path, method or account, with the deployer's key.
+ * Headers that callers of a shared account may send, beside those of the API. Any other could make
+ * a gateway in front of the upstream choose another host, path, method or account, with the
+ * deployer's key.
  */
-const SHARED_REQUEST = ['accept', 'user-agent', 'openai-beta', 'anthropic-beta', 'x-stainless-*'];
+const SHARED_REQUEST = ['accept', 'user-agent', 'x-stainless-*'];
 
 /**
- * Response headers that callers of a shared account get. Others reveal the account: its
- * organization, its limits, and how much of them is left
+ * Response headers that callers of a shared account get, beside those of the API. Others reveal the
+ * account: its organization, its limits, and how much of them is left
  * (https://platform.openai.com/docs/api-reference/debugging-requests).
  */
 const SHARED_RESPONSE = [
   'cache-control',
   'content-*',
   'date',
-  'openai-model',
-  'openai-processing-ms',
-  'openai-version',
   'retry-after',
   'retry-after-ms',
   'x-request-id',
@@ -43,10 +42,12 @@ const SHARED_RESPONSE = [
 ];
 
 /** Headers that Precis sets in requests with the deployer's key. */
-const SET_HERE = new Set(['authorization', 'content-type', 'content-encoding']);
+const SET_HERE = new Set(['authorization', 'x-api-key', 'content-type', 'content-encoding']);
 
 /** The upstream account: the caller's own key, or the deployer's. */
 export interface UpstreamAccount {
+  /** The API that it is asked over; OpenAI's if it is absent. */
+  readonly api?: UpstreamApi;
   /** The deployer's key, which replaces the caller's; absent if callers bring their own. */
   readonly apiKey?: string;
   /**
@@ -66,8 +67,9 @@ export interface UpstreamAccount {
 export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
   const headers = new Headers();
   const named = new Set((incoming.get('connection') ?? '').toLowerCase().split(/[\s,]+/));
-  const { apiKey, forwardedHeaders = [] } = account;
-  const shared = apiKey === undefined ? undefined : [...SHARED_REQUEST, ...forwardedHeaders];
+  const { api = OPENAI, apiKey, forwardedHeaders = [] } = account;
+  const shared =
+    apiKey === undefined ? undefined : [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
   for (const [name, value] of incoming) {
     if (named.has(name)) continue;
     if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
@@ -76,7 +78,7 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
     headers.append(name, value);
   }
   if (apiKey === undefined) return headers;
-  headers.set('authorization', `Bearer ${apiKey}`);
+  api.setKey(headers, apiKey);
   if (hasBody) headers.set('content-type', 'application/json');
   return headers;
 }
@@ -96,12 +98,13 @@ export function isDecoded(upstream: Headers): boolean {
  */
 export function responseHeaders(upstream: Headers, account: UpstreamAccount): Headers {
   const headers = new Headers();
+  const { api = OPENAI, apiKey } = account;
   const asSent = !upstream.has('content-encoding') || !isDecoded(upstream);
   for (const [name, value] of upstream) {
     if (name === 'content-length' && asSent) headers.set(name, value);
     if (HOP_BY_HOP.has(name) || name.startsWith('x-memory-')) continue;
     if (name === 'content-encoding' && !asSent) continue;
-    if (account.apiKey !== undefined && !isListed(name, SHARED_RESPONSE)) continue;
+    if (apiKey !== undefined && !isShared(name, api)) continue;
     headers.append(name, value);
   }
   return headers;
@@ -140,6 +143,24 @@ function makeUrl(base: string, path: string, search: string): string {
   if (url.origin !== root.origin || !url.pathname.startsWith(`${prefix}/`))
     throw new Error('a path left the upstream base URL');
   return url.href;
+}
+
+/** Whether callers of a shared account get a header of an answer. */
+function isShared(name: string, { sharedResponse, ofAccount }: UpstreamApi): boolean {
+  if (ofAccount?.test(name)) return false;
+  return isListed(name, SHARED_RESPONSE) || isListed(name, sharedResponse);
+}
+
+/**
+ * The query that goes up. With a shared account only parameters of the API do: any other can steer
+ * a gateway as headers can.
+ *
+ * @param search with its `?`, or empty
+ */
+export function forwardedSearch(search: string, { api = OPENAI, apiKey }: UpstreamAccount): string {
+  if (apiKey === undefined || search === '') return search;
+  const listed = [...new URLSearchParams(search)].filter(([name]) => api.sharedQuery.includes(name));
+  return listed.length === 0 ? '' : `?${new URLSearchParams(listed)}`;
 }
 
 /** @param list names; a trailing `*` matches any suffix */

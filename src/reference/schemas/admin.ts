@@ -9,6 +9,7 @@ export const PARTS = [
   'tenants',
   'metrics',
   'upstream',
+  'anthropic',
   'summarizer',
   'embeddings',
 ] as const;

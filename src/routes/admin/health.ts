@@ -1,6 +1,6 @@
 /** `GET /v1/admin/health`: whether the parts of the deployment do their work, for its operator. */
 import type { Context } from 'hono';
-import type { Config } from '../../config.ts';
+import { baseUrlOf, type Config } from '../../config.ts';
 import { StoreError } from '../../lib/store-error.ts';
 import { within } from '../../lib/time-limit.ts';
 import { VERSION } from '../../lib/version.ts';
@@ -9,6 +9,7 @@ import type { DeploymentHealth, Part, PartHealth } from '../../reference/schemas
 import type { AppEnv, Services } from '../../request/services.ts';
 import { conversationMemory, tenantMemory, userMemory } from '../../storage/objects.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import { ANTHROPIC, OPENAI, type UpstreamApi } from '../../upstream/api.ts';
 import { askModel, type ModelServer } from '../../upstream/model-client.ts';
 import { servicesForOperator } from './operator.ts';
 
@@ -49,7 +50,13 @@ const LOOKS: Readonly<Record<Part, Look>> = {
     await metricsObject((stub) => stub.read());
     return OK;
   },
-  upstream: ({ config }) => upstream(config),
+  upstream: ({ config }) => upstream(config, OPENAI, config.access?.apiKey),
+  anthropic: async ({ config }, { env: { ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY } }) => {
+    // Anthropic's own server need not be reachable where nobody asks for it.
+    const isUnused = !config.access && ANTHROPIC_BASE_URL === undefined && ANTHROPIC_API_KEY === undefined;
+    if (isUnused) return { status: 'off', reason: 'ANTHROPIC_BASE_URL is not set' };
+    return upstream(config, ANTHROPIC, config.access?.anthropicApiKey);
+  },
   summarizer: ({ config: { summarizer } }) =>
     model(summarizer, 'SUMMARIZER', "none is configured: callers' keys pay for their summaries"),
   embeddings: ({ config: { embeddings } }) =>
@@ -87,12 +94,19 @@ async function look(name: Part, services: Services, c: Context<AppEnv>): Promise
 }
 
 /** Whether the upstream answers, and takes the deployment's own key if it has one. */
-async function upstream({ upstreamBaseUrl, access }: Config): Promise<Found> {
-  const answer = await asked(serverOf(upstreamBaseUrl, access?.apiKey));
+async function upstream(config: Config, api: UpstreamApi, key: string | undefined): Promise<Found> {
+  if (config.access && key === undefined)
+    return { status: 'off', reason: `${api.keyVariable} is not set, and callers have access keys` };
+  const headers = new Headers();
+  if (key !== undefined && api.name === 'anthropic') api.setKey(headers, key);
+  api.complete?.(headers);
+  const bearer = api.name === 'anthropic' ? undefined : key;
+  const server = serverOf(baseUrlOf(api, config), bearer);
+  const answer = await asked({ ...server, headers: Object.fromEntries(headers) });
   if (answer === 'ok') return OK;
   // Without a key of ours, a refusal is what a healthy upstream says.
-  if (answer === 'refused' && !access) return OK;
-  if (answer === 'refused') return { status: 'failed', reason: 'the upstream refuses UPSTREAM_API_KEY' };
+  if (answer === 'refused' && key === undefined) return OK;
+  if (answer === 'refused') return { status: 'failed', reason: `the upstream refuses ${api.keyVariable}` };
   return { status: 'failed', reason: `the upstream: ${answer}` };
 }
 

@@ -58,6 +58,7 @@ describe('the health of a deployment’s parts', () => {
     tenants: 'ok',
     metrics: 'ok',
     upstream: 'ok',
+    anthropic: 'off',
     summarizer: 'off',
     embeddings: 'off',
   };
@@ -123,6 +124,28 @@ describe('the health of a deployment’s parts', () => {
       reason: 'the upstream refuses UPSTREAM_API_KEY',
     });
     expect(JSON.stringify(told)).not.toContain(UPSTREAM_API_KEY);
+  });
+
+  it('asks the upstream of Anthropic’s API with its own key, where the deployment has one', async () => {
+    const ANTHROPIC_API_KEY = 'sk-ant-the-key-of-the-deployment';
+    const { health, answer, sent } = deployment({
+      ADMIN_TOKEN,
+      ANTHROPIC_API_KEY,
+      ANTHROPIC_BASE_URL: 'http://anthropic.test/v1',
+      ACCESS_KEYS: 'alice=a-key-of-twenty-characters',
+    });
+    expect(statusesOf(await health())).toMatchObject({ anthropic: 'ok', upstream: 'off' });
+    const asked = sent.find(({ url }) => url === 'http://anthropic.test/v1/models')?.headers;
+    expect(asked?.get('x-api-key')).toBe(ANTHROPIC_API_KEY);
+    expect(asked?.get('anthropic-version')).toBe('2023-06-01');
+    expect(asked?.get('authorization')).toBeNull();
+    answer.modelsStatus = 401;
+    const told = await health();
+    expect(told.parts.find(({ name }) => name === 'anthropic')).toMatchObject({
+      status: 'failed',
+      reason: 'the upstream refuses ANTHROPIC_API_KEY',
+    });
+    expect(JSON.stringify(told)).not.toContain(ANTHROPIC_API_KEY);
   });
 
   it.each([

@@ -1,0 +1,44 @@
+/** Errors in the shape of Anthropic's API (https://platform.claude.com/docs/en/api/errors). */
+import type { AnswerFault } from '../answers/answer-format.ts';
+
+interface MessagesError {
+  readonly type: 'error';
+  /** With `code` and `param`, by which Precis tells its own errors apart. */
+  readonly error: { readonly type: string; readonly message: string } & Partial<AnswerFault>;
+  readonly request_id?: string;
+}
+
+/** The types of errors by status. Any other below 500 is about the request, any other is `api_error`. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+/** The type of an error by its status. */
+export function errorType(status: number): string {
+  return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}
+
+/**
+ * An error of Precis as Anthropic's API has them.
+ *
+ * @param status of HTTP
+ * @param requestId absent in streams, whose headers have it
+ */
+export function messagesError(
+  { message, code, param }: AnswerFault,
+  status: number,
+  requestId?: string,
+): MessagesError {
+  return {
+    type: 'error',
+    error: { type: errorType(status), message, code, param },
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  };
+}
