@@ -128,7 +128,7 @@ const elementsOf = ({ messages, input }: Json): Json[] => listed(messages ?? inp
 function bindingsIn(body: Json): (block: Pick<Block, 'element' | 'text'>) => string {
   const elements = elementsOf(body);
   const beginning = createHash('sha256').update(
-    JSON.stringify([body.tools ?? [], body.instructions ?? null]),
+    JSON.stringify([body.tools ?? [], body.instructions ?? body.system ?? null], withoutMarks),
   );
   /** The hash of all before each element. */
   const before = [beginning];
@@ -168,10 +168,13 @@ function withoutThinking(element: Json): unknown[] {
   return [isCall ? fields : [...fields.filter(([key]) => key !== 'type'), said]];
 }
 
+/** Marks of the prompt cache may come and go. */
+const withoutMarks = (key: string, value: unknown): unknown => (key === 'cache_control' ? undefined : value);
+
 function textOf(content: unknown): unknown {
   if (typeof content === 'string') return content;
   return listed(content)
     .filter(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
-    .map(({ text, ...part }) => (typeof text === 'string' ? text : JSON.stringify(part)))
+    .map(({ text, ...part }) => (typeof text === 'string' ? text : JSON.stringify(part, withoutMarks)))
     .join('\n');
 }
