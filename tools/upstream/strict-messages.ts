@@ -122,7 +122,8 @@ function checkMessage(message: unknown, at: number, isLast: boolean, report: Rep
     return;
   }
   for (const field of Object.keys(message))
-    if (field !== 'role' && field !== 'content') report(`${path}.${field}: Extra inputs are not permitted`);
+    if (field !== 'role' && field !== 'content' && !(field === 'output_config' && message.role === 'system'))
+      report(`${path}.${field}: Extra inputs are not permitted`);
   const { content } = message;
   const mayBeEmpty = isLast && message.role === 'assistant';
   if (typeof content !== 'string' && !Array.isArray(content)) {

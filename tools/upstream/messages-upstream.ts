@@ -1,0 +1,242 @@
+/**
+ * A server of Anthropic's API for tests. It refuses what the API would refuse
+ * (strict-messages.ts), bills by its prompt cache, records every request, and misbehaves on demand:
+ * `next()` queues behaviours for the coming requests; with an empty queue it answers.
+ */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { nextThought } from './bound-thinking.ts';
+import { type MessagesAnswer, messageEvents, messageOf } from './messages-answer.ts';
+import { MessagesCache, promptTokens } from './messages-cache.ts';
+import type { RecordedRequest } from './recorded-request.ts';
+import { violations } from './strict-messages.ts';
+
+export type MessagesBehaviour =
+  | ({ type: 'answer'; headers?: Record<string, string> } & MessagesAnswer)
+  | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
+  /** A model with a limited context. `streamed`: it says so inside of a stream of status 200. */
+  | { type: 'window'; tokens: number; streamed?: true }
+  | ((recorded: RecordedRequest, response: ServerResponse) => void);
+
+export interface MessagesUpstreamOptions {
+  /** False: bodies are not checked. */
+  strict?: false;
+  /** Whether the model thinks, and binds what it thinks to all before it. */
+  thinks?: boolean;
+  /** The behaviour when the queue is empty. Default: a short answer. */
+  messages?: MessagesBehaviour;
+}
+
+export interface MessagesUpstream {
+  /** `http://127.0.0.1:PORT/v1` */
+  readonly url: string;
+  readonly requests: RecordedRequest[];
+  /** What it has refused of what it was asked, in the API's words. */
+  readonly refusals: string[];
+  /** The requests to `/messages`, in order. */
+  messages(): RecordedRequest[];
+  /** Queues behaviours for the coming requests for an answer. */
+  next(...behaviours: MessagesBehaviour[]): void;
+  /** Forgets what it was asked and what was queued, and behaves by these options from now on. */
+  become(options: MessagesUpstreamOptions): void;
+  close(): Promise<void>;
+}
+
+const MODELS = ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'];
+
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  529: 'overloaded_error',
+};
+
+const THOUGHT = 'I should look at what I have, and go on from there.';
+
+/** Starts the server on a free port. */
+export async function startMessagesUpstream(
+  options: MessagesUpstreamOptions = {},
+): Promise<MessagesUpstream> {
+  const requests: RecordedRequest[] = [];
+  const refusals: string[] = [];
+  const queue: MessagesBehaviour[] = [];
+  let cache = new MessagesCache();
+  let current = options;
+
+  async function answer(recorded: RecordedRequest, response: ServerResponse): Promise<void> {
+    const { body } = recorded;
+    const found = current.strict === false ? [] : violations(body, { binds: current.thinks === true });
+    const [first] = found;
+    if (first !== undefined) {
+      refusals.push(...found);
+      return refuse(response, 400, first);
+    }
+    const behaviour = queue.shift() ?? current.messages ?? { type: 'answer' as const };
+    if (typeof behaviour === 'function') return behaviour(recorded, response);
+    switch (behaviour.type) {
+      case 'error':
+        return sendError(behaviour, response);
+      case 'window': {
+        const tokens = promptTokens(body);
+        if (tokens <= behaviour.tokens) return send(body, response, {});
+        const message = `prompt is too long: ${tokens} tokens > ${behaviour.tokens} maximum`;
+        if (!behaviour.streamed) return refuse(response, 400, message);
+        openStream(response);
+        const error = errorOf(response, 400, message);
+        response.end(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
+        return;
+      }
+      case 'answer':
+        for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
+        return send(body, response, behaviour);
+    }
+  }
+
+  async function send(
+    body: Record<string, unknown>,
+    response: ServerResponse,
+    given: MessagesAnswer,
+  ): Promise<void> {
+    const thought = current.thinks ? nextThought(body, THOUGHT) : undefined;
+    const said: MessagesAnswer = thought && !given.thought ? { ...given, thought } : given;
+    const usage = cache.usage(body, 20);
+    if (body.stream !== true) return sendJson(response, messageOf(body, said, usage));
+    openStream(response);
+    for (const event of messageEvents(body, said, usage)) response.write(event);
+    response.end();
+  }
+
+  const server = createServer(async (request, response) => {
+    const recorded = await record(request, response);
+    if (!recorded) return;
+    requests.push(recorded);
+    response.setHeader('request-id', `req_upstream_${requests.length}`);
+    response.setHeader('anthropic-organization-id', 'org-of-the-account');
+    response.setHeader('anthropic-ratelimit-requests-remaining', '49');
+    const { pathname, searchParams } = new URL(recorded.path, 'http://upstream');
+    const route = `${recorded.method} ${pathname.replace(/^\/v1/, '')}`;
+    const fault = keyFault(recorded.headers);
+    if (fault) return refuse(response, fault.status, fault.message);
+    if (route === 'GET /models')
+      return sendJson(response, modelsPage(Number(searchParams.get('limit') ?? 20)));
+    if (route === 'POST /messages') return answer(recorded, response);
+    if (route === 'POST /messages/count_tokens') {
+      const [first] = violations(recorded.body, { counts: true, binds: current.thinks === true });
+      if (first !== undefined) refusals.push(first);
+      if (first !== undefined) return refuse(response, 400, first);
+      return sendJson(response, { input_tokens: promptTokens(recorded.body) });
+    }
+    return refuse(response, 404, 'Not found');
+  });
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    refusals,
+    messages: () => requests.filter(({ path }) => /\/messages(?:\?|$)/.test(path)),
+    next: (...behaviours) => {
+      queue.push(...behaviours);
+    },
+    become(other) {
+      requests.length = 0;
+      refusals.length = 0;
+      queue.length = 0;
+      cache = new MessagesCache();
+      current = other;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Undefined if the client leaves while it is still sending. */
+async function record(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<RecordedRequest | undefined> {
+  const rawBody = await buffer(request).catch(() => undefined);
+  if (!rawBody) return undefined;
+  const { method = '', url = '', headers } = request;
+  const recorded: RecordedRequest = {
+    method,
+    path: url,
+    headers,
+    rawBody,
+    body: parsed(rawBody),
+    closed: false,
+  };
+  response.on('close', () => {
+    recorded.closed = !response.writableFinished && response.errored === null;
+  });
+  return recorded;
+}
+
+function keyFault(headers: IncomingHttpHeaders): { status: number; message: string } | undefined {
+  const key = headers['x-api-key'] ?? /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
+  if (key === undefined) return { status: 401, message: 'x-api-key header is required' };
+  if (String(key).startsWith('sk-invalid')) return { status: 401, message: 'invalid x-api-key' };
+  const version = headers['anthropic-version'];
+  if (version === undefined) return { status: 400, message: 'anthropic-version: header is required' };
+  return /^\d{4}-\d\d-\d\d$/.test(String(version))
+    ? undefined
+    : { status: 400, message: `anthropic-version: "${version}" is not a valid version` };
+}
+
+function modelsPage(limit: number): object {
+  const data = MODELS.slice(0, limit).map((id) => ({
+    type: 'model',
+    id,
+    display_name: id,
+    created_at: '2026-10-01T00:00:00Z',
+  }));
+  return { data, has_more: limit < MODELS.length, first_id: data[0]?.id, last_id: data.at(-1)?.id };
+}
+
+/** Sends an error as the API writes them. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  sendJson(response, errorOf(response, status, message), status);
+}
+
+function errorOf(response: ServerResponse, status: number, message: string): object {
+  const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return { type: 'error', error: { type, message }, request_id: response.getHeader('request-id') };
+}
+
+function sendError(
+  { status, headers = {}, body }: Extract<MessagesBehaviour, { type: 'error' }>,
+  response: ServerResponse,
+): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const said = body ?? errorOf(response, status, 'Upstream error');
+  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
+  response.statusCode = status;
+  response.end(typeof said === 'string' ? said : JSON.stringify(said));
+}
+
+function openStream(response: ServerResponse): void {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+  });
+}
+
+function sendJson(response: ServerResponse, body: object, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+function parsed(bytes: Buffer): RecordedRequest['body'] {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
