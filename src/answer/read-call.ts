@@ -3,7 +3,8 @@ import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import { agentOf, chooseStrategy } from '../request/choose-strategy.ts';
+import { agentOf, asideStrategy, chooseStrategy } from '../request/choose-strategy.ts';
+import { isAside } from '../request/claude-code.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { withCompaction } from '../request/native-compaction.ts';
@@ -49,20 +50,27 @@ export async function withSettings<Request extends ModelRequest>(
   return { ...call, chosen: { ...call.chosen, warnings } };
 }
 
+/** Nothing is kept of a request that is none of a conversation. */
+const NOBODY: Owner = { user: undefined, conversation: undefined, off: [] };
+
 /** The request with its owner and strategy. @throws ApiError */
 async function readCall<Request extends ModelRequest>(
   request: Request,
   scope: RequestScope,
 ): Promise<Call<Request>> {
   const { headers, services } = scope;
-  const { agent, owner } = whose(request, scope);
+  const { agent, owner: named } = whose(request, scope);
+  const aside = isAside(headers);
+  const owner = aside ? NOBODY : named;
   scope.trace?.asks({
     model: request.model,
     conversation: owner.conversation,
     stream: request.field('stream') === true,
   });
   const settings = () => settingsOf(owner, scope);
-  const chosen = await chooseStrategy(request, headers, agent, settings, services);
+  const chosen = aside
+    ? asideStrategy(request, headers)
+    : await chooseStrategy(request, headers, agent, settings, services);
   return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
 }
 

@@ -6,6 +6,7 @@ import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
 import type { Additions } from './model-request.ts';
+import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
 
@@ -18,6 +19,7 @@ export const MOST_MESSAGES = 20_000;
 const CACHE_KEY = 'prompt_cache_key';
 
 export abstract class ModelBody {
+  abstract readonly protocol: Protocol;
   abstract readonly conversationField: 'messages' | 'input';
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
@@ -49,7 +51,7 @@ export abstract class ModelBody {
   }
 
   storedName(opened: Opened): StoredName | undefined {
-    return findStoredName(this.bytes, this.root, this.conversationField, opened);
+    return findStoredName(this.bytes, this.root, this.protocol, opened);
   }
 
   /** A prompt cache key of the caller's alone, if others share the account and none is added. */

@@ -4,6 +4,7 @@ import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import type { ReadArray } from './known-array.ts';
+import type { Protocol } from './protocol.ts';
 import type { Opened, StoredName } from './stored-names.ts';
 import type { FunctionTool } from './tools.ts';
 import type { KnownStart } from './written-bodies.ts';
@@ -63,6 +64,7 @@ export interface Additions {
 export interface ModelRequest {
   /** The body as it came. */
   readonly bytes: Uint8Array;
+  readonly protocol: Protocol;
   /** The field that holds the conversation. */
   readonly conversationField: 'messages' | 'input';
   /** Empty if there are too many. */

@@ -8,6 +8,7 @@ import { asObject, asString, parseJson } from '../lib/json.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
+import type { Protocol } from './protocol.ts';
 import { isMarked } from './responses/reasoning.ts';
 
 /** A message or item with an opaque text of ours. */
@@ -92,25 +93,33 @@ export function openedBody(
 /** Fields, roles and part types that only chat messages have. */
 const CHAT_FIELDS = ['tool_calls', 'function_call', 'tool_call_id'];
 const CHAT_ROLES: ReadonlySet<string> = new Set(['tool', 'function']);
-const CHAT_PARTS: ReadonlySet<string> = new Set(['text', 'image_url', 'file']);
+const CHAT_MEDIA: ReadonlySet<string> = new Set(['image_url', 'file']);
+const CHAT_PARTS: ReadonlySet<string> = new Set(['text', ...CHAT_MEDIA]);
 const ITEM_PARTS = /^(?:input_(?:text|image|file)|output_text)$/;
+/** Parts that only Anthropic's Messages have. A `text` is the same in chat. */
+const BLOCKS = /^(?:image|document|search_result|thinking|redacted_thinking|\w*tool_use|\w*tool_result)$/;
 
 /**
- * Whether opened messages or items belong to the other protocol, where tool calls, results and
- * parts have another form. Plain messages are the same in both.
+ * Whether opened messages or items belong to another protocol, where tool calls, results and parts
+ * have another form. Plain messages are the same in all.
  *
  * @param content JSON, separated by commas
  */
-export function isOfOtherProtocol(content: string, field: ModelRequest['conversationField']): boolean {
+export function isOfOtherProtocol(content: string, protocol: Protocol): boolean {
   const elements = parseJson(`[${content}]`);
   if (!Array.isArray(elements)) return false;
   return elements.map(asObject).some((element) => {
     const parts: unknown[] = Array.isArray(element.content) ? element.content : [];
     const kinds = parts.map((part) => asString(asObject(part).type));
-    if (field === 'messages')
-      return (element.type ?? null) !== null || kinds.some((kind) => ITEM_PARTS.test(kind));
+    const isItem = (element.type ?? null) !== null || kinds.some((kind) => ITEM_PARTS.test(kind));
+    const hasBlocks = kinds.some((kind) => BLOCKS.test(kind));
+    if (protocol === 'chat') return isItem || hasBlocks;
     const hasFields = CHAT_FIELDS.some((key) => (element[key] ?? null) !== null);
-    return hasFields || CHAT_ROLES.has(asString(element.role)) || kinds.some((kind) => CHAT_PARTS.has(kind));
+    const isChat = hasFields || CHAT_ROLES.has(asString(element.role));
+    if (isChat) return true;
+    return protocol === 'messages'
+      ? isItem || kinds.some((kind) => CHAT_MEDIA.has(kind))
+      : hasBlocks || kinds.some((kind) => CHAT_PARTS.has(kind));
   });
 }
 

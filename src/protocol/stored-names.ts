@@ -19,6 +19,9 @@
  * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored.
  *   Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
  *
+ * In Anthropic's Messages: `source.file_id`, `container` with its skills, `mcp_servers`, and tools
+ * that run code (https://platform.claude.com/docs/en/api/messages/create).
+ *
  * Item kinds and tool types are allowed by list, so future ones are refused. Everything else is
  * searched for names, except free-form values such as schemas. Servers differ in which of two equal
  * keys they take, and some accept `File_ID` for `file_id`, so duplicates and misspellings are
@@ -28,6 +31,7 @@
 import { isOwnField } from './body.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { elementsOf, jsonOf, membersOf, textOf } from './json/spans.ts';
+import type { Protocol } from './protocol.ts';
 
 /** What the deployer allows beyond the lists below. It is not searched. */
 export interface Opened {
@@ -59,10 +63,20 @@ const TOOLS = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
+/**
+ * The same of Anthropic's API. Its tools that run code keep files
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool).
+ */
+const MESSAGES_TOOLS = new Set(
+  'custom bash text_editor computer memory web_search web_fetch tool_search_tool_regex tool_search_tool_bm25'.split(
+    ' ',
+  ),
+);
+
 /** Fields that refer to stored things or to other servers, wherever they are. */
 const NAMES = new Set(
   [
-    'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url',
+    'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url mcp_servers',
     'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options',
   ].flatMap((names) => names.split(' ')),
 );
@@ -105,15 +119,15 @@ const NAMING_OBJECTS = new Set(['audio', 'voice', 'environment']);
  * The first reference to something stored, or something that may hide one.
  *
  * @param root of the body, with its fields
- * @param conversation the field that holds the conversation
+ * @param protocol of the body
  */
 export function findStoredName(
   bytes: Uint8Array,
   root: JsonSpan,
-  conversation: 'messages' | 'input',
+  protocol: Protocol,
   opened: Opened,
 ): StoredName | undefined {
-  return new Search(bytes, opened).body(root, conversation);
+  return new Search(bytes, opened, protocol).body(root);
 }
 
 /** The position of a value. Its path is only built for errors. */
@@ -138,20 +152,22 @@ class Position {
 class Search {
   private readonly bytes: Uint8Array;
   private readonly opened: Opened;
+  private readonly protocol: Protocol;
   private readonly citesFiles: boolean;
 
-  constructor(bytes: Uint8Array, opened: Opened) {
+  constructor(bytes: Uint8Array, opened: Opened, protocol: Protocol) {
     this.bytes = bytes;
     this.opened = opened;
+    this.protocol = protocol;
     this.citesFiles = CITED_TOOLS.some((type) => opened.tools.has(type));
   }
 
-  body({ fields = [] }: JsonSpan, conversation: 'messages' | 'input'): StoredName | undefined {
-    const isChat = conversation === 'messages';
+  body({ fields = [] }: JsonSpan): StoredName | undefined {
+    const isChat = this.protocol === 'chat';
     return first(fields, ({ key, value }) => {
       if (isOwnField(key)) return undefined;
       // In a response, `instructions` are items, and a server may accept them in a request too.
-      if (ITEM_LISTS.has(key) && !isChat) return this.items(key, value);
+      if (ITEM_LISTS.has(key) && this.protocol === 'responses') return this.items(key, value);
       const at = new Position(key);
       if (this.isLiteral(value, 'null')) return misspelled(key, at);
       if (key === 'prompt') return named(key);
@@ -215,10 +231,18 @@ class Search {
       if ('param' in known) return known;
       const type = this.textIn(known.get('type'));
       if (type !== undefined && this.opened.tools.has(type)) return undefined;
-      if (type === undefined || !TOOLS.has(type))
-        return closed(`${place.path}.type`, 'tools', TOOLS, 'FORWARDED_TOOLS');
+      if (!this.isPlainTool(type)) {
+        const known = this.protocol === 'messages' ? MESSAGES_TOOLS : TOOLS;
+        return closed(`${place.path}.type`, 'tools', known, 'FORWARDED_TOOLS');
+      }
       return this.fields(known, place);
     });
+  }
+
+  /** Whether a tool accesses nothing in the account. Types of Anthropic's end in their date. */
+  private isPlainTool(type: string | undefined): boolean {
+    if (this.protocol !== 'messages') return type !== undefined && TOOLS.has(type);
+    return type === undefined || MESSAGES_TOOLS.has(type.replace(/_\d{8}$/, ''));
   }
 
   /** The members of an object by key. Duplicates are refused. */
@@ -238,7 +262,8 @@ class Search {
 
   private field(key: string, value: JsonSpan, at: Position): StoredName | undefined {
     const spelling = misspelled(key, at);
-    if (spelling || FREE_FORM.has(key) || this.isLiteral(value, 'null')) return spelling;
+    const isFree = FREE_FORM.has(key) || (key === 'input' && this.protocol === 'messages');
+    if (spelling || isFree || this.isLiteral(value, 'null')) return spelling;
     if (NAMES.has(key)) return named(at.path);
     if (key === 'tools') return this.tools(value, at);
     if (key === 'annotations' && this.citesFiles) return undefined;

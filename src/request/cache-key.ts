@@ -41,7 +41,7 @@ export function conversationKey(call: Call): ConversationKey | undefined {
   const hasHeader = !config.access && scope.incoming.headers.has(HEADER);
   if (request.field(FIELD) !== undefined || hasHeader) return undefined;
   const key = tenant.seal(`conversation_cache_key:${nameOf(call)}`).slice(0, CACHE_KEY_CHARACTERS);
-  const isHeader = cache === 'xai' && request.conversationField === 'messages';
+  const isHeader = cache === 'xai' && request.protocol === 'chat';
   return isHeader ? { key, header: HEADER } : { key };
 }
 

@@ -16,6 +16,7 @@ import { asksForArchive, budgetFault, parseStrategy } from '../memory/strategy/s
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
+import { isAside, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
 import { type Flags, flagOf, flagsIn } from './flag-headers.ts';
 import { type ReportOptions, reportOptions } from './report-options.ts';
@@ -105,6 +106,20 @@ export async function chooseStrategy(
         ],
   };
 }
+
+/** The strategy of a request that is none of a conversation: it passes through, whatever is set. */
+export function asideStrategy(request: ModelRequest, headers: Headers): ChosenStrategy {
+  return {
+    ...ASIDE,
+    injection: Promise.resolve({ injection: undefined, warnings: [] }),
+    blocks: undefined,
+    archives: false,
+    warnings: [],
+    ...reportOptions(request, headers),
+  };
+}
+
+const ASIDE = { strategy: { mode: 'none' }, source: 'request' } as const;
 
 function warningsOf(stored: StoredSettings | undefined): readonly Warning[] {
   return stored?.isWhole ? [] : ['store_failed'];
@@ -271,6 +286,7 @@ export function chosenByHeaders(
   { caller, services }: Pick<RequestScope, 'caller' | 'services'>,
 ): ChosenByHeaders | ReadFor | undefined {
   const { report } = flagsIn(headers);
+  if (isAside(headers)) return { mode: ASIDE.strategy.mode, source: ASIDE.source, report };
   const key = headers.get('x-agent-type');
   const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
   const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
@@ -278,7 +294,8 @@ export function chosenByHeaders(
   if (injection !== 'off' || blocks !== 'off') return undefined;
   const strategy = strategyInHeader(headers);
   const { session_key, require_explicit_key } = agent?.isolation ?? services.config.isolation;
-  const mayBeNamed = headers.has('x-conversation-id') || session_key !== undefined;
+  const mayBeNamed =
+    headers.has('x-conversation-id') || headers.has(SESSION_HEADER) || session_key !== undefined;
   if (mayBeNamed && archivesAll(agent, services)) return 'deployer_archive';
   if (strategy)
     return asksForArchive(strategy) ? 'archive' : { mode: strategy.mode, source: 'request', report };

@@ -6,6 +6,7 @@
 import { elementAt } from '../lib/elements.ts';
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Protocol } from '../protocol/protocol.ts';
 import { isOfOtherProtocol, openedBody, ownItemsIn, type Sealed } from '../protocol/sealed.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
@@ -23,7 +24,7 @@ const MOST_ITEMS = 64;
  * @throws ApiError `invalid_encrypted_content` for an item that can't be opened, or for too many
  */
 export async function openSealed(
-  { bytes, conversationField }: ModelRequest,
+  { bytes, conversationField, protocol }: ModelRequest,
   tenant: Tenant | undefined,
   owner: () => ItemOwner,
   from = 0,
@@ -39,8 +40,7 @@ export async function openSealed(
   // Anyone can send forged items, so the first that does not open is the last that is tried.
   for (const item of sealed) contents.push(await opened(item, tenant, of));
   for (const [index, { param }] of sealed.entries())
-    if (isOfOtherProtocol(elementAt(contents, index), conversationField))
-      throw otherProtocol(param, conversationField);
+    if (isOfOtherProtocol(elementAt(contents, index), protocol)) throw otherProtocol(param, protocol);
   return openedBody(bytes, own, contents);
 }
 
@@ -52,14 +52,16 @@ function tooManyItems(param: string): ApiError {
   );
 }
 
-function otherProtocol(param: string, field: ModelRequest['conversationField']): ApiError {
-  const [made, here] =
-    field === 'messages'
-      ? ['the Responses API', 'chat completions']
-      : ['chat completions', 'the Responses API'];
+const NAMES: Readonly<Record<Protocol, string>> = {
+  chat: 'chat completions',
+  responses: 'the Responses API',
+  messages: 'the Messages API',
+};
+
+function otherProtocol(param: string, here: Protocol): ApiError {
   return new ApiError(
     'invalid_encrypted_content',
-    `The compaction item in ${param} was made from messages of ${made}, and holds tool calls, results or parts that ${here} has in another form: send it to ${made}, or have the conversation compacted again here.`,
+    `The compaction item in ${param} was made by another API, and holds tool calls, results or parts that ${NAMES[here]} has in another form: send it to the API that made it, or have the conversation compacted again here.`,
     param,
   );
 }

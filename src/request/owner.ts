@@ -3,8 +3,10 @@
  * (docs/design.md#3-what-the-caller-says).
  */
 import type { Isolation } from '../config.ts';
+import { asObject, asString, parseJson } from '../lib/json.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { claudeCodeSession, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
 
 /** In characters. Ids are part of logs, metadata and storage keys. */
@@ -30,7 +32,8 @@ export function ownerOf(request: ModelRequest, headers: Headers, isolation: Isol
   const conversation =
     checked(valueAt(request, session_key), session_key ?? null) ??
     checked(request.own('conversation_id'), 'conversation_id') ??
-    checked(headers.get('x-conversation-id') ?? undefined, 'x-conversation-id');
+    checked(headers.get('x-conversation-id') ?? undefined, 'x-conversation-id') ??
+    checked(claudeCodeSession(headers), SESSION_HEADER);
   const off: Warning[] = [];
   if (require_explicit_key) {
     if (conversation === undefined) off.push('no_conversation');
@@ -72,7 +75,22 @@ function usualUser(request: ModelRequest, headers: Headers): string | undefined 
     const value = request.field(param);
     if (typeof value === 'string' && value !== '') return checked(value, param);
   }
-  return checked(headers.get('x-memory-user') || undefined, 'x-memory-user');
+  return (
+    checked(headers.get('x-memory-user') || undefined, 'x-memory-user') ??
+    (request.protocol === 'messages' ? messagesUser(request.field('metadata')) : undefined)
+  );
+}
+
+/**
+ * The user of `metadata.user_id`. Claude Code writes its session into it, which is no part of the
+ * user: JSON with `account_uuid` and `device_id`, or `user_…_account_…_session_…`.
+ */
+function messagesUser(metadata: unknown): string | undefined {
+  const { user_id } = asObject(metadata);
+  if (typeof user_id !== 'string' || user_id === '') return undefined;
+  const { account_uuid, device_id, session_id } = asObject(parseJson(user_id));
+  const named = session_id === undefined ? undefined : asString(account_uuid) || asString(device_id);
+  return checked(named || user_id.replace(/(?<=^user_.*)_session_[\w-]+$/, ''), 'metadata.user_id');
 }
 
 /** These would change the path: `/v1/conversations/../memory` is `/v1/memory`. */

@@ -4,11 +4,10 @@
  */
 import { quote } from '../memory/strategy/hint.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import type { AnswerFormat, StreamForm } from '../protocol/answers/answer-format.ts';
+import type { StreamForm } from '../protocol/answers/answer-format.ts';
+import type { Protocol } from '../protocol/protocol.ts';
 import type { Call } from './call.ts';
 import { ApiError } from './errors.ts';
-
-type Protocol = AnswerFormat['name'];
 
 /** Where a caller is told of errors. */
 type ErrorPlace = 'events' | 'http';

@@ -32,7 +32,7 @@ export function receiptOf(call: Call, made: MadeView): Receipt | undefined {
     version: 1 as const,
     precis: VERSION,
     issued_at: Math.floor(Date.now() / 1000),
-    protocol: request.conversationField === 'messages' ? ('chat' as const) : ('responses' as const),
+    protocol: request.protocol,
     observed: made.report.potential !== undefined,
     strategy: { ...chosen.strategy },
     limit: limitIn(made),

@@ -4,6 +4,7 @@ import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 
 import { levels } from '../json/outline.ts';
 import { memberSplices, scanObject, splice } from '../json/spans.ts';
+import type { Protocol } from '../protocol.ts';
 import type { LongerBody } from '../tools.ts';
 import type { Block, Frame } from './sse.ts';
 
@@ -167,8 +168,7 @@ export type Joining<Joined> = (
 
 /** How one protocol writes its answers. */
 export interface AnswerFormat {
-  /** The protocol. */
-  readonly name: 'chat' | 'responses' | 'messages';
+  readonly name: Protocol;
   /**
    * @param report called when the answer is complete; absent if no report is added
    * @param reword absent if the upstream's errors are passed on unchanged

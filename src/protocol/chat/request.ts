@@ -47,6 +47,7 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
 export class ChatRequest extends ModelBody implements ModelRequest {
+  readonly protocol = 'chat';
   readonly conversationField = 'messages';
   readonly messages: readonly ChatMessage[];
   /** Whether there are more than `MOST_MESSAGES`. */

@@ -54,6 +54,7 @@ const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
 
 /** A body of `POST /v1/responses`. */
 export class ResponsesRequest extends ModelBody implements ModelRequest {
+  readonly protocol = 'responses';
   readonly conversationField = 'input';
   /** `instructions` first, if there are any, then the input's items, grouped into messages. */
   readonly messages: readonly WireMessage[];
