@@ -6,22 +6,37 @@ export type Usage = Readonly<Record<string, unknown>>;
 
 /** A protocol's names of its counts. */
 export interface UsageNames {
-  readonly prompt: string;
+  /** Their sum is the whole prompt. */
+  readonly prompt: readonly string[];
   readonly completion: string;
-  /** Details of the completion. */
-  readonly details: string;
+  /** Of prompt and completion together; absent where the protocol has no such count. */
+  readonly total?: string;
+  /** What is summed up with the completions. */
+  readonly details: readonly string[];
 }
 
 export const CHAT_USAGE: UsageNames = {
-  prompt: 'prompt_tokens',
+  prompt: ['prompt_tokens'],
   completion: 'completion_tokens',
-  details: 'completion_tokens_details',
+  total: 'total_tokens',
+  details: ['completion_tokens_details'],
 };
 
 export const RESPONSES_USAGE: UsageNames = {
-  prompt: 'input_tokens',
+  prompt: ['input_tokens'],
   completion: 'output_tokens',
-  details: 'output_tokens_details',
+  total: 'total_tokens',
+  details: ['output_tokens_details'],
+};
+
+/**
+ * `input_tokens` has neither what the cache was read for nor what was written to it
+ * (https://platform.claude.com/docs/en/api/messages, `usage`).
+ */
+export const MESSAGES_USAGE: UsageNames = {
+  prompt: ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+  completion: 'output_tokens',
+  details: ['output_tokens_details', 'server_tool_use'],
 };
 
 /** Adds up the usage of several answers. */
@@ -47,13 +62,12 @@ export class UsageTally {
 
   /** All answers together, including the current one; undefined if none reported usage. */
   get total(): TokenUsage | undefined {
-    const all = this.all;
+    const { all, names } = this;
     if (all.length === 0) return undefined;
-    return {
-      prompt_tokens: sumOf(all, this.names.prompt),
-      completion_tokens: sumOf(all, this.names.completion),
-      total_tokens: sumOf(all, 'total_tokens'),
-    };
+    const prompt_tokens = all.reduce((sum, usage) => sum + this.promptOf(usage), 0);
+    const completion_tokens = sumOf(all, names.completion);
+    const total_tokens = names.total ? sumOf(all, names.total) : prompt_tokens + completion_tokens;
+    return { prompt_tokens, completion_tokens, total_tokens };
   }
 
   /**
@@ -64,13 +78,20 @@ export class UsageTally {
     const { last, all, names } = this;
     if (!last || this.earlier.length === 0) return last;
     const completion = sumOf(all, names.completion);
-    const details = all.map((usage) => usage[names.details]).filter(isUsage);
+    const details = names.details.flatMap((name) => {
+      const given = all.map((usage) => usage[name]).filter(isUsage);
+      return given.length === 0 ? [] : [[name, summed(given)] as const];
+    });
     return {
       ...last,
       [names.completion]: completion,
-      total_tokens: numberIn(last, names.prompt) + completion,
-      ...(details.length === 0 ? {} : { [names.details]: summed(details) }),
+      ...(names.total ? { [names.total]: this.promptOf(last) + completion } : {}),
+      ...Object.fromEntries(details),
     };
+  }
+
+  private promptOf(usage: Usage): number {
+    return this.names.prompt.reduce((sum, name) => sum + numberIn(usage, name), 0);
   }
 
   private get all(): readonly Usage[] {

@@ -1,14 +1,13 @@
 /** Chunks that only add text to an answer: nearly all of a stream. */
-import { copyOf } from '../../lib/copy.ts';
+import { PLAIN_TEXT, plainText } from '../answers/plain-text.ts';
 
-const TEXT = String.raw`"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"`;
-const MEMBER = `"(?:id|object|model|service_tier|system_fingerprint|obfuscation)":(?:${TEXT}|null)`;
+const MEMBER = `"(?:id|object|model|service_tier|system_fingerprint|obfuscation)":(?:${PLAIN_TEXT}|null)`;
 
 /** Matches the JSON of a whole chunk with one choice, of which the delta is text alone. */
 const PLAIN = new RegExp(
   [
     String.raw`^\{(?:(?:${MEMBER}|"created":[1-9]\d*),)*`,
-    String.raw`"choices":\[\{"index":0,"delta":\{"content":(${TEXT})\},(?:"logprobs":null,)?"finish_reason":null\}\]`,
+    String.raw`"choices":\[\{"index":0,"delta":\{"content":(${PLAIN_TEXT})\},(?:"logprobs":null,)?"finish_reason":null\}\]`,
     String.raw`(?:,(?:${MEMBER}|"usage":null))*\}$`,
   ].join(''),
 );
@@ -19,6 +18,5 @@ const PLAIN = new RegExp(
  */
 export function plainDelta(data: string | undefined): string | undefined {
   const json = PLAIN.exec(data ?? '')?.[1];
-  if (json === undefined) return undefined;
-  return json.includes('\\') ? JSON.parse(json) : copyOf(json.slice(1, -1));
+  return json === undefined ? undefined : plainText(json);
 }
