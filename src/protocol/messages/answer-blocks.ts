@@ -1,0 +1,72 @@
+/**
+ * The content blocks of an answer
+ * (https://platform.claude.com/docs/en/build-with-claude/streaming).
+ */
+import { asString, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
+import { isThinkingPart } from '../chat/reasoning.ts';
+
+/** A block, and the input of its call as the model wrote it. */
+export interface AnswerBlock {
+  readonly block: JsonObject;
+  /** JSON, if the model kept to the format. Undefined for other blocks. */
+  readonly input: string | undefined;
+}
+
+export function isThinking({ type }: JsonObject): boolean {
+  return isThinkingPart(type);
+}
+
+/** Whether the model waits for the caller's answer. Tools of the API answer in the same message. */
+export function waitsForCaller({ type }: JsonObject): boolean {
+  return type === 'tool_use';
+}
+
+/** Whether upstreams refuse the block in a history: a text of white space alone. */
+export function isBlank({ type, text }: JsonObject): boolean {
+  return type === 'text' && asString(text).trim() === '';
+}
+
+/** Deltas that give a member its value, rather than add to it, by the member. */
+const GIVEN: ReadonlySet<string> = new Set(['signature', 'encrypted_content']);
+
+/** A block, built from the deltas of a stream. */
+export class GatheredBlock implements AnswerBlock {
+  readonly block: JsonObject;
+  private json: string | undefined;
+
+  /** @param start of `content_block_start` */
+  constructor(start: JsonObject) {
+    this.block = { ...start };
+  }
+
+  get input(): string | undefined {
+    return waitsForCaller(this.block) ? (this.json ?? JSON.stringify(this.block.input ?? {})) : undefined;
+  }
+
+  /** The whole block, as it is sent back. */
+  get whole(): JsonObject {
+    const { block, json } = this;
+    return json === undefined ? block : { ...block, input: parseObject(json) ?? block.input ?? {} };
+  }
+
+  addText(text: string): void {
+    this.block.text = asString(this.block.text) + text;
+  }
+
+  add({ type: _, partial_json, citation, ...delta }: JsonObject): void {
+    if (typeof partial_json === 'string') this.json = (this.json ?? '') + partial_json;
+    if (isObject(citation)) this.addCitation(citation);
+    for (const [key, value] of Object.entries(delta)) {
+      const known = this.block[key];
+      const adds = typeof known === 'string' && typeof value === 'string' && !GIVEN.has(key);
+      this.block[key] = adds ? known + value : value;
+    }
+  }
+
+  private addCitation(citation: JsonObject): void {
+    const known = this.block.citations;
+    // Appends in place; a new list for each delta would be quadratic.
+    if (Array.isArray(known)) known.push(citation);
+    else this.block.citations = [citation];
+  }
+}

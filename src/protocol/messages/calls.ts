@@ -1,0 +1,139 @@
+/** Decides, for each block of an answer, whether the caller sees it and who answers its calls. */
+import { elementAt } from '../../lib/elements.ts';
+import { asString, isObject, type JsonObject } from '../../lib/json.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { appendTo, type LongerBody } from '../tools.ts';
+import { type AnswerBlock, isBlank, isThinking, waitsForCaller } from './answer-blocks.ts';
+
+const WHOLE = new Set<unknown>(['tool_use', 'end_turn', 'stop_sequence']);
+
+/** Whether a message with this stop reason is complete, so that its calls are too. */
+export function isWhole(stopReason: unknown): boolean {
+  return WHOLE.has(stopReason);
+}
+
+const CUT = new Set<unknown>(['max_tokens', 'model_context_window_exceeded']);
+
+/** Whether callers append a message with this stop reason to their array, and go on after it. */
+export function isSaid(stopReason: unknown): boolean {
+  return isWhole(stopReason) || CUT.has(stopReason);
+}
+
+/** Whether it closes a round, if it calls no tools. */
+export function isClosing(stopReason: unknown): boolean {
+  return stopReason !== 'tool_use' && isSaid(stopReason);
+}
+
+/**
+ * Sorts the blocks of one answer as they begin.
+ *
+ * The first call decides the answer. A call of the caller's can't be taken back once it is
+ * streamed, so calls of ours after it are dropped. If ours comes first, and rounds are left, all
+ * our calls are answered here, and the model plans again. Thinking passes at once, since most of it
+ * is long. What is thought after a call of ours belongs to that call, and is hidden with it.
+ */
+export class BlockSorter {
+  private readonly names: ReadonlySet<string>;
+  private readonly mayAnswer: () => boolean;
+  private readonly signs: boolean;
+  private decided: 'ours' | 'callers' | undefined;
+  private hasDropped = false;
+
+  /**
+   * @param names see `Joining`
+   * @param mayAnswer likewise
+   * @param signs whether thinking goes to the caller
+   */
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, signs: boolean) {
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+    this.signs = signs;
+  }
+
+  /** Whether our calls in this answer are to be answered. */
+  get isOurs(): boolean {
+    return this.decided === 'ours';
+  }
+
+  /** Whether the answer has called tools, and the caller sees none of these calls. */
+  get hidesCalls(): boolean {
+    return this.hasDropped && this.decided !== 'callers';
+  }
+
+  /** Whether the caller sees a block. */
+  shows(block: JsonObject): boolean {
+    if (isThinking(block)) return this.signs && !this.isOurs;
+    if (!waitsForCaller(block)) return true;
+    if (this.calls(block)) {
+      this.hasDropped = true;
+      if (this.mayAnswer()) this.decided ??= 'ours';
+      return false;
+    }
+    this.decided ??= 'callers';
+    return !this.isOurs;
+  }
+
+  /** Whether it is a call of ours. A tool of a toolset is another one, whatever its name. */
+  calls(block: JsonObject): boolean {
+    const { name, toolset_name } = block;
+    return waitsForCaller(block) && this.names.has(asString(name)) && (toolset_name ?? null) === null;
+  }
+}
+
+/**
+ * The turn of an answer: all its blocks but the caller's calls, which have no results yet. Thinking
+ * is bound to all blocks before it, so none is sent back after a block that is left out, or without
+ * the block that it led to.
+ *
+ * @param blocks in order
+ * @param sorter that sorted them
+ */
+export function turnOf(blocks: readonly AnswerBlock[], sorter: BlockSorter): ToolTurn {
+  const content: JsonObject[] = [];
+  let thinking: JsonObject[] = [];
+  let isCut = false;
+  for (const { block } of blocks) {
+    if (isThinking(block)) {
+      if (!isCut) thinking.push(block);
+    } else if (waitsForCaller(block) && !sorter.calls(block)) {
+      isCut = true;
+      thinking = [];
+    } else if (!isBlank(block)) {
+      content.push(...thinking, sorter.calls(block) ? withObject(block) : block);
+      thinking = [];
+    }
+  }
+  const ours = blocks.filter(({ block }) => sorter.calls(block));
+  return {
+    messages: [{ role: 'assistant', content }],
+    calls: ours.map(({ block: { id, name }, input = '{}' }) => ({
+      id: asString(id),
+      name: asString(name),
+      arguments: input,
+    })),
+  };
+}
+
+/** Upstreams refuse an input that is no object. */
+function withObject(block: JsonObject): JsonObject {
+  return isObject(block.input) ? block : { ...block, input: {} };
+}
+
+/**
+ * A body with a turn and the results of its calls appended. All results of a message are in the
+ * next one (https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use).
+ *
+ * @param results one per call, in the same order
+ */
+export function goOnMessages(
+  body: Uint8Array,
+  { messages, calls }: ToolTurn,
+  results: readonly string[],
+): LongerBody {
+  const content = calls.map(({ id }, index) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    content: elementAt(results, index),
+  }));
+  return appendTo(body, 'messages', [...messages, { role: 'user', content }]);
+}

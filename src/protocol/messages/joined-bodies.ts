@@ -1,0 +1,72 @@
+/**
+ * Joins several JSON answers of a model into the one that the caller sees, by the rules of
+ * `joined-streams.ts`. Blocks keep their bytes.
+ */
+import { asObject, isObject } from '../../lib/json.ts';
+import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import { CountedAnswers } from '../answers/joined-answers.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { MESSAGES_USAGE } from '../answers/usage.ts';
+import type { Outline } from '../json/outline.ts';
+import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
+import { type AnswerBlock, waitsForCaller } from './answer-blocks.ts';
+import { BlockSorter, isSaid, isWhole, turnOf } from './calls.ts';
+
+const MESSAGE: Outline = { fields: new Map([['content', { items: {} }]]), others: {}, most: 1_000 };
+
+export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies {
+  /** The JSON of the caller's blocks of all answers so far. */
+  private readonly blocks: string[] = [];
+  /** What names the first answer, as JSON. */
+  private first: { readonly id: string; readonly model: string } | undefined;
+  private stop: unknown;
+
+  constructor(...joining: Parameters<Joining<JoinedMessagesBodies>>) {
+    super(MESSAGES_USAGE, ...joining);
+  }
+
+  get said(): SaidAnswer | undefined {
+    if (!isSaid(this.stop)) return undefined;
+    return { json: `{"role":"assistant","content":[${this.blocks.join(',')}]}`, isVerbatim: true };
+  }
+
+  take(body: Uint8Array): ToolTurn | Uint8Array {
+    const message = scanObject(body, MESSAGE);
+    if (!message) return body;
+    const content = fieldOf(message, 'content')?.value;
+    if (!content?.items) return body;
+    const field = (key: string): unknown => {
+      const value = fieldOf(message, key)?.value;
+      return value && jsonOf(body, value);
+    };
+    const usage = field('usage');
+    if (isObject(usage)) this.tally.count(usage);
+    const sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
+    const blocks = content.items.map((span) => asObject(jsonOf(body, span)));
+    const shown = content.items.filter((_, index) => sorter.shows(blocks[index] ?? {}));
+    this.blocks.push(...shown.map((span) => textOf(body, span)));
+    const stop = field('stop_reason');
+    if (sorter.isOurs && isWhole(stop)) {
+      this.first ??= { id: JSON.stringify(field('id')), model: JSON.stringify(field('model')) };
+      this.goOn();
+      return turnOf(blocks.map(read), sorter);
+    }
+    this.stop = stop;
+    if (!this.first && shown.length === blocks.length) return body;
+    const members = [
+      { key: 'content', json: `[${this.blocks.join(',')}]` },
+      ...Object.entries(this.first ?? {}).map(([key, json]) => ({ key, json })),
+      ...(this.first && usage ? [{ key: 'usage', json: JSON.stringify(this.tally.forCaller) }] : []),
+      ...(sorter.hidesCalls && stop === 'tool_use' ? [{ key: 'stop_reason', json: '"end_turn"' }] : []),
+    ];
+    return splice(
+      body,
+      { start: 0, end: body.length },
+      memberSplices(message, () => false, members),
+    );
+  }
+}
+
+function read(block: Record<string, unknown>): AnswerBlock {
+  return { block, input: waitsForCaller(block) ? JSON.stringify(block.input ?? {}) : undefined };
+}

@@ -1,0 +1,172 @@
+/**
+ * Joins several streamed answers of a model into the one that the caller sees. Calls of our tools
+ * are removed, and each answer continues where the one before it stopped: its blocks go on with the
+ * caller's numbers. The caller sees `message_start` of the first answer, and `message_delta` and
+ * `message_stop` of the last. Signs of life pass in all of them.
+ *
+ * Events pass with their bytes unchanged until a block has another number. The name of a call comes
+ * with its first event, so nothing has to wait. `BlockSorter` has the rules for calls and thinking.
+ */
+import { asObject, type JsonObject } from '../../lib/json.ts';
+import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import { CountedAnswers } from '../answers/joined-answers.ts';
+import { Frame } from '../answers/sse.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
+import { GatheredBlock } from './answer-blocks.ts';
+import { BlockSorter, isSaid, isWhole, turnOf } from './calls.ts';
+import { plainDelta } from './plain-delta.ts';
+import { usageWith } from './usage.ts';
+
+/** A block of the current answer. */
+interface StreamedBlock {
+  readonly gathered: GatheredBlock;
+  /** The index that the caller sees; undefined for a block that is not shown. */
+  readonly index: number | undefined;
+}
+
+/** How the API writes an event of a block. */
+const INDEX = /^(\{"type": ?"content_block_(?:start|delta|stop)", ?"index": ?)\d+/;
+
+export class JoinedMessagesStreams extends CountedAnswers implements JoinedStreams {
+  isThrough = false;
+  /** Whether the caller has seen `message_start`. */
+  private hasBegun = false;
+  private sorter: BlockSorter;
+  private blocks: StreamedBlock[] = [];
+  /** The last block with each of the upstream's indices. */
+  private readonly byIndex = new Map<unknown, StreamedBlock>();
+  /** The caller's blocks of earlier answers. */
+  private readonly earlier: JsonObject[] = [];
+  /** Blocks that the caller has seen begin, in all answers. */
+  private shown = 0;
+  private stop: unknown;
+  private counted: Usage | undefined;
+
+  constructor(...joining: Parameters<Joining<JoinedMessagesStreams>>) {
+    super(MESSAGES_USAGE, ...joining);
+    this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
+  }
+
+  get turn(): ToolTurn | undefined {
+    if (!this.isThrough) return undefined;
+    const blocks = this.blocks.map(({ gathered }) => ({ block: gathered.whole, input: gathered.input }));
+    return turnOf(blocks, this.sorter);
+  }
+
+  get said(): SaidAnswer | undefined {
+    if (this.isTurn || !isSaid(this.stop)) return undefined;
+    const content = [...this.earlier, ...this.callerBlocks()];
+    return { json: JSON.stringify({ role: 'assistant', content }), isVerbatim: true };
+  }
+
+  /** Only an event ends an answer; how the connection ends decides nothing. */
+  end(): void {}
+
+  begin(): void {
+    this.earlier.push(...this.callerBlocks());
+    this.goOn();
+    this.isThrough = false;
+    this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
+    this.blocks = [];
+    this.byIndex.clear();
+    this.stop = undefined;
+    this.counted = undefined;
+  }
+
+  take(frame: Frame): Frame[] {
+    const plain = plainDelta(frame.data);
+    const open = plain && this.byIndex.get(plain.index);
+    if (open) {
+      open.gathered.addText(plain.text);
+      return this.callerFrames(open, frame, plain.index);
+    }
+    const event = asObject(frame.json);
+    switch (event.type) {
+      case 'message_start':
+        return this.messageStart(event, frame);
+      case 'content_block_start':
+        return this.callerFrames(this.begun(event, asObject(event.content_block)), frame, event.index);
+      case 'content_block_delta':
+      case 'content_block_stop':
+        return this.ofBlock(event, frame);
+      case 'message_delta':
+        return this.messageDelta(event, frame);
+      case 'message_stop':
+        this.isThrough = this.isTurn;
+        return this.isThrough ? [] : [frame];
+      default:
+        return [frame];
+    }
+  }
+
+  /** Whether the answer is a turn that is answered here, as far as is known yet. */
+  private get goesOn(): boolean {
+    return this.sorter.isOurs && (this.stop === undefined || this.isTurn);
+  }
+
+  private get isTurn(): boolean {
+    return this.sorter.isOurs && isWhole(this.stop);
+  }
+
+  private callerBlocks(): JsonObject[] {
+    return this.blocks.flatMap(({ gathered, index }) => (index === undefined ? [] : [gathered.whole]));
+  }
+
+  private messageStart(event: JsonObject, frame: Frame): Frame[] {
+    this.count(asObject(event.message).usage);
+    const isAnother = this.hasBegun && this.isLater;
+    this.hasBegun = true;
+    return isAnother ? [] : [frame];
+  }
+
+  /** Begins a block. @param start what is known of it */
+  private begun({ index }: JsonObject, start: JsonObject): StreamedBlock {
+    const isShown = this.sorter.shows(start);
+    const block = { gathered: new GatheredBlock(start), index: isShown ? this.shown++ : undefined };
+    this.blocks.push(block);
+    this.byIndex.set(index, block);
+    return block;
+  }
+
+  private ofBlock(event: JsonObject, frame: Frame): Frame[] {
+    const block = this.byIndex.get(event.index) ?? this.begun(event, {});
+    block.gathered.add(asObject(event.delta));
+    return this.callerFrames(block, frame, event.index);
+  }
+
+  /** @param index the upstream's */
+  private callerFrames(block: StreamedBlock, frame: Frame, index: unknown): Frame[] {
+    if (block.index === undefined) return [];
+    if (block.index === index || typeof index !== 'number') return [frame];
+    const { data = '' } = frame;
+    const fields = INDEX.test(data) ? undefined : asObject(frame.json);
+    const type = fields?.type ?? /"(content_block_\w+)"/.exec(data)?.[1];
+    const moved = fields
+      ? JSON.stringify({ ...fields, index: block.index })
+      : data.replace(INDEX, `$1${block.index}`);
+    return [Frame.of(moved, typeof type === 'string' ? type : undefined)];
+  }
+
+  /** Takes the event before the last one. It tells the usage of all answers. */
+  private messageDelta(event: JsonObject, frame: Frame): Frame[] {
+    this.count(event.usage);
+    const delta = asObject(event.delta);
+    this.stop = delta.stop_reason ?? this.stop;
+    if (this.goesOn) return [];
+    const hasStopped = this.sorter.hidesCalls && delta.stop_reason === 'tool_use';
+    if (!this.isLater && !hasStopped) return [frame];
+    const usage = this.isLater ? this.tally.forCaller : event.usage;
+    const told = {
+      ...event,
+      delta: hasStopped ? { ...delta, stop_reason: 'end_turn' } : event.delta,
+      ...(usage === undefined ? {} : { usage }),
+    };
+    return [Frame.of(JSON.stringify(told), 'message_delta')];
+  }
+
+  private count(usage: unknown): void {
+    this.counted = usageWith(this.counted, usage);
+    this.tally.count(this.counted);
+  }
+}
