@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
+import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { RoundsStage } from '../../../../src/retrieval/stream.ts';
 import { chunks, DONE, usageOf } from '../../../../tools/upstream/completion.ts';
+import { messageEvents } from '../../../../tools/upstream/message.ts';
 import { eventsOf } from '../../../../tools/upstream/response.ts';
 
 const encoder = new TextEncoder();
@@ -11,9 +13,10 @@ const decoder = new TextDecoder();
 const answer = { content: 'Hello there, caller.' };
 const CHAT = [...chunks(answer, { id: 'c1', model: 'gpt-5', usage: usageOf(1, 1) }, true), DONE];
 const RESPONSES = [...eventsOf({ model: 'gpt-5' }, answer)];
+const MESSAGES = [...messageEvents({ model: 'claude-sonnet-5-5' }, answer)];
 
 const dataOf = (frame: string): string => /^data: (.*)$/m.exec(frame)?.[1] ?? '';
-const DATA = new Set([...CHAT, ...RESPONSES].map(dataOf));
+const DATA = new Set([...CHAT, ...RESPONSES, ...MESSAGES].map(dataOf));
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -35,6 +38,12 @@ describe('an answer that nobody reads', () => {
     expect(passed(new AnswerPipeline(chatFormat.stream(undefined)), CHAT)).toEqual({ text, parsed: [] });
   });
 
+  it('is parsed as a message in its last two events', () => {
+    const pipeline = new AnswerPipeline(messagesFormat.stream(undefined));
+    const parsed = MESSAGES.slice(-2).map(dataOf);
+    expect(passed(pipeline, MESSAGES)).toEqual({ text: MESSAGES.join(''), parsed });
+  });
+
   it('is parsed as a response in the events that may be the last one', () => {
     const text = RESPONSES.join('');
     const pipeline = new AnswerPipeline(responsesFormat.stream(undefined));
@@ -47,6 +56,7 @@ describe('an answer that nobody reads', () => {
 describe.each([
   ['chat', chatFormat, CHAT],
   ['responses', responsesFormat, RESPONSES],
+  ['messages', messagesFormat, MESSAGES],
 ] as const)('an answer of %s that is joined, gathered and reported', (_, format, frames) => {
   it('is parsed once, frame by frame, except for plain text', () => {
     const gathered = format.gather();
@@ -57,7 +67,9 @@ describe.each([
     const join = new RoundsStage(joined, {} as never, (coming) => coming);
     const pipeline = new AnswerPipeline(stream, { join, gather: listener });
     const { text, parsed } = passed(pipeline, frames);
-    expect(parsed).toEqual(frames.map(dataOf).filter((data) => !data.includes('"delta":{"content":')));
+    expect(parsed).toEqual(
+      frames.map(dataOf).filter((data) => !/"delta":\{"(?:content":|type":"text_delta")/.test(data)),
+    );
     expect(text).toContain('"memory":{"mode":"none"}');
     expect(gathered.text()).toBe(answer.content);
     expect(complete).toHaveBeenCalledOnce();

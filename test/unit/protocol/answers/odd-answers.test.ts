@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnswerFormat } from '../../../../src/protocol/answers/answer-format.ts';
 import { dataFrame, eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
+import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { mutated, mutations } from '../../../support/conversations/mutations.ts';
 
@@ -165,9 +166,49 @@ function responseEvents(mark: () => string, name: string): Json[] {
   ];
 }
 
+function messageBody(mark: () => string, name: string): Json {
+  const call = (id: string, called: string): Json => ({
+    type: 'tool_use',
+    id,
+    name: called,
+    input: { ref: mark() },
+  });
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [
+      { type: 'thinking', thinking: mark(), signature: mark() },
+      { type: 'text', text: mark(), citations: [{ cited_text: mark() }] },
+      call('a', name),
+      call('b', 'search'),
+    ],
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 3, output_tokens: 1, output_tokens_details: { thinking_tokens: 1 } },
+  };
+}
+
+function messageEvents(mark: () => string, name: string): Json[] {
+  const { content, stop_reason, usage, ...message } = messageBody(mark, name) as Json & { content: Json[] };
+  return [
+    { type: 'message_start', message: { ...message, content: [], usage } },
+    ...content.flatMap((block, index) => [
+      { type: 'content_block_start', index, content_block: block },
+      { type: 'content_block_delta', index, delta: { type: 'text_delta', text: mark() } },
+      { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: '{}' } },
+      { type: 'content_block_delta', index, delta: { type: 'citations_delta', citation: { n: 1 } } },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason }, usage },
+    { type: 'message_stop' },
+  ];
+}
+
 const FORMATS = [
   { name: 'chat', format: chatFormat, events: chatChunks, body: chatBody, end: ['[DONE]'] },
   { name: 'responses', format: responsesFormat, events: responseEvents, body: responseBody, end: [] },
+  { name: 'messages', format: messagesFormat, events: messageEvents, body: messageBody, end: [] },
 ] as const;
 
 describe.each(FORMATS)('answers of $name with anything in them', ({ format, events, body, end }) => {
@@ -250,13 +291,16 @@ describe('null in the calls of an answer', () => {
   });
 });
 
-describe('a stream of chat with anything in it', () => {
+describe.each([
+  ['chat', chatFormat, chatChunks, ['[DONE]']],
+  ['messages', messagesFormat, messageEvents, []],
+] as const)('a stream of %s with anything in it', (_, format, events, end) => {
   it('F33: loses no text and no call where none of ours is in it', () => {
     fc.assert(
       fc.property(mutations, (changes) => {
-        const sent = mutated<unknown>(chatChunks(marker(), 'search'), changes);
+        const sent = mutated<unknown>(events(marker(), 'search'), changes);
         const list = Array.isArray(sent) ? sent : [sent];
-        const shown = streamed(chatFormat, [[...list, '[DONE]']]);
+        const shown = streamed(format, [[...list, ...end]]);
         for (const mark of marksIn(list)) expect(shown).toContain(mark);
       }),
       { numRuns: 2_000 },

@@ -10,6 +10,7 @@ import type {
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { type Block, Frame, KEEPALIVE } from '../../../../src/protocol/answers/sse.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
+import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 
 const FAULT = { message: 'It broke off.', type: 'server_error', param: null, code: 'upstream_unreachable' };
@@ -154,6 +155,27 @@ const responsesData = fc.oneof(
   ),
   fc.string({ maxLength: 20 }),
 );
+const messagesData = fc.oneof(
+  fc.constantFrom(
+    '{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":1}}}',
+    '{"type": "ping"}',
+    '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    '{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}',
+    '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}      }',
+    '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"é\\u0041\\"message_stop\\""}}',
+    '{"type":"content_block_delta","index":0,"delta":\n{"type":"text_delta","text":"b"}}',
+    '{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"text"}}',
+    '{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}',
+    '{"type":"content_block_stop","index":0}',
+    '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}',
+    '{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":2}}',
+    '{"type":"message_stop"}',
+    '{"type" :\n "message_stop"}',
+    '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+    '{"error":{"message":"Overloaded"}}',
+  ),
+  fc.string({ maxLength: 20 }),
+);
 
 /** The bytes of a frame. */
 const frameOf = (data: fc.Arbitrary<string>): fc.Arbitrary<string> =>
@@ -190,6 +212,7 @@ const streamed = (data: fc.Arbitrary<string>) =>
 describe.each([
   ['chat', chatFormat, chatData],
   ['responses', responsesFormat, responsesData],
+  ['messages', messagesFormat, messagesData],
 ] as const)('frames of %s that pass as one block', (_, format, data) => {
   it('come out as if each had been looked at', () => {
     fc.assert(

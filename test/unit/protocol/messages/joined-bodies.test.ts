@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { JoinedMessagesBodies } from '../../../../src/protocol/messages/joined-bodies.ts';
+import { call, decoder, encoder, type Json, kinds, OURS, thinking, whole } from './joined.ts';
+
+const ours = '{"type":"tool_use","id":"toolu_1","name":"retrieve_ref","input":{"ref":"r"}}';
+const bodyOf = (blocks: readonly string[], more = '"stop_reason":"tool_use"'): Uint8Array =>
+  encoder.encode(`{"id":"msg_1", "model":"m", "content":[${blocks.join(', ')}], ${more}}`);
+
+describe('a body of Messages', () => {
+  it('is the very same where no call of ours is in it', () => {
+    const body = bodyOf(['{"type":"text","text":"\\u0041"}']);
+    expect(new JoinedMessagesBodies(OURS, () => true).take(body)).toBe(body);
+    const odd = encoder.encode('[1]');
+    expect(new JoinedMessagesBodies(OURS, () => true).take(odd)).toBe(odd);
+  });
+
+  it('keeps the bytes of all blocks that the caller sees', () => {
+    const joined = new JoinedMessagesBodies(OURS, () => true);
+    const first = '{"type":"thinking", "thinking":"\\u0041","signature":"s/+=="}';
+    const second = '{"type":"new_kind","n":12345678901234567890.10}';
+    expect(joined.take(bodyOf([first, ours]))).toMatchObject({
+      calls: [{ id: 'toolu_1', name: 'retrieve_ref', arguments: '{"ref":"r"}' }],
+    });
+    const last = bodyOf([second], '"stop_reason":"end_turn", "usage":null').slice();
+    expect(decoder.decode(joined.take(last) as Uint8Array)).toBe(
+      `{"id":"msg_1", "model":"m", "content":[${first},${second}], "stop_reason":"end_turn", "usage":null}`,
+    );
+    expect(joined.said?.json).toBe(`{"role":"assistant","content":[${first},${second}]}`);
+  });
+
+  it('has the id of the first answer, and the usage of all', () => {
+    const { message, usage } = whole([
+      { id: 'first', thinking, toolCalls: [call('retrieve_ref')] },
+      { id: 'last', content: 'So.' },
+    ]);
+    expect(message).toMatchObject({ id: 'msg_first', stop_reason: 'end_turn', usage: { output_tokens: 10 } });
+    expect(kinds({ message })).toEqual(['thinking', 'text']);
+    expect(usage).toEqual({ prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 });
+  });
+
+  it('loses a call of ours that is not answered, and has stopped if it was the only one', () => {
+    const last = new JoinedMessagesBodies(OURS, () => false);
+    expect(JSON.parse(decoder.decode(last.take(bodyOf([ours])) as Uint8Array))).toEqual({
+      id: 'msg_1',
+      model: 'm',
+      content: [],
+      stop_reason: 'end_turn',
+    });
+  });
+
+  it('is not said if it ended in a refusal or a pause', () => {
+    for (const stop of ['refusal', 'pause_turn', undefined]) {
+      const joined = new JoinedMessagesBodies(OURS, () => true);
+      joined.take(bodyOf(['{"type":"text","text":"Half"}'], `"stop_reason":${JSON.stringify(stop ?? null)}`));
+      expect(joined.said).toBeUndefined();
+    }
+  });
+
+  it('is read with blocks of odd shapes, which stay', () => {
+    const joined = new JoinedMessagesBodies(OURS, () => false);
+    const taken = joined.take(bodyOf(['null', '"odd"', ours, '7'])) as Uint8Array;
+    expect((JSON.parse(decoder.decode(taken)) as Json).content).toEqual([null, 'odd', 7]);
+  });
+});
