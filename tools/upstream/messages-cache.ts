@@ -4,9 +4,21 @@
  */
 import { createHash } from 'node:crypto';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { MessagesUsage } from './messages-answer.ts';
 
 type Json = Record<string, unknown>;
+
+/** As the API writes it. */
+export interface MessagesUsage {
+  readonly input_tokens: number;
+  readonly cache_creation_input_tokens: number;
+  readonly cache_read_input_tokens: number;
+  readonly cache_creation: {
+    readonly ephemeral_5m_input_tokens: number;
+    readonly ephemeral_1h_input_tokens: number;
+  };
+  readonly output_tokens: number;
+  readonly service_tier: 'standard';
+}
 
 /** How many blocks before a mark are looked up. */
 const LOOKBACK = 20;
@@ -46,6 +58,7 @@ export class MessagesCache {
       cache_read_input_tokens: read,
       cache_creation: written,
       output_tokens,
+      service_tier: 'standard',
     };
   }
 

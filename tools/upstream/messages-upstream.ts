@@ -7,13 +7,13 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { nextThought } from './bound-thinking.ts';
-import { type MessagesAnswer, messageEvents, messageOf } from './messages-answer.ts';
+import { type MessageAnswer, messageEvents, messageOf } from './message.ts';
 import { MessagesCache, promptTokens } from './messages-cache.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 import { violations } from './strict-messages.ts';
 
 export type MessagesBehaviour =
-  | ({ type: 'answer'; headers?: Record<string, string> } & MessagesAnswer)
+  | ({ type: 'answer'; headers?: Record<string, string> } & MessageAnswer)
   | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
   /** A model with a limited context. `streamed`: it says so inside of a stream of status 200. */
   | { type: 'window'; tokens: number; streamed?: true }
@@ -98,14 +98,14 @@ export async function startMessagesUpstream(
   async function send(
     body: Record<string, unknown>,
     response: ServerResponse,
-    given: MessagesAnswer,
+    given: MessageAnswer,
   ): Promise<void> {
-    const thought = current.thinks ? nextThought(body, THOUGHT) : undefined;
-    const said: MessagesAnswer = thought && !given.thought ? { ...given, thought } : given;
-    const usage = cache.usage(body, 20);
-    if (body.stream !== true) return sendJson(response, messageOf(body, said, usage));
+    const thinking = current.thinks ? nextThought(body, THOUGHT) : undefined;
+    const usage = { ...cache.usage(body, 20) };
+    const said: MessageAnswer = { ...(thinking ? { thinking } : {}), ...given, usage };
+    if (body.stream !== true) return sendJson(response, messageOf(body, said));
     openStream(response);
-    for (const event of messageEvents(body, said, usage)) response.write(event);
+    for (const event of messageEvents(body, said)) response.write(event);
     response.end();
   }
 
