@@ -23,7 +23,7 @@ import type { ModelApi } from './model-api.ts';
  */
 export async function readModelCall(came: ReadBody, api: ModelApi, scope: RequestScope): Promise<Call> {
   const { caller, caches } = scope;
-  const found = caller.tenant && caches.arrays.find(came.bytes, api.field);
+  const found = caller.tenant && caches.arrays.find(came.bytes, api.answers.name);
   const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
   const call = await readCall(request, scope);

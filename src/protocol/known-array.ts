@@ -5,12 +5,13 @@
 import { bufferOf } from '../lib/bytes.ts';
 import type { MessageFacts } from '../memory/conversation/message.ts';
 import { mostFitting } from '../memory/tokens/fitting.ts';
+import type { AnswerFormat } from './answers/answer-format.ts';
 import type { JsonSpan } from './json/outline.ts';
 import type { KnownElements } from './json/scanner.ts';
 
 /** What is known about a message of the array. */
 interface KnownMessage {
-  /** Its first element, and how many it has. */
+  /** Its first element, and how many it has. Several messages of one element have an order. */
   readonly first: number;
   readonly length: number;
   readonly facts: MessageFacts;
@@ -18,7 +19,7 @@ interface KnownMessage {
 
 /** What a request has read of its array. Spans refer to the bytes of its body. */
 export interface ReadArray {
-  readonly field: 'messages' | 'input';
+  readonly protocol: AnswerFormat['name'];
   readonly bytes: Uint8Array;
   /** The array, with its items and their counts. */
   readonly list: JsonSpan;
@@ -67,20 +68,28 @@ export function isEqual(one: Uint8Array, other: Uint8Array, length?: number): bo
  */
 export class KnownMessages<Facts extends MessageFacts, Element extends object> {
   private readonly shared: SharedArray | undefined;
-  private readonly byFirst: readonly (KnownMessage | undefined)[];
+  private readonly byFirst: readonly (readonly KnownMessage[] | undefined)[];
 
   /** @param before see `ReadArray` */
   constructor(shared: SharedArray | undefined, before: string) {
     this.shared = shared;
     const isSame = shared?.read.before === before;
-    const byFirst: (KnownMessage | undefined)[] = [];
-    if (shared && isSame) for (const message of shared.read.messages) byFirst[message.first] = message;
+    const byFirst: (KnownMessage[] | undefined)[] = [];
+    for (const message of shared && isSame ? shared.read.messages : []) {
+      const same = byFirst[message.first];
+      if (same) same.push(message);
+      else byFirst[message.first] = [message];
+    }
     this.byFirst = byFirst;
   }
 
-  /** The facts about a message; undefined unless all of its elements are shared. */
-  at(first: number, length: number): Facts | undefined {
-    const known = this.byFirst[first];
+  /**
+   * The facts about a message; undefined unless all of its elements are shared.
+   *
+   * @param order among the messages of one element
+   */
+  at(first: number, length: number, order = 0): Facts | undefined {
+    const known = this.byFirst[first]?.[order];
     const count = this.shared?.items.length ?? 0;
     return known?.length === length && first + length <= count ? (known.facts as Facts) : undefined;
   }

@@ -52,7 +52,7 @@ export interface FoundArray extends SharedArray {
 /** The arrays of one tenant. */
 export interface TenantArrays {
   /** The beginning of a body's array, as far as it is known. */
-  find(bytes: Uint8Array, field: ReadArray['field']): FoundArray | undefined;
+  find(bytes: Uint8Array, protocol: ReadArray['protocol']): FoundArray | undefined;
   /**
    * Keeps a request with its array.
    *
@@ -89,7 +89,7 @@ export class KnownArrays {
   /** @param tenant its id */
   of(tenant: string): TenantArrays {
     return {
-      find: (bytes, field) => this.find(tenant, bytes, field),
+      find: (bytes, protocol) => this.find(tenant, bytes, protocol),
       keep: (request, found, made) => this.keep(tenant, request, found, made),
     };
   }
@@ -99,10 +99,10 @@ export class KnownArrays {
     for (const kept of this.tenants.get(tenant) ?? []) this.drop(kept);
   }
 
-  private find(tenant: string, bytes: Uint8Array, field: ReadArray['field']): FoundArray | undefined {
+  private find(tenant: string, bytes: Uint8Array, protocol: ReadArray['protocol']): FoundArray | undefined {
     if (bytes.length < this.smallest) return undefined;
     const newest = [...(this.tenants.get(tenant) ?? [])]
-      .filter(({ array }) => array.field === field)
+      .filter(({ array }) => array.protocol === protocol)
       .reverse();
     // Almost always a conversation has grown, and its whole array is the beginning of the new one.
     const grown = newest.filter(({ array }) => mayContinue(bytes, array));

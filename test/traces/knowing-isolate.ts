@@ -12,7 +12,7 @@ export class KnowingIsolate {
 
   /** See `viewOf`. */
   viewOf(bytes: Uint8Array, strategy: MemoryStrategyRequest, options: ViewOptions): Viewed {
-    const found = this.arrays.find(bytes, 'messages');
+    const found = this.arrays.find(bytes, 'chat');
     const read = readChatRequest(bytes, found);
     if (!read.ok) throw new Error(read.reason.message);
     const viewed = viewOfRequest(read.value, strategy, options);

@@ -82,7 +82,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     if (this.tooManyMessages) return undefined;
     const messages = this.messages.map(({ facts }, first) => ({ first, length: 1, facts }));
     const { bytes, list } = this;
-    return { field: 'messages', bytes, list, before: '', elements: [], messages };
+    return { protocol: 'chat', bytes, list, before: '', elements: [], messages };
   }
 
   /** Names of functions and custom tools. */

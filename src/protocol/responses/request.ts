@@ -101,7 +101,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       return { first: first - length, length, facts };
     });
     const elements = groups.flatMap(({ items }) => items.map(({ facts }) => facts));
-    return { field: 'input', bytes, list, before, elements, messages };
+    return { protocol: 'responses', bytes, list, before, elements, messages };
   }
 
   /** Undefined without an array that could take them, and where there is nothing to move. */

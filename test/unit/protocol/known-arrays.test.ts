@@ -77,8 +77,7 @@ class Talk {
 }
 
 interface Protocol {
-  readonly name: string;
-  readonly field: 'messages' | 'input';
+  readonly name: SharedArray['read']['protocol'];
   body(messages: Json[], before: string | undefined): object;
   read(
     bytes: Uint8Array,
@@ -89,13 +88,11 @@ interface Protocol {
 const PROTOCOLS: readonly Protocol[] = [
   {
     name: 'chat',
-    field: 'messages',
     body: (messages, user) => ({ model: 'gpt-4.1', messages, user }),
     read: readChatRequest,
   },
   {
     name: 'responses',
-    field: 'input',
     body: (messages, instructions) => ({ model: 'gpt-4.1', input: itemsOf(messages), instructions }),
     read: readResponsesRequest,
   },
@@ -128,7 +125,7 @@ function ahead({ plan, request }: Viewed<ModelRequest>): object {
   return { next, upcoming: upcoming.map((removal) => withContent(removal, request.messages)) };
 }
 
-describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, body, read }) => {
+describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, body, read }) => {
   const talk = fc.oneof(conversation, richConversation, lateConversation, lateRichConversation);
   const step = fc.tuple(fc.nat(2), change, fc.nat(2));
 
@@ -152,7 +149,7 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, b
             const strategy = strategies[chosen];
             if (!next || !strategy) throw new Error('no such talk');
             const bytes = encoder.encode(JSON.stringify(body(next.messages, next.before), null, next.spaces));
-            const shared = arrays.find(bytes, field);
+            const shared = arrays.find(bytes, name);
             const known = read(bytes, shared);
             const fresh = read(bytes);
             if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
@@ -253,7 +250,7 @@ describe('the literals of an array', () => {
     const arrays = new KnownArrays(1e6, 0).of('a tenant');
     const readNext = (messages: readonly Json[]) => {
       const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages }));
-      const read = readChatRequest(bytes, arrays.find(bytes, 'messages'));
+      const read = readChatRequest(bytes, arrays.find(bytes, 'chat'));
       if (!read.ok || !read.value.array) throw new Error('no array was read');
       arrays.keep(read.value, undefined);
       return read.value.messages;
@@ -279,7 +276,7 @@ describe('the literals of an array', () => {
     const arrays = new KnownArrays(1e6, 0).of('a tenant');
     const viewed = (messages: readonly Json[]) => {
       const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages }));
-      const shared = arrays.find(bytes, 'messages');
+      const shared = arrays.find(bytes, 'chat');
       const read = readChatRequest(bytes, shared);
       if (!read.ok || !read.value.array) throw new Error('no array was read');
       const { bytes: sent } = viewOfRequest(read.value, strategy, { force: true });
@@ -315,7 +312,7 @@ describe('the literals of an array', () => {
     ];
     const sent = (array: readonly Json[], arrays = new KnownArrays(1e6, 0).of('a tenant')) => {
       const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages: array }));
-      const shared = arrays.find(bytes, 'messages');
+      const shared = arrays.find(bytes, 'chat');
       const read = readChatRequest(bytes, shared);
       if (!read.ok || !read.value.array) throw new Error('no array was read');
       const view = viewOfRequest(read.value, strategy, { force: true });
@@ -343,7 +340,7 @@ describe('the arrays of an isolate', () => {
   const body = (text: string) => encoder.encode(`{"messages":[{"role":"user","content":"${text}"}]}`);
   const keep = (arrays: KnownArrays, tenant: string, bytes: Uint8Array) => {
     const own = arrays.of(tenant);
-    const shared = own.find(bytes, 'messages');
+    const shared = own.find(bytes, 'chat');
     const read = readChatRequest(bytes, shared);
     if (!read.ok || !read.value.array) throw new Error('no array was read');
     own.keep(read.value, shared);
@@ -353,9 +350,9 @@ describe('the arrays of an isolate', () => {
   it('belong to one tenant and one protocol', () => {
     const arrays = new KnownArrays(1e6, 0);
     keep(arrays, 'a', body('hello'));
-    expect(arrays.of('a').find(body('hello'), 'messages')).toBeDefined();
-    expect(arrays.of('b').find(body('hello'), 'messages')).toBeUndefined();
-    expect(arrays.of('a').find(body('hello'), 'input')).toBeUndefined();
+    expect(arrays.of('a').find(body('hello'), 'chat')).toBeDefined();
+    expect(arrays.of('b').find(body('hello'), 'chat')).toBeUndefined();
+    expect(arrays.of('a').find(body('hello'), 'messages')).toBeUndefined();
   });
 
   it('are known at each request, however often they come', () => {
@@ -371,7 +368,7 @@ describe('the arrays of an isolate', () => {
     for (const text of texts) keep(arrays, 't', body(text));
     expect(keep(arrays, 't', body(texts[0] ?? ''))).toBeDefined();
     keep(arrays, 't', body('d'.repeat(10_000)));
-    const known = texts.map((text) => arrays.of('t').find(body(text), 'messages') !== undefined);
+    const known = texts.map((text) => arrays.of('t').find(body(text), 'chat') !== undefined);
     expect(known).toEqual([true, false, true]);
   });
 
@@ -384,14 +381,14 @@ describe('the arrays of an isolate', () => {
     keep(arrays, 't', body('used'));
     now = 11 * 60_000;
     keep(arrays, 'u', body('of another tenant'));
-    expect(arrays.of('t').find(body('used'), 'messages')).toBeDefined();
-    expect(arrays.of('t').find(body('old'), 'messages')).toBeUndefined();
+    expect(arrays.of('t').find(body('used'), 'chat')).toBeDefined();
+    expect(arrays.of('t').find(body('old'), 'chat')).toBeUndefined();
   });
 
   it('does not keep what is larger than all of them may be', () => {
     const arrays = new KnownArrays(40_000, 0);
     keep(arrays, 't', body('a'.repeat(50_000)));
-    expect(arrays.of('t').find(body('a'.repeat(50_000)), 'messages')).toBeUndefined();
+    expect(arrays.of('t').find(body('a'.repeat(50_000)), 'chat')).toBeUndefined();
   });
 });
 
@@ -407,8 +404,8 @@ describe('a request that an isolate keeps', () => {
     const own = new KnownArrays(1e6, 0).of('a');
     const request = read(bytesOf('hello'));
     own.keep(request, undefined);
-    expect(own.find(bytesOf('hello'), 'messages')?.same).toBe(request);
-    expect(own.find(encoder.encode(`${new TextDecoder().decode(bytesOf('hello'))} `), 'messages')?.same).toBe(
+    expect(own.find(bytesOf('hello'), 'chat')?.same).toBe(request);
+    expect(own.find(encoder.encode(`${new TextDecoder().decode(bytesOf('hello'))} `), 'chat')?.same).toBe(
       undefined,
     );
   });
@@ -417,9 +414,9 @@ describe('a request that an isolate keeps', () => {
     const own = new KnownArrays(10_000, 0).of('a');
     const request = read(bytesOf('hello'));
     own.keep(request, undefined);
-    const found = own.find(bytesOf('hello'), 'messages');
+    const found = own.find(bytesOf('hello'), 'chat');
     expect(found?.same).toBe(request);
     own.keep(request, found, 9_000);
-    expect(own.find(bytesOf('hello'), 'messages')).toBeUndefined();
+    expect(own.find(bytesOf('hello'), 'chat')).toBeUndefined();
   });
 });

@@ -242,7 +242,7 @@ describe('a replay that goes on from an earlier one', () => {
             const setup = used[chosen] as Setup;
             const bytes = bodyOf(messages, setup, most);
             if (forgets) arrays.forget('a tenant');
-            const found = own.find(bytes, 'messages');
+            const found = own.find(bytes, 'chat');
             const known = readChatRequest(bytes, found);
             const fresh = readChatRequest(bytes);
             if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
@@ -279,7 +279,7 @@ describe('a replay that goes on from an earlier one', () => {
       [-step, 0].map((end) => {
         const array = all.slice(0, all.length + end);
         const bytes = encoder.encode(JSON.stringify({ ...fields, [field]: array, model: 'gpt-4.1' }));
-        const found = own.find(bytes, field);
+        const found = own.find(bytes, field === 'input' ? 'responses' : 'chat');
         const read = field === 'input' ? readResponsesRequest(bytes, found) : readChatRequest(bytes, found);
         if (!read.ok) throw new Error('a valid body was refused');
         passed.mockClear();
@@ -314,7 +314,7 @@ describe('a replay that goes on from an earlier one', () => {
         const bytes = encoder.encode(
           JSON.stringify({ messages: array, model: 'anthropic/claude-fable-5.2', max_tokens }),
         );
-        const found = own.find(bytes, 'messages');
+        const found = own.find(bytes, 'chat');
         const [known, fresh] = [readChatRequest(bytes, found), readChatRequest(bytes)];
         if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
         const viewed = viewOfRequest<ModelRequest>(known.value, strategy, { rounds });
@@ -333,7 +333,7 @@ describe('a replay that goes on from an earlier one', () => {
       const ask = (steps: number, keeps: boolean) => {
         const array = messages.slice(0, 1 + 2 * steps);
         const bytes = encoder.encode(JSON.stringify({ messages: array, model: 'gpt-4.1' }));
-        const found = own.find(bytes, 'messages');
+        const found = own.find(bytes, 'chat');
         const request = readChatRequest(bytes, found);
         if (!request.ok) throw new Error('a valid body was refused');
         viewOfRequest<ModelRequest>(request.value, {
