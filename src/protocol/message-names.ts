@@ -35,7 +35,12 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
       const { text, type } = this.content();
       if (text !== '' && type !== 'application/json') return answerIdentity(text);
     }
-    return createHash('sha256').update(withoutWhiteSpace(this.json)).digest('base64url');
+    return createHash('sha256').update(this.said()).digest('base64url');
+  }
+
+  /** What the message says, however it is written. */
+  protected said(): string | Uint8Array {
+    return withoutWhiteSpace(this.json);
   }
 }
 

@@ -46,6 +46,8 @@ export interface PartFormat {
   priceOf(part: unknown): number;
   /** The kind of inline data in a part; undefined for text and for references. */
   inlineKind(part: unknown): InlineMedia['kind'] | undefined;
+  /** The weight of a part that is neither text nor media. Absent, or undefined: as its JSON. */
+  weightOf?(part: unknown): Weight | undefined;
 }
 
 /** A content that is a string. */
@@ -60,11 +62,15 @@ export function plain(text: string): Content {
 
 /** A content of parts. A single text part counts as a string. @param span of the array */
 export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): Content {
-  const parts = partsIn(body, span);
+  return contentOfList(partsIn(body, span), () => textOf(body, span), format);
+}
+
+/** The same for parts that are no whole array. @param json of a list of them */
+export function contentOfList(parts: Iterable<ReadPart>, json: () => string, format: PartFormat): Content {
   const only = onlyOf(parts);
   const onlyText = only && format.textOf(only.value);
   if (onlyText !== undefined) return plain(onlyText);
-  const text = textOf(body, span);
+  const text = json();
   return {
     text,
     type: 'application/json',
@@ -75,9 +81,18 @@ export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFor
 
 /** The inline media in a content of parts. @param span of the array */
 export function mediaOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): InlineMedia[] {
+  return mediaOfList(body, partsIn(body, span), format);
+}
+
+/** The same for parts that are no whole array. */
+export function mediaOfList(
+  body: Uint8Array,
+  parts: Iterable<ReadPart & { readonly at: JsonSpan }>,
+  format: PartFormat,
+): InlineMedia[] {
   const media: InlineMedia[] = [];
   let part = 0;
-  for (const { value, at } of partsIn(body, span)) {
+  for (const { value, at } of parts) {
     const kind = format.inlineKind(value);
     if (kind) {
       const json = textOf(body, at);
@@ -109,9 +124,17 @@ interface ReadPart {
  * thousand.
  */
 function partsIn(body: Uint8Array, span: JsonSpan): Iterable<ReadPart & { readonly at: JsonSpan }> {
+  return readParts(body, { [Symbol.iterator]: () => elementsOf(body, span) });
+}
+
+/** Parts at these places, decoded one by one likewise. */
+export function readParts(
+  body: Uint8Array,
+  spans: Iterable<JsonSpan>,
+): Iterable<ReadPart & { readonly at: JsonSpan }> {
   return {
     *[Symbol.iterator]() {
-      for (const at of elementsOf(body, span)) yield { value: jsonOf(body, at), at };
+      for (const at of spans) yield { value: jsonOf(body, at), at };
     },
   };
 }
@@ -154,15 +177,19 @@ function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat):
   let hasUnknown = false;
   for (const { value } of parts) {
     const known = knownWeightOf(value, format);
+    const own = known === undefined ? format.weightOf?.(value) : undefined;
     if (typeof known === 'string') texts.push(known);
-    else if (known === undefined) hasUnknown = true;
+    else if (own) {
+      texts.push(...own.texts);
+      flat += own.flat;
+    } else if (known === undefined) hasUnknown = true;
     else flat += known;
   }
   if (!hasUnknown) return { texts, flat };
   // With media among them, that text would be mostly base64.
   if (flat === 0 && !mayHoldMedia(whole)) return { texts: [whole], flat };
   for (const { value } of parts) {
-    if (knownWeightOf(value, format) !== undefined) continue;
+    if (knownWeightOf(value, format) !== undefined || format.weightOf?.(value)) continue;
     const other = weightOfJson(value);
     texts.push(...other.texts);
     flat += other.flat;
@@ -213,10 +240,12 @@ export function weightOfJson(value: unknown): Weight {
 
 /** @param holder the object that has the member @returns 0 for text */
 function mediaPrice(holder: Record<string, unknown>, member: string): number {
-  const { type, detail, mimeType, mime_type, format } = holder;
+  const { type, detail, mimeType, mime_type, media_type, format } = holder;
+  // Anthropic's sources have a media type, also those of plain text.
+  const mime = mimeType ?? mime_type ?? (type === 'base64' ? media_type : undefined);
   const [, inline] = DATA_URL.exec(member.slice(0, 256)) ?? [];
   if (IMAGES.has(asString(type)) || inline === 'image') return imagePrice(detail);
-  const kind = inline ?? asString(mimeType ?? mime_type).split('/')[0];
+  const kind = inline ?? asString(mime).split('/')[0];
   if (kind === 'image') return imagePrice(detail);
   if (kind === 'audio' || type === 'audio' || AUDIO_FORMATS.has(asString(format))) return AUDIO;
   return inline === undefined && kind === '' ? 0 : FILE;

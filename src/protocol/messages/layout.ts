@@ -1,0 +1,178 @@
+/**
+ * Which messages of the caller's stand in a view, in which order, and where messages of ours stand
+ * among them.
+ *
+ * A user message of which only parts stay keeps these. Where a message of ours stands between two
+ * of them, it becomes two. A message of the system must follow a user message, and an answer must
+ * follow it (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages),
+ * so one that has lost its place stands behind the next user message.
+ */
+import type { View } from '../../memory/plan/view.ts';
+import { recapMessages, replacedBySummary, summaryMessages } from '../chat/summary.ts';
+import { levels } from '../json/outline.ts';
+import { cutMembers, jsonOf, splice, within } from '../json/spans.ts';
+import { roundsWithoutThinking } from '../thinking.ts';
+import { type Block, MARK_FIELD } from './block.ts';
+import { type Element, ElementMessage } from './message.ts';
+
+/** The part of a view that edits messages. */
+export type EditedMessages = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
+
+/** Messages that stay, of one element of the caller's. */
+export interface OwnEntry {
+  readonly kind: 'own';
+  readonly first: string | undefined;
+  readonly last: string | undefined;
+  readonly place: number;
+  /** Their indices. */
+  readonly messages: readonly number[];
+  /** Whether other messages of the element stand apart from these. */
+  readonly isPiece: boolean;
+}
+
+/** Messages of ours. */
+export interface OurEntry {
+  readonly kind: 'ours';
+  /** Roles of the first and the last of them. */
+  readonly first: string | undefined;
+  readonly last: string | undefined;
+  /** JSON, separated by commas. */
+  readonly json: string;
+  /** Whether they stand for messages that left. */
+  readonly stands: boolean;
+  /** The message before or behind which they stand. */
+  readonly at: number;
+}
+
+export type Entry = OwnEntry | OurEntry;
+
+export interface Layout {
+  readonly entries: readonly Entry[];
+  /** Whether a message is not in the view. */
+  leaves(index: number): boolean;
+  /** Whether a message has lost its thinking. */
+  isCleared(index: number): boolean;
+}
+
+/** @param injected messages of ours of the role `user`, as JSON; empty without any */
+export function layoutOf(
+  messages: readonly (ElementMessage | { readonly role: 'preamble' })[],
+  elements: readonly Element[],
+  view: EditedMessages,
+  thinkingFrom: number,
+  injected: string,
+): Layout {
+  const { removals, dropped, summary, recap, rounds } = view;
+  const replaced = replacedBySummary(view);
+  const own = (index: number): ElementMessage | undefined => {
+    const message = messages[index];
+    return message instanceof ElementMessage ? message : undefined;
+  };
+  const leaves = (index: number): boolean =>
+    dropped.has(index) ||
+    removals.get(index)?.some(({ isAll }) => isAll) === true ||
+    (index < thinkingFrom && own(index)?.thinking()?.isAll === true);
+  const isCleared = (index: number): boolean =>
+    (index < thinkingFrom && messages[index]?.role === 'assistant') ||
+    (removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false);
+  const first = messages.findIndex(({ role }) => role !== 'preamble');
+  const ours = (at: number, json: string, roles: readonly [string, string], stands = true): OurEntry => ({
+    kind: 'ours',
+    at,
+    json,
+    first: roles[0],
+    last: roles[1],
+    stands,
+  });
+
+  const entries: Entry[] = [];
+  for (const [index] of messages.entries()) {
+    const message = own(index);
+    if (!message) continue;
+    const { place } = message;
+    if (index === first && injected !== '') entries.push(ours(index, injected, ['user', 'user'], false));
+    if (summary && index === replaced)
+      entries.push(
+        ours(index, summaryMessages(summary, {}), ['user', summary.form === 'pair' ? 'assistant' : 'user']),
+      );
+    const shown = leaves(index) ? undefined : rounds?.get(index);
+    if (shown) {
+      const json = index < thinkingFrom ? roundsWithoutThinking(shown.json, 'messages') : shown.json;
+      entries.push(ours(index, json, ['assistant', 'user'], false));
+    }
+    if (!leaves(index)) {
+      const before = entries.at(-1);
+      const { role } = message.element;
+      if (before?.kind === 'own' && before.place === place)
+        entries[entries.length - 1] = { ...before, messages: [...before.messages, index] };
+      else entries.push({ kind: 'own', first: role, last: role, place, messages: [index], isPiece: false });
+    }
+    if (recap?.after === index)
+      entries.push(ours(index, recapMessages(recap, {}), ['assistant', recap.goesOn ? 'user' : 'assistant']));
+  }
+  const places = new Map<number, number>();
+  for (const entry of entries)
+    if (entry.kind === 'own') places.set(entry.place, (places.get(entry.place) ?? 0) + 1);
+  const pieced = entries.map((entry) =>
+    entry.kind === 'own' && (places.get(entry.place) ?? 0) > 1 ? { ...entry, isPiece: true } : entry,
+  );
+  const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
+  return { entries: isSame ? pieced : withSystemInPlace(pieced, elements), leaves, isCleared };
+}
+
+/** Puts messages of the system that have lost their place behind the next user message. */
+function withSystemInPlace(entries: readonly Entry[], elements: readonly Element[]): readonly Entry[] {
+  if (!elements.some(isSystem)) return entries;
+  const placed: Entry[] = [];
+  let waiting: OwnEntry[] = [];
+  for (const [at, entry] of entries.entries()) {
+    const next = entries[at + 1];
+    const before = placed.at(-1);
+    const isOfSystem = entry.kind === 'own' && isSystem(elements[entry.place]);
+    if (isOfSystem && wasInPlace(entry.place, elements) && !mayStand(before, next)) {
+      waiting.push(entry);
+      continue;
+    }
+    if (isOfSystem && waiting.length > 0) {
+      placed.push(merged([...waiting, entry], elements));
+      waiting = [];
+      continue;
+    }
+    placed.push(entry);
+    if (waiting.length > 0 && mayStand(entry, next)) {
+      placed.push(merged(waiting, elements));
+      waiting = [];
+    }
+  }
+  return waiting.length > 0 ? entries : placed;
+}
+
+const isSystem = (element: Element | undefined): boolean => element?.role === 'system';
+
+function wasInPlace(place: number, elements: readonly Element[]): boolean {
+  const next = elements[place + 1];
+  return elements[place - 1]?.role === 'user' && (!next || next.role === 'assistant');
+}
+
+function mayStand(before: Entry | undefined, next: Entry | undefined): boolean {
+  return before?.last === 'user' && (!next || next.first === 'assistant');
+}
+
+/** Messages of the system as one, without marks: these would stand behind later ones. */
+function merged(entries: readonly OwnEntry[], elements: readonly Element[]): OurEntry {
+  const blocks = entries.flatMap(({ place }) => {
+    const { body, blocks, content } = elements[place] ?? {};
+    if (!body) return [];
+    if (blocks) return blocks.map((block) => withoutMark(body, block));
+    return content ? [JSON.stringify({ type: 'text', text: jsonOf(body, content) })] : [];
+  });
+  const json = `{"role":"system","content":[${blocks.join(',')}]}`;
+  const at = entries.at(-1)?.messages[0] ?? 0;
+  return { kind: 'ours', first: 'system', last: 'system', json, stands: false, at };
+}
+
+function withoutMark(body: Uint8Array, { span }: Block): string {
+  const { fields = [] } = within(body, span, levels(1));
+  const cuts = cutMembers(fields, (index) => fields[index]?.key === MARK_FIELD);
+  return new TextDecoder().decode(splice(body, span, cuts));
+}

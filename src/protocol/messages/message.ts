@@ -1,0 +1,358 @@
+/**
+ * Elements of `messages` (https://platform.claude.com/docs/en/api/messages/create) as messages.
+ *
+ * A user message with results of tools is several messages of the core: one for each result, and
+ * one for what stands behind them. So units and indices are those of chat, and a conversation has
+ * the same view in both protocols. The writer (`view-splices.ts`) edits what is in the caller's
+ * message.
+ */
+import { asObject } from '../../lib/json.ts';
+import type {
+  Content,
+  InlineMedia,
+  MessageFacts,
+  Reasoning,
+  Role,
+  Thinking,
+  ToolCall,
+  Weight,
+} from '../../memory/conversation/message.ts';
+import { weightOfThinking } from '../chat/reasoning.ts';
+import type { JsonSpan, Span } from '../json/outline.ts';
+import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import type { KeptContents } from '../kept-contents.ts';
+import type { KnownMessages } from '../known-array.ts';
+import { NamedMessage } from '../message-names.ts';
+import type { WireMessage } from '../model-request.ts';
+import { contentOfList, contentOfParts, mediaOfList, openingIn, plain, readParts } from '../parts.ts';
+import { Block, PARTS, withoutMarks } from './block.ts';
+
+const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
+
+/** One element of `messages`. */
+export interface Element {
+  readonly body: Uint8Array;
+  readonly span: JsonSpan;
+  readonly role: string | undefined;
+  readonly content: JsonSpan | undefined;
+  /** Undefined if the content is no list. */
+  readonly blocks: readonly Block[] | undefined;
+}
+
+/** Whether a content is a list with more blocks than are read. */
+export function hasTooManyBlocks({ content, blocks }: Element): boolean {
+  return content?.kind === 'array' && !blocks;
+}
+
+export function elementOf(body: Uint8Array, span: JsonSpan): Element {
+  const role = fieldOf(span, 'role')?.value;
+  const content = fieldOf(span, 'content')?.value;
+  return {
+    body,
+    span,
+    role: role?.kind === 'string' ? (jsonOf(body, role) as string) : undefined,
+    content,
+    blocks: content?.kind === 'array' ? content.items?.map((block) => new Block(body, block)) : undefined,
+  };
+}
+
+/** Where the blocks of a message stand in its element; the whole element if it has no such list. */
+interface Part {
+  readonly role: Role;
+  readonly from: number;
+  readonly end: number;
+}
+
+/**
+ * The messages of the elements. Linear in their number.
+ *
+ * @param known facts about those that an earlier request had
+ */
+export function messagesOf(
+  elements: readonly Element[],
+  known: KnownMessages<MessageFacts, never>,
+  kept: KeptContents,
+): ElementMessage[] {
+  return elements.flatMap((element, index) =>
+    partsOf(element).map((part, order, { length }) => {
+      const before = elements[index - 1];
+      const continues = part.role === 'assistant' && before !== undefined && isPaused(before);
+      return new ElementMessage(element, part, {
+        place: index,
+        isWhole: length === 1,
+        continues,
+        kept,
+        facts: known.at(index, 1, order) ?? {},
+      });
+    }),
+  );
+}
+
+function partsOf({ role, blocks = [], body }: Element): Part[] {
+  const whole = (of: Role): Part[] => [{ role: of, from: 0, end: blocks.length }];
+  const isCalling = blocks.some(({ type }) => type === 'tool_use');
+  // The API's own summary stands for what it has summarised, and for nothing else.
+  if (blocks.some(({ type }) => type === 'compaction') && !isCalling) return whole('preamble');
+  if (role === 'assistant') return whole('assistant');
+  if (role !== 'user') return whole('preamble');
+  const parts: Part[] = [];
+  for (const [at, { type }] of blocks.entries()) {
+    const last = parts.at(-1);
+    if (type === 'tool_result') parts.push({ role: 'tool', from: at, end: at + 1 });
+    else if (last?.role === 'user') parts[parts.length - 1] = { ...last, end: at + 1 };
+    else parts.push({ role: 'user', from: at, end: at + 1 });
+  }
+  const [last, before] = [parts.at(-1), parts.at(-2)];
+  // What a harness says behind results belongs to them: nobody has asked it of the model.
+  if (last?.role === 'user' && before && blocks.slice(last.from).every((block) => isReminder(body, block)))
+    parts.splice(-2, 2, { ...before, end: last.end });
+  return parts.length > 0 ? parts : whole('user');
+}
+
+/** Texts that Claude Code puts behind results. */
+const REMINDER = /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/;
+const REMINDER_START = '<system-reminder>';
+
+function isReminder(body: Uint8Array, block: Block): boolean {
+  if (block.type !== 'text' || !block.json('text').includes(REMINDER_START)) return false;
+  return REMINDER.test(String(asObject(jsonOf(body, block.span)).text));
+}
+
+/** Whether an answer has paused while a tool of the API runs. It goes on in the next message. */
+function isPaused({ role, blocks = [] }: Element): boolean {
+  if (role !== 'assistant') return false;
+  const results = new Set(blocks.map((block) => block.string('tool_use_id')));
+  return blocks.some((block) => block.type === 'server_tool_use' && !results.has(block.string('id')));
+}
+
+interface Place {
+  /** The index of the element. */
+  readonly place: number;
+  /** Whether no other message stands in the element. */
+  readonly isWhole: boolean;
+  readonly continues: boolean;
+  readonly kept: KeptContents;
+  readonly facts: MessageFacts;
+}
+
+/** A message in an element, or in a part of one. Decoded and hashed on demand. */
+export class ElementMessage extends NamedMessage implements WireMessage {
+  readonly element: Element;
+  readonly role: Role;
+  /** Its blocks; undefined if its content is no list. */
+  readonly blocks: readonly Block[] | undefined;
+  /** The index of the element. */
+  readonly place: number;
+  readonly isWhole: boolean;
+  readonly continues: boolean;
+  private readonly kept: KeptContents;
+
+  constructor(
+    element: Element,
+    { role, from, end }: Part,
+    { place, isWhole, continues, kept, facts }: Place,
+  ) {
+    super(facts);
+    this.element = element;
+    this.role = role;
+    this.blocks = element.blocks?.slice(from, end);
+    this.place = place;
+    this.isWhole = isWhole;
+    this.continues = continues;
+    this.kept = kept;
+    if (role === 'tool' && this.result?.json('is_error') === 'true') facts.failed = true;
+  }
+
+  get wireRole(): string | undefined {
+    return this.element.role;
+  }
+
+  /** A part of a message is as a message of its own. */
+  get json(): Uint8Array {
+    const { body, span } = this.element;
+    if (this.isWhole) return body.subarray(span.start, span.end);
+    return new TextEncoder().encode(`{"role":"user","content":${this.list}}`);
+  }
+
+  get bytes(): number {
+    const { start, end } = this.isWhole ? this.element.span : this.range;
+    return end - start;
+  }
+
+  /** From its first block to its last. */
+  get range(): Span {
+    const { span } = this.element;
+    return {
+      start: this.blocks?.[0]?.span.start ?? span.start,
+      end: this.blocks?.at(-1)?.span.end ?? span.end,
+    };
+  }
+
+  /** The JSON of its blocks as a list. */
+  private get list(): string {
+    return listOf(this.element.body, this.blocks ?? []);
+  }
+
+  /** The result of a call, in a message of the role `tool`. */
+  get result(): Block | undefined {
+    return this.role === 'tool' ? this.blocks?.[0] : undefined;
+  }
+
+  /** The calls that the caller answers, in order. */
+  get callBlocks(): readonly Block[] {
+    return this.role === 'assistant' ? (this.blocks ?? []).filter(({ type }) => type === 'tool_use') : [];
+  }
+
+  get calls(): readonly ToolCall[] {
+    this.facts.calls ??= this.callBlocks.map((block) => ({
+      id: block.string('id') ?? '',
+      name: block.string('name') ?? '',
+      input: block.json('input'),
+    }));
+    return this.facts.calls;
+  }
+
+  get answers(): string | undefined {
+    return this.result && (this.result.string('tool_use_id') ?? '');
+  }
+
+  get flatTokens(): number {
+    const mayHaveAny = (this.result ? this.result.field('content') : this.element.content)?.kind === 'array';
+    this.facts.flatTokens ??= mayHaveAny ? this.content().weight.flat : 0;
+    return this.facts.flatTokens;
+  }
+
+  content(): Content {
+    return this.kept.of(this, () => withEncrypted(this.readContent(), this.thoughts));
+  }
+
+  media(): readonly InlineMedia[] {
+    if (this.role !== 'user' || !this.blocks) return [];
+    return mediaOfList(this.element.body, this.partsOf(this.blocks), PARTS);
+  }
+
+  opening(): string {
+    const { body, content } = this.element;
+    if (this.result) return openingIn(body, this.result.field('content'), PARTS);
+    if (!this.blocks) return openingIn(body, content, PARTS);
+    const [first] = this.spoken;
+    return (first && PARTS.textOf(first.value())) ?? '';
+  }
+
+  bearsMark(isReplaced: boolean): boolean {
+    if (this.blocks) return isReplaced || (this.blocks.at(-1)?.bearsMark ?? false);
+    return isReplaced || (this.element.content?.kind === 'string' && this.opening().trim() !== '');
+  }
+
+  otherTexts(): readonly string[] {
+    const behind = this.result ? this.partsOf((this.blocks ?? []).slice(1)) : [];
+    const said = [...behind].map(({ value }) => PARTS.textOf(value) ?? '');
+    return [
+      ...said,
+      ...(this.thoughts?.texts ?? []),
+      ...this.calls.flatMap(({ name, input }) => [name, input]),
+    ];
+  }
+
+  /** Undefined where nothing else would be left of the message. */
+  reasoning(): Reasoning | undefined {
+    const { thoughts, thinkingBlocks } = this;
+    if (!thoughts || (this.calls.length === 0 && this.content().text === '')) return undefined;
+    return { form: 'fields', weight: thoughts, bytes: bytesOf(thinkingBlocks) };
+  }
+
+  thinking(): Thinking | undefined {
+    const { thoughts, thinkingBlocks, blocks = [] } = this;
+    if (!thoughts) return undefined;
+    return {
+      weight: thoughts,
+      bytes: bytesOf(thinkingBlocks),
+      blocks: thinkingBlocks.length,
+      isAll: thinkingBlocks.length === blocks.length,
+    };
+  }
+
+  get thinkingBlocks(): readonly Block[] {
+    return this.role === 'assistant' ? (this.blocks ?? []).filter(({ isThinking }) => isThinking) : [];
+  }
+
+  private get thoughts(): Weight | undefined {
+    const found = this.thinkingBlocks;
+    return found.length > 0 ? weightOfThinking(found.map((block) => block.value())) : undefined;
+  }
+
+  /** The blocks with its content: all but thinking and calls. */
+  private get spoken(): readonly Block[] {
+    return (this.blocks ?? []).filter(
+      ({ type, isThinking }) => this.role !== 'assistant' || (!isThinking && type !== 'tool_use'),
+    );
+  }
+
+  protected get isAnswer(): boolean {
+    return this.role === 'assistant' && this.calls.length === 0;
+  }
+
+  /**
+   * Without marks of the prompt cache, which clients move with each request, and without thinking,
+   * which they may leave out. A text is the same as a string and as a block.
+   */
+  protected override said(): string {
+    const { body, content } = this.element;
+    const value = this.blocks?.map((block) => block.value()) ?? (content ? jsonOf(body, content) : null);
+    const blocks = typeof value === 'string' ? [{ type: 'text', text: value }] : value;
+    const said = Array.isArray(blocks) ? blocks.filter((block) => !isThinkingBlock(block)) : blocks;
+    return JSON.stringify({ role: this.wireRole, content: withoutMarks(said) });
+  }
+
+  private readContent(): Content {
+    const { body, content } = this.element;
+    if (this.result) return this.resultContent(this.result);
+    if (this.blocks) {
+      const { spoken } = this;
+      if (spoken.length === 0) return EMPTY;
+      return contentOfList(this.partsOf(spoken), () => listOf(body, spoken), PARTS);
+    }
+    if (content?.kind === 'string') return plain(jsonOf(body, content) as string);
+    return content ? opaque(textOf(body, content)) : EMPTY;
+  }
+
+  private resultContent(result: Block): Content {
+    const { body } = this.element;
+    const content = result.field('content');
+    if (content?.kind === 'array') return contentOfParts(body, content, PARTS);
+    if (content?.kind === 'string') return plain(jsonOf(body, content) as string);
+    return content ? opaque(textOf(body, content)) : EMPTY;
+  }
+
+  private partsOf(blocks: readonly Block[]) {
+    return readParts(
+      this.element.body,
+      blocks.map(({ span }) => span),
+    );
+  }
+}
+
+function isThinkingBlock(block: unknown): boolean {
+  const { type } = asObject(block);
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
+function listOf(body: Uint8Array, blocks: readonly Block[]): string {
+  return `[${blocks.map(({ span }) => textOf(body, span)).join(',')}]`;
+}
+
+function bytesOf(blocks: readonly Block[]): number {
+  return blocks.reduce((sum, { span }) => sum + span.end - span.start, 0);
+}
+
+/** Content that is never edited: it has no room for a placeholder. */
+function opaque(text: string): Content {
+  return { text, type: 'application/json', weight: { texts: [text], flat: 0 }, room: () => 0 };
+}
+
+function withEncrypted(content: Content, thoughts: Weight | undefined): Content {
+  if (!thoughts || thoughts.flat === 0) return content;
+  const { weight } = content;
+  const { flat, encrypted = 0 } = thoughts;
+  return { ...content, weight: { ...weight, flat: weight.flat + flat, encrypted } };
+}

@@ -1,0 +1,260 @@
+/**
+ * The Messages API: reads a body into messages and writes a view back
+ * (https://platform.claude.com/docs/en/api/messages/create).
+ *
+ * As for chat, reading keeps spans and writing splices them, so unedited parts go up as the bytes
+ * that came. Fields that are not read pass: `thinking`, `context_management`, `container` and all
+ * others.
+ */
+import { asObject } from '../../lib/json.ts';
+import type { Result } from '../../lib/result.ts';
+import type { MessageFacts } from '../../memory/conversation/message.ts';
+import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
+import type { View } from '../../memory/plan/view.ts';
+import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { latestMarks } from '../edits.ts';
+import type { JsonSpan, Outline } from '../json/outline.ts';
+import { fieldOf, type Member, memberSplices, type Splice, splice } from '../json/spans.ts';
+import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
+import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
+import {
+  type Additions,
+  type InjectedMessage,
+  injectedJson,
+  type ModelRequest,
+  type WireMessage,
+} from '../model-request.ts';
+import { addTools, type FunctionTool } from '../tools.ts';
+import { BLOCK_FIELDS, MARK_FIELD } from './block.ts';
+import { marksFor, mayHaveMarks, NO_MARKS, takesMark, type WrittenMarks } from './cache-marks.ts';
+import { type EditedMessages, layoutOf } from './layout.ts';
+import { type Element, ElementMessage, elementOf, hasTooManyBlocks, messagesOf } from './message.ts';
+import { SystemEntry } from './system-entry.ts';
+import { viewSplices } from './view-splices.ts';
+
+const fields = (names: readonly string[], of: Outline = {}): Outline => ({
+  fields: new Map(names.map((name) => [name, of])),
+});
+
+/** What to keep of a body: its messages with their blocks, and the number of tools. */
+const OUTLINE: ReadonlyMap<string, Outline> = new Map([
+  [
+    'messages',
+    {
+      items: {
+        fields: new Map<string, Outline>([
+          ['role', {}],
+          ['content', { items: fields(BLOCK_FIELDS), most: MOST_MESSAGES }],
+        ]),
+      },
+      most: MOST_MESSAGES,
+      counted: true,
+    },
+  ],
+  ['system', { items: {}, most: MOST_MESSAGES }],
+  ['tools', { items: {}, most: MOST_MESSAGES }],
+]);
+
+const NO_EDITS: EditedMessages = { removals: new Map(), dropped: new Set() };
+
+/** A body of `POST /v1/messages`. */
+export class MessagesRequest extends ModelBody implements ModelRequest {
+  readonly conversationField = 'messages';
+  /** The entries of `system`, then those of `messages`. */
+  readonly messages: readonly (SystemEntry | ElementMessage)[];
+  readonly tooManyMessages: boolean;
+  readonly answerTokens: number;
+  private readonly list: JsonSpan;
+  private readonly elements: readonly Element[];
+  /** What the model reads before the messages. */
+  private readonly before: string;
+
+  /**
+   * @param list the span of `messages`: an array
+   * @param shared its part that an earlier request has read
+   */
+  constructor(bytes: Uint8Array, root: JsonSpan, list: JsonSpan, shared: SharedArray | undefined) {
+    super(bytes, root, ['tools']);
+    const system = this.given('system');
+    const entries = system?.kind === 'string' ? [system] : (system?.items ?? []);
+    const preamble = entries.map((entry) => new SystemEntry(bytes, entry));
+    this.before = preamble.map(({ text }) => text).join(',');
+    const known = new KnownMessages<MessageFacts, never>(shared, this.before);
+    const elements = (list.items ?? []).map((span) => elementOf(bytes, span));
+    const conversation = elements.some(hasTooManyBlocks) ? undefined : messagesOf(elements, known, this.kept);
+    const isRead =
+      list.items !== undefined && conversation !== undefined && conversation.length <= MOST_MESSAGES;
+    this.list = list;
+    this.tooManyMessages = !isRead;
+    this.elements = isRead ? elements : [];
+    this.messages = isRead ? [...preamble, ...conversation] : [];
+    this.answerTokens = this.limit('max_tokens') ?? 0;
+  }
+
+  readonly upstreamState = undefined;
+  readonly compaction = undefined;
+  readonly hasCompaction = false;
+  readonly asksReasoning = true;
+  readonly isCompaction = false;
+
+  /** The API's own summary, which begins the conversation. */
+  get compacted(): readonly WireMessage[] {
+    return this.messages.filter(
+      (message) =>
+        message instanceof ElementMessage && message.blocks?.some(({ type }) => type === 'compaction'),
+    );
+  }
+
+  get array(): ReadArray | undefined {
+    if (this.tooManyMessages) return undefined;
+    const messages = this.messages.flatMap((message) =>
+      message instanceof ElementMessage ? [{ first: message.place, length: 1, facts: message.facts }] : [],
+    );
+    const { bytes, list, before } = this;
+    return { protocol: 'messages', bytes, list, before, elements: [], messages };
+  }
+
+  /** Also those of the API's own tools, which have fixed names. */
+  get toolNames(): ReadonlySet<string> {
+    const names = this.listedTools().map((tool) => asObject(tool).name);
+    return new Set(names.filter((name) => typeof name === 'string'));
+  }
+
+  /**
+   * Whatever `tool_choice` says, since it may change from request to request: a tool that comes
+   * later invalidates all thinking before it.
+   */
+  get takesTools(): boolean {
+    return (this.given('tools')?.kind ?? 'array') === 'array';
+  }
+
+  toolJson({ function: { name, description, parameters } }: FunctionTool): string {
+    return JSON.stringify({ name, description, input_schema: parameters });
+  }
+
+  /** The API has no such key. */
+  override cacheKey(): Member[] {
+    return [];
+  }
+
+  override keySplices(): Splice[] {
+    return [];
+  }
+
+  write(
+    view: View | undefined,
+    { injected = [], tools = [], marks: most = 0, thinkingFrom: from = 0 }: Additions = {},
+  ): Uint8Array {
+    const edited = view ?? NO_EDITS;
+    const thinkingFrom = Math.max(from, edited.thinkingFrom ?? 0);
+    const [ofSystem, ofUser] = [ofRole(injected, 'system'), ofRole(injected, 'user')];
+    const { messages, elements } = this;
+    const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser));
+    const places = latestMarks(view, most);
+    const isMarked = places.length > 0 || mayHaveMarks(this.bytes);
+    const marks = isMarked ? marksFor(this, layout, places) : NO_MARKS;
+    const added = this.toolEdits(tools, marks);
+    const system = this.systemEdits(ofSystem, marks);
+    const isBound = bindsThinking(reasoningTermsOf(this.model));
+    return splice(this.bytes, { start: 0, end: this.bytes.length }, [
+      ...added.splices,
+      ...system.splices,
+      ...memberSplices(this.root, isOwnField, [...added.members, ...system.members]),
+      ...viewSplices({ messages, elements, view: edited, layout, marks, isBound }),
+    ]);
+  }
+
+  /** Our tools behind the caller's, and a mark behind the last one. */
+  private toolEdits(tools: readonly string[], { tools: mark }: WrittenMarks): Edits {
+    const last = fieldOf(this.root, 'tools')?.value.items?.at(-1);
+    if (mark === undefined) return addTools(this.root, tools);
+    if (tools.length > 0)
+      return addTools(
+        this.root,
+        tools.map((tool, at) =>
+          at < tools.length - 1 ? tool : `${tool.slice(0, -1)},"${MARK_FIELD}":${mark}}`,
+        ),
+      );
+    return { splices: takesMark(this.bytes, last) ? [markAt(last, mark)] : [], members: [] };
+  }
+
+  /**
+   * Texts of ours behind the caller's, whose first entries stay as they are: Claude Code's first
+   * one says who asks, and nothing may stand before it.
+   */
+  private systemEdits(injected: readonly InjectedMessage[], { system: mark }: WrittenMarks): Edits {
+    const system = this.given('system');
+    const ours = injected.map(({ content }, at) =>
+      JSON.stringify({
+        type: 'text',
+        text: content,
+        ...(mark !== undefined && at === injected.length - 1
+          ? { [MARK_FIELD]: JSON.parse(mark) as unknown }
+          : {}),
+      }),
+    );
+    const json = ours.join(',');
+    const splices = (...of: Splice[]): Edits => ({ splices: of, members: [] });
+    const last = system?.items?.at(-1);
+    if (ours.length === 0) {
+      if (mark === undefined) return splices();
+      if (system?.kind === 'string') return splices(...wrapped(system, `,"${MARK_FIELD}":${mark}}]`));
+      return splices(...(takesMark(this.bytes, last) ? [markAt(last, mark)] : []));
+    }
+    if (system?.kind === 'string' && system.end - system.start > EMPTY.length)
+      return splices(...wrapped(system, `},${json}]`));
+    if (system?.kind === 'array') {
+      const at = system.end - 1;
+      return splices({ start: at, end: at, with: last || !system.items ? `,${json}` : json });
+    }
+    return { splices: [], members: [{ key: 'system', json: `[${json}]` }] };
+  }
+}
+
+interface Edits {
+  readonly splices: readonly Splice[];
+  readonly members: readonly Member[];
+}
+
+const EMPTY = '""';
+
+/** A text as the first entry of a list. */
+function wrapped({ start, end }: JsonSpan, tail: string): Splice[] {
+  return [
+    { start, end: start, with: '[{"type":"text","text":' },
+    { start: end, end, with: tail },
+  ];
+}
+
+function markAt({ end }: JsonSpan, mark: string): Splice {
+  return { start: end - 1, end: end - 1, with: `,"${MARK_FIELD}":${mark}` };
+}
+
+function ofRole(injected: readonly InjectedMessage[], role: InjectedMessage['role']): InjectedMessage[] {
+  return injected.filter((message) => message.role === role);
+}
+
+/**
+ * Reads a body. Only its outline is decoded; the upstream validates the messages themselves.
+ *
+ * @param shared the part of the array that an earlier request has read
+ */
+export function readMessagesRequest(
+  bytes: Uint8Array,
+  shared?: SharedArray,
+): Result<MessagesRequest, BodyFault> {
+  const scanned = scanBody(bytes, OUTLINE, shared);
+  if (!scanned.ok) return scanned;
+  const root = scanned.value;
+  const messages = fieldOf(root, 'messages')?.value;
+  if (messages?.kind !== 'array' || messages.items?.length === 0)
+    return {
+      ok: false,
+      reason: {
+        code: 'invalid_messages',
+        param: 'messages',
+        message: 'The field messages must be an array of at least one message.',
+      },
+    };
+  return { ok: true, value: new MessagesRequest(bytes, root, messages, shared) };
+}

@@ -1,0 +1,130 @@
+/** The edits inside a message, in the caller's bytes. */
+import type { Removal } from '../../memory/edits/removal.ts';
+import { outputSplice } from '../edits.ts';
+import type { Span } from '../json/outline.ts';
+import type { Splice } from '../json/spans.ts';
+import type { Block } from './block.ts';
+import { MARK_FIELD } from './block.ts';
+import type { ElementMessage } from './message.ts';
+
+/** What becomes of a message that stays. */
+export interface MessageEdits {
+  readonly removals: readonly Removal[];
+  /** The text to put at its beginning, and how many characters of that it replaces. */
+  readonly opened?: { readonly text: string; readonly taken: number } | undefined;
+  /** The mark of the prompt cache to put behind it, as its JSON. */
+  readonly mark?: string | undefined;
+}
+
+export function editSplices(message: ElementMessage, edits: MessageEdits): Splice[] {
+  if (message.role === 'tool') return resultSplices(message, edits);
+  if (message.role === 'assistant') return answerSplices(message, edits);
+  return message.blocks ? blockSplices(message, message.blocks, edits) : textSplices(message, edits);
+}
+
+function resultSplices(message: ElementMessage, { removals, mark }: MessageEdits): Splice[] {
+  const { result, element, blocks = [] } = message;
+  const outputs = removals.filter(({ kind }) => kind === 'output');
+  return [
+    ...outputs.map((removal) => outputSplice(element.body, result?.field('content'), removal, 'text')),
+    ...markBehind(blocks.at(-1), mark),
+  ];
+}
+
+function answerSplices(message: ElementMessage, { removals, mark }: MessageEdits): Splice[] {
+  const inputs = removals.filter(({ kind }) => kind === 'input');
+  const cleared = inputs.map((removal) => {
+    const input = message.callBlocks[removal.call]?.field('input');
+    if (!input)
+      throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+    return { start: input.start, end: input.end, with: removal.replacement };
+  });
+  return [
+    ...cleared,
+    ...(message.blocks ? markBehind(message.blocks.at(-1), mark) : textSplices(message, { removals, mark })),
+  ];
+}
+
+/** A content that is a string: its text, or the one in its place. */
+function textSplices(message: ElementMessage, { removals, opened, mark }: MessageEdits): Splice[] {
+  const { content, span } = message.element;
+  const removal = removals.find(({ kind }) => kind === 'output');
+  const text = removal?.replacement ?? (opened && joined(opened.text, message.opening().slice(opened.taken)));
+  if (!content) {
+    const at = span.end - 1;
+    return text === undefined ? [] : [{ start: at, end: at, with: `,"content":${JSON.stringify(text)}` }];
+  }
+  if (text === undefined && mark === undefined) return [];
+  // Content of another kind is invalid; it is kept for the upstream to reject.
+  if (content.kind !== 'string') return [];
+  const { start, end } = content;
+  const [head, tail] =
+    mark === undefined ? ['', ''] : ['[{"type":"text","text":', `,"${MARK_FIELD}":${mark}}]`];
+  if (text !== undefined) return [{ start, end, with: `${head}${JSON.stringify(text)}${tail}` }];
+  return [
+    { start, end: start, with: head },
+    { start: end, end, with: tail },
+  ];
+}
+
+function blockSplices(
+  message: ElementMessage,
+  blocks: readonly Block[],
+  { removals, opened, mark }: MessageEdits,
+): Splice[] {
+  const output = removals.find(({ kind }) => kind === 'output');
+  if (output) return [replaced(message.range, output, mark ?? lastMark(blocks))];
+  const parts = new Map(
+    removals.flatMap((removal) => (removal.kind === 'part' ? [[removal.call, removal]] : [])),
+  );
+  const last = blocks.length - 1;
+  const splices = [...parts].map(([at, removal]) => {
+    const part = blocks[at];
+    if (!part) throw new Error(`message ${removal.message} has no part ${at} to remove`);
+    return replaced(part.span, removal, (at === last ? mark : undefined) ?? part.mark);
+  });
+  return [
+    ...splices,
+    ...(opened ? openingSplices(message, blocks[0], opened) : []),
+    ...(parts.has(last) ? [] : markBehind(blocks[last], mark)),
+  ];
+}
+
+/**
+ * A block before the first one. One with an earlier summary keeps its other fields, such as a mark.
+ */
+function openingSplices(
+  message: ElementMessage,
+  first: Block | undefined,
+  { text, taken }: { readonly text: string; readonly taken: number },
+): Splice[] {
+  const earlier = taken > 0 ? first?.field('text') : undefined;
+  if (earlier) {
+    const all = JSON.stringify(joined(text, message.opening().slice(taken)));
+    return [{ start: earlier.start, end: earlier.end, with: all }];
+  }
+  const part = JSON.stringify({ type: 'text', text });
+  if (first) return [{ start: first.span.start, end: first.span.start, with: `${part},` }];
+  const { content } = message.element;
+  return content ? [{ start: content.start, end: content.end, with: `[${part}]` }] : [];
+}
+
+/** A text of ours in the place of blocks. */
+function replaced({ start, end }: Span, { replacement }: Removal, mark: string | undefined): Splice {
+  const marked = mark === undefined ? '' : `,"${MARK_FIELD}":${mark}`;
+  return { start, end, with: `{"type":"text","text":${JSON.stringify(replacement)}${marked}}` };
+}
+
+function lastMark(blocks: readonly Block[]): string | undefined {
+  return blocks.findLast(({ mark }) => mark !== undefined)?.mark;
+}
+
+function markBehind(block: Block | undefined, mark: string | undefined): Splice[] {
+  if (!block || mark === undefined) return [];
+  const at = block.span.end - 1;
+  return [{ start: at, end: at, with: `,"${MARK_FIELD}":${mark}` }];
+}
+
+function joined(text: string, rest: string): string {
+  return rest === '' ? text : `${text}\n\n${rest}`;
+}

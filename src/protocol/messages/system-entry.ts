@@ -1,0 +1,89 @@
+/** Entries of `system` as messages. */
+import { asObject } from '../../lib/json.ts';
+import type { Content } from '../../memory/conversation/message.ts';
+import type { JsonSpan } from '../json/outline.ts';
+import { textOf } from '../json/spans.ts';
+import { NamedMessage } from '../message-names.ts';
+import type { WireMessage } from '../model-request.ts';
+import { contentOfList, plain } from '../parts.ts';
+import { PARTS, withoutMarks } from './block.ts';
+
+/**
+ * What Claude Code says of itself in the first entry of `system`. The API leaves it out of what the
+ * model reads, and it differs from request to request.
+ */
+const ATTRIBUTION = 'x-anthropic-billing-header:';
+
+/** `system` as a string, or one of its entries. */
+export class SystemEntry extends NamedMessage implements WireMessage {
+  readonly role = 'preamble';
+  readonly wireRole = 'system';
+  readonly calls = [];
+  readonly answers = undefined;
+  protected readonly isAnswer = false;
+  /** Its JSON; that of an attribution says nothing. */
+  readonly text: string;
+  private readonly span: JsonSpan;
+  private readonly entry: unknown;
+
+  constructor(body: Uint8Array, span: JsonSpan) {
+    super({});
+    this.span = span;
+    const text = textOf(body, span);
+    this.text = text.includes(ATTRIBUTION) && isAttribution(JSON.parse(text)) ? '""' : text;
+    this.entry = JSON.parse(this.text);
+  }
+
+  /** The equivalent message. */
+  get json(): Uint8Array {
+    const content = typeof this.entry === 'string' ? this.text : `[${this.text}]`;
+    return new TextEncoder().encode(`{"role":"system","content":${content}}`);
+  }
+
+  get bytes(): number {
+    return this.span.end - this.span.start;
+  }
+
+  get flatTokens(): number {
+    return this.content().weight.flat;
+  }
+
+  content(): Content {
+    const { entry } = this;
+    if (typeof entry === 'string') return plain(entry);
+    return contentOfList([{ value: entry }], () => `[${this.text}]`, PARTS);
+  }
+
+  media(): [] {
+    return [];
+  }
+
+  opening(): string {
+    return typeof this.entry === 'string' ? this.entry : (PARTS.textOf(this.entry) ?? '');
+  }
+
+  bearsMark(): boolean {
+    return false;
+  }
+
+  otherTexts(): [] {
+    return [];
+  }
+
+  reasoning(): undefined {
+    return undefined;
+  }
+
+  thinking(): undefined {
+    return undefined;
+  }
+
+  protected override said(): string {
+    return JSON.stringify(withoutMarks(this.entry));
+  }
+}
+
+function isAttribution(entry: unknown): boolean {
+  const { text } = asObject(entry);
+  return typeof text === 'string' && text.startsWith(ATTRIBUTION);
+}

@@ -1,0 +1,122 @@
+/** The edits of a view in the caller's messages. */
+import { openingOf } from '../edits.ts';
+import { cutMembers, type Splice, splice } from '../json/spans.ts';
+import { type WrittenMarks, withMark } from './cache-marks.ts';
+import type { EditedMessages, Entry, Layout, OwnEntry } from './layout.ts';
+import { type Element, ElementMessage } from './message.ts';
+import { editSplices } from './splices.ts';
+
+/** A view that is being written. */
+export interface WrittenView {
+  readonly messages: readonly object[];
+  readonly elements: readonly Element[];
+  readonly view: EditedMessages;
+  readonly layout: Layout;
+  readonly marks: WrittenMarks;
+  /** Whether thinking that rounds of ours repeat is cut from the answer after them. */
+  readonly isBound: boolean;
+}
+
+export function viewSplices(written: WrittenView): Splice[] {
+  const { entries } = written.layout;
+  const whole = entries.filter((entry) => entry.kind === 'own' && !entry.isPiece) as readonly OwnEntry[];
+  return [...gapSplices(written), ...whole.flatMap((entry) => insideSplices(entry, written))];
+}
+
+/** What is cut and put between the elements that stay. */
+function gapSplices(written: WrittenView): Splice[] {
+  const { elements, layout } = written;
+  const splices: Splice[] = [];
+  const start = elements[0]?.span.start ?? 0;
+  const end = elements.at(-1)?.span.end ?? 0;
+  let before: number | undefined;
+  let ours: string[] = [];
+  const close = (next: number | undefined): void => {
+    const from = before === undefined ? start : (elements[before]?.span.end ?? start);
+    const to = next === undefined ? end : (elements[next]?.span.start ?? end);
+    const isNext = before !== undefined && next === before + 1;
+    const json = ours.join(',');
+    ours = [];
+    if (isNext && json === '') return;
+    const head = before !== undefined && (json !== '' || next !== undefined) ? ',' : '';
+    const tail = json !== '' && next !== undefined ? ',' : '';
+    if (from < to || json !== '') splices.push({ start: from, end: to, with: `${head}${json}${tail}` });
+  };
+  for (const entry of layout.entries) {
+    if (entry.kind === 'own' && !entry.isPiece) {
+      close(entry.place);
+      before = entry.place;
+    } else ours.push(jsonOf(entry, written));
+  }
+  close(undefined);
+  return splices;
+}
+
+function jsonOf(entry: Entry, written: WrittenView): string {
+  if (entry.kind === 'own') return pieceJson(entry, written);
+  const mark = written.marks.ours.get(entry);
+  return mark === undefined ? entry.json : withMark(entry.json, mark);
+}
+
+/** Some messages of an element as a message of their own. */
+function pieceJson(entry: OwnEntry, written: WrittenView): string {
+  const element = written.elements[entry.place];
+  const blocks = entry.messages.flatMap((index) => messageAt(written, index).blocks ?? []);
+  const [first, last] = [blocks[0], blocks.at(-1)];
+  if (!element || !first || !last) throw new Error('a message without blocks was divided');
+  const range = { start: first.span.start, end: last.span.end };
+  const inside = (element.blocks ?? []).filter(
+    ({ span }) => span.start >= range.start && span.end <= range.end,
+  );
+  const cuts = cutMembers(
+    inside.map(({ span }) => span),
+    (at) => !blocks.some((block) => block === inside[at]),
+  );
+  const edits = entry.messages.flatMap((index) => editsOf(index, written));
+  const json = new TextDecoder().decode(splice(element.body, range, [...cuts, ...edits]));
+  return `{"role":${JSON.stringify(element.role)},"content":[${json}]}`;
+}
+
+/** The edits inside an element. */
+function insideSplices(entry: OwnEntry, written: WrittenView): Splice[] {
+  const { blocks = [] } = written.elements[entry.place] ?? {};
+  const kept = new Set(entry.messages.flatMap((index) => keptBlocks(index, written)));
+  const cuts =
+    kept.size > 0 && kept.size < blocks.length
+      ? cutMembers(
+          blocks.map(({ span }) => span),
+          (at) => !kept.has(blocks[at] as (typeof blocks)[number]),
+        )
+      : [];
+  return [...cuts, ...entry.messages.flatMap((index) => editsOf(index, written))];
+}
+
+/** The blocks of a message that stay: without thinking that is cleared, or that rounds have. */
+function keptBlocks(index: number, { view, layout, isBound, ...written }: WrittenView) {
+  const message = messageAt(written, index);
+  const { blocks = [] } = message;
+  if (message.thinkingBlocks.length === 0) return blocks;
+  if (layout.isCleared(index)) return blocks.filter(({ isThinking }) => !isThinking);
+  const rounds = isBound ? view.rounds?.get(index)?.json : undefined;
+  if (rounds === undefined) return blocks;
+  const isRepeated = (signed: string): boolean => signed !== '""' && signed !== '' && rounds.includes(signed);
+  return blocks.filter(
+    (block) => !block.isThinking || !['signature', 'data'].some((key) => isRepeated(block.json(key))),
+  );
+}
+
+function editsOf(index: number, written: WrittenView): Splice[] {
+  const { view, marks } = written;
+  const opened = openingOf(view, index);
+  const removals = view.removals.get(index) ?? [];
+  const mark = marks.messages.get(index);
+  // Most messages of a view are the caller's own.
+  if (!opened && removals.length === 0 && mark === undefined) return [];
+  return editSplices(messageAt(written, index), { removals, opened, mark });
+}
+
+function messageAt({ messages }: Pick<WrittenView, 'messages'>, index: number): ElementMessage {
+  const message = messages[index];
+  if (!(message instanceof ElementMessage)) throw new Error('an entry of system was to be edited');
+  return message;
+}
