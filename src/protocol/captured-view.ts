@@ -8,7 +8,7 @@ import { isObject } from '../lib/json.ts';
 import { fieldOf, jsonOf, scanObject } from './json/spans.ts';
 
 /** In the order in which they are written. */
-const FIELDS = ['model', 'instructions', 'tools', 'messages', 'input'] as const;
+const FIELDS = ['model', 'instructions', 'system', 'tools', 'messages', 'input'] as const;
 const OUTLINE = { fields: new Map(FIELDS.map((field) => [field, {}])) };
 
 /**
@@ -41,7 +41,7 @@ function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (!isObject(value)) return value;
   // A tool of a server. A function may have parameters of these names.
-  if (value.type === 'function') return value;
+  if (value.type === 'function' || 'input_schema' in value) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [
       key,

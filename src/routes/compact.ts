@@ -11,6 +11,11 @@ import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { edits, verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
+import {
+  compactedParts as messagesParts,
+  writeCompactedMessages as writeMessages,
+} from '../protocol/messages/compacted.ts';
+import type { MessagesRequest } from '../protocol/messages/request.ts';
 import type { ModelRequest, ViewParts } from '../protocol/model-request.ts';
 import { compactedItems, writeCompactedItems } from '../protocol/responses/compacted.ts';
 import type { ResponsesRequest } from '../protocol/responses/request.ts';
@@ -25,10 +30,12 @@ import type { AppEnv } from '../request/services.ts';
 import { archivedTimes } from '../tell/archive.ts';
 import { CallLife } from '../tell/life.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
+import { ANTHROPIC } from '../upstream/api.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
+import { flag, holdsItems } from './any-protocol.ts';
 import { CHAT } from './chat.ts';
-import { flag, holdsItems } from './either-protocol.ts';
+import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
 import { scopeOf } from './scope-of.ts';
 
@@ -43,10 +50,17 @@ interface CompactForm<Read extends ModelRequest> extends ModelApi<Read> {
   sealed(text: string): object;
 }
 
-const MESSAGES: CompactForm<ChatRequest> = {
+const CHAT_FORM: CompactForm<ChatRequest> = {
   ...CHAT,
   array: writeCompactedMessages,
   parts: compactedParts,
+  sealed: sealedMessage,
+};
+
+const MESSAGES_FORM: CompactForm<MessagesRequest> = {
+  ...MESSAGES,
+  array: writeMessages,
+  parts: messagesParts,
   sealed: sealedMessage,
 };
 
@@ -59,7 +73,8 @@ const ITEMS: CompactForm<ResponsesRequest> = {
 
 export async function compact(c: Context<AppEnv>): Promise<Response> {
   const body = await readBody(c.req.raw, CHAT.field);
-  return holdsItems(body) ? compactWith(c, ITEMS, body) : compactWith(c, MESSAGES, body);
+  if (c.get('api') === ANTHROPIC) return compactWith(c, MESSAGES_FORM, body);
+  return holdsItems(body) ? compactWith(c, ITEMS, body) : compactWith(c, CHAT_FORM, body);
 }
 
 async function compactWith<Read extends ModelRequest>(

@@ -18,12 +18,12 @@ import type { AppEnv } from '../request/services.ts';
 import { CallLife } from '../tell/life.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
-import { flag, readEither } from './either-protocol.ts';
+import { flag, readAny } from './any-protocol.ts';
 import { scopeOf } from './scope-of.ts';
 
 export async function explain(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const { request, answers } = await readEither(c, scope);
+  const { request, answers } = await readAny(c, scope);
   const force = flag(request, 'force');
   const hasCourse = flag(request, 'course');
   const call = await readWholeCall(request, scope);

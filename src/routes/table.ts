@@ -26,6 +26,7 @@ import { explain } from './explain.ts';
 import { getHealth } from './health.ts';
 import { getFrontPage, getInspector, getInspectorFile } from './inspector/route.ts';
 import { mcp } from './mcp/route.ts';
+import { countMessagesInput, messages } from './messages.ts';
 import { getMetrics } from './metrics.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './refs.ts';
 import { compactResponses, countResponsesInput, responses } from './responses.ts';
@@ -52,6 +53,8 @@ export interface Route extends RoutePath {
 export const ROUTES: readonly Route[] = [
   { path: '/', handlers: { GET: getFrontPage } },
   { path: '/healthz', handlers: { GET: getHealth } },
+  // Claude Code asks whether somebody is there.
+  { path: '/api/hello', handlers: { GET: getHealth } },
   { path: '/metrics', handlers: { GET: getMetrics } },
   { path: '/openapi.json', handlers: { GET: getOpenApi } },
   { path: '/docs', handlers: { GET: getReference } },
@@ -70,6 +73,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/responses', handlers: { POST: responses }, shared: true },
   { path: '/v1/responses/compact', handlers: { POST: compactResponses } },
   { path: '/v1/responses/input_tokens', handlers: { POST: countResponsesInput } },
+  { path: '/v1/messages', handlers: { POST: messages }, shared: true },
+  { path: '/v1/messages/count_tokens', handlers: { POST: countMessagesInput } },
   { path: '/v1/embeddings', handlers: {}, shared: true },
   { path: '/v1/models', handlers: {}, shared: true },
   { path: '/v1/models/:model', handlers: {}, shared: true },

@@ -59,6 +59,7 @@ const NO_EDITS: EditedMessages = { removals: new Map(), dropped: new Set() };
 
 /** A body of `POST /v1/messages`. */
 export class MessagesRequest extends ModelBody implements ModelRequest {
+  readonly protocol = 'messages';
   readonly conversationField = 'messages';
   /** The entries of `system`, then those of `messages`. */
   readonly messages: readonly (SystemEntry | ElementMessage)[];

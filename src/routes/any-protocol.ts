@@ -1,4 +1,4 @@
-/** Bodies of our own routes, which hold a conversation of either protocol. */
+/** Bodies of our own routes, which hold a conversation of any protocol. */
 import type { Context } from 'hono';
 import { readRequest } from '../answer/read-call.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
@@ -9,19 +9,28 @@ import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
+import { ANTHROPIC } from '../upstream/api.ts';
 import { CHAT } from './chat.ts';
+import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
 
 const EMPTY_STRING = '""';
 
 const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
 
-/** A request of either protocol, and the protocol's answers. @throws ApiError */
-export async function readEither(
+/**
+ * A request of any protocol, and the protocol's answers. The headers say that it is one of
+ * Messages, its fields whether it is one of Responses.
+ *
+ * @throws ApiError
+ */
+export async function readAny(
   c: Context<AppEnv>,
   scope: RequestScope,
 ): Promise<{ request: ModelRequest; answers: AnswerFormat }> {
   const body = await readBody(c.req.raw, CHAT.field);
+  if (scope.api === ANTHROPIC)
+    return { request: await readRequest(body, MESSAGES, scope), answers: MESSAGES.answers };
   return holdsItems(body)
     ? { request: await readRequest(body, RESPONSES, scope), answers: RESPONSES.answers }
     : { request: await readRequest(body, CHAT, scope), answers: CHAT.answers };
