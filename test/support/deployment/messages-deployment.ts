@@ -1,0 +1,125 @@
+/** A Worker in front of an upstream of Anthropic's API, for one file of end-to-end tests. */
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import type { Report } from '../../../src/memory/plan/report.ts';
+import {
+  type MessagesUpstream,
+  type MessagesUpstreamOptions,
+  startMessagesUpstream,
+} from '../../../tools/upstream/messages-upstream.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.ts';
+import type { WorkerServer } from '../../../tools/worker-server.ts';
+import type { TimeLimits } from '../time-limits.ts';
+import { startBuiltWorker } from './built-worker.ts';
+import { SECRET } from './deployment.ts';
+import { uncaughtIn } from './watched-worker.ts';
+
+/** The caller's key. */
+export const MESSAGES_KEY = 'sk-ant-the-key-of-a-test-caller-1';
+
+export const MESSAGES_MODEL = 'claude-sonnet-4-6';
+
+interface Options {
+  readonly vars?: Record<string, string>;
+  readonly limits?: Partial<TimeLimits>;
+  readonly upstream?: MessagesUpstreamOptions;
+  /** Whether refusals of the upstream are part of the file's tests. */
+  readonly refuses?: true;
+}
+
+/** An answer of Precis with its report. */
+interface Told {
+  readonly memory: Report;
+  readonly headers: Headers;
+  /** The message. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly message: any;
+  /** The last request to the upstream for an answer. */
+  readonly seen: RecordedRequest;
+}
+
+export interface MessagesDeployment {
+  /** The Worker's URL, without `/v1`. */
+  readonly url: string;
+  readonly worker: WorkerServer;
+  readonly upstream: MessagesUpstream;
+  /** The other upstream, of OpenAI's API. */
+  readonly openai: Upstream;
+  /** A request with `MESSAGES_KEY` and a version; `init` may set others. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** `POST /v1/messages`. */
+  post(body: object, headers?: Record<string, string>): Promise<Response>;
+  /** Likewise, with the report. Rejects any answer but 200. */
+  ask(body: object, headers?: Record<string, string>): Promise<Told>;
+}
+
+/** Starts all before the tests of a file, and stops them after. No request may be refused. */
+export function deployMessages({ vars, limits, upstream = {}, refuses }: Options = {}): MessagesDeployment {
+  let started: { worker: WorkerServer; upstream: MessagesUpstream; openai: Upstream } | undefined;
+  const running = () => {
+    if (!started) throw new Error('the deployment runs only within tests');
+    return started;
+  };
+  beforeAll(async () => {
+    const messages = await startMessagesUpstream(upstream);
+    const openai = await startUpstream();
+    const worker = await startBuiltWorker({
+      vars: {
+        PRECIS_SECRET: SECRET,
+        ANTHROPIC_BASE_URL: messages.url,
+        UPSTREAM_BASE_URL: openai.url,
+        ...vars,
+        ...(limits && { TEST_TIME_LIMITS: JSON.stringify(limits) }),
+      },
+    });
+    started = { worker, upstream: messages, openai };
+  });
+  beforeEach(() => {
+    running().upstream.become(upstream);
+    running().openai.requests.length = 0;
+  });
+  afterAll(async () => {
+    if (!started) return;
+    await started.worker.close();
+    await started.upstream.close();
+    await started.openai.close();
+    expect(uncaughtIn(started.worker.output()), 'the uncaught errors of the Worker').toEqual([]);
+    if (!refuses) expect(started.upstream.refusals).toEqual([]);
+  });
+  const deployment: MessagesDeployment = {
+    get url() {
+      return running().worker.url;
+    },
+    get worker() {
+      return running().worker;
+    },
+    get upstream() {
+      return running().upstream;
+    },
+    get openai() {
+      return running().openai;
+    },
+    fetch(path, init = {}) {
+      const headers = new Headers(init.headers);
+      if (!headers.has('authorization') && !headers.has('x-api-key')) headers.set('x-api-key', MESSAGES_KEY);
+      if (!headers.has('anthropic-version')) headers.set('anthropic-version', '2023-06-01');
+      return fetch(`${deployment.url}${path}`, { ...init, headers });
+    },
+    post: (body, headers = {}) =>
+      deployment.fetch('/v1/messages', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ model: MESSAGES_MODEL, max_tokens: 1_024, ...body }),
+      }),
+    async ask(body, headers) {
+      const response = await deployment.post({ memory_report: true, ...body }, headers);
+      const text = await response.text();
+      if (response.status !== 200) throw new Error(`${response.status} ${text}`);
+      const message = JSON.parse(text);
+      const seen = running().upstream.messages().at(-1);
+      if (!seen || !message.memory) throw new Error('the answer has no report');
+      return { memory: message.memory, headers: response.headers, message, seen };
+    },
+  };
+  return deployment;
+}
