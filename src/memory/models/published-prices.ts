@@ -80,7 +80,7 @@ const OPENAI_LIFETIMES: Page = {
 };
 
 /**
- * Writes for five minutes
+ * Writes for five minutes, or for an hour where a mark says so
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
  */
 const ANTHROPIC: Page = {
@@ -89,6 +89,7 @@ const ANTHROPIC: Page = {
   hits: 'marks',
   lifetimeMinutes: 5,
   write: 1.25,
+  lifetimes: { '5m': { lifetimeMinutes: 5, write: 1.25 }, '1h': { lifetimeMinutes: 60, write: 2 } },
 };
 
 const GOOGLE: Page = {

@@ -58,6 +58,17 @@ function publishedSchedule(
   };
 }
 
+/**
+ * The prices of calls whose writes to the cache live for different times: a write has the average
+ * price, so all of them together have their own.
+ *
+ * @param share of the written tokens that live as long as `longer` says, more than 0
+ */
+export function mixedLifetimes(usual: Schedule, longer: Schedule, share: number): Schedule {
+  const { written, lifetimeMs } = longer;
+  return { ...usual, written: usual.written + (written - usual.written) * share, lifetimeMs };
+}
+
 function isPeak({ hours }: Peak, { weekday, hour }: UtcTime): boolean {
   return weekday > 0 && weekday < 6 && hours.some(([from, to]) => hour >= from && hour < to);
 }

@@ -1,15 +1,33 @@
 /**
- * The usage that an upstream reports, read from the end of an answer in either protocol, whole or
+ * The usage that an upstream reports, read from the end of an answer in any protocol, whole or
  * streamed, without parsing it: usage stands near the end, and in a JSON text no quote of a content
- * is unescaped.
+ * is unescaped. A stream of Messages tells its input at its beginning, too.
  */
 
-import { concat } from '../../lib/bytes.ts';
+import { bufferOf, concat } from '../../lib/bytes.ts';
+import { asObject } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/run/event.ts';
+import { JsonSyntaxError } from '../json/scanner.ts';
+import { jsonOf, within } from '../json/spans.ts';
+import {
+  hasStopped,
+  hourWrites,
+  isMessagesUsage,
+  opensMessage,
+  runUsageOf,
+  streamedUsage,
+  tierOf,
+} from '../messages/usage.ts';
+import type { Usage } from './usage.ts';
 
 /** In bytes. After `usage` a response repeats its request's metadata, of up to 9 kB. */
 const TAIL_BYTES = 32 * 1024;
+
+/** In bytes. Of a stream of Messages: its first event. */
+const HEAD_BYTES = 8 * 1024;
+/** In bytes: enough to tell such a stream. */
+const OPENING_BYTES = 128;
 
 const decoder = new TextDecoder();
 
@@ -17,12 +35,16 @@ const decoder = new TextDecoder();
 export class UsageTail {
   private chunks: Uint8Array[] = [];
   private size = 0;
+  /** The beginning of a stream of Messages; undefined before the first bytes are let go. */
+  private head: Uint8Array | undefined;
 
   push(chunk: Uint8Array): void {
     this.chunks.push(chunk);
     this.size += chunk.length;
     if (this.size < 2 * TAIL_BYTES) return;
-    this.chunks = [concat(this.chunks).slice(-TAIL_BYTES)];
+    const all = concat(this.chunks);
+    this.head ??= opens(all) ? all.slice(0, HEAD_BYTES) : NONE;
+    this.chunks = [all.slice(-TAIL_BYTES)];
     this.size = TAIL_BYTES;
   }
 
@@ -37,18 +59,23 @@ export class UsageTail {
   /** Whether a stream has come to its last event. What follows does not matter. */
   isOver(): boolean {
     const text = decoder.decode(concat(this.chunks));
+    if (this.isMessages) return hasStopped(text);
     // Of a response only the last event has counts.
     return /^data: ?\[DONE\]\s*$/m.test(text) || lastCount(text, 'input_tokens') !== undefined;
   }
 
   /** The tier that the upstream says it has served, if it says one. */
   tier(): string | undefined {
+    const messages = this.messagesUsage();
+    if (messages) return tierOf(messages);
     const text = decoder.decode(concat(this.chunks));
     return [...text.matchAll(/[{,]\s*"service_tier"\s*:\s*"(\w{1,64})"/g)].at(-1)?.[1];
   }
 
   /** What the upstream says, and null where it says nothing. Undefined if it reports no usage. */
   usage(): RunUsage | undefined {
+    const messages = this.messagesUsage();
+    if (messages) return runUsageOf(messages);
     const text = decoder.decode(concat(this.chunks));
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
     if (input === undefined) return undefined;
@@ -58,6 +85,47 @@ export class UsageTail {
       cache_writes: lastCount(text, 'cache_write_tokens') ?? null,
       output: outputOf(text, input),
     };
+  }
+
+  /** Of the cache writes, those that are kept for an hour. 0 where no lifetimes are told. */
+  hourWrites(): number {
+    const messages = this.messagesUsage();
+    return messages ? hourWrites(messages) : 0;
+  }
+
+  private get isMessages(): boolean {
+    return this.head === undefined ? opens(concat(this.chunks)) : this.head.length > 0;
+  }
+
+  /** The usage of an answer of Messages; undefined for any other answer. */
+  private messagesUsage(): Usage | undefined {
+    const tail = concat(this.chunks);
+    if (this.isMessages)
+      return streamedUsage(decoder.decode(this.head ? concat([this.head, LF, tail]) : tail));
+    const usage = lastUsage(tail);
+    return usage && isMessagesUsage(usage) ? usage : undefined;
+  }
+}
+
+const NONE = new Uint8Array();
+const LF = new Uint8Array([0x0a]);
+
+function opens(bytes: Uint8Array): boolean {
+  return opensMessage(decoder.decode(bytes.subarray(0, OPENING_BYTES)));
+}
+
+/** The last usage object of a JSON text, by its end. */
+function lastUsage(bytes: Uint8Array): Usage | undefined {
+  const body = bufferOf(bytes);
+  const at = body.lastIndexOf('"usage"');
+  const start = at < 0 ? -1 : body.indexOf('{', at);
+  if (start < 0 || !/^"usage"\s*:\s*$/.test(body.toString('latin1', at, start))) return undefined;
+  try {
+    return asObject(jsonOf(bytes, within(bytes, { start, end: bytes.length }, {})));
+  } catch (error) {
+    // The text ends within it.
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
   }
 }
 

@@ -1,6 +1,10 @@
-/** The usage of one answer, which a stream tells in several events. */
-import { isObject, type JsonObject } from '../../lib/json.ts';
-import type { Usage } from '../answers/usage.ts';
+/**
+ * The usage of one answer of Messages, which a stream tells in several events
+ * (https://platform.claude.com/docs/en/build-with-claude/streaming).
+ */
+import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import type { RunUsage } from '../../memory/run/event.ts';
+import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
 
 /**
  * The usage so far with that of a further event. All counts are those of the whole answer, and an
@@ -11,4 +15,64 @@ export function usageWith(known: Usage | undefined, told: unknown): Usage | unde
   const said: JsonObject = { ...known };
   for (const [key, value] of Object.entries(told)) said[key] = value ?? said[key] ?? null;
   return said;
+}
+
+/** Matches the first bytes of a stream. */
+const OPENS = /^\uFEFF?(?:event: ?message_start\r?\n)?data: ?\{.{0,40}"message_start"/;
+/** The events that tell usage. */
+const TELLS = /^data: ?(\{.*"message_(?:start|delta)".*\})\s*$/gm;
+const STOPS = /^data: ?\{.{0,40}"message_stop"/m;
+
+/** Whether a stream begins as one of Messages. @param text its first bytes */
+export function opensMessage(text: string): boolean {
+  return OPENS.test(text);
+}
+
+/** Whether a stream of Messages has come to its last event. @param text of its end */
+export function hasStopped(text: string): boolean {
+  return STOPS.test(text);
+}
+
+/** The usage that a stream tells. @param text of its beginning and its end */
+export function streamedUsage(text: string): Usage | undefined {
+  let usage: Usage | undefined;
+  for (const [, json = ''] of text.matchAll(TELLS)) {
+    const { type, message, usage: told } = asObject(parseJson(json));
+    if (type === 'message_start') usage = usageWith(usage, asObject(message).usage);
+    if (type === 'message_delta') usage = usageWith(usage, told);
+  }
+  return usage;
+}
+
+/** What only the usage of Messages has, and what only that of Responses has. */
+const OWN = ['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'];
+const OTHERS = ['prompt_tokens', 'total_tokens', 'input_tokens_details'];
+
+/** Whether a usage is one of Messages. Gateways add its members to that of other protocols. */
+export function isMessagesUsage(usage: Usage): boolean {
+  return OWN.some((key) => key in usage) && !OTHERS.some((key) => key in usage);
+}
+
+/** A usage in terms of all protocols. Undefined if it has no input. */
+export function runUsageOf(usage: Usage): RunUsage | undefined {
+  const counts = MESSAGES_USAGE.prompt.map((key) => countOf(usage[key]));
+  const [fresh, cached = null, cache_writes = null] = counts;
+  if (fresh === null) return undefined;
+  const input = counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
+  return { input, cached, cache_writes, output: countOf(usage.output_tokens) };
+}
+
+/** Of the tokens that were written to the cache, those that it keeps for an hour. */
+export function hourWrites({ cache_creation }: Usage): number {
+  return countOf(asObject(cache_creation).ephemeral_1h_input_tokens) ?? 0;
+}
+
+/** The tier of an answer. The fast mode of a model has prices of its own, as a tier has. */
+export function tierOf({ service_tier, speed }: Usage): string | undefined {
+  if (typeof speed === 'string' && speed !== 'standard') return speed;
+  return typeof service_tier === 'string' ? service_tier : undefined;
+}
+
+function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageTail } from '../../../src/protocol/answers/usage-tail.ts';
+import { messageEvents, messageOf } from '../../../tools/upstream/message.ts';
 
 const read = (text: string, chunkSize = text.length) => {
   const bytes = new TextEncoder().encode(text);
@@ -100,5 +101,80 @@ describe('the usage at the end of an answer', () => {
         expect((counted?.cached ?? 0) + (counted?.fresh ?? 0)).toBe(input);
       }),
     );
+  });
+});
+
+describe('the usage of an answer of Messages', () => {
+  const request = { model: 'claude-sonnet-5-5' };
+  const usage = {
+    input_tokens: 30,
+    cache_creation_input_tokens: 500,
+    cache_read_input_tokens: 4_000,
+    cache_creation: { ephemeral_5m_input_tokens: 200, ephemeral_1h_input_tokens: 300 },
+    output_tokens: 77,
+    service_tier: 'standard',
+  };
+  const counted = { input: 4_530, cached: 4_000, cache_writes: 500, output: 77 };
+
+  const told = (text: string, size = 4_096) => {
+    const bytes = new TextEncoder().encode(text);
+    const tail = new UsageTail();
+    for (let at = 0; at < bytes.length; at += size) tail.push(bytes.slice(at, at + size));
+    return {
+      usage: tail.usage(),
+      hour: tail.hourWrites(),
+      tier: tail.tier(),
+      isOver: tail.isOver(),
+      read: tail.read(),
+    };
+  };
+  const all = {
+    usage: counted,
+    hour: 300,
+    tier: 'standard',
+    read: { cached: 4_000, fresh: 530, output: 77 },
+  };
+
+  it.each([0, 100_000])('is that of its three members of input, after %d bytes of text', (length) => {
+    const answer = { content: 'y'.repeat(length), usage };
+    expect(told(JSON.stringify(messageOf(request, answer)))).toMatchObject(all);
+    expect(told(JSON.stringify(messageOf(request, answer), null, 2))).toMatchObject(all);
+    const stream = [...messageEvents(request, answer)].join('');
+    for (const size of [1, 7, 4_096, 1_000_000])
+      expect(told(stream, size)).toMatchObject({ ...all, isOver: true });
+  });
+
+  it('is that of the beginning of a stream where its end says less', () => {
+    const frames = [...messageEvents(request, { content: 'y '.repeat(40_000), usage })];
+    const end = frames.findIndex((frame) => frame.includes('"message_delta"'));
+    frames[end] =
+      'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":78,"input_tokens":null}}\n\n';
+    expect(told(frames.join('')).usage).toEqual({ ...counted, output: 78 });
+    const cut = told(frames.slice(0, 9).join(''));
+    expect(cut).toMatchObject({ isOver: false, usage: { input: 4_530, output: 1 } });
+  });
+
+  it('is not that of a content, and not that of a step', () => {
+    const input = { usage: { input_tokens: 9, cache_read_input_tokens: 9 }, total_tokens: 99_999 };
+    const blocks = [{ type: 'tool_use', id: 't', name: 'n', input }];
+    const steps = [{ type: 'message', input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 }];
+    const answer = { blocks, usage: { ...usage, iterations: steps } };
+    expect(told(JSON.stringify(messageOf(request, answer))).usage).toEqual(counted);
+    expect(told([...messageEvents(request, answer)].join('')).usage).toEqual(counted);
+  });
+
+  it('has null for what a server leaves out, and names the fast mode as a tier', () => {
+    const bare = [...messageEvents(request, { usage: { input_tokens: 5, output_tokens: 6 } })].join('');
+    expect(told(bare).usage).toEqual({ input: 5, cached: null, cache_writes: null, output: 6 });
+    expect(told(JSON.stringify(messageOf(request, { usage: { ...usage, speed: 'fast' } }))).tier).toBe(
+      'fast',
+    );
+  });
+
+  it('is no other protocol’s, whatever gateways add to theirs', () => {
+    const chat = { usage: { ...CHAT.usage, cache_read_input_tokens: 64, cache_creation_input_tokens: 9 } };
+    expect(read(JSON.stringify(chat))).toEqual(COUNTED);
+    const responses = { usage: { ...RESPONSES.usage, cache_read_input_tokens: 64 } };
+    expect(read(JSON.stringify(responses))).toEqual(COUNTED);
   });
 });

@@ -1,8 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
-import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
-import { amountOf, NO_TOKENS } from '../../../../src/memory/money/amounts.ts';
+import { mixedLifetimes, scheduleOf } from '../../../../src/memory/models/schedules.ts';
+import { amountOf, NO_TOKENS, ratesAt } from '../../../../src/memory/money/amounts.ts';
 
 const DAY = '2026-10-10';
 const AT = utcTimeOf(new Date(DAY));
@@ -90,6 +91,62 @@ describe('the prices of a model', () => {
     expect(of('12h')).toMatchObject({ written: 5, lifetimeMs: 12 * 3_600_000 });
     expect(of('24h')).toBeUndefined();
     expect(scheduleOf('gpt-4.1', AT, [], '12h')).toBeUndefined();
+  });
+
+  it('cost twice as fresh input where a mark of Anthropic’s API asks for an hour', () => {
+    const of = (lifetime?: string) => scheduleOf('claude-opus-5-5', AT, [], lifetime);
+    expect(of()).toMatchObject({ written: 5, lifetimeMs: 5 * 60_000 });
+    expect(of('5m')).toMatchObject({ written: 5, lifetimeMs: 5 * 60_000 });
+    expect(of('1h')).toMatchObject({ written: 8, lifetimeMs: 3_600_000 });
+  });
+
+  it('cost their own for all writes together where some live longer', () => {
+    fc.assert(
+      fc.property(fc.nat(500_000), fc.nat(500_000), (usual, hour) => {
+        const [short, long] = [undefined, '1h'].map((ttl) => scheduleOf('claude-fable-5-2', AT, [], ttl));
+        if (!short || !long || usual + hour === 0) return;
+        const written = usual + hour;
+        const mixed = mixedLifetimes(short, long, hour / written);
+        const own = [short, long].map((schedule, index) =>
+          amountOf({ ...NO_TOKENS, written: index === 0 ? usual : hour }, schedule),
+        );
+        const all = own.reduce((sum, amount) => sum + amount, 0);
+        // The average is rounded to a picodollar per token.
+        const apart = Math.abs(amountOf({ ...NO_TOKENS, written }, mixed) - all);
+        expect(apart).toBeLessThanOrEqual(1 + written / 2_000);
+      }),
+    );
+  });
+
+  it.each([
+    ['claude-fable-5-2', 'claude-fable-5.2'],
+    ['claude-mythos-5-2', 'claude-mythos-5.2'],
+    ['claude-fable-5-1', 'claude-fable-5.1'],
+    ['claude-opus-5-5', 'claude-opus-5.5'],
+    ['claude-opus-5-5-20261012', 'claude-opus-5.5'],
+    ['claude-opus-5', 'claude-opus-5'],
+    ['claude-opus-4-8', 'claude-opus-4.8'],
+    ['claude-opus-4-5-20251101', 'claude-opus-4.5'],
+    ['claude-sonnet-5-5', 'claude-sonnet-5.5'],
+    ['claude-sonnet-5', 'claude-sonnet-5'],
+    ['claude-sonnet-4-6', 'claude-sonnet-4.6'],
+    ['claude-sonnet-4-5-20250929', 'claude-sonnet-4.5'],
+    ['claude-haiku-5-5', 'claude-haiku-5.5'],
+    ['claude-haiku-4-5-20251001', 'claude-haiku-4.5'],
+  ])('of %s, as Anthropic’s API spells it, are those of %s', (model, family) => {
+    expect(scheduleOf(model, AT)?.family).toBe(family);
+  });
+
+  it('of Haiku 5.5 are five times as high above 100 000 tokens, those of the cache included', () => {
+    const schedule = scheduleOf('claude-haiku-5-5', AT);
+    if (!schedule) throw new Error('no schedule');
+    expect(ratesAt(schedule, 100_000)).toMatchObject({ fresh: 0.1, output: 0.5 });
+    expect(ratesAt(schedule, 100_001)).toMatchObject({
+      fresh: 0.5,
+      cached: 0.05,
+      written: 0.625,
+      output: 2.5,
+    });
   });
 
   it('are the deployer’s before ours, for all of a family', () => {
