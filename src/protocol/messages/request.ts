@@ -9,7 +9,6 @@
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { MessageFacts } from '../../memory/conversation/message.ts';
-import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { latestMarks } from '../edits.ts';
@@ -156,12 +155,11 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     const marks = isMarked ? marksFor(this, layout, places) : NO_MARKS;
     const added = this.toolEdits(tools, marks);
     const system = this.systemEdits(ofSystem, marks);
-    const isBound = bindsThinking(reasoningTermsOf(this.model));
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [
       ...added.splices,
       ...system.splices,
       ...memberSplices(this.root, isOwnField, [...added.members, ...system.members]),
-      ...viewSplices({ messages, elements, view: edited, layout, marks, isBound }),
+      ...viewSplices({ messages, elements, view: edited, layout, marks }),
     ]);
   }
 

@@ -1,9 +1,11 @@
 /** The edits of a view in the caller's messages. */
 import { openingOf } from '../edits.ts';
 import { cutMembers, type Splice, splice } from '../json/spans.ts';
+import type { Block } from './block.ts';
 import { type WrittenMarks, withMark } from './cache-marks.ts';
 import type { EditedMessages, Entry, Layout, OwnEntry } from './layout.ts';
 import { type Element, ElementMessage } from './message.ts';
+import { behindRounds } from './repeated-blocks.ts';
 import { editSplices } from './splices.ts';
 
 /** A view that is being written. */
@@ -13,8 +15,6 @@ export interface WrittenView {
   readonly view: EditedMessages;
   readonly layout: Layout;
   readonly marks: WrittenMarks;
-  /** Whether thinking that rounds of ours repeat is cut from the answer after them. */
-  readonly isBound: boolean;
 }
 
 export function viewSplices(written: WrittenView): Splice[] {
@@ -85,24 +85,20 @@ function insideSplices(entry: OwnEntry, written: WrittenView): Splice[] {
     kept.size > 0 && kept.size < blocks.length
       ? cutMembers(
           blocks.map(({ span }) => span),
-          (at) => !kept.has(blocks[at] as (typeof blocks)[number]),
+          (at) => !kept.has(blocks[at] as Block),
         )
       : [];
   return [...cuts, ...entry.messages.flatMap((index) => editsOf(index, written))];
 }
 
-/** The blocks of a message that stay: without thinking that is cleared, or that rounds have. */
-function keptBlocks(index: number, { view, layout, isBound, ...written }: WrittenView) {
+/** The blocks of a message that stay: without those that rounds have, or thinking that is cleared. */
+function keptBlocks(index: number, { view, layout, ...written }: WrittenView): readonly Block[] {
   const message = messageAt(written, index);
   const { blocks = [] } = message;
-  if (message.thinkingBlocks.length === 0) return blocks;
-  if (layout.isCleared(index)) return blocks.filter(({ isThinking }) => !isThinking);
-  const rounds = isBound ? view.rounds?.get(index)?.json : undefined;
-  if (rounds === undefined) return blocks;
-  const isRepeated = (signed: string): boolean => signed !== '""' && signed !== '' && rounds.includes(signed);
-  return blocks.filter(
-    (block) => !block.isThinking || !['signature', 'data'].some((key) => isRepeated(block.json(key))),
-  );
+  const rounds = view.rounds?.get(index)?.json;
+  const own = rounds === undefined ? blocks : behindRounds(blocks, rounds);
+  const clears = message.thinkingBlocks.length > 0 && layout.isCleared(index);
+  return clears ? own.filter(({ isThinking }) => !isThinking) : own;
 }
 
 function editsOf(index: number, written: WrittenView): Splice[] {
