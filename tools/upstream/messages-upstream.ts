@@ -14,6 +14,8 @@ import { violations } from './strict-messages.ts';
 
 export type MessagesBehaviour =
   | ({ type: 'answer'; headers?: Record<string, string> } & MessageAnswer)
+  /** Whatever the model says of a body. */
+  | { type: 'model'; answer(body: RecordedRequest['body']): MessageAnswer }
   | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
   /** A model with a limited context. `streamed`: it says so inside of a stream of status 200. */
   | { type: 'window'; tokens: number; streamed?: true }
@@ -89,6 +91,8 @@ export async function startMessagesUpstream(
         response.end(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
         return;
       }
+      case 'model':
+        return send(body, response, behaviour.answer(body));
       case 'answer':
         for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
         return send(body, response, behaviour);
