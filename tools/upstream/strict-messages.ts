@@ -130,8 +130,10 @@ function checkMessage(message: unknown, at: number, isLast: boolean, report: Rep
     report(`${path}.content: Field required`);
     return;
   }
+  // With the beta per-turn-control, a message of the system may have settings and no words.
+  const isSetting = message.role === 'system' && message.output_config !== undefined;
   if (content.length === 0) {
-    if (!mayBeEmpty)
+    if (!mayBeEmpty && !isSetting)
       report(
         `${path}: all messages must have non-empty content except for the optional final assistant message`,
       );
