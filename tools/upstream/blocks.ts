@@ -71,17 +71,35 @@ function resultOf({ tool_call_id, content }: Json): Json {
   return { type: 'tool_result', tool_use_id: tool_call_id, content: partsOf(content) };
 }
 
-function answerOf({ content, tool_calls, reasoning_content: thought }: Json): unknown {
+function answerOf({
+  content,
+  tool_calls,
+  reasoning_content: thought,
+  thinking_blocks: blocks,
+}: Json): unknown {
   const calls = Array.isArray(tool_calls) ? (tool_calls as Json[]) : [];
   if (calls.length === 0 && thought === undefined && typeof content === 'string') return content;
+  const unsigned =
+    typeof thought === 'string' ? [{ type: 'thinking', thinking: thought, signature: 'c2ln' }] : [];
   return [
-    ...(typeof thought === 'string' ? [{ type: 'thinking', thinking: thought, signature: 'c2ln' }] : []),
+    ...(Array.isArray(blocks) ? (blocks as Json[]) : unsigned),
     ...blocksOf(content),
     ...calls.map(({ id, function: called }) => {
       const { name, arguments: input } = called as Json;
-      return { type: 'tool_use', id, name, input: JSON.parse(String(input)) as unknown };
+      return { type: 'tool_use', id, name, input: inputOf(input) };
     }),
   ];
+}
+
+/** Arguments that are no JSON object become one. */
+function inputOf(input: unknown): unknown {
+  try {
+    const value: unknown = JSON.parse(String(input));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // A model has written something else.
+  }
+  return { input };
 }
 
 function blocksOf(content: unknown): Json[] {

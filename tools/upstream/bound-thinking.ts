@@ -13,9 +13,10 @@ export const BINDING_CONTROLS = 'thinking-binding-controls-2026-08-01';
 
 /**
  * Where a gateway puts thinking: OpenRouter in `reasoning_details`, LiteLLM in `thinking_blocks`,
- * others in Anthropic's parts of a content, or in items of the Responses API.
+ * others in Anthropic's parts of a content, or in items of the Responses API. In Messages it is a
+ * block.
  */
-export type Dialect = 'openrouter' | 'litellm' | 'parts' | 'responses';
+export type Dialect = 'openrouter' | 'litellm' | 'parts' | 'responses' | 'messages';
 
 /** A block, and the index of the message or item that has it. */
 interface Block {

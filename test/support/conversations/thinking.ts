@@ -1,4 +1,5 @@
 /** Conversations whose model signs what it thinks, as they grow through their views. */
+import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import {
   blocksIn,
   type Dialect,
@@ -8,6 +9,7 @@ import {
 } from '../../../tools/upstream/bound-thinking.ts';
 import { responsesBody } from '../../../tools/upstream/items.ts';
 import type { ConversationBody } from './arbitrary-conversation.ts';
+import { asBlocksSayIt } from './messages.ts';
 
 type Message = ConversationBody['messages'][number];
 type Body = Record<string, unknown>;
@@ -41,13 +43,14 @@ export function growWithThinking<Viewed>(
   const requests: ThoughtRequest<Viewed>[] = [];
   const ask = (): Body => {
     const chat = { ...body, messages: [...messages] };
-    const came = dialect === 'responses' ? asItems(chat) : chat;
+    const came = asIn(dialect, chat);
     const { viewed, sent } = viewOf(came);
     requests.push({ viewed, came, sent });
     return sent;
   };
   let spoke: unknown;
-  for (const message of body.messages) {
+  const { messages: all } = dialect === 'messages' ? asBlocksSayIt(body) : body;
+  for (const message of all) {
     const { role } = message;
     const isAnswer = role === 'assistant' && (spoke === 'user' || spoke === 'tool');
     const sent = isAnswer ? ask() : undefined;
@@ -59,6 +62,11 @@ export function growWithThinking<Viewed>(
   }
   ask();
   return requests;
+}
+
+function asIn(dialect: Dialect, chat: ConversationBody): Body {
+  if (dialect === 'messages') return messagesBody({ ...chat });
+  return dialect === 'responses' ? asItems(chat) : { ...chat };
 }
 
 /** In the Responses API it is an item of its own, which `asItems` makes. */

@@ -10,9 +10,11 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type SharedArray, sharedWith } from '../../../src/protocol/known-array.ts';
 import { KnownArrays } from '../../../src/protocol/known-arrays.ts';
+import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import type { ModelRequest } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
+import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import { itemsOf } from '../../../tools/upstream/items.ts';
 import {
   strategy as anyStrategy,
@@ -82,7 +84,7 @@ interface Protocol {
   read(
     bytes: Uint8Array,
     shared?: SharedArray,
-  ): ReturnType<typeof readChatRequest | typeof readResponsesRequest>;
+  ): ReturnType<typeof readChatRequest | typeof readResponsesRequest | typeof readMessagesRequest>;
 }
 
 const PROTOCOLS: readonly Protocol[] = [
@@ -95,6 +97,16 @@ const PROTOCOLS: readonly Protocol[] = [
     name: 'responses',
     body: (messages, instructions) => ({ model: 'gpt-4.1', input: itemsOf(messages), instructions }),
     read: readResponsesRequest,
+  },
+  {
+    name: 'messages',
+    body: (messages, text) => {
+      const { system, messages: said, ...more } = messagesBody({ model: 'gpt-4.1', messages });
+      const entries = [{ type: 'text', text: text ?? 'Help.' }, ...((system as Json[]) ?? [])];
+      const isSaid = (said as Json[]).length > 0;
+      return { ...more, messages: isSaid ? said : [{ role: 'user', content: 'Hello.' }], system: entries };
+    },
+    read: readMessagesRequest,
   },
 ];
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { type Dialect, refusedBlock } from '../../../../tools/upstream/bound-thinking.ts';
@@ -41,7 +43,7 @@ function casesOf(
       .map(([body, max_tokens]) => ({ ...body, model: MODEL, ...(max_tokens ? { max_tokens } : {}) })),
     input: inputs,
     options,
-    dialect: fc.constantFrom<Dialect>('openrouter', 'litellm', 'responses'),
+    dialect: fc.constantFrom<Dialect>('openrouter', 'litellm', 'responses', 'messages'),
     thinks: fc.oneof(fc.constant([true]), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })),
   });
 }
@@ -57,10 +59,20 @@ const CASES: [modes: string, cases: fc.Arbitrary<Case>][] = [
 type AnyViewed = Viewed<ModelRequest>;
 type Requests = readonly ThoughtRequest<AnyViewed>[];
 
-/** The view of a body of either protocol. */
-function viewOfBody(body: object, input: MemoryStrategyRequest, options: ViewOptions): AnyViewed {
-  if (!('input' in body)) return viewOf(body, input, options);
-  const read = readResponsesRequest(new TextEncoder().encode(JSON.stringify(body)));
+/** The view of a body of any protocol. */
+function viewOfBody(
+  body: object,
+  dialect: Dialect,
+  input: MemoryStrategyRequest,
+  options: ViewOptions,
+): AnyViewed {
+  const reader =
+    dialect === 'messages'
+      ? readMessagesRequest
+      : dialect === 'responses'
+        ? readResponsesRequest
+        : readChatRequest;
+  const read = reader(new TextEncoder().encode(JSON.stringify(body)));
   if (!read.ok) throw new Error(read.reason.message);
   return viewOfRequest(read.value, input, options);
 }
@@ -112,7 +124,7 @@ describe.each(CASES)('bound thinking, %s', (_, cases) => {
         dialect,
         (answer) => thinks[answer % thinks.length] === true,
         (grown) => {
-          const viewed = viewOfBody(grown, input, options);
+          const viewed = viewOfBody(grown, dialect, input, options);
           return { viewed, sent: JSON.parse(new TextDecoder().decode(viewed.bytes)) };
         },
       );
