@@ -29,9 +29,10 @@ const views = new Latest<Plan, View>();
 export const outlines = new Latest<ModelRequest, PlanRequest>();
 export const bodies = new Latest<View, Uint8Array>();
 
-/** See `termsOf`. */
+/** See `termsOf`. Anthropic's API takes marks of ours where a caller sets its own. */
 export function termsFor(request: ModelRequest, tables: ModelTables): ModelTerms {
-  return terms.of(request, [tables], () => termsOf(request.model, tables));
+  const { model, protocol } = request;
+  return terms.of(request, [tables], () => termsOf(model, tables, protocol === 'messages'));
 }
 
 /** See `offerTools`. */

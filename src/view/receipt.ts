@@ -1,7 +1,6 @@
 /** Makes and checks receipts (docs/answers-and-errors.md#receipts). */
 import { timingSafeEqual } from 'node:crypto';
 import { VERSION } from '../lib/version.ts';
-import { termsOf } from '../memory/models/terms.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../memory/plan/receipt.ts';
 import type { Receipt, ReceiptHashes } from '../memory/plan/receipt-schema.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
@@ -9,6 +8,7 @@ import { textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { sha256Hex, type Tenant, tenantsOf } from '../tenant/identity.ts';
+import { termsFor } from './made-before.ts';
 import type { MadeView } from './made-view.ts';
 
 /** Keeps these seals apart from all others. */
@@ -69,7 +69,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     tools: request.field('tools'),
     answerTokens,
     strategy,
-    terms: termsOf(model, config),
+    terms: termsFor(request, config),
     measure: tokenMeasure(strategy, model, config.tokenFactors),
     limit: limitIn(made),
     // Who has the array alone can't know what the upstream has refused before.

@@ -13,6 +13,8 @@ import type { Retry } from './retry.ts';
 
 /** An error about a part, or about its member. Servers word it differently. */
 const OF_MARKS = /prompt_cache_breakpoint|content/i;
+/** Anthropic's API names every block by its place in a content. */
+const OF_CACHE_CONTROL = /cache_control/;
 
 /** Whether the upstream is known to refuse marks for this model. */
 export function refusesMarks({ model }: ModelRequest, { services, caller }: RequestScope): boolean {
@@ -35,7 +37,9 @@ export function withoutMarks(request: ModelRequest, { services, caller }: Reques
     mayHelp: ({ made, without }, status) =>
       (status === 400 || status === 422) && !without.has('marks') && roomForMarks(request, made.view) > 0,
     next: async ({ made, without }, { json }) =>
-      OF_MARKS.test(json) ? { made, without: new Set([...without, 'marks']) } : undefined,
+      (request.protocol === 'messages' ? OF_CACHE_CONTROL : OF_MARKS).test(json)
+        ? { made, without: new Set([...without, 'marks']) }
+        : undefined,
     answered: () => {
       services.refusedMarks.note(caller.tenant?.id ?? '', request.model, true);
       services.log('info', 'the upstream refuses marks of its prompt cache', { code: 'marks_refused' });

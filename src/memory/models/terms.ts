@@ -45,21 +45,27 @@ export interface ModelTables {
 
 const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache: true, ownModels: false };
 
-/** The terms of a model by its name. */
+/**
+ * The terms of a model by its name.
+ *
+ * @param writesCallersMarks whether its views may get marks in the form that callers set them in
+ */
 export function termsOf(
   model: string | undefined,
   { modelPrices, modelWindows, promptCache, ownModels }: ModelTables = NO_TABLES,
+  writesCallersMarks = false,
 ): ModelTerms {
   const prices = relativePricesOf(model, modelPrices, ownModels);
   const input = largestInputOf(model, modelWindows);
   const window = knownWindowOf(model, modelWindows);
+  const { boundaries } = prices;
   return {
     ...(window === undefined ? { window: DEFAULT_WINDOW, windowAssumed: true } : { window }),
     // Absent rather than undefined: a receipt has a hash of the terms.
     ...(input === undefined ? {} : { input }),
     answer: longestAnswerOf(model, modelWindows),
     prices,
-    marks: promptCache && prices.boundaries === 'ours',
+    marks: promptCache && (boundaries === 'ours' || (boundaries === 'callers' && writesCallersMarks)),
     reasoning: reasoningTermsOf(model),
   };
 }
