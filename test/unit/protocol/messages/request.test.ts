@@ -1,0 +1,409 @@
+import { describe, expect, it } from 'vitest';
+import type { Removal } from '../../../../src/memory/edits/removal.ts';
+import type { View } from '../../../../src/memory/plan/view.ts';
+import { type MessagesRequest, readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
+import type { Additions } from '../../../../src/protocol/model-request.ts';
+import { violations } from '../../../../tools/upstream/strict-messages.ts';
+
+type Json = Record<string, unknown>;
+
+const MARK = { type: 'ephemeral' };
+const LONG = { type: 'ephemeral', ttl: '1h' };
+
+const user = (content: unknown): Json => ({ role: 'user', content });
+const assistant = (...content: Json[]): Json => ({ role: 'assistant', content });
+const text = (words: string, more: Json = {}): Json => ({ type: 'text', text: words, ...more });
+const use = (id: string, input: object = { q: 1 }): Json => ({ type: 'tool_use', id, name: 'search', input });
+const result = (id: string, content: unknown, more: Json = {}): Json => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+  ...more,
+});
+const thinking = (words: string): Json => ({
+  type: 'thinking',
+  thinking: words,
+  signature: `signed ${words}`,
+});
+
+function read(messages: readonly Json[], more: Json = {}): MessagesRequest {
+  const body = { model: 'claude-opus-5-5', max_tokens: 100, ...more, messages };
+  const request = readMessagesRequest(new TextEncoder().encode(JSON.stringify(body)));
+  if (!request.ok) throw new Error(request.reason.message);
+  return request.value;
+}
+
+const view = (edits: Partial<View>): View => ({
+  removals: new Map(),
+  dropped: new Set(),
+  tokens: 0,
+  incomplete: false,
+  ...edits,
+});
+
+/** A removal as far as it is written. */
+function removal(edit: Partial<Removal> & Pick<Removal, 'message'>): [number, Removal[]] {
+  const whole = { kind: 'output', reason: 'context_compaction', call: -1, replacement: 'gone', ...edit };
+  return [edit.message, [whole as Removal]];
+}
+
+function written(request: MessagesRequest, edits?: Partial<View>, additions?: Additions): Json {
+  const bytes = request.write(edits && view(edits), additions);
+  return JSON.parse(new TextDecoder().decode(bytes)) as Json;
+}
+
+const sent = (...args: Parameters<typeof written>): unknown => written(...args).messages;
+
+const STEP = [
+  user('Find both.'),
+  assistant(thinking('hm'), text('I look.'), use('a'), use('b', { q: 2 })),
+  user([result('a', 'found a'), result('b', [text('found b')], { is_error: true }), text('And c?')]),
+];
+
+describe('a body of Messages', () => {
+  it('has a message for each result, and for the text behind them', () => {
+    const { messages } = read(STEP, { system: [text('Help.'), text('Today is Monday.')] });
+    expect(messages.map(({ role, answers }) => [role, answers])).toEqual([
+      ['preamble', undefined],
+      ['preamble', undefined],
+      ['user', undefined],
+      ['assistant', undefined],
+      ['tool', 'a'],
+      ['tool', 'b'],
+      ['user', undefined],
+    ]);
+    expect(messages.map((message) => message.content().text).slice(2)).toEqual([
+      'Find both.',
+      'I look.',
+      'found a',
+      'found b',
+      'And c?',
+    ]);
+    expect(messages[3]?.calls).toEqual([
+      { id: 'a', name: 'search', input: '{"q":1}' },
+      { id: 'b', name: 'search', input: '{"q":2}' },
+    ]);
+    expect(messages[5]?.facts.failed).toBe(true);
+  });
+
+  it('takes what a harness says behind results for a part of them', () => {
+    const reminder = text('<system-reminder>\nThe list is empty.\n</system-reminder>');
+    const { messages } = read([...STEP.slice(0, 2), user([result('a', '1'), result('b', '2'), reminder])]);
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
+    expect(messages[3]?.content().text).toBe('2');
+    expect(messages[3]?.otherTexts()).toEqual([reminder.text]);
+  });
+
+  it('says the same with other marks, and with a text as a block', () => {
+    const plain = read([user('Hi.'), assistant(use('a')), user([result('a', [text('found')])])]);
+    const marked = read([
+      user([text('Hi.', { cache_control: MARK })]),
+      assistant(thinking('hm'), use('a', { q: 1 })),
+      user([result('a', [text('found', { cache_control: LONG })], { cache_control: MARK })]),
+    ]);
+    const names = ({ messages }: MessagesRequest) => messages.map(({ identity }) => identity);
+    expect(names(marked)).toEqual(names(plain));
+  });
+
+  it('does not depend on what Claude Code says of itself', () => {
+    const entries = (hash: string) => [text(`x-anthropic-billing-header: cch=${hash}`), text('Help.')];
+    const [one, other] = ['a', 'b'].map((hash) => read(STEP, { system: entries(hash) }).messages);
+    expect(one?.map(({ identity }) => identity)).toEqual(other?.map(({ identity }) => identity));
+    expect(one?.[0]?.content().text).toBe('');
+  });
+
+  it('knows names of tools, the limit of the answer, and takes our tools whatever the choice', () => {
+    const tools = [
+      { name: 'search', input_schema: { type: 'object' } },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ];
+    const request = read(STEP, { tools, tool_choice: { type: 'any' } });
+    expect([...request.toolNames]).toEqual(['search', 'web_search']);
+    expect(request.answerTokens).toBe(100);
+    expect(request.takesTools).toBe(true);
+    const parameters = { type: 'object', properties: {}, required: [], additionalProperties: false } as const;
+    const json = request.toolJson({
+      type: 'function',
+      function: { name: 'fetch', description: 'Fetches.', parameters },
+    });
+    expect(JSON.parse(json)).toEqual({ name: 'fetch', description: 'Fetches.', input_schema: parameters });
+    expect(written(request, undefined, { tools: [json] }).tools).toEqual([...tools, JSON.parse(json)]);
+  });
+
+  it('keeps the first answer of a pause with the one that goes on', () => {
+    const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
+    const found = { type: 'web_search_tool_result', tool_use_id: 's', content: [] };
+    const { messages } = read([user('Hi.'), assistant(search), assistant(found, text('Done.')), user('Ok.')]);
+    expect(messages.map((message) => 'continues' in message && message.continues)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it('is refused without messages', () => {
+    const bodies = ['{}', '{"messages":[]}', '{"messages":"Hi."}'];
+    const params = bodies.map((body) => {
+      const request = readMessagesRequest(new TextEncoder().encode(body));
+      return request.ok ? undefined : request.reason.param;
+    });
+    expect(params).toEqual(['messages', 'messages', 'messages']);
+  });
+});
+
+describe('a view in Messages', () => {
+  it('replaces the content of a result, and nothing else of its block', () => {
+    const request = read(STEP);
+    const [, , answered] = sent(request, { removals: new Map([removal({ message: 3 })]) }) as Json[];
+    expect(answered).toEqual(
+      user([result('a', 'found a'), result('b', [text('gone')], { is_error: true }), text('And c?')]),
+    );
+  });
+
+  it('replaces the arguments of a call by an object', () => {
+    const cleared = { message: 1, kind: 'input', call: 1, replacement: '{"_removed":"b"}' } as const;
+    const [, called] = sent(read(STEP), { removals: new Map([removal(cleared)]) }) as Json[];
+    expect(called).toEqual(assistant(thinking('hm'), text('I look.'), use('a'), use('b', { _removed: 'b' })));
+  });
+
+  it('keeps the text behind results that leave with their calls', () => {
+    expect(sent(read(STEP), { dropped: new Set([1, 2, 3]) })).toEqual([
+      user('Find both.'),
+      user([text('And c?')]),
+    ]);
+  });
+
+  it('cuts a message of which nothing stays', () => {
+    const request = read([
+      ...STEP.slice(0, 2),
+      user([result('a', '1'), result('b', '2')]),
+      assistant(text('Ok.')),
+    ]);
+    expect(sent(request, { dropped: new Set([1, 2, 3]) })).toEqual([
+      user('Find both.'),
+      assistant(text('Ok.')),
+    ]);
+  });
+
+  it('divides a message where one of ours stands inside it', () => {
+    const recap = { after: 4, text: 'A summary.', goesOn: false };
+    const request = read([...STEP, assistant(use('c')), user([result('c', 'found c')])]);
+    expect(sent(request, { recap, removals: new Map([removal({ message: 2 })]) })).toEqual([
+      ...STEP.slice(0, 2),
+      user([result('a', 'gone'), result('b', [text('found b')], { is_error: true }), text('And c?')]),
+      { role: 'assistant', content: 'A summary.' },
+      assistant(use('c')),
+      user([result('c', 'found c')]),
+    ]);
+    const early = { after: 3, text: 'A summary.', goesOn: false };
+    expect(
+      sent(request, { recap: early, dropped: new Set([2]), removals: new Map([removal({ message: 3 })]) }),
+    ).toEqual([
+      ...STEP.slice(0, 2),
+      user([result('b', [text('gone')], { is_error: true })]),
+      { role: 'assistant', content: 'A summary.' },
+      user([text('And c?')]),
+      assistant(use('c')),
+      user([result('c', 'found c')]),
+    ]);
+  });
+
+  it('opens a text, or stands before the blocks of a message, behind results', () => {
+    const opened = (message: number) => ({
+      summary: {
+        block: 'A summary.',
+        covers: [0, 0] as const,
+        form: 'request' as const,
+        request: { message, opening: 0 },
+        tokens: 1,
+      },
+    });
+    expect(sent(read(STEP), opened(0))).toEqual([user('A summary.\n\nFind both.'), ...STEP.slice(1)]);
+    const [, , last] = sent(read(STEP), opened(4)) as Json[];
+    expect(last).toEqual(
+      user([
+        result('a', 'found a'),
+        result('b', [text('found b')], { is_error: true }),
+        text('A summary.'),
+        text('And c?'),
+      ]),
+    );
+  });
+
+  it('cuts thinking, and a message that has nothing else', () => {
+    const request = read([
+      user('Hi.'),
+      assistant(thinking('alone')),
+      ...STEP,
+      assistant(thinking('new'), text('Ok.')),
+    ]);
+    expect(sent(request, { thinkingFrom: 6 })).toEqual([
+      user('Hi.'),
+      STEP[0],
+      assistant(text('I look.'), use('a'), use('b', { q: 2 })),
+      STEP[2],
+      assistant(thinking('new'), text('Ok.')),
+    ]);
+  });
+
+  it('puts rounds of ours before their answer, which loses the thinking that they repeat', () => {
+    const rounds = [assistant(thinking('hm'), use('ours')), user([result('ours', 'kept')])];
+    const json = rounds.map((round) => JSON.stringify(round)).join(',');
+    const shown = new Map([[1, { json, rounds: 1, tokens: 1 }]]);
+    const bound = read(STEP, { model: 'claude-fable-5.2' });
+    expect(sent(bound, { rounds: shown })).toEqual([
+      STEP[0],
+      ...rounds,
+      assistant(text('I look.'), use('a'), use('b', { q: 2 })),
+      STEP[2],
+    ]);
+  });
+
+  it('puts texts of ours behind the entries of system, and before the first message', () => {
+    const injected = [
+      { role: 'system', content: 'Ours.' },
+      { role: 'user', content: 'Ours, too.' },
+    ] as const;
+    const entries = [text('x-anthropic-billing-header: cch=1'), text('Help.', { cache_control: MARK })];
+    expect(written(read(STEP, { system: entries }), undefined, { injected })).toMatchObject({
+      system: [...entries, text('Ours.')],
+      messages: [user('Ours, too.'), ...STEP],
+    });
+    const systems = ['Help.', '', null, undefined].map(
+      (system) => written(read(STEP, { system }), undefined, { injected }).system,
+    );
+    const [alone] = [[text('Ours.')]];
+    expect(systems).toEqual([[text('Help.'), text('Ours.')], alone, alone, alone]);
+  });
+
+  it('puts a message of the system that has lost its place behind the next user message', () => {
+    const said = { role: 'system', content: 'Be terse.' };
+    const more = { role: 'system', content: [text('In German.', { cache_control: MARK })] };
+    const request = read([
+      user('One.'),
+      assistant(text('1')),
+      user('Two.'),
+      said,
+      assistant(text('2')),
+      user('Three.'),
+      more,
+      assistant(text('3')),
+      user('Four.'),
+    ]);
+    const recap = { after: 0, text: 'A summary.', goesOn: false };
+    const first = written(request, { recap, dropped: new Set([1, 2, 4]) });
+    expect(first.messages).toEqual([
+      user('One.'),
+      { role: 'assistant', content: 'A summary.' },
+      user('Three.'),
+      { role: 'system', content: [text('Be terse.'), text('In German.')] },
+      assistant(text('3')),
+      user('Four.'),
+    ]);
+    const second = written(request, { recap, dropped: new Set([1, 2, 4, 5, 7]) });
+    expect((second.messages as Json[]).slice(2)).toEqual([
+      user('Four.'),
+      { role: 'system', content: [text('Be terse.'), text('In German.')] },
+    ]);
+    expect([first, second].flatMap((body) => violations(body))).toEqual([]);
+  });
+
+  it('cuts fields of ours, and adds no key of a cache that the API does not have', () => {
+    const request = read(STEP, { memory_report: true, conversation_id: 'c', container: 'kept' });
+    const shared = { stores: true, cacheKey: () => 'key' };
+    const body = written(request, undefined, { shared, cacheKey: 'key', reasoning: true });
+    expect(Object.keys(body)).toEqual(['model', 'max_tokens', 'container', 'messages']);
+  });
+
+  it('keeps what it does not know byte for byte', () => {
+    const json =
+      '{ "model":"m", "max_tokens":1, "big":12345678901234567890, "messages": [ {"role":"user","content":[ {"type":"new_kind","n":1.50} ]} , {"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{ "q" : 1e2 }},{"type":"web_search_tool_result","tool_use_id":"s","content":[{"encrypted_content":"abc"}]}]}, {"role":"user","content":"Ok?"} ] }';
+    const request = readMessagesRequest(new TextEncoder().encode(json));
+    if (!request.ok) throw new Error(request.reason.message);
+    expect(new TextDecoder().decode(request.value.write(view({})))).toBe(json);
+    expect(request.value.messages[1]?.content().weight.texts.join()).not.toContain('abc');
+  });
+});
+
+describe('marks of the cache in Messages', () => {
+  const marksOf = (body: Json): string[] =>
+    JSON.stringify(body).match(/"cache_control":\{"type":"ephemeral"/g) ?? [];
+
+  it('move to the block before, or to the text of ours, where their block leaves', () => {
+    const request = read([
+      user('One.'),
+      assistant(text('1', { cache_control: LONG })),
+      user([text('Two.', { cache_control: MARK })]),
+      assistant(text('2')),
+      user('Three.'),
+    ]);
+    const moved = [text('One.', { cache_control: LONG })];
+    expect(sent(request, { dropped: new Set([1, 2, 3]) })).toEqual([user(moved), user('Three.')]);
+    const recap = { after: 0, text: 'A summary.', goesOn: false };
+    expect(sent(request, { recap, dropped: new Set([1, 2, 3]) })).toEqual([
+      user('One.'),
+      assistant(text('A summary.', { cache_control: LONG })),
+      user('Three.'),
+    ]);
+  });
+
+  it('stay behind a result whose content is replaced', () => {
+    const request = read([
+      ...STEP.slice(0, 2),
+      user([
+        result('a', [text('found', { cache_control: LONG })]),
+        result('b', 'b', { cache_control: MARK }),
+      ]),
+    ]);
+    const [, , answered] = sent(request, {
+      removals: new Map([removal({ message: 2 }), removal({ message: 3 })]),
+    }) as Json[];
+    expect(answered).toEqual(
+      user([
+        result('a', [text('gone', { cache_control: LONG })]),
+        result('b', 'gone', { cache_control: MARK }),
+      ]),
+    );
+  });
+
+  it('of ours stand behind tools, system and the places of the view, where the caller sets none', () => {
+    const tools = [{ name: 'search', description: 'x'.repeat(5_000), input_schema: { type: 'object' } }];
+    const request = read(STEP, { tools, system: 'Help.' });
+    const body = written(
+      request,
+      { marks: [1, 4] },
+      { marks: 3, tools: ['{"name":"ours","input_schema":{"type":"object"}}'] },
+    );
+    expect(body).toMatchObject({
+      tools: [tools[0], { name: 'ours', cache_control: MARK }],
+      system: [text('Help.', { cache_control: MARK })],
+      messages: [
+        user([text('Find both.', { cache_control: MARK })]),
+        STEP[1],
+        user([
+          result('a', 'found a'),
+          result('b', [text('found b')], { is_error: true, cache_control: MARK }),
+          text('And c?'),
+        ]),
+      ],
+    });
+    expect(violations(body)).toEqual([]);
+    expect(marksOf(written(request, { marks: [1, 4] }, { marks: 0 }))).toEqual([]);
+  });
+
+  it('of ours fill what the caller leaves, as long-lived as one behind them', () => {
+    const entries = [text('Help.', { cache_control: LONG }), text('More.', { cache_control: LONG })];
+    const messages = [...STEP, assistant(text('Ok.')), user([text('And d?', { cache_control: LONG })])];
+    const body = written(read(messages, { system: entries }), { marks: [2, 5] }, { marks: 3 });
+    expect(marksOf(body)).toHaveLength(4);
+    expect(violations(body)).toEqual([]);
+    expect(JSON.stringify((body.messages as Json[])[2])).toContain('"ttl":"1h"');
+    const full = written(
+      read(messages, { system: entries, cache_control: LONG }),
+      { marks: [2, 5] },
+      { marks: 3 },
+    );
+    expect(marksOf(full)).toHaveLength(4);
+  });
+});
