@@ -4,11 +4,11 @@ import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { type MessageAnswer, messageEvents } from '../../../../tools/upstream/message.ts';
+import { eventsIn } from '../../../support/conversations/message-stream.ts';
 import {
   call,
   decoder,
   encoder,
-  eventsIn,
   type Json,
   kinds,
   OURS,

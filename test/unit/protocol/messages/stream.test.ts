@@ -7,7 +7,8 @@ import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { MessagesStream } from '../../../../src/protocol/messages/stream.ts';
 import { readTooLong, readTooLongEvent } from '../../../../src/upstream/too-long.ts';
 import { messageEvents } from '../../../../tools/upstream/message.ts';
-import { call, encoder, eventsIn, type Json, messageFrom, request, thinking } from './joined.ts';
+import { eventsIn, messageFrom } from '../../../support/conversations/message-stream.ts';
+import { call, encoder, type Json, request, thinking } from './joined.ts';
 
 const report = idleReport('none', 'default');
 const FRAMES = [...messageEvents(request, { thinking, content: 'Grüße 😀', toolCalls: [call('edit')] })];
