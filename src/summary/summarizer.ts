@@ -42,7 +42,7 @@ export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, to
 const ROOM = 4;
 const LEAST_ROOM = 4_096;
 /**
- * The least for OpenAI's models that reason, on any server
+ * The least for models that reason, on any server. OpenAI's advice
  * (https://developers.openai.com/api/docs/guides/reasoning, "Allocating space for reasoning").
  */
 const REASONING_ROOM = 25_000;
@@ -61,11 +61,17 @@ export function askSummarizer(
   const { model, timeoutMs } = target;
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
   if (target.speaks === 'messages') {
-    const max_tokens = Math.max(LEAST_ROOM, ROOM * maxTokens);
-    const asked = { model, max_tokens, ...prompt };
-    return askModel(target, limits, async (client, signal) =>
-      readAnswer(await askMessages(client, asked, signal), target.schedule),
-    );
+    const { reasons } = reasoningOf(model);
+    const asked = { model, max_tokens: roomFor(maxTokens, reasons), ...prompt };
+    const effort = reasons ? { output_config: { effort: 'low' as const } } : {};
+    return askModel(target, limits, async (client, signal) => {
+      const answer = await askMessages(client, { ...asked, ...effort }, signal).catch((error: unknown) => {
+        // A gateway may not know the field.
+        if (!reasons || !refusesEffort(error)) throw error;
+        return askMessages(client, asked, signal);
+      });
+      return readAnswer(answer, target.schedule);
+    });
   }
   const { effort, limit } = settingsOf(target, maxTokens);
   return askModel(target, limits, async (client, signal) => {
@@ -87,7 +93,7 @@ export function askSummarizer(
 /** The fields beside model and messages, which differ by server and model. */
 function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
   const { reasons, stops } = reasoningOf(model);
-  const tokens = Math.max(reasons ? REASONING_ROOM : LEAST_ROOM, ROOM * maxTokens);
+  const tokens = roomFor(maxTokens, reasons);
   // OpenAI's newer models accept only its own name, and most other servers only the other.
   if (!new URL(baseUrl).hostname.endsWith('.openai.com'))
     return { effort: {}, limit: { max_tokens: tokens } };
@@ -97,9 +103,15 @@ function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
   };
 }
 
+/** The answer's limit for a summary of so many tokens. */
+function roomFor(maxTokens: number, reasons: boolean): number {
+  return Math.max(reasons ? REASONING_ROOM : LEAST_ROOM, ROOM * maxTokens);
+}
+
 /** Whether an error is about the effort. */
 function refusesEffort(error: unknown): boolean {
-  return error instanceof APIError && error.status === 400 && /reasoning_effort/.test(error.message);
+  const isOfRequest = error instanceof APIError && error.status === 400;
+  return isOfRequest && /reasoning_effort|output_config/.test(error.message);
 }
 
 /** Other servers than OpenAI's leave out fields that the types require. */

@@ -9,6 +9,8 @@ interface AskedMessages {
   readonly max_tokens: number;
   readonly system: string;
   readonly user: string;
+  /** Absent for models that have no such setting. */
+  readonly output_config?: { readonly effort: 'low' };
 }
 
 /** What is read of an answer. Other servers than Anthropic's may leave out any of it. */
@@ -28,10 +30,10 @@ type Completion = Pick<OpenAI.ChatCompletion, 'choices' | 'usage'>;
 /** @param client of a server of Anthropic's API. @throws APIError */
 export async function askMessages(
   client: OpenAI,
-  { model, max_tokens, system, user }: AskedMessages,
+  { user, ...asked }: AskedMessages,
   signal: AbortSignal,
 ): Promise<Partial<Completion>> {
-  const body = { model, max_tokens, system, messages: [{ role: 'user', content: user }] };
+  const body = { ...asked, messages: [{ role: 'user', content: user }] };
   return completionOf(await client.post<Message>('/messages', { body, signal }));
 }
 

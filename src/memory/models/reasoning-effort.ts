@@ -1,4 +1,4 @@
-/** How models of OpenAI reason. A summary takes no thought, and thinking takes time. */
+/** How models reason that a summary is asked of. It takes no thought, and thinking takes time. */
 import { baseName, rowOf, spelling } from './families.ts';
 
 interface Reasoning {
@@ -13,11 +13,19 @@ interface Reasoning {
  * (https://platform.openai.com/docs/api-reference/chat/create, `reasoning_effort`, read 2026-11),
  * and GPT-6.2 refuses `none` (https://developers.openai.com/api/docs/models/gpt-6.2-sol,
  * 2026-11-17), as GPT-6.1 Sol does (https://docs.laozhang.ai/en/announcements/gpt-6-1-sol-2026-10,
- * second hand).
+ * second hand). Claude's models think since 5 unless they are told not to, which not all of them
+ * take (https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5, read 2026-11).
  */
 const ROWS: readonly (Reasoning & { readonly family: string })[] = [
   ...rows(['gpt-5.1', 'gpt-5.2', 'gpt-5.4', 'gpt-5.5', 'gpt-5.6', 'gpt-6'], { reasons: true, stops: true }),
   ...rows(['gpt-5', 'gpt-6.1-sol', 'gpt-6.2', 'o1', 'o3', 'o4'], { reasons: true, stops: false }),
+  ...rows(
+    ['fable', 'mythos', 'opus-5', 'sonnet-5', 'haiku-5'].map((tier) => `claude-${tier}`),
+    {
+      reasons: true,
+      stops: false,
+    },
+  ),
 ];
 
 /** Variants that always reason, or that have no such setting. */
@@ -29,7 +37,7 @@ function rows(families: readonly string[], reasoning: Reasoning) {
   return families.map((family) => ({ family, ...reasoning }));
 }
 
-/** @param model its name, as it is sent to OpenAI */
+/** @param model its name, as it is sent */
 export function reasoningOf(model: string): Reasoning {
   const name = baseName(model);
   const { reasons, stops } = rowOf(name, ROWS) ?? UNKNOWN;

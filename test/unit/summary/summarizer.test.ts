@@ -172,3 +172,53 @@ it('asks once more without the effort if that is refused, and only then', async 
   expect(other.bodies).toHaveLength(1);
   expect(other.answer.ok).toBe(false);
 });
+
+const MESSAGES = { ...target, baseUrl: 'https://api.anthropic.com/v1', speaks: 'messages' as const };
+const REFUSED = {
+  type: 'error',
+  error: { type: 'invalid_request_error', message: 'output_config: Extra inputs' },
+};
+
+it.each([
+  ['claude-opus-5-5', { effort: 'low' }, 25_000],
+  ['claude-fable-5-2', { effort: 'low' }, 25_000],
+  ['claude-haiku-4-5-20251001', undefined, 8_000],
+  ['a-model', undefined, 8_000],
+])(
+  'asks %s over Messages with the configuration %o and %i tokens',
+  async (model, output_config, max_tokens) => {
+    const asked = { system: 'Sum up.', max_tokens, ...(output_config ? { output_config } : {}) };
+    expect((await bodiesOf({ ...MESSAGES, model }, 2_000)).bodies).toEqual([asked]);
+  },
+);
+
+it('asks a server of Messages again without the configuration that it refuses', async () => {
+  const refused = Response.json(REFUSED, { status: 400 });
+  const { bodies, answer } = await bodiesOf({ ...MESSAGES, model: 'claude-opus-5-5' }, 2_000, refused);
+  expect(bodies.map(({ output_config }) => output_config)).toEqual([{ effort: 'low' }, undefined]);
+  expect(answer.ok).toBe(true);
+});
+
+it('reads the texts of a message, and counts all of its input', async () => {
+  const content = [
+    { type: 'thinking', thinking: '', signature: 's' },
+    { type: 'text', text: 'Summed ' },
+    { type: 'text', text: 'up.' },
+  ];
+  const usage = {
+    input_tokens: 5,
+    cache_read_input_tokens: 90,
+    cache_creation_input_tokens: 7,
+    output_tokens: 3,
+  };
+  const said = { content, stop_reason: 'end_turn', usage };
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(said));
+  const answer = await askSummarizer(MESSAGES, { system: 'Sum up.', user: 'All of it.' }, 100);
+  expect(answer).toMatchObject({
+    value: {
+      text: 'Summed up.',
+      finishReason: 'stop',
+      usage: { prompt_tokens: 102, completion_tokens: 3, cached_tokens: 90, cache_write_tokens: 7 },
+    },
+  });
+});
