@@ -33,17 +33,78 @@ export const streamOf = (name: string): JsonSchema => ({
   contentSchema: openai(name),
 });
 
+const block: JsonSchema = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] };
+
+/** A request of Anthropic's Messages, as far as it is read. */
+export function messagesOf(...required: readonly string[]): JsonSchema {
+  return {
+    allOf: [
+      {
+        type: 'object',
+        description: "Anthropic's own request (https://platform.claude.com/docs/en/api/messages/create).",
+        properties: {
+          model: { type: 'string' },
+          max_tokens: { type: 'integer', minimum: 1 },
+          system: block,
+          messages: {
+            type: 'array',
+            minItems: 1,
+            items: {
+              type: 'object',
+              properties: { role: { enum: ['user', 'assistant', 'system'] }, content: block },
+              required: ['role', 'content'],
+            },
+          },
+          tools: { type: 'array', items: { type: 'object' } },
+        },
+        required: ['model', 'messages', ...required],
+      },
+      own('MemoryFields'),
+    ],
+  };
+}
+
+/** Anthropic's answer, which has the report if it was asked for. */
+export const MESSAGE: JsonSchema = {
+  allOf: [
+    {
+      type: 'object',
+      description: "Anthropic's own `Message`.",
+      properties: {
+        type: { const: 'message' },
+        content: { type: 'array', items: { type: 'object' } },
+        stop_reason: { type: ['string', 'null'] },
+        usage: { type: 'object' },
+      },
+    },
+    memory,
+  ],
+};
+
+/** The events of a streamed message. */
+export const MESSAGE_EVENTS: JsonSchema = {
+  type: 'string',
+  description:
+    "Server-sent events of Anthropic's API. The report stands in the last `message_delta`; `ping` keeps a silent stream alive.",
+  contentMediaType: 'text/event-stream',
+};
+
 const list: JsonSchema = { type: 'array', minItems: 1, items: { type: 'object' } };
 
-/** The fields of a conversation in either protocol. */
+/** The fields of a conversation in any protocol. */
 const conversation = {
   model: { type: ['string', 'null'], description: 'Its window, prices and tokens are counted with.' },
-  messages: { ...list, description: "As of chat completions: OpenAI's `ChatCompletionRequestMessage`." },
+  messages: {
+    ...list,
+    description:
+      "As of chat completions: OpenAI's `ChatCompletionRequestMessage`. With `anthropic-version`, as of Anthropic's Messages.",
+  },
   input: {
     oneOf: [{ type: 'string' }, list],
     description: 'In place of `messages`, as of the Responses API.',
   },
   instructions: { type: 'string', description: 'Beside `input`.' },
+  system: { ...block, description: "Beside `messages` of Anthropic's." },
   tools: { type: 'array', items: { type: 'object' } },
   force: flag('Triggers count as met.'),
 } as const;
@@ -52,16 +113,16 @@ const eitherOf: JsonSchema = { oneOf: [{ required: ['messages'] }, { required: [
 
 const { force: _, ...whole } = conversation;
 
-/** A conversation of either protocol, with our fields. */
+/** A conversation of any protocol, with our fields. */
 export const WHOLE: JsonSchema = {
   allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: whole }],
 };
 
-const { messages, input, instructions } = conversation;
+const { messages, input, instructions, system } = conversation;
 
-/** The array of a request of either protocol. */
+/** The array of a request of any protocol. */
 export const ARRAY: JsonSchema = {
-  allOf: [eitherOf, { type: 'object', properties: { messages, input, instructions } }],
+  allOf: [eitherOf, { type: 'object', properties: { messages, input, instructions, system } }],
 };
 
 export const EXPLAIN: JsonSchema = {

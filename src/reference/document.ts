@@ -17,7 +17,7 @@ import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
 import { samplesOf } from './samples.ts';
-import { error, errorCode } from './schemas/errors.ts';
+import { error, errorCode, messagesError } from './schemas/errors.ts';
 import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';
 import { OPERATIONS } from './table.ts';
@@ -76,12 +76,12 @@ export interface ApiDocument {
   readonly externalDocs: JsonSchema;
 }
 
-const ABOUT = `Precis stands between an OpenAI client and an OpenAI-compatible API, and forwards a shorter view of long conversations.
+const ABOUT = `Precis stands between a client of OpenAI's or Anthropic's API and that API, and forwards a shorter view of long conversations.
 
-Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405. Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape.`;
+Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405. Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape, on the routes of Anthropic's API that of Anthropic.`;
 
 const GROUPS: Readonly<Record<Operation['group'], string>> = {
-  Models: "OpenAI's routes, with the fields of Precis beside OpenAI's own.",
+  Models: "OpenAI's routes and Anthropic's, with the fields of Precis beside their own.",
   Plans: 'What a strategy does to an array, without a completion.',
   Conversations: 'Settings, summaries and archives of named conversations.',
   Users: "What a user's conversations know of each other.",
@@ -110,7 +110,7 @@ export function apiDocument(parts: ApiParts): ApiDocument {
   const components = new Components();
   addStrategies(components, parts);
   addFields(components, parts);
-  for (const schema of [error, warningSchema, refFacts]) components.of(schema);
+  for (const schema of [error, messagesError, warningSchema, refFacts]) components.of(schema);
   const paths = pathsOf(components);
   components.describe('Warning', listOf(WARNINGS));
   components.describe('ErrorCode', listOf(meaningsOf(errorCode.options)));
@@ -119,7 +119,7 @@ export function apiDocument(parts: ApiParts): ApiDocument {
     info: {
       title: 'Precis',
       version: parts.version,
-      summary: 'A memory proxy for the OpenAI API.',
+      summary: 'A memory proxy for the OpenAI API and for Anthropic’s Messages.',
       description: ABOUT,
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -142,6 +142,12 @@ export function apiDocument(parts: ApiParts): ApiDocument {
           type: 'http',
           scheme: 'bearer',
           description: "The caller's own key for the upstream, or an access key of the deployment.",
+        },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: "The same, as clients of Anthropic's API send it.",
         },
         metrics: { type: 'http', scheme: 'bearer', description: '`METRICS_TOKEN` of the deployment.' },
         admin: { type: 'http', scheme: 'bearer', description: '`ADMIN_TOKEN` of the deployment.' },
@@ -176,7 +182,7 @@ function documented(operation: Operation, components: Components): DocumentedOpe
     summary,
     ...(description === undefined ? {} : { description }),
     externalDocs: { url: `/docs/${page}` },
-    security: access === 'none' ? [] : [{ [access]: [] }],
+    security: access === 'none' ? [] : [{ [access]: [] }, ...(access === 'caller' ? [{ apiKey: [] }] : [])],
     parameters: [
       ...parameters.map((one) => ({ ...one, required: one.in === 'path' })),
       ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
@@ -212,13 +218,13 @@ function documentedAnswer(
 }
 
 /** Of each status, the codes with it. */
-function errorsOf({ access, errors = [] }: Operation): Record<string, DocumentedAnswer> {
+function errorsOf({ access, speaks, errors = [] }: Operation): Record<string, DocumentedAnswer> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set([...COMMON[access], ...errors])) {
     const { status } = ERRORS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  const answers = [...byStatus].map(([status, codes]) => [status, errorAnswer(codes)] as const);
+  const answers = [...byStatus].map(([status, codes]) => [status, errorAnswer(codes, speaks)] as const);
   return Object.fromEntries(answers);
 }
 
@@ -227,11 +233,13 @@ function meaningsOf(codes: readonly ErrorCode[]): Record<string, string> {
   return Object.fromEntries(codes.map((code) => [code, ERRORS[code].when]));
 }
 
-function errorAnswer(codes: readonly ErrorCode[]): DocumentedAnswer {
+function errorAnswer(codes: readonly ErrorCode[], speaks: Operation['speaks']): DocumentedAnswer {
   const ofCodes = { properties: { error: { properties: { code: { enum: codes } } } } };
   return {
     description: listOf(meaningsOf(codes)),
-    content: { 'application/json': { schema: { allOf: [own('Error'), ofCodes] } } },
+    content: {
+      'application/json': { schema: { allOf: [own(speaks ? 'MessagesError' : 'Error'), ofCodes] } },
+    },
   };
 }
 

@@ -58,6 +58,27 @@ export const REQUEST_HEADERS = {
     description: 'The version that the block must have, such as `"3"`; `*`: any.',
     schema: text,
   },
+  'x-api-key': {
+    description: "The caller's key, in the place of `authorization`.",
+    schema: text,
+  },
+  'anthropic-version': {
+    description: "The version of Anthropic's API. On shared routes it says that the body is one of Messages.",
+    schema: text,
+  },
+  'anthropic-beta': { description: "Betas of Anthropic's API, with commas between them.", schema: text },
+  'x-claude-code-session-id': {
+    description: "Claude Code's session: names the conversation where the request does not.",
+    schema: id,
+  },
+  'x-claude-code-agent-id': {
+    description: "Claude Code's subagent, which has a conversation of its own within the session.",
+    schema: id,
+  },
+  'x-claude-code-request-class': {
+    description: '`compaction` and `auxiliary` requests go up as they came, over any strategy.',
+    schema: text,
+  },
   range: { description: 'A single range of bytes: `bytes=0-1023`.', schema: text },
   'if-none-match': { description: 'The `etag` of an answer before.', schema: text },
 } as const satisfies Readonly<Record<string, Header>>;
@@ -144,6 +165,16 @@ export const REPORT_HEADERS = [
 
 /** Of each request whose answer may be a stream. */
 export const STREAM_HEADERS = ['x-memory-stream-errors'] as const satisfies readonly RequestHeader[];
+
+/** Of each request of Anthropic's API. */
+export const MESSAGES_HEADERS = [
+  'x-api-key',
+  'anthropic-version',
+  'anthropic-beta',
+  'x-claude-code-session-id',
+  'x-claude-code-agent-id',
+  'x-claude-code-request-class',
+] as const satisfies readonly RequestHeader[];
 
 /** Of each request for a model. */
 export const MEMORY_HEADERS = [

@@ -44,6 +44,8 @@ export interface Operation {
   readonly description?: string;
   /** Whose token it takes. `none`: anybody's request is answered. */
   readonly access: 'caller' | 'metrics' | 'admin' | 'none';
+  /** Set for Anthropic's API: its keys and its errors have another form. */
+  readonly speaks?: 'messages';
   readonly parameters?: readonly Parameter[];
   readonly headers?: readonly RequestHeader[];
   readonly body?: {

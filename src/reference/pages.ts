@@ -17,6 +17,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['answers-and-errors.md', { load: () => import('../../docs/answers-and-errors.md') }],
   ['refs-and-retrieval.md', { load: () => import('../../docs/refs-and-retrieval.md') }],
   ['responses-api.md', { load: () => import('../../docs/responses-api.md') }],
+  ['messages-api.md', { load: () => import('../../docs/messages-api.md') }],
   ['conversations.md', { load: () => import('../../docs/conversations.md') }],
   ['memory-blocks.md', { load: () => import('../../docs/memory-blocks.md') }],
   ['money.md', { load: () => import('../../docs/money.md') }],

@@ -13,7 +13,7 @@ export function samplesOf(operation: Operation): Sample[] {
   return [{ lang: 'Shell', label: 'curl', source: curlOf(operation) }, ...(operation.samples ?? [])];
 }
 
-function curlOf({ method, path, parameters = [], access, body }: Operation): string {
+function curlOf({ method, path, parameters = [], access, speaks, body }: Operation): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     String(parameters.find((one) => one.in === 'path' && one.name === name)?.example ?? name),
   );
@@ -21,7 +21,8 @@ function curlOf({ method, path, parameters = [], access, body }: Operation): str
   const usual = body ? 'post' : 'get';
   const lines = [
     `curl ${method === usual ? '' : `-X ${method.toUpperCase()} `}"$HOST${filled}"`,
-    ...(token === undefined ? [] : [`-H "Authorization: Bearer ${token}"`]),
+    ...(token === undefined || speaks ? [] : [`-H "Authorization: Bearer ${token}"`]),
+    ...(speaks ? [`-H "x-api-key: ${token}"`, "-H 'anthropic-version: 2023-06-01'"] : []),
     ...(body ? ["-H 'Content-Type: application/json'"] : []),
     ...(path === '/v1/mcp' ? ["-H 'Accept: application/json, text/event-stream'"] : []),
     ...(body ? [`-d '${JSON.stringify(body.example)}'`] : []),

@@ -1,7 +1,17 @@
 /** The routes that ask a model, and those that only plan. */
 
-import { answerOf, COMPACT, EXPLAIN, requestOf, streamOf, VERIFY } from '../bodies.ts';
-import { MEMORY_HEADERS, REPORT_HEADERS, STREAM_HEADERS } from '../headers.ts';
+import {
+  answerOf,
+  COMPACT,
+  EXPLAIN,
+  MESSAGE,
+  MESSAGE_EVENTS,
+  messagesOf,
+  requestOf,
+  streamOf,
+  VERIFY,
+} from '../bodies.ts';
+import { MEMORY_HEADERS, MESSAGES_HEADERS, REPORT_HEADERS, STREAM_HEADERS } from '../headers.ts';
 import type { Operation } from '../operation.ts';
 import * as schemas from '../schemas/plan.ts';
 
@@ -66,6 +76,10 @@ const receipt = {
 const CLIENT = `import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: \`\${HOST}/v1\`, apiKey: KEY });`;
+
+const ANTHROPIC_CLIENT = `import Anthropic from '@anthropic-ai/sdk';
+
+const client = new Anthropic({ baseURL: HOST, apiKey: KEY });`;
 
 export const MODELS: readonly Operation[] = [
   {
@@ -219,6 +233,70 @@ const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-
       },
     ],
     page: 'responses-api.md#counting',
+  },
+  {
+    method: 'post',
+    path: '/v1/messages',
+    id: 'createMessage',
+    group: 'Models',
+    summary: 'A message of Anthropic’s API, of a shorter view of its messages',
+    description:
+      "Anthropic's own request and answer, streaming or not, with its query. The fields of Precis are read and removed before the request is forwarded.",
+    access: 'caller',
+    speaks: 'messages',
+    headers: [...MEMORY_HEADERS, ...STREAM_HEADERS, ...MESSAGES_HEADERS],
+    body: {
+      content: { 'application/json': messagesOf('max_tokens') },
+      example: { model: 'claude-sonnet-5-5', max_tokens: 1024, messages, memory_strategy },
+    },
+    answers: {
+      200: {
+        description: "The upstream's answer.",
+        content: { 'application/json': MESSAGE, 'text/event-stream': MESSAGE_EVENTS },
+        headers: REPORT_HEADERS,
+      },
+    },
+    errors: FROM_UPSTREAM,
+    samples: [
+      {
+        lang: 'TypeScript',
+        label: '@anthropic-ai/sdk (TypeScript)',
+        source: `${ANTHROPIC_CLIENT}
+const message = await client.messages.create({
+  model: 'claude-sonnet-5-5',
+  max_tokens: 1024,
+  messages, // the whole array, every time
+  memory_strategy: { mode: 'auto', token_budget: 32_000 },
+} as Anthropic.MessageCreateParamsNonStreaming);`,
+      },
+    ],
+    page: 'messages-api.md',
+  },
+  {
+    method: 'post',
+    path: '/v1/messages/count_tokens',
+    id: 'countMessageTokens',
+    group: 'Models',
+    summary: "The upstream's count of the view of a message request",
+    description: 'With the tools and messages of ours. Nothing is stored for it, and no summary is made.',
+    access: 'caller',
+    speaks: 'messages',
+    headers: [...MEMORY_HEADERS, ...MESSAGES_HEADERS],
+    body: {
+      content: { 'application/json': messagesOf() },
+      example: { model: 'claude-sonnet-5-5', messages, memory_strategy },
+    },
+    answers: {
+      200: {
+        description: "The upstream's answer.",
+        content: {
+          'application/json': { type: 'object', properties: { input_tokens: { type: 'integer' } } },
+        },
+        headers: REPORT_HEADERS,
+      },
+    },
+    errors: FROM_UPSTREAM,
+    page: 'messages-api.md#the-routes',
   },
   {
     method: 'post',

@@ -369,6 +369,19 @@ const DEPLOYMENT: readonly Operation[] = [
   },
   {
     method: 'get',
+    path: '/api/hello',
+    id: 'getHello',
+    group: 'Deployment',
+    summary: 'Whether requests can be answered, as Claude Code asks',
+    access: 'none',
+    answers: {
+      200: json('As of `/healthz`.', schemas.healthy),
+      503: json('As of `/healthz`.', schemas.unhealthy),
+    },
+    page: 'messages-api.md#claude-code',
+  },
+  {
+    method: 'get',
     path: '/openapi.json',
     id: 'getOpenApi',
     group: 'Deployment',

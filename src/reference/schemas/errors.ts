@@ -1,4 +1,4 @@
-/** The body of an error that Precis makes, in OpenAI's shape. */
+/** The body of an error that Precis makes, in OpenAI's shape and in Anthropic's. */
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../request/error-codes.ts';
 import { name } from './common.ts';
@@ -15,3 +15,15 @@ export const error = z.strictObject({
   }),
 });
 name(error, 'Error');
+
+export const messagesError = z.strictObject({
+  type: z.literal('error'),
+  error: z.strictObject({
+    type: z.string().describe("Anthropic's, by the status."),
+    message: z.string().describe('What would be right.'),
+    code: errorCode,
+    param: z.string().nullable().describe('The field, header or query parameter at fault.'),
+  }),
+  request_id: z.string(),
+});
+name(messagesError, 'MessagesError');

@@ -5,7 +5,7 @@ import type { Env } from '../../../src/config.ts';
 import { reportSchema } from '../../../src/memory/plan/report-schema.ts';
 import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/reference/headers.ts';
 import type { Operation } from '../../../src/reference/operation.ts';
-import { error } from '../../../src/reference/schemas/errors.ts';
+import { error, messagesError } from '../../../src/reference/schemas/errors.ts';
 import { explanation } from '../../../src/reference/schemas/plan.ts';
 import { refFacts } from '../../../src/reference/schemas/stored.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
@@ -87,6 +87,22 @@ const LONG = {
     user('Go on.'),
   ],
 };
+
+/** The same conversation in Messages. */
+const LONG_MESSAGES = [
+  user('Read it.'),
+  ...[1, 2].flatMap((at) => [
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: `call_${at}`, name: 'read_file', input: { at } }],
+    },
+    user([{ type: 'tool_result', tool_use_id: `call_${at}`, content: lines(200, `word${at}`) }]),
+  ]),
+  { role: 'assistant', content: 'Done.' },
+  user('And now?'),
+  { role: 'assistant', content: 'Nothing.' },
+  user('Go on.'),
+];
 
 describe('answers of a conversation', () => {
   const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1, archive: true };
@@ -223,6 +239,31 @@ describe('answers about plans', () => {
     expect(count.status).toBe(200);
   });
 
+  it('of Messages are what the reference says, and their errors', async () => {
+    const { app } = deployment(undefined);
+    const post = (path: string, body: object): Promise<Response> =>
+      app.request(path, {
+        method: 'POST',
+        headers: { 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify(body),
+      });
+    const { model, memory_strategy } = LONG;
+    const body = { model, max_tokens: 9, memory_strategy, messages: LONG_MESSAGES };
+
+    const answer = await post('/v1/messages', { ...body, memory_report: true });
+    expect(await told('createMessage', answer)).toMatchObject({ memory: { mode: 'compact' } });
+    const { max_tokens: _, ...counted } = body;
+    await told('countMessageTokens', await post('/v1/messages/count_tokens', counted));
+
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const refused = await post(path, { ...body, memory_strategy: 'nonsense' });
+      expect(refused.status).toBe(400);
+      expect(messagesError.safeParse(await refused.json()).error).toBeUndefined();
+    }
+    await told('explain', await post('/v1/explain', body));
+    await told('compact', await post('/v1/compact', body));
+  });
+
   it('of a captured view are what the reference says', async () => {
     const { id, send, app } = deployment(undefined, { CAPTURE: 'true' });
     await app.chat({ ...LONG, conversation_id: id, memory_report: { capture: true } });
@@ -274,6 +315,7 @@ describe('answers about stored data', () => {
     await told('deleteBlock', await send('DELETE', '/v1/blocks/team'));
     await told('deleteAll', await send('DELETE', '/v1/memory'));
     await told('getHealth', await send('GET', '/healthz'));
+    await told('getHello', await send('GET', '/api/hello'));
     const { send: sendMisconfigured } = deployment(undefined, { LOG_LEVEL: 'loud' });
     expect(await told('getHealth', await sendMisconfigured('GET', '/healthz'))).toEqual({
       status: 'misconfigured',
