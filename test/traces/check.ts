@@ -1,5 +1,6 @@
 /**
- * Replays every recorded conversation, request by request, with every setting, and checks the laws.
+ * Replays every recorded conversation, request by request, with every setting, and checks the laws,
+ * in the three protocols.
  * `npm run test:traces`, or `npm run test:traces -- auto trim` for settings whose names begin so.
  */
 
@@ -9,6 +10,7 @@ import { brokenLaws, brokenPrefix } from '../support/laws/laws.ts';
 import { type RoundsOfTest, type Viewed, viewOf } from '../support/laws/view-of.ts';
 import { fetchedFor, invalidWith } from './fetching-model.ts';
 import { KnowingIsolate, otherPlan } from './knowing-isolate.ts';
+import { inMessages, inResponses } from './other-protocols.ts';
 import { optionsOf, STRATEGIES } from './strategies.ts';
 
 const beginnings = process.argv.slice(2);
@@ -96,6 +98,31 @@ for (const [name, strategy] of strategies) {
   console.log(name.padEnd(42) + columns.map((value) => String(value).padStart(9)).join(''));
   failures += tally.failures;
   requests += tally.requests;
+}
+for (const [protocol, replay] of [
+  ['Responses', inResponses],
+  ['Messages', inMessages],
+] as const) {
+  console.log(`${`in ${protocol}`.padEnd(42)} requests   edited    moved  failures   seconds`);
+  for (const [name, strategy] of strategies) {
+    const tally = { requests: 0, edited: 0, moved: 0, failures: 0 };
+    const start = performance.now();
+    for (const trace of traces)
+      for (const { viewed, broken } of replay(trace, strategy, optionsOf(name))) {
+        const { messages } = viewed.request;
+        for (const sentence of broken)
+          console.error(`${trace.id}, ${messages.length} messages in ${protocol}, ${name}: ${sentence}`);
+        tally.requests++;
+        tally.failures += broken.length;
+        if (viewed.report.applied_edits.length > 0) tally.edited++;
+        if (viewed.report.frontier.moved) tally.moved++;
+      }
+    const seconds = ((performance.now() - start) / 1000).toFixed(0);
+    const columns = [tally.requests, tally.edited, tally.moved, tally.failures, seconds];
+    console.log(name.padEnd(42) + columns.map((value) => String(value).padStart(9)).join(''));
+    failures += tally.failures;
+    requests += tally.requests;
+  }
 }
 console.log(`${requests} views checked, ${failures} failures`);
 process.exitCode = failures === 0 ? 0 : 1;

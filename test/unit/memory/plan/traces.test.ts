@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requestsOf, sampleTraces } from '../../../support/conversations/traces.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
 import { type Viewed, viewOf } from '../../../support/laws/view-of.ts';
+import { inMessages, inResponses } from '../../../traces/other-protocols.ts';
 import { optionsOf, STRATEGIES } from '../../../traces/strategies.ts';
 
 describe.each(Object.entries(STRATEGIES))('recorded conversations under %s', (name, strategy) => {
@@ -15,6 +16,17 @@ describe.each(Object.entries(STRATEGIES))('recorded conversations under %s', (na
         earlier = viewed;
       }
       expect(earlier).toBeDefined();
+    },
+  );
+
+  it.each(sampleTraces().map((trace) => [trace.id, trace] as const))(
+    '%s keeps them in the other protocols, and has the same view',
+    (_, trace) => {
+      for (const replay of [inResponses, inMessages]) {
+        const replayed = [...replay(trace, strategy, optionsOf(name))];
+        expect(replayed.flatMap(({ broken }) => broken)).toEqual([]);
+        expect(replayed.length).toBeGreaterThan(1);
+      }
     },
   );
 });
