@@ -52,45 +52,55 @@ export function mayHaveMarks(bytes: Uint8Array): boolean {
  * @param places the messages behind which ours may stand, ascending
  */
 export function marksFor(body: MarkedBody, layout: Layout, places: readonly number[]): WrittenMarks {
-  const standing = mayHaveMarks(body.bytes) ? callersMarks(body) : NONE;
-  const moved = standing.messages.size > 0 ? movedMarks(body, layout, standing.messages) : NO_MARKS;
+  const hasLeft = body.messages.some((_, index) => layout.leaves(index));
+  if (places.length === 0 && !hasLeft) return NO_MARKS;
+  const callers = mayHaveMarks(body.bytes) ? callersMarks(body) : new Map<number, string[]>();
+  const moved = hasLeft ? movedMarks(body, layout, callers) : NO_MARKS;
   if (places.length === 0) return moved;
-  const kept = [...standing.messages].filter(([index]) => !layout.leaves(index));
-  const behind = [...kept.map(([index, marks]) => [index, marks] as const), ...moved.messages].flatMap(
-    ([index, marks]) => (Array.isArray(marks) ? marks : [marks as string]).map((mark) => ({ index, mark })),
-  );
-  const count =
-    behind.length + moved.ours.size + standing.before.length + (standing.automatic === undefined ? 0 : 1);
-  const isFree = count === 0;
-  let room = MOST_MARKS - count;
-  const isLong = (from: number): boolean =>
-    [
-      ...behind.filter(({ index }) => index > from).map(({ mark }) => mark),
-      ...[...moved.ours].filter(([{ at }]) => at > from).map(([, mark]) => mark),
-      ...(standing.automatic === undefined ? [] : [standing.automatic]),
-    ].some(isLongLived);
-  const system = fieldOf(body.root, 'system')?.value;
-  const tools = fieldOf(body.root, 'tools')?.value;
-  const isWorth = (...spans: (JsonSpan | undefined)[]): boolean =>
-    spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0) >= LEAST_BYTES;
-  const first = isFree && system && system.kind !== 'literal' && isWorth(tools, system);
-  if (first) room--;
-  const added = new Map<number, string>();
-  const taken = new Set(behind.map(({ index }) => index));
-  const isLastTool = isFree && tools?.kind === 'array' && isWorth(tools);
-  const most = isLastTool ? Math.max(1, room - 1) : room;
-  for (const index of places.toReversed()) {
-    const message = body.messages[index];
-    if (added.size >= most || !(message instanceof ElementMessage)) break;
-    if (!layout.leaves(index) && !taken.has(index)) added.set(index, markOf(isLong(index)));
-  }
-  const hasRoom = room - added.size > 0;
+  const kept = [...callers].filter(([index]) => !layout.leaves(index));
+  const standing = [
+    ...(mayHaveMarks(body.bytes) ? marksAround(body) : []),
+    ...kept.flatMap(([at, marks]) => marks.map((json) => ({ at, json }))),
+    ...[...moved.messages].map(([at, json]) => ({ at, json })),
+    ...[...moved.ours].map(([{ at }, json]) => ({ at, json })),
+  ];
+  return withOurs(body, layout, places, moved, standing);
+}
+
+/** A mark behind a message, or around all of them. */
+interface StandingMark {
+  readonly at: number;
+  readonly json: string;
+}
+
+function withOurs(
+  { root, messages }: MarkedBody,
+  { leaves }: Layout,
+  places: readonly number[],
+  moved: WrittenMarks,
+  standing: readonly StandingMark[],
+): WrittenMarks {
+  const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
+  const isFree = standing.length === 0;
+  const marksSystem =
+    isFree && isWorth(tools, system) && (system?.kind === 'string' || system?.kind === 'array');
+  const marksTools = isFree && isWorth(tools);
+  const room = MOST_MARKS - standing.length - Number(marksSystem) - Number(marksTools);
+  const added = places
+    .filter((at) => messages[at] instanceof ElementMessage && !leaves(at))
+    .filter((at) => !standing.some((mark) => mark.at === at))
+    .slice(-Math.max(room, 0))
+    .map((at) => [at, markOf(standing.some((mark) => mark.at > at && isLongLived(mark.json)))] as const);
   return {
     ...moved,
-    messages: new Map([...moved.messages, ...added]),
-    ...(first ? { system: markOf(false) } : {}),
-    ...(isLastTool && hasRoom ? { tools: markOf(false) } : {}),
+    messages: new Map([...moved.messages, ...(room > 0 ? added : [])]),
+    ...(marksSystem ? { system: markOf(false) } : {}),
+    ...(marksTools ? { tools: markOf(false) } : {}),
   };
+}
+
+function isWorth(...spans: readonly (JsonSpan | undefined)[]): boolean {
+  return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0) >= LEAST_BYTES;
 }
 
 function markOf(isLong: boolean): string {
@@ -101,29 +111,25 @@ function isLongLived(mark: string): boolean {
   return asObject(JSON.parse(mark)).ttl === '1h';
 }
 
-interface CallersMarks {
-  /** In tools and `system`. */
-  readonly before: readonly string[];
-  readonly messages: ReadonlyMap<number, readonly string[]>;
-  readonly automatic: string | undefined;
+/** The caller's marks behind messages. */
+function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
+  return new Map(
+    messages.flatMap((message, index) => {
+      const found = message instanceof ElementMessage ? marksIn(message) : [];
+      return found.length > 0 ? [[index, found] as const] : [];
+    }),
+  );
 }
 
-const NONE: CallersMarks = { before: [], messages: new Map(), automatic: undefined };
-
-function callersMarks({ bytes, root, messages }: MarkedBody): CallersMarks {
+/** Those in tools and `system`, and the automatic one behind the last block. */
+function marksAround({ bytes, root }: MarkedBody): StandingMark[] {
   const lists = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
+  const before = lists.flatMap((list) => (list?.kind === 'array' ? listedMarks(jsonOf(bytes, list)) : []));
   const automatic = fieldOf(root, MARK_FIELD)?.value;
-  const isOn = automatic?.kind === 'object';
-  return {
-    before: lists.flatMap((list) => (list?.kind === 'array' ? listedMarks(jsonOf(bytes, list)) : [])),
-    messages: new Map(
-      messages.flatMap((message, index) => {
-        const found = message instanceof ElementMessage ? marksIn(message) : [];
-        return found.length > 0 ? [[index, found] as const] : [];
-      }),
-    ),
-    automatic: isOn ? textOf(bytes, automatic) : undefined,
-  };
+  return [
+    ...before.map((json) => ({ at: -1, json })),
+    ...(automatic?.kind === 'object' ? [{ at: Infinity, json: textOf(bytes, automatic) }] : []),
+  ];
 }
 
 function marksIn({ blocks = [], range, element: { body } }: ElementMessage): string[] {
