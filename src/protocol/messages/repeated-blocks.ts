@@ -1,6 +1,6 @@
 /**
- * The blocks of an answer that rounds of ours before it have, too. The caller got all of them as one
- * message. Thinking is bound to exactly what stood before it, so nothing of them may stand twice.
+ * The blocks of an answer that rounds of ours before it have, too. The caller got all of them as
+ * one message. Thinking is bound to exactly what stood before it, so none of them may stand twice.
  */
 import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import { isBlank, waitsForCaller } from './answer-blocks.ts';

@@ -91,7 +91,7 @@ function insideSplices(entry: OwnEntry, written: WrittenView): Splice[] {
   return [...cuts, ...entry.messages.flatMap((index) => editsOf(index, written))];
 }
 
-/** The blocks of a message that stay: without those that rounds have, or thinking that is cleared. */
+/** The blocks of a message that stay: not those of its rounds, nor thinking that is cleared. */
 function keptBlocks(index: number, { view, layout, ...written }: WrittenView): readonly Block[] {
   const message = messageAt(written, index);
   const { blocks = [] } = message;

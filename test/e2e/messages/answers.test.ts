@@ -1,4 +1,4 @@
-/** Answers of Anthropic's API through Precis: rounds of ours, what they cost, and how streams end. */
+/** Answers of Anthropic's API through Precis: rounds of ours, their bills, and how streams end. */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';

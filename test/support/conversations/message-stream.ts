@@ -15,7 +15,7 @@ export function eventsIn(text: string): Json[] {
     });
 }
 
-/** The message of a stream, as the API's client builds it: blocks are pushed, then found by index. */
+/** The message of a stream, as the API's client builds it: blocks are pushed and found by index. */
 export function messageFrom(events: readonly Json[]): Json {
   let message: Json = {};
   const inputs = new Map<unknown, string>();
