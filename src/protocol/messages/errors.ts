@@ -8,7 +8,7 @@ interface MessagesError {
   readonly request_id?: string;
 }
 
-/** Types by status. Any other below 500 is about the request, and any from there on is the API's. */
+/** Types by status. Any other below 500 is about the request, any other one is the API's. */
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',

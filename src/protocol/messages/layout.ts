@@ -4,8 +4,9 @@
  *
  * A user message of which only parts stay keeps these. Where a message of ours stands between two
  * of them, it becomes two. A message of the system must follow a user message, and an answer must
- * follow it (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages),
- * so one that has lost its place stands behind the next user message.
+ * follow it, so one that has lost its place stands behind the next user message.
+ *
+ * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
 import type { View } from '../../memory/plan/view.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../chat/summary.ts';

@@ -1,4 +1,4 @@
-/** Anthropic's API through Precis: keys, headers, queries, errors, and the routes beside answers. */
+/** Keys, headers, queries and errors of Messages, and the routes beside answers. */
 import { describe, expect, it } from 'vitest';
 import {
   deployMessages,

@@ -41,9 +41,7 @@ export function brokenInMessages(viewed: Viewed<MessagesRequest>): string[] {
 /** A mark that moves may make a text a block. */
 const LONGEST_MARK = 100;
 
-/**
- * Messages that are neither dropped nor edited must keep their bytes, but for marks that move there.
- */
+/** Messages that are neither dropped nor edited keep their bytes, but for marks that move there. */
 export function changedBlocks({ request, view, bytes }: Viewed<MessagesRequest>): string[] {
   const text = new TextDecoder().decode(bytes);
   let position = 0;

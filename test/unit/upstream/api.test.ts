@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { ANTHROPIC, apiOf, keysIn, OPENAI } from '../../../src/upstream/api.ts';
+import { forwardedSearch, requestHeaders, responseHeaders } from '../../../src/upstream/request.ts';
+
+const bearer = { authorization: 'Bearer key-of-the-bearer' };
+const own = { 'x-api-key': 'key-of-its-own' };
+const version = { 'anthropic-version': '2023-06-01' };
+
+describe('the API that a request speaks', () => {
+  it.each([
+    ['/v1/messages', {}, true, ANTHROPIC],
+    ['/v1/messages/batches', bearer, true, ANTHROPIC],
+    ['/v1/messagesx', {}, false, OPENAI],
+    ['/v1/chat/completions', { ...own, ...version }, true, OPENAI],
+    ['/v1/responses/compact', { ...own, ...version }, true, OPENAI],
+    ['/v1/models', version, true, ANTHROPIC],
+    ['/v1/models', { ...bearer, ...version }, true, ANTHROPIC],
+    ['/v1/models', own, true, ANTHROPIC],
+    ['/v1/models', { ...own, ...bearer }, true, OPENAI],
+    ['/v1/models', bearer, true, OPENAI],
+    // The path of a gateway: its key goes to no other server.
+    ['/v1/files', own, false, OPENAI],
+    ['/v1/files', { ...own, ...version }, false, ANTHROPIC],
+  ])('%s with %j: known %s', (path, headers, isKnown, api) => {
+    expect(apiOf(path, new Headers(headers as Record<string, string>), isKnown)).toBe(api);
+  });
+});
+
+describe('the keys of a request', () => {
+  it('stand in either header, and the version says which counts', () => {
+    expect(keysIn(new Headers(bearer))).toEqual(['key-of-the-bearer']);
+    expect(keysIn(new Headers(own))).toEqual(['key-of-its-own']);
+    expect(keysIn(new Headers({ ...own, ...bearer }))).toEqual(['key-of-the-bearer', 'key-of-its-own']);
+    expect(keysIn(new Headers({ ...own, ...bearer, ...version }))).toEqual([
+      'key-of-its-own',
+      'key-of-the-bearer',
+    ]);
+    expect(keysIn(new Headers({ 'x-api-key': 'two words', authorization: 'Basic abc' }))).toEqual([]);
+  });
+
+  it('never go up with the deployer’s', () => {
+    const account = { api: ANTHROPIC, apiKey: 'the-deployers', forwardedHeaders: ['x-*', 'authorization'] };
+    const sent = requestHeaders(new Headers({ ...own, ...bearer, ...version }), account);
+    expect(Object.fromEntries(sent)).toEqual({ 'x-api-key': 'the-deployers', ...version });
+    const toOpenAi = requestHeaders(new Headers({ ...own, ...bearer }), { ...account, api: OPENAI });
+    expect(Object.fromEntries(toOpenAi)).toEqual({ authorization: 'Bearer the-deployers' });
+  });
+});
+
+describe('a shared account of Anthropic’s', () => {
+  const account = { api: ANTHROPIC, apiKey: 'the-deployers' };
+
+  it('is not told by the headers of its answers', () => {
+    const answer = new Headers({
+      'request-id': 'req_1',
+      'retry-after': '3',
+      'x-should-retry': 'true',
+      'anthropic-beta': 'one',
+      'anthropic-organization-id': 'org',
+      'anthropic-workspace-id': 'wrk',
+      'anthropic-ratelimit-unified-5h-utilization': '0.5',
+      'anthropic-priority-input-tokens-remaining': '1',
+    });
+    expect([...responseHeaders(answer, account).keys()]).toEqual([
+      'anthropic-beta',
+      'request-id',
+      'retry-after',
+      'x-should-retry',
+    ]);
+    expect([...responseHeaders(answer, { api: ANTHROPIC }).keys()]).toEqual([...answer.keys()]);
+  });
+
+  it('takes the parameters of the API alone', () => {
+    expect(forwardedSearch('?beta=true&account=2&limit=10', account)).toBe('?beta=true&limit=10');
+    expect(forwardedSearch('?account=2', account)).toBe('');
+    expect(forwardedSearch('?beta=true', { ...account, api: OPENAI })).toBe('');
+    expect(forwardedSearch('?beta=true&account=2', { api: ANTHROPIC })).toBe('?beta=true&account=2');
+  });
+});
