@@ -6,6 +6,8 @@ import { type Client, Failure, type Named } from './client.ts';
 export interface RequestArray {
   readonly field: 'messages' | 'input';
   readonly messages: readonly unknown[];
+  /** Of Anthropic's Messages alone. */
+  readonly system?: readonly unknown[];
 }
 
 /**
@@ -45,8 +47,20 @@ export function wholeArray(
   { messages, protocol }: Pick<RunEvent, 'messages' | 'protocol'>,
 ): RequestArray | undefined {
   for (let index = 0; index < messages; index++) if (archived[index] === undefined) return undefined;
+  if (protocol === 'messages') return withSystem(archived);
   // A message of the Responses API may consist of several items.
   return protocol === 'responses'
     ? { field: 'input', messages: archived.flat() }
     : { field: 'messages', messages: archived };
+}
+
+/** The entries of `system` are archived as messages, before all others. */
+function withSystem(archived: readonly unknown[]): RequestArray {
+  const messages = archived as readonly { readonly role?: string; readonly content?: unknown }[];
+  const found = messages.findIndex(({ role }) => role !== 'system');
+  const first = found < 0 ? messages.length : found;
+  const system = messages
+    .slice(0, first)
+    .flatMap(({ content }) => (typeof content === 'string' ? [{ type: 'text', text: content }] : content));
+  return { field: 'messages', system, messages: messages.slice(first) };
 }

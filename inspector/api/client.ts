@@ -118,7 +118,7 @@ export class Client {
   }
 
   explain(body: object, signal: AbortSignal): Promise<Explained> {
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', ...versionOf(body) };
     return this.json('v1/explain', { signal, method: 'POST', headers, body: JSON.stringify(body) });
   }
 
@@ -143,6 +143,7 @@ export class Client {
   shownEdits(named: Named, n: number, array: object, signal: AbortSignal): Promise<ShownEdits> {
     return this.json(pathOf(named, `requests/${n}/view`), {
       method: 'POST',
+      headers: versionOf(array),
       body: JSON.stringify(array),
       signal,
     });
@@ -171,7 +172,9 @@ export class Client {
   /** @throws Failure if there is no answer */
   private asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
     const sent = new Headers(headers);
-    if (this.key !== undefined) sent.set('authorization', `Bearer ${this.key}`);
+    // A key of Anthropic's is asked about there, and goes to no other upstream.
+    if (this.key?.startsWith('sk-ant-')) sent.set('x-api-key', this.key);
+    else if (this.key !== undefined) sent.set('authorization', `Bearer ${this.key}`);
     const options: RequestInit = { ...init, headers: sent, credentials: 'omit', redirect: 'error' };
     if (signal) options.signal = signal;
     return fetch(path, options).catch((error: unknown) => {
@@ -206,4 +209,9 @@ async function failureOf(response: Response): Promise<Failure> {
 function factsIn(response: Response): RefContent['facts'] {
   const header = response.headers.get('x-memory-ref');
   return header === null ? {} : (JSON.parse(header) as RefContent['facts']);
+}
+
+/** Only bodies of Anthropic's Messages have a `system`; a header says so to routes of any protocol. */
+function versionOf(body: object): Record<string, string> {
+  return 'system' in body ? { 'anthropic-version': '2023-06-01' } : {};
 }

@@ -28,7 +28,7 @@ interface Props {
 }
 
 export function Comparison({ client, recorded, initial, onRef }: Props) {
-  const { messages, field, tools } = recorded;
+  const { messages, field, tools, system } = recorded;
   const [choices, setChoices] = useState(initial);
   const [both, setBoth] = useState<Both>({
     model: recorded.model ?? ANY_MODEL,
@@ -40,6 +40,7 @@ export function Comparison({ client, recorded, initial, onRef }: Props) {
   const tried = (name: Name): object => ({
     model,
     ...(tools ? { tools } : {}),
+    ...(system ? { system } : {}),
     ...(isForced ? { force: true } : {}),
     course: true,
     memory_strategy: strategyOf(choices[name].mode, choices[name].settings),

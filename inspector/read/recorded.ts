@@ -9,6 +9,8 @@ export interface Recorded {
   /** The field of a body that takes the array. */
   readonly field: 'messages' | 'input';
   readonly messages: readonly unknown[];
+  /** Set if they are Anthropic's, which may have none. */
+  readonly system?: readonly unknown[];
   readonly model: string | undefined;
   readonly tools: readonly unknown[] | undefined;
   /** The body's own strategy. */
@@ -87,16 +89,31 @@ function recordedIn(value: unknown, name: string): Recorded[] {
 function recorded(
   name: string,
   messages: readonly unknown[],
-  { model, tools, memory_strategy: strategy }: Readonly<Record<string, unknown>>,
+  { model, tools, system, memory_strategy: strategy }: Readonly<Record<string, unknown>>,
 ): Recorded {
+  const isAnthropics = system !== undefined || messages.some(hasBlocks);
   return {
     name,
     field: messages.some((one) => isObject(one) && ITEMS.has(one.type)) ? 'input' : 'messages',
     messages,
+    ...(isAnthropics ? { system: entriesOf(system) } : {}),
     model: typeof model === 'string' ? model : undefined,
     tools: Array.isArray(tools) ? tools : undefined,
     strategy,
   };
+}
+
+function entriesOf(system: unknown): readonly unknown[] {
+  if (typeof system === 'string') return [{ type: 'text', text: system }];
+  return Array.isArray(system) ? system : [];
+}
+
+/** Blocks that only Anthropic's messages have. */
+const BLOCKS: ReadonlySet<unknown> = new Set(['tool_use', 'tool_result']);
+
+function hasBlocks(message: unknown): boolean {
+  const content = isObject(message) ? message.content : undefined;
+  return Array.isArray(content) && content.some((block) => isObject(block) && BLOCKS.has(block.type));
 }
 
 function nameIn({ id, name }: Readonly<Record<string, unknown>>): string | undefined {

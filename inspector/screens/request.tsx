@@ -172,7 +172,8 @@ async function besideOf(
 ): Promise<Beside> {
   if (!array) return {};
   const { n, edits, model } = event;
-  const body = { [array.field]: array.messages };
+  const { field, messages, system } = array;
+  const body = { [field]: messages, ...(system && { system }) };
   const [shown, counted] = await Promise.all([
     edits.length === 0 ? undefined : client.shownEdits(named, n, body, signal),
     client.explain({ ...body, ...(model === null ? {} : { model }), memory_strategy: 'none' }, signal),

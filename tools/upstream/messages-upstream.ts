@@ -3,13 +3,12 @@
  * (strict-messages.ts), bills by its prompt cache, records every request, and misbehaves on demand:
  * `next()` queues behaviours for the coming requests; with an empty queue it answers.
  */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { nextThought } from './bound-thinking.ts';
 import { type MessageAnswer, messageEvents, messageOf } from './message.ts';
 import { MessagesCache, promptTokens } from './messages-cache.ts';
-import type { RecordedRequest } from './recorded-request.ts';
+import { type RecordedRequest, record } from './recorded-request.ts';
 import { violations } from './strict-messages.ts';
 
 export type MessagesBehaviour =
@@ -161,28 +160,6 @@ export async function startMessagesUpstream(
   };
 }
 
-/** Undefined if the client leaves while it is still sending. */
-async function record(
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<RecordedRequest | undefined> {
-  const rawBody = await buffer(request).catch(() => undefined);
-  if (!rawBody) return undefined;
-  const { method = '', url = '', headers } = request;
-  const recorded: RecordedRequest = {
-    method,
-    path: url,
-    headers,
-    rawBody,
-    body: parsed(rawBody),
-    closed: false,
-  };
-  response.on('close', () => {
-    recorded.closed = !response.writableFinished && response.errored === null;
-  });
-  return recorded;
-}
-
 function keyFault(headers: IncomingHttpHeaders): { status: number; message: string } | undefined {
   const key = headers['x-api-key'] ?? /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   if (key === undefined) return { status: 401, message: 'x-api-key header is required' };
@@ -235,12 +212,4 @@ function openStream(response: ServerResponse): void {
 function sendJson(response: ServerResponse, body: object, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
-}
-
-function parsed(bytes: Buffer): RecordedRequest['body'] {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

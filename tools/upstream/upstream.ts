@@ -5,12 +5,11 @@
  */
 
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
-import type { RecordedRequest } from './recorded-request.ts';
+import { type RecordedRequest, record } from './recorded-request.ts';
 import { violations } from './strict-chat.ts';
 import { responsesViolations, type StrictResponsesOptions } from './strict-responses.ts';
 
@@ -109,28 +108,6 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
   };
 }
 
-/** Undefined if the client leaves while it is still sending. */
-async function record(
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<RecordedRequest | undefined> {
-  const rawBody = await buffer(request).catch(() => undefined);
-  if (!rawBody) return undefined;
-  const recorded: RecordedRequest = {
-    method: request.method ?? '',
-    path: request.url ?? '',
-    headers: request.headers,
-    rawBody,
-    body: parse(rawBody),
-    closed: false,
-  };
-  response.on('close', () => {
-    // A socket that this server itself destroyed carries the error it was destroyed with.
-    recorded.closed = !response.writableFinished && response.errored === null;
-  });
-  return recorded;
-}
-
 function embeddings(recorded: RecordedRequest): object {
   const usage = { prompt_tokens: Math.ceil(recorded.rawBody.length / 4), total_tokens: 1 };
   const data = [{ object: 'embedding', index: 0, embedding: [0.25, -0.5, 1] }];
@@ -145,12 +122,4 @@ function inputTokens({ body }: RecordedRequest): number {
 
 function model(id: string): object {
   return { id, object: 'model', created: 1_744_000_000, owned_by: 'openai' };
-}
-
-function parse(bytes: Buffer): RecordedRequest['body'] {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

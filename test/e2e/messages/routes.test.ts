@@ -162,7 +162,7 @@ describe('the routes beside answers', () => {
     const { seen } = await deployment.ask({ messages, memory_strategy });
     expect(counted).toBeLessThan(whole * 0.6);
     expect(asked?.path).toBe('/v1/messages/count_tokens?beta=true');
-    expect(asked?.body.messages).toEqual(seen.body.messages);
+    expect(withoutMarks(asked?.body.messages)).toEqual(withoutMarks(seen.body.messages));
   });
 
   it('list the models of the API that the headers speak', async () => {
@@ -313,6 +313,16 @@ describe('a shared account', () => {
     expect(told).not.toContain('org-of-the-account');
   });
 });
+
+/** What the model reads of messages: marks of the prompt cache make a text a block. */
+function withoutMarks(messages: { role: string; content: unknown }[]): unknown {
+  return messages.map(({ role, content }) => ({
+    role,
+    content: (typeof content === 'string' ? [{ type: 'text', text: content }] : (content as object[])).map(
+      (block) => ({ ...block, cache_control: undefined }),
+    ),
+  }));
+}
 
 /** A task with six files that are read one after the other. */
 function talk(text: string, name = ''): object[] {

@@ -33,6 +33,16 @@ describe('what is pasted', () => {
     expect(others).toEqual([]);
   });
 
+  it('may be a body of Anthropic’s Messages, known by its system or its blocks', () => {
+    const used = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] };
+    const bodies = [{ system: 'Help.', messages: MESSAGES }, { messages: [MESSAGES[0], used] }];
+    expect(found(JSON.stringify(bodies)).map(({ system }) => system)).toEqual([
+      [{ type: 'text', text: 'Help.' }],
+      [],
+    ]);
+    expect(found(JSON.stringify({ messages: MESSAGES }))[0]).not.toHaveProperty('system');
+  });
+
   it('may be a message a line', () => {
     const lines = MESSAGES.map((message) => JSON.stringify(message)).join('\n');
 
