@@ -211,7 +211,7 @@ function factsIn(response: Response): RefContent['facts'] {
   return header === null ? {} : (JSON.parse(header) as RefContent['facts']);
 }
 
-/** Only bodies of Anthropic's Messages have a `system`; a header says so to routes of any protocol. */
+/** Only bodies of Messages have a `system`. A header says so to the routes of any protocol. */
 function versionOf(body: object): Record<string, string> {
   return 'system' in body ? { 'anthropic-version': '2023-06-01' } : {};
 }

@@ -1,7 +1,7 @@
 /** A request: what was removed, what the model saw, what it saved, and why. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Explanation, RunEvent, Version } from '../api/answers.ts';
-import { archivedMessages, type RequestArray, wholeArray } from '../api/archived.ts';
+import { archivedMessages } from '../api/archived.ts';
 import { type Client, Failure, type Named } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Captured } from '../parts/captured-view.tsx';
@@ -18,6 +18,7 @@ import { VersionDialog } from '../parts/version-dialog.tsx';
 import { fragmentOf } from '../place.ts';
 import { type Beside, rowsOfEvent } from '../read/fates.ts';
 import { readRecorded } from '../read/recorded.ts';
+import { type RequestArray, wholeArray } from '../read/whole-array.ts';
 import { TERMS } from '../read/words.ts';
 
 interface Props {

@@ -1,7 +1,7 @@
 /** Shows what two strategies would do to a conversation. Stores nothing. */
 import { useMemo, useState } from 'preact/hooks';
 import type { RunEvent } from '../api/answers.ts';
-import { archivedMessages, wholeArray } from '../api/archived.ts';
+import { archivedMessages } from '../api/archived.ts';
 import type { Client, Named } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Comparison } from '../parts/comparison.tsx';
@@ -17,6 +17,7 @@ import { type Recorded, readRecorded } from '../read/recorded.ts';
 import { sentTokens } from '../read/sent.ts';
 import { firstBudget, KNOBS, TRIED_MODES, type TriedMode } from '../read/strategies.ts';
 import { visible } from '../read/visible.ts';
+import { wholeArray } from '../read/whole-array.ts';
 
 interface Props {
   readonly client: Client;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wholeArray } from '../../../inspector/api/archived.ts';
+import { wholeArray } from '../../../inspector/read/whole-array.ts';
 
 describe('the array of a request from the archive', () => {
   const system = { role: 'system', content: 'Help.' };
