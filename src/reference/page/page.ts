@@ -9,7 +9,7 @@ import type { ApiDocument, DocumentedAnswer, DocumentedOperation } from '../docu
 import type { JsonSchema } from '../shape.ts';
 import { anchorOf, joined, membersOf, typeLine } from './schema.ts';
 import { STYLE } from './style.ts';
-import { type Html, line, prose } from './text.ts';
+import { type Html, line, meaning, prose } from './text.ts';
 
 /** An operation with its place. */
 interface Placed extends DocumentedOperation {
@@ -128,9 +128,9 @@ function parametersOf({ parameters }: Placed, { components }: ApiDocument): Html
 function fieldList(fields: readonly JsonSchema[]): Html {
   return html`<dl>${fields.map(
     ({ name, description, schema, in: place, required }) =>
-      html`<div><dt><code>${name}</code> <span class="type">${typeLine(schema as JsonSchema)}</span>${
+      html`<dt><code>${name}</code> <i>${typeLine(schema as JsonSchema)}</i>${
         place === undefined || place === 'header' ? '' : html` <span class="quiet">in the ${place}</span>`
-      }${required === true ? html` <em>required</em>` : ''}</dt><dd>${prose(String(description))}</dd></div>`,
+      }${required === true ? html` <em>required</em>` : ''}</dt><dd>${meaning(String(description))}</dd>`,
   )}</dl>`;
 }
 

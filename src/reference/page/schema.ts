@@ -1,7 +1,7 @@
 /** A JSON Schema as HTML: its type in a line, its members in a list that opens. */
 import { html } from 'hono/html';
 import type { JsonSchema } from '../shape.ts';
-import { type Html, prose } from './text.ts';
+import { type Html, meaning } from './text.ts';
 
 const COMPONENT = '#/components/schemas/';
 
@@ -109,13 +109,13 @@ function memberOf(name: string, schema: JsonSchema, isNeeded: boolean): Html {
       ? html` <span class="usual">default <code>${JSON.stringify(schema.default)}</code></span>`
       : '';
   const inner = membersOf(schema);
-  return html`<div><dt><code>${name}</code> <span class="type">${typeLine(schema)}</span>${
+  return html`<dt><code>${name}</code> <i>${typeLine(schema)}</i>${
     isNeeded ? html` <em>required</em>` : ''
-  }${usual}</dt><dd>${typeof description === 'string' ? prose(description) : ''}${
+  }${usual}</dt><dd>${typeof description === 'string' ? meaning(description) : ''}${
     inner.length > 0
       ? html`<details><summary>Members of <code>${name}</code></summary>${inner}</details>`
       : ''
-  }</dd></div>`;
+  }</dd>`;
 }
 
 function isSchema(value: unknown): value is JsonSchema {

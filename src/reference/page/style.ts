@@ -35,7 +35,8 @@ summary { cursor: pointer; padding: .2rem 0; }
 dl { margin: 0; }
 dt { margin-top: .6rem; overflow-wrap: anywhere; }
 dd { margin: 0 0 0 1rem; }
-.type, .usual, dt em, .quiet { color: var(--quiet); font-size: .9rem; }
+dt i { font-style: normal; }
+dt i, .type, .usual, dt em, .quiet { color: var(--quiet); font-size: .9rem; }
 @media (min-width: 76rem) {
   body { display: grid; grid-template-columns: 24rem minmax(0, 1fr); }
   header { grid-column: 1; grid-row: 1 / span 2; position: sticky; top: 0; height: 100vh; overflow-y: auto; margin: 0; border-right: 1px solid var(--rule); }
