@@ -31,10 +31,10 @@ export function callerOf(headers: Headers, services: Services, api = OPENAI): Ca
     const name = accessNameIn(headers, services);
     return {
       tenant: tenants.ofName(name),
-      limits: services.callers.limitsOf(name),
       get account() {
         return sharedAccount(access, api);
       },
+      limits: services.callers.limitsOf(name),
     };
   }
   refuseOperatorTokens(headers, config);

@@ -44,8 +44,8 @@ interface SentCall {
   readonly tokens?: number | undefined;
 }
 
-/** It counts the tokens of a request, and answers with their number. */
-const COUNTING = '/responses/input_tokens';
+/** They count the tokens of a request, and answer with their number. */
+const COUNTING: ReadonlySet<string> = new Set(['/responses/input_tokens', '/messages/count_tokens']);
 
 /** Its answers are vectors. */
 const EMBEDDINGS = '/embeddings';
@@ -90,7 +90,7 @@ export class Spending {
     const model = fields?.get('model');
     const name = typeof model === 'string' ? model : '';
     this.checkModel(name);
-    if (call.path === COUNTING || !counts(this.limits)) return undefined;
+    if (COUNTING.has(call.path) || !counts(this.limits)) return undefined;
     const priced = { model: name, field: (field: string): unknown => fields?.get(field) };
     const schedule = scheduleOfRequest(priced, [], this.services) ?? null;
     this.checkPrice(name, schedule);

@@ -30,7 +30,7 @@ describe('precis doctor', () => {
     const names = said.split('\n').flatMap((line) => /^✓ ([\w' ]+?)(?: {2}|$)/.exec(line)?.[1] ?? []);
     expect(names).toEqual([
       ...['configuration', "caller's key", 'version', 'models', 'clock', 'secret', 'bucket', 'conversations'],
-      ...['users', 'tenants', 'metrics', 'upstream', 'summarizer', 'embeddings'],
+      ...['users', 'tenants', 'metrics', 'upstream', 'anthropic', 'summarizer', 'embeddings'],
     ]);
     expect(code).toBe(0);
   });
