@@ -84,7 +84,7 @@ export class Block {
 
   /** Whether a mark can be put behind it. */
   get bearsMark(): boolean {
-    if (fieldOf(this.span, MARK_FIELD) || !MARKABLE.has(this.type)) return false;
+    if (this.mark !== undefined || !MARKABLE.has(this.type)) return false;
     return this.type !== 'text' || (this.string('text') ?? '').trim() !== '';
   }
 
@@ -106,6 +106,11 @@ export class Block {
   value(): unknown {
     return jsonOf(this.body, this.span);
   }
+}
+
+/** Whether a string is white space alone, which upstreams refuse as the text of a block. */
+export function isBlankString(body: Uint8Array, value: JsonSpan): boolean {
+  return (jsonOf(body, value) as string).trim() === '';
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/prompt-caching, "What can be cached" */

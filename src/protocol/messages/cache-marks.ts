@@ -3,14 +3,15 @@
  * four at most, one with a longer lifetime never behind one with a shorter.
  *
  * The caller's stay where their blocks stay. One whose block leaves moves to what stands in its
- * place: the text of ours there, or else the block before it. Ours are added while fewer than four
- * stand: behind the places of the view, and behind tools and `system` where the caller sets none.
+ * place: the text of ours there, or else the last message before it that can bear a mark. Ours are
+ * added while fewer than four stand: behind the places of the view, and, where the caller sets
+ * none, behind tools and a `system` that are long enough.
  */
 import { bufferOf } from '../../lib/bytes.ts';
 import { asObject, isObject } from '../../lib/json.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
-import { MARK_FIELD } from './block.ts';
+import { isBlankString, MARK_FIELD } from './block.ts';
 import type { Layout, OurEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
 
@@ -74,7 +75,7 @@ interface StandingMark {
 }
 
 function withOurs(
-  { root, messages }: MarkedBody,
+  { bytes, root, messages }: MarkedBody,
   { leaves }: Layout,
   places: readonly number[],
   moved: WrittenMarks,
@@ -82,8 +83,7 @@ function withOurs(
 ): WrittenMarks {
   const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const isFree = standing.length === 0;
-  const marksSystem =
-    isFree && isWorth(tools, system) && (system?.kind === 'string' || system?.kind === 'array');
+  const marksSystem = isFree && isWorth(tools, system) && mayBear(bytes, system);
   const marksTools = isFree && isWorth(tools);
   const room = MOST_MARKS - standing.length - Number(marksSystem) - Number(marksTools);
   const added = places
@@ -101,6 +101,10 @@ function withOurs(
 
 function isWorth(...spans: readonly (JsonSpan | undefined)[]): boolean {
   return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0) >= LEAST_BYTES;
+}
+
+function mayBear(bytes: Uint8Array, system: JsonSpan | undefined): boolean {
+  return system?.kind === 'array' || (system?.kind === 'string' && !isBlankString(bytes, system));
 }
 
 function markOf(isLong: boolean): string {
@@ -157,7 +161,7 @@ interface MarkPlace {
 /** Where the marks of messages that leave move to. */
 function movedMarks(
   { messages }: MarkedBody,
-  { entries, leaves }: Layout,
+  { entries, leaves, opened }: Layout,
   marks: ReadonlyMap<number, readonly string[]>,
 ): WrittenMarks {
   const onMessages = new Map<number, string>();
@@ -167,26 +171,36 @@ function movedMarks(
     if (entry.kind === 'own') return entry.messages.map((at) => ({ at }));
     return entry.stands ? [{ at: entry.at, entry }] : [];
   });
+  const isFree = ({ at }: MarkPlace): boolean => {
+    const message = messages[at];
+    return message instanceof ElementMessage && canBear(message);
+  };
+  // A place with a mark of the caller's needs no other one.
+  const mayTake = (place: MarkPlace): boolean =>
+    place.entry !== undefined || marks.has(place.at) || isFree(place);
+  /** Where nothing stands before a summary that opens a message: behind that message. */
+  const openedBehind = (index: number): MarkPlace | undefined => {
+    if (opened === undefined || opened <= index) return undefined;
+    const hasOther = [...marks.keys()].some((at) => at > index && at <= opened && !leaves(at));
+    return hasOther ? undefined : { at: opened };
+  };
   for (const [index, found] of marks) {
     if (!leaves(index)) continue;
-    const place = places.findLast(({ at }) => at <= index);
+    const before = places.findLast((place) => place.at <= index && mayTake(place));
+    const place = before ?? openedBehind(index);
     if (!place) continue;
     const mark = found.findLast(isLongLived) ?? found.at(-1) ?? '';
     const { entry, at } = place;
     const known = entry ? onOurs.get(entry) : onMessages.get(at);
     const longer = known !== undefined && isLongLived(known) ? known : mark;
     if (entry) onOurs.set(entry, longer);
-    else {
-      const message = messages[at];
-      if (message instanceof ElementMessage && bearsMark(message)) onMessages.set(at, longer);
-    }
+    else if (isFree({ at })) onMessages.set(at, longer);
   }
   return { messages: onMessages, ours: onOurs };
 }
 
-function bearsMark(message: ElementMessage): boolean {
-  if (message.role === 'preamble') return false;
-  return message.blocks ? (message.blocks.at(-1)?.bearsMark ?? false) : message.bearsMark(false);
+function canBear(message: ElementMessage): boolean {
+  return message.role !== 'preamble' && message.bearsMark(false);
 }
 
 /** Messages of ours with a mark behind the last one. */

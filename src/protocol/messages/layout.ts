@@ -49,6 +49,8 @@ export type Entry = OwnEntry | OurEntry;
 
 export interface Layout {
   readonly entries: readonly Entry[];
+  /** The message that opens with a summary of those before it. */
+  readonly opened: number | undefined;
   /** Whether a message is not in the view. */
   leaves(index: number): boolean;
   /** Whether a message has lost its thinking. */
@@ -118,7 +120,12 @@ export function layoutOf(
     entry.kind === 'own' && (places.get(entry.place) ?? 0) > 1 ? { ...entry, isPiece: true } : entry,
   );
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
-  return { entries: isSame ? pieced : withSystemInPlace(pieced, elements), leaves, isCleared };
+  return {
+    entries: isSame ? pieced : withSystemInPlace(pieced, elements),
+    opened: summary?.request?.message,
+    leaves,
+    isCleared,
+  };
 }
 
 /** Puts messages of the system that have lost their place behind the next user message. */

@@ -24,7 +24,7 @@ import {
   type WireMessage,
 } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { BLOCK_FIELDS, MARK_FIELD } from './block.ts';
+import { BLOCK_FIELDS, isBlankString, MARK_FIELD } from './block.ts';
 import { marksFor, mayHaveMarks, NO_MARKS, takesMark, type WrittenMarks } from './cache-marks.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
 import { type Element, ElementMessage, elementOf, hasTooManyBlocks, messagesOf } from './message.ts';
@@ -200,7 +200,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
       if (system?.kind === 'string') return splices(...wrapped(system, `,"${MARK_FIELD}":${mark}}]`));
       return splices(...(takesMark(this.bytes, last) ? [markAt(last, mark)] : []));
     }
-    if (system?.kind === 'string' && system.end - system.start > EMPTY.length)
+    if (system?.kind === 'string' && !isBlankString(this.bytes, system))
       return splices(...wrapped(system, `},${json}]`));
     if (system?.kind === 'array') {
       const at = system.end - 1;
@@ -214,8 +214,6 @@ interface Edits {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
 }
-
-const EMPTY = '""';
 
 /** A text as the first entry of a list. */
 function wrapped({ start, end }: JsonSpan, tail: string): Splice[] {

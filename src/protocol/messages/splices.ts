@@ -121,6 +121,8 @@ function lastMark(blocks: readonly Block[]): string | undefined {
 
 function markBehind(block: Block | undefined, mark: string | undefined): Splice[] {
   if (!block || mark === undefined) return [];
+  const empty = block.field(MARK_FIELD);
+  if (empty) return [{ start: empty.start, end: empty.end, with: mark }];
   const at = block.span.end - 1;
   return [{ start: at, end: at, with: `,"${MARK_FIELD}":${mark}` }];
 }

@@ -1,64 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { Removal } from '../../../../src/memory/edits/removal.ts';
-import type { View } from '../../../../src/memory/plan/view.ts';
 import { type MessagesRequest, readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
-import type { Additions } from '../../../../src/protocol/model-request.ts';
 import { violations } from '../../../../tools/upstream/strict-messages.ts';
-
-type Json = Record<string, unknown>;
-
-const MARK = { type: 'ephemeral' };
-const LONG = { type: 'ephemeral', ttl: '1h' };
-
-const user = (content: unknown): Json => ({ role: 'user', content });
-const assistant = (...content: Json[]): Json => ({ role: 'assistant', content });
-const text = (words: string, more: Json = {}): Json => ({ type: 'text', text: words, ...more });
-const use = (id: string, input: object = { q: 1 }): Json => ({ type: 'tool_use', id, name: 'search', input });
-const result = (id: string, content: unknown, more: Json = {}): Json => ({
-  type: 'tool_result',
-  tool_use_id: id,
-  content,
-  ...more,
-});
-const thinking = (words: string): Json => ({
-  type: 'thinking',
-  thinking: words,
-  signature: `signed ${words}`,
-});
-
-function read(messages: readonly Json[], more: Json = {}): MessagesRequest {
-  const body = { model: 'claude-opus-5-5', max_tokens: 100, ...more, messages };
-  const request = readMessagesRequest(new TextEncoder().encode(JSON.stringify(body)));
-  if (!request.ok) throw new Error(request.reason.message);
-  return request.value;
-}
-
-const view = (edits: Partial<View>): View => ({
-  removals: new Map(),
-  dropped: new Set(),
-  tokens: 0,
-  incomplete: false,
-  ...edits,
-});
-
-/** A removal as far as it is written. */
-function removal(edit: Partial<Removal> & Pick<Removal, 'message'>): [number, Removal[]] {
-  const whole = { kind: 'output', reason: 'context_compaction', call: -1, replacement: 'gone', ...edit };
-  return [edit.message, [whole as Removal]];
-}
-
-function written(request: MessagesRequest, edits?: Partial<View>, additions?: Additions): Json {
-  const bytes = request.write(edits && view(edits), additions);
-  return JSON.parse(new TextDecoder().decode(bytes)) as Json;
-}
-
-const sent = (...args: Parameters<typeof written>): unknown => written(...args).messages;
-
-const STEP = [
-  user('Find both.'),
-  assistant(thinking('hm'), text('I look.'), use('a'), use('b', { q: 2 })),
-  user([result('a', 'found a'), result('b', [text('found b')], { is_error: true }), text('And c?')]),
-];
+import {
+  assistant,
+  type Json,
+  LONG,
+  MARK,
+  read,
+  removal,
+  result,
+  STEP,
+  sent,
+  text,
+  thinking,
+  use,
+  user,
+  view,
+  written,
+} from './edited.ts';
 
 describe('a body of Messages', () => {
   it('has a message for each result, and for the text behind them', () => {
@@ -323,87 +282,5 @@ describe('a view in Messages', () => {
     if (!request.ok) throw new Error(request.reason.message);
     expect(new TextDecoder().decode(request.value.write(view({})))).toBe(json);
     expect(request.value.messages[1]?.content().weight.texts.join()).not.toContain('abc');
-  });
-});
-
-describe('marks of the cache in Messages', () => {
-  const marksOf = (body: Json): string[] =>
-    JSON.stringify(body).match(/"cache_control":\{"type":"ephemeral"/g) ?? [];
-
-  it('move to the block before, or to the text of ours, where their block leaves', () => {
-    const request = read([
-      user('One.'),
-      assistant(text('1', { cache_control: LONG })),
-      user([text('Two.', { cache_control: MARK })]),
-      assistant(text('2')),
-      user('Three.'),
-    ]);
-    const moved = [text('One.', { cache_control: LONG })];
-    expect(sent(request, { dropped: new Set([1, 2, 3]) })).toEqual([user(moved), user('Three.')]);
-    const recap = { after: 0, text: 'A summary.', goesOn: false };
-    expect(sent(request, { recap, dropped: new Set([1, 2, 3]) })).toEqual([
-      user('One.'),
-      assistant(text('A summary.', { cache_control: LONG })),
-      user('Three.'),
-    ]);
-  });
-
-  it('stay behind a result whose content is replaced', () => {
-    const request = read([
-      ...STEP.slice(0, 2),
-      user([
-        result('a', [text('found', { cache_control: LONG })]),
-        result('b', 'b', { cache_control: MARK }),
-      ]),
-    ]);
-    const [, , answered] = sent(request, {
-      removals: new Map([removal({ message: 2 }), removal({ message: 3 })]),
-    }) as Json[];
-    expect(answered).toEqual(
-      user([
-        result('a', [text('gone', { cache_control: LONG })]),
-        result('b', 'gone', { cache_control: MARK }),
-      ]),
-    );
-  });
-
-  it('of ours stand behind tools, system and the places of the view, where the caller sets none', () => {
-    const tools = [{ name: 'search', description: 'x'.repeat(5_000), input_schema: { type: 'object' } }];
-    const request = read(STEP, { tools, system: 'Help.' });
-    const body = written(
-      request,
-      { marks: [1, 4] },
-      { marks: 3, tools: ['{"name":"ours","input_schema":{"type":"object"}}'] },
-    );
-    expect(body).toMatchObject({
-      tools: [tools[0], { name: 'ours', cache_control: MARK }],
-      system: [text('Help.', { cache_control: MARK })],
-      messages: [
-        user([text('Find both.', { cache_control: MARK })]),
-        STEP[1],
-        user([
-          result('a', 'found a'),
-          result('b', [text('found b')], { is_error: true, cache_control: MARK }),
-          text('And c?'),
-        ]),
-      ],
-    });
-    expect(violations(body)).toEqual([]);
-    expect(marksOf(written(request, { marks: [1, 4] }, { marks: 0 }))).toEqual([]);
-  });
-
-  it('of ours fill what the caller leaves, as long-lived as one behind them', () => {
-    const entries = [text('Help.', { cache_control: LONG }), text('More.', { cache_control: LONG })];
-    const messages = [...STEP, assistant(text('Ok.')), user([text('And d?', { cache_control: LONG })])];
-    const body = written(read(messages, { system: entries }), { marks: [2, 5] }, { marks: 3 });
-    expect(marksOf(body)).toHaveLength(4);
-    expect(violations(body)).toEqual([]);
-    expect(JSON.stringify((body.messages as Json[])[2])).toContain('"ttl":"1h"');
-    const full = written(
-      read(messages, { system: entries, cache_control: LONG }),
-      { marks: [2, 5] },
-      { marks: 3 },
-    );
-    expect(marksOf(full)).toHaveLength(4);
   });
 });
