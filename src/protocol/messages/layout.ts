@@ -89,6 +89,8 @@ export function layoutOf(
   });
 
   const entries: Entry[] = [];
+  /** The last entry, and its messages so far: thousands of results may stand in one element. */
+  let open: { readonly entry: OwnEntry; readonly indices: number[] } | undefined;
   for (const [index] of messages.entries()) {
     const message = own(index);
     if (!message) continue;
@@ -104,21 +106,28 @@ export function layoutOf(
       entries.push(ours(index, json, ['assistant', 'user'], false));
     }
     if (!leaves(index)) {
-      const before = entries.at(-1);
       const { role } = message.element;
-      if (before?.kind === 'own' && before.place === place)
-        entries[entries.length - 1] = { ...before, messages: [...before.messages, index] };
-      else entries.push({ kind: 'own', first: role, last: role, place, messages: [index], isPiece: false });
+      if (open && open.entry === entries.at(-1) && open.entry.place === place) open.indices.push(index);
+      else {
+        const indices = [index];
+        const entry = {
+          kind: 'own',
+          first: role,
+          last: role,
+          place,
+          messages: indices,
+          isPiece: false,
+        } as const;
+        open = { entry, indices };
+        entries.push(entry);
+      }
     }
     if (recap?.after === index)
       entries.push(ours(index, recapMessages(recap, {}), ['assistant', recap.goesOn ? 'user' : 'assistant']));
   }
-  const places = new Map<number, number>();
-  for (const entry of entries)
-    if (entry.kind === 'own') places.set(entry.place, (places.get(entry.place) ?? 0) + 1);
-  const pieced = entries.map((entry) =>
-    entry.kind === 'own' && (places.get(entry.place) ?? 0) > 1 ? { ...entry, isPiece: true } : entry,
-  );
+  // The API's own summary may be all that there is.
+  if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
+  const pieced = withPieces(entries);
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
   return {
     entries: isSame ? pieced : withSystemInPlace(pieced, elements),
@@ -126,6 +135,16 @@ export function layoutOf(
     leaves,
     isCleared,
   };
+}
+
+/** Says which entries are pieces of an element. */
+function withPieces(entries: readonly Entry[]): readonly Entry[] {
+  const places = new Map<number, number>();
+  for (const entry of entries)
+    if (entry.kind === 'own') places.set(entry.place, (places.get(entry.place) ?? 0) + 1);
+  return entries.map((entry) =>
+    entry.kind === 'own' && (places.get(entry.place) ?? 0) > 1 ? { ...entry, isPiece: true } : entry,
+  );
 }
 
 /** Puts messages of the system that have lost their place behind the next user message. */

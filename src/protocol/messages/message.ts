@@ -88,7 +88,7 @@ export function messagesOf(
   );
 }
 
-function partsOf({ role, blocks = [], body }: Element): Part[] {
+function partsOf({ role, blocks = [] }: Element): Part[] {
   const whole = (of: Role): Part[] => [{ role: of, from: 0, end: blocks.length }];
   const isCalling = blocks.some(({ type }) => type === 'tool_use');
   // The API's own summary stands for what it has summarised, and for nothing else.
@@ -104,18 +104,25 @@ function partsOf({ role, blocks = [], body }: Element): Part[] {
   }
   const [last, before] = [parts.at(-1), parts.at(-2)];
   // What a harness says behind results belongs to them: nobody has asked it of the model.
-  if (last?.role === 'user' && before && blocks.slice(last.from).every((block) => isReminder(body, block)))
+  if (last?.role === 'user' && before && blocks.slice(last.from).every((block) => isReminder(block)))
     parts.splice(-2, 2, { ...before, end: last.end });
   return parts.length > 0 ? parts : whole('user');
 }
 
-/** Texts that Claude Code puts behind results. */
-const REMINDER = /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/;
-const REMINDER_START = '<system-reminder>';
+/** What begins and ends texts that Claude Code puts behind results. */
+const REMINDER = 'system-reminder';
+const REMINDER_START = `<${REMINDER}>`;
+const REMINDER_END = `</${REMINDER}>`;
 
-function isReminder(body: Uint8Array, block: Block): boolean {
-  if (block.type !== 'text' || !block.json('text').includes(REMINDER_START)) return false;
-  return REMINDER.test(String(asObject(jsonOf(body, block.span)).text));
+/** Whether a block is reminders and nothing else. Words between two of them are the user's. */
+function isReminder(block: Block): boolean {
+  // Encoders may escape the brackets, and nobody the name.
+  if (block.type !== 'text' || !block.json('text').includes(REMINDER)) return false;
+  const reminders = (block.string('text') ?? '').split(REMINDER_END);
+  const rest = reminders.pop()?.trim();
+  return (
+    reminders.length > 0 && rest === '' && reminders.every((one) => one.trim().startsWith(REMINDER_START))
+  );
 }
 
 /** Whether an answer has paused while a tool of the API runs. It goes on in the next message. */

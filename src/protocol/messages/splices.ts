@@ -33,8 +33,9 @@ function resultSplices(message: ElementMessage, { removals, mark }: MessageEdits
 
 function answerSplices(message: ElementMessage, { removals, mark }: MessageEdits): Splice[] {
   const inputs = removals.filter(({ kind }) => kind === 'input');
+  const calls = inputs.length > 0 ? message.callBlocks : [];
   const cleared = inputs.map((removal) => {
-    const input = message.callBlocks[removal.call]?.field('input');
+    const input = calls[removal.call]?.field('input');
     if (!input)
       throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
     return { start: input.start, end: input.end, with: removal.replacement };

@@ -63,6 +63,7 @@ function pieceJson(entry: OwnEntry, written: WrittenView): string {
   const element = written.elements[entry.place];
   const blocks = entry.messages.flatMap((index) => messageAt(written, index).blocks ?? []);
   const [first, last] = [blocks[0], blocks.at(-1)];
+  const kept = new Set(blocks);
   if (!element || !first || !last) throw new Error('a message without blocks was divided');
   const range = { start: first.span.start, end: last.span.end };
   const inside = (element.blocks ?? []).filter(
@@ -70,7 +71,7 @@ function pieceJson(entry: OwnEntry, written: WrittenView): string {
   );
   const cuts = cutMembers(
     inside.map(({ span }) => span),
-    (at) => !blocks.some((block) => block === inside[at]),
+    (at) => !kept.has(inside[at] as Block),
   );
   const edits = entry.messages.flatMap((index) => editsOf(index, written));
   const json = new TextDecoder().decode(splice(element.body, range, [...cuts, ...edits]));
@@ -91,14 +92,19 @@ function insideSplices(entry: OwnEntry, written: WrittenView): Splice[] {
   return [...cuts, ...entry.messages.flatMap((index) => editsOf(index, written))];
 }
 
-/** The blocks of a message that stay: not those of its rounds, nor thinking that is cleared. */
+/**
+ * The blocks of a message that stay: not those of its rounds, nor thinking that is cleared. Where
+ * none would be left, what it says stands again.
+ */
 function keptBlocks(index: number, { view, layout, ...written }: WrittenView): readonly Block[] {
   const message = messageAt(written, index);
   const { blocks = [] } = message;
   const rounds = view.rounds?.get(index)?.json;
   const own = rounds === undefined ? blocks : behindRounds(blocks, rounds);
   const clears = message.thinkingBlocks.length > 0 && layout.isCleared(index);
-  return clears ? own.filter(({ isThinking }) => !isThinking) : own;
+  if (!clears) return own;
+  const [last, all] = [own, blocks].map((some) => some.filter(({ isThinking }) => !isThinking));
+  return (last?.length ? last : all) ?? [];
 }
 
 function editsOf(index: number, written: WrittenView): Splice[] {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { ElementMessage } from '../../../../src/protocol/messages/message.ts';
 import { type MessagesRequest, readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import { violations } from '../../../../tools/upstream/strict-messages.ts';
 import {
@@ -51,6 +52,28 @@ describe('a body of Messages', () => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
     expect(messages[3]?.content().text).toBe('2');
     expect(messages[3]?.otherTexts()).toEqual([reminder.text]);
+  });
+
+  it('takes words of the user between two reminders for a request', () => {
+    const [todo, date] = ['Todo.', 'It is Monday.'].map(
+      (said) => `<system-reminder>${said}</system-reminder>`,
+    );
+    const roles = (words: string) =>
+      read([user('Go.'), assistant(use('a')), user([result('a', '1'), text(words)])])
+        .messages.slice(2)
+        .map(({ role }) => role);
+    expect(roles(`${todo}\n${date}\n`)).toEqual(['tool']);
+    for (const words of [`${todo}\nStop!\n${date}`, `Stop! ${todo}`, `${todo} Stop!`])
+      expect(roles(words)).toEqual(['tool', 'user']);
+  });
+
+  it('has the same messages however its JSON is escaped', () => {
+    const reminder = text('<system-reminder>Todo.</system-reminder>');
+    const { bytes, messages } = read([user('Go.'), assistant(use('a')), user([result('a', '1'), reminder])]);
+    const escaped = new TextDecoder().decode(bytes).replaceAll('<', '\\u003c');
+    const request = readMessagesRequest(new TextEncoder().encode(escaped));
+    const names = request.ok && request.value.messages.map(({ identity }) => identity);
+    expect(names).toEqual(messages.map(({ identity }) => identity));
   });
 
   it('says the same with other marks, and with a text as a block', () => {
@@ -217,6 +240,40 @@ describe('a view in Messages', () => {
       assistant(text('I look.'), use('a'), use('b', { q: 2 })),
       STEP[2],
     ]);
+  });
+
+  it('says again what stands before rounds of ours, where only thinking stood after them', () => {
+    const rounds = [assistant(text('I look.'), use('ours')), user([result('ours', 'kept')])];
+    const json = rounds.map((round) => JSON.stringify(round)).join(',');
+    const request = read([user('Go.'), assistant(text('I look.'), thinking('cut')), user('And?')]);
+    expect(
+      sent(request, { thinkingFrom: 2, rounds: new Map([[1, { json, rounds: 1, tokens: 1 }]]) }),
+    ).toEqual([user('Go.'), ...rounds, assistant(text('I look.')), user('And?')]);
+  });
+
+  it('puts texts of ours behind a summary of the API, where nothing else stands', () => {
+    const own = user([{ type: 'compaction', content: 'All so far.' }, text('Go on.')]);
+    const injected = [{ role: 'user', content: 'Ours.' }] as const;
+    expect(sent(read([own]), undefined, { injected })).toEqual([own, user('Ours.')]);
+    const terse = { role: 'system', content: 'Be terse.' };
+    expect(violations(written(read([own, terse]), undefined, { injected }))).toEqual([]);
+  });
+
+  it('reads the calls of an answer once, however many of them lose their input', () => {
+    const ids = Array.from({ length: 50 }, (_, at) => `call${at}`);
+    const request = read([
+      user('Go.'),
+      assistant(...ids.map((id) => use(id))),
+      user(ids.map((id) => result(id, '1'))),
+    ]);
+    const cleared = ids.flatMap(
+      (_, at) => removal({ message: 1, kind: 'input', call: at, replacement: '{}' })[1],
+    );
+    const calls = vi.spyOn(ElementMessage.prototype, 'callBlocks', 'get');
+    const [, called] = sent(request, { removals: new Map([[1, cleared]]) }) as Json[];
+    expect(called).toEqual(assistant(...ids.map((id) => use(id, {}))));
+    expect(calls).toHaveBeenCalledTimes(1);
+    calls.mockRestore();
   });
 
   it('puts texts of ours behind the entries of system, and before the first message', () => {
