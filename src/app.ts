@@ -30,14 +30,14 @@ export function createApp(): Hono<AppEnv> {
     // Callers without a valid access key get no other information about the deployment.
     const forOperator = isForOperator(path);
     if (!forOperator)
-      await checkCaller(c.req.raw.headers, services, (work) => c.executionCtx.waitUntil(work));
+      await checkCaller(c.req.raw.headers, services, c.get('api'), (work) => c.executionCtx.waitUntil(work));
     const url = urlOf(c.req.raw);
     const { localTenant } = services.config;
     if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);
     checkSecrets(services.config, url.hostname);
     const { agent } = routeOf(url.pathname);
     if (agent !== undefined && !forOperator)
-      c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));
+      c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services, c.get('api')), services));
     return next();
   });
 

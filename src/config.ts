@@ -16,7 +16,7 @@ import { parseStrategy } from './memory/strategy/strategy.ts';
 import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
 import { checkOperatorTokens, OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE } from './operator-tokens.ts';
 import { TIME_LIMITS } from './time-limits.ts';
-import type { UpstreamApi } from './upstream/api.ts';
+import { isOpenAi, type UpstreamApi } from './upstream/api.ts';
 
 /** The Worker's bindings (wrangler.toml). */
 interface Bindings {
@@ -84,6 +84,8 @@ export interface Config extends ModelTables {
   /** The secret before this one, under which stored data can still be read and deleted. */
   readonly previousSecret: string | undefined;
   readonly upstreamBaseUrl: string;
+  /** Whether it is OpenAI's own server. */
+  readonly upstreamIsOpenAi: boolean;
   readonly anthropicBaseUrl: string;
   /**
    * Set: callers present an access key, and the deployer's key goes upstream. Unset: callers bring
@@ -268,6 +270,7 @@ export function readConfig(env: Env): Config {
     secret: vars.PRECIS_SECRET,
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
+    upstreamIsOpenAi: isOpenAi(vars.UPSTREAM_BASE_URL),
     anthropicBaseUrl: vars.ANTHROPIC_BASE_URL,
     access,
     callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),

@@ -5,7 +5,7 @@ import type { CallerLimits } from '../memory/money/caller-limits.ts';
 import type { CallerState } from '../memory/money/caller-schema.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { SHORTEST_TOKEN, type Tenant, type Tenants } from '../tenant/identity.ts';
-import { keysIn, OPENAI, type UpstreamApi } from '../upstream/api.ts';
+import { bearerToken, keysIn, OPENAI, type UpstreamApi } from '../upstream/api.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
@@ -24,11 +24,11 @@ export interface Caller {
  * @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none; for
  *   a token of the operator, which must not go upstream
  */
-export function callerOf(headers: Headers, services: Services, api = OPENAI): Caller {
+export function callerOf(headers: Headers, services: Services, api: UpstreamApi): Caller {
   const { config, tenants } = services;
   const { access } = config;
   if (access) {
-    const name = accessNameIn(headers, services);
+    const name = accessNameIn(headers, services, api);
     return {
       tenant: tenants.ofName(name),
       get account() {
@@ -38,8 +38,8 @@ export function callerOf(headers: Headers, services: Services, api = OPENAI): Ca
     };
   }
   refuseOperatorTokens(headers, config);
-  const account = { api };
-  const identify = identity(keysIn(headers)[0], config.localTenant, tenants);
+  const account = { api, isVendor: config.upstreamIsOpenAi };
+  const identify = identity(api.keyIn(headers), config.localTenant, tenants);
   if (!identify) return { tenant: undefined, account };
   let tenant: Tenant | undefined;
   return {
@@ -75,14 +75,18 @@ function identity(
 }
 
 /** By what a caller of stored data is told apart from others. */
-export function identifiedBy(headers: Headers, { config }: Services): 'key' | 'access_key' | 'local_tenant' {
+export function identifiedBy(
+  headers: Headers,
+  { config }: Services,
+  api: UpstreamApi,
+): 'key' | 'access_key' | 'local_tenant' {
   if (config.access) return 'access_key';
-  return (keysIn(headers)[0]?.length ?? 0) >= SHORTEST_TOKEN ? 'key' : 'local_tenant';
+  return (api.keyIn(headers)?.length ?? 0) >= SHORTEST_TOKEN ? 'key' : 'local_tenant';
 }
 
 /** The caller's access key. @throws ApiError `invalid_api_key` */
 export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
-  for (const token of keysIn(headers)) {
+  for (const token of keysIn(headers, OPENAI)) {
     const key = keys.find((candidate) => isSame(candidate, token));
     if (key) return key;
   }
@@ -94,8 +98,8 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
  *
  * @throws ApiError `invalid_api_key`, also for a caller that is deleted; `caller_disabled`
  */
-function accessNameIn(headers: Headers, { config, callers, tenants }: Services): string {
-  for (const token of keysIn(headers)) {
+function accessNameIn(headers: Headers, { config, callers, tenants }: Services, api: UpstreamApi): string {
+  for (const token of keysIn(headers, api)) {
     const configured = config.access?.keys.find((key) => isSame(key, token))?.name;
     const name = configured ?? callers.withKey(() => tenants.hashesOfKey(token))?.name;
     if (name === undefined) continue;
@@ -122,7 +126,12 @@ export function checkState(state: CallerState | undefined): void {
  * @param waitUntil for reading the register
  * @throws ApiError `invalid_api_key`, `caller_disabled`; `store_failed` if that can't be known
  */
-export async function checkCaller(headers: Headers, services: Services, waitUntil: WaitUntil): Promise<void> {
+export async function checkCaller(
+  headers: Headers,
+  services: Services,
+  api: UpstreamApi,
+  waitUntil: WaitUntil,
+): Promise<void> {
   const { callers, config } = services;
   const reading = callers.refresh(waitUntil);
   await reading?.catch(() => {
@@ -132,14 +141,14 @@ export async function checkCaller(headers: Headers, services: Services, waitUnti
         'It could not be looked up whether this API key is still one of this deployment; try again.',
       );
   });
-  if (config.access) accessNameIn(headers, services);
-  else checkState(callers.closedTenant(() => callerOf(headers, services).tenant?.id));
+  if (config.access) accessNameIn(headers, services, api);
+  else checkState(callers.closedTenant(() => callerOf(headers, services, api).tenant?.id));
 }
 
 /** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */
 function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Services['config']): void {
   for (const token of [adminToken, metricsToken])
-    if (token !== undefined && keysIn(headers).some((key) => isSame({ key: token }, key)))
+    if (token !== undefined && keysIn(headers, OPENAI).some((key) => isSame({ key: token }, key)))
       throw new ApiError(
         'invalid_api_key',
         "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
@@ -157,8 +166,8 @@ export function isBearer(headers: Headers, secret: string): boolean {
  *
  * @throws ApiError `invalid_api_key` without one
  */
-export function tenantOf(headers: Headers, services: Services): Tenant {
-  const { tenant } = callerOf(headers, services);
+export function tenantOf(headers: Headers, services: Services, api: UpstreamApi): Tenant {
+  const { tenant } = callerOf(headers, services, api);
   if (tenant) return tenant;
   throw new ApiError(
     'invalid_api_key',
@@ -177,11 +186,6 @@ export function sealingTenant({ tenant }: Caller): Tenant {
     'invalid_api_key',
     `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer or as x-api-key, or set LOCAL_TENANT in the deployment.`,
   );
-}
-
-/** The token of `Authorization: Bearer`. */
-export function bearerToken(headers: Headers): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
 
 /** Compares digests, so that the time taken reveals neither content nor length. */

@@ -337,8 +337,7 @@ export function knownAgent(
 ): Agent {
   const agent = typeof key === 'string' ? agents.get(key) : undefined;
   if (agent) return agent;
-  const isKnown =
-    config.access !== undefined || (tenant !== undefined && accepted.known(tenant.id) === 'accepted');
+  const isKnown = config.access !== undefined || (tenant !== undefined && accepted.isKnown(tenant.id));
   const names = isKnown ? `; known ones: ${[...agents.keys()].join(', ')}` : '';
   const where = param === null ? " An agent's base URL is https://HOST/agents/{key}/v1." : '';
   throw new ApiError('unknown_agent', `There is no agent ${quote(key)}${names}.${where}`, param);

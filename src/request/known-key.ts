@@ -30,7 +30,7 @@ export async function mayPlan(
 
 /** Whether the upstream is known to accept a tenant's key. Asks nobody. */
 export function isAccepted({ id, isTrusted }: Tenant, { config, accepted }: Services): boolean {
-  return isTrusted || !config.verifyKeys || accepted.known(id) === 'accepted';
+  return isTrusted || !config.verifyKeys || accepted.isKnown(id);
 }
 
 /**
@@ -38,11 +38,11 @@ export function isAccepted({ id, isTrusted }: Tenant, { config, accepted }: Serv
  *
  * @throws ApiError `invalid_api_key`
  */
-export function checkPlanned({ warnings }: Report, { caller, services }: RequestScope): void {
+export function checkPlanned({ warnings }: Report, { caller, services, api }: RequestScope): void {
   if (!warnings.includes('unverified_key')) return;
-  if (caller.tenant && services.accepted.known(caller.tenant.id) !== 'refused') return;
+  if (caller.tenant && services.accepted.known(caller.tenant.id, api.name) !== 'refused') return;
   throw new ApiError(
     'invalid_api_key',
-    `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
+    `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer${api.name === 'anthropic' ? ' or as x-api-key' : ''}.`,
   );
 }

@@ -61,7 +61,7 @@ export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: O
   const spending =
     limits && caller.tenant ? new Spending(limits, caller.tenant, services, waitUntil) : undefined;
   const isAccepted = async (tenant: Tenant): Promise<boolean> => {
-    if (services.accepted.known(tenant.id) === 'accepted') return true;
+    if (services.accepted.known(tenant.id, api.name) === 'accepted') return true;
     verdict ??= verdictOn(tenant, headers, api, services);
     return (await verdict) === 'accepted';
   };

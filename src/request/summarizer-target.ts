@@ -8,21 +8,16 @@ import { windowOf } from '../memory/models/facts.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
-import type { UpstreamApi } from '../upstream/api.ts';
+import { bearerToken, isOpenAi, KEY_HEADERS, type UpstreamApi } from '../upstream/api.ts';
 import { roomIn } from '../upstream/learned-limits.ts';
 import { requestHeaders } from '../upstream/request.ts';
 import { billingOf } from './billing.ts';
-import { bearerToken } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
-/** The default on OpenAI's own host: the smallest of its newest generation. */
-const OPENAI_HOST = 'api.openai.com';
+/** The default on OpenAI's own server: the smallest of its newest generation. */
 const OPENAI_MODEL = 'gpt-6-luna';
-
-/** Headers in which other servers than OpenAI's take a key. */
-const KEY_HEADERS = ['api-key', 'x-api-key'];
 
 /**
  * Checks the names in a strategy that only the deployment knows.
@@ -85,7 +80,7 @@ export function summarizerTarget(
   const forwarded = requestHeaders(headers, caller.account);
   const apiKey = bearerToken(forwarded);
   const baseUrl = baseUrlOf(api, services.config);
-  const own = new URL(baseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
+  const own = isOpenAi(baseUrl) ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);

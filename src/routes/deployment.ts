@@ -45,7 +45,7 @@ export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
   await verifiedTenant(c, 'read');
   const services = c.get('services');
   const retiring = await retiringModels(services.config, Date.now());
-  const caller = identifiedBy(c.req.raw.headers, services);
+  const caller = identifiedBy(c.req.raw.headers, services, c.get('api'));
   const facts: DeploymentFacts = { ...factsOf(c.env, services), caller, retiring: [...retiring] };
   return c.json(facts, 200, { 'cache-control': 'private, no-store' });
 }

@@ -14,8 +14,9 @@ import { verdictOn } from '../upstream/key-verdict.ts';
 export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
   const services = c.get('services');
   const { headers } = c.req.raw;
-  const tenant = tenantOf(headers, services);
-  const verdict = await verdictOn(tenant, headers, c.get('api'), services);
+  const api = c.get('api');
+  const tenant = tenantOf(headers, services, api);
+  const verdict = await verdictOn(tenant, headers, api, services);
   if (verdict === 'accepted') return tenant;
   if (verdict === 'refused')
     throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');

@@ -17,11 +17,26 @@ export interface UpstreamApi {
   readonly ofAccount?: RegExp;
   /** Parameters of the query that such callers may send. */
   readonly sharedQuery: readonly string[];
+  /**
+   * The key by which its caller is known. It alone goes up, so that no tenant is that of a key
+   * which another one has opened the upstream for.
+   */
+  keyIn(headers: Headers): string | undefined;
+  /**
+   * Deletes keys beside that of `keyIn` from a request's headers.
+   *
+   * @param isVendor whether the request goes to OpenAI's own server, and not to a gateway
+   */
+  dropOthers(headers: Headers, isVendor: boolean): void;
   /** Sets a key in a request's headers. */
   setKey(headers: Headers, key: string): void;
   /** Adds what a request of ours must have. */
   complete?(headers: Headers): void;
 }
+
+/** A caller's key of Anthropic's API, and the version that each request has to name. */
+const KEY_HEADER = 'x-api-key';
+const VERSION_HEADER = 'anthropic-version';
 
 export const OPENAI: UpstreamApi = {
   name: 'openai',
@@ -30,12 +45,11 @@ export const OPENAI: UpstreamApi = {
   sharedRequest: ['openai-beta', 'anthropic-beta'],
   sharedResponse: ['openai-model', 'openai-processing-ms', 'openai-version'],
   sharedQuery: [],
+  keyIn: bearerToken,
+  // OpenAI has no such header. A gateway may take its key from it.
+  dropOthers: (headers, isVendor) => isVendor && headers.delete(KEY_HEADER),
   setKey: (headers, key) => headers.set('authorization', `Bearer ${key}`),
 };
-
-/** A caller's key, and the version that each request has to name. */
-const KEY_HEADER = 'x-api-key';
-const VERSION_HEADER = 'anthropic-version';
 
 /** Of requests of ours (https://platform.claude.com/docs/en/api/versioning). */
 const VERSION = '2023-06-01';
@@ -49,6 +63,12 @@ export const ANTHROPIC: UpstreamApi = {
   // https://platform.claude.com/docs/en/api/rate-limits, "Response headers"
   ofAccount: /^anthropic-(?:organization|workspace|ratelimit|priority|fast)/,
   sharedQuery: ['beta', 'limit', 'after_id', 'before_id'],
+  keyIn: (headers) => ownKey(headers) ?? bearerToken(headers),
+  dropOthers(headers) {
+    const own = ownKey(headers);
+    if (own === undefined) headers.delete(KEY_HEADER);
+    else if (own !== bearerToken(headers)) headers.delete('authorization');
+  },
   setKey(headers, key) {
     headers.set(KEY_HEADER, key);
     headers.delete('authorization');
@@ -58,16 +78,36 @@ export const ANTHROPIC: UpstreamApi = {
   },
 };
 
-/**
- * The keys of a request: that of `Authorization: Bearer`, and that of `x-api-key`. The first one is
- * the caller's: with `anthropic-version` that of `x-api-key`, as in Anthropic's API.
- */
-export function keysIn(headers: Headers): string[] {
-  const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
-  const own = headers.get(KEY_HEADER)?.trim();
-  const keys = headers.has(VERSION_HEADER) ? [own, bearer] : [bearer, own];
-  return keys.filter((key) => key !== undefined && key !== '' && !/\s/.test(key)) as string[];
+/** The token of `Authorization: Bearer`. */
+export function bearerToken(headers: Headers): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
+
+/** The key of `x-api-key`; undefined for one that is none, such as two words. */
+function ownKey(headers: Headers): string | undefined {
+  return /^\S+$/.exec(headers.get(KEY_HEADER)?.trim() ?? '')?.[0];
+}
+
+/**
+ * All keys of a request, of which one may be a key of the deployment: that of the API first. The
+ * other one never goes up.
+ */
+export function keysIn(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>): string[] {
+  const keys = [keyIn(headers), bearerToken(headers), ownKey(headers)];
+  return [...new Set(keys.filter((key) => key !== undefined))];
+}
+
+/** Headers in which other servers than OpenAI's take a key. */
+export const KEY_HEADERS = ['api-key', KEY_HEADER];
+
+/** Whether a request has a key beside that of its caller, in a header of any server's. */
+export function hasOtherKey(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>): boolean {
+  const key = keyIn(headers);
+  return KEY_HEADERS.some((name) => headers.has(name) && headers.get(name)?.trim() !== key);
+}
+
+/** How keys of Anthropic's begin. */
+const ANTHROPIC_KEY = /^sk-ant-/;
 
 /** Paths of Anthropic's API alone, and of OpenAI's alone. */
 const MESSAGES = /^\/v1\/messages(?:\/|$)/;
@@ -84,5 +124,19 @@ export function apiOf(path: string, headers: Headers, isKnown: boolean): Upstrea
   if (MESSAGES.test(path)) return ANTHROPIC;
   if (COMPLETIONS.test(path)) return OPENAI;
   if (headers.has(VERSION_HEADER)) return ANTHROPIC;
-  return isKnown && headers.has(KEY_HEADER) && !headers.has('authorization') ? ANTHROPIC : OPENAI;
+  return isKnown && hasAnthropicKey(headers) ? ANTHROPIC : OPENAI;
+}
+
+/** Whether a request has a key for Anthropic's API, by its header or by how it begins. */
+function hasAnthropicKey(headers: Headers): boolean {
+  if (!headers.has('authorization')) return headers.has(KEY_HEADER);
+  return ANTHROPIC_KEY.test(bearerToken(headers) ?? '');
+}
+
+/** OpenAI's own server, also that of a region (`eu.api.openai.com`). */
+const OPENAI_HOST = /(?:^|\.)api\.openai\.com$/;
+
+/** Whether a base URL is that of OpenAI's own server, and not of a gateway or another vendor. */
+export function isOpenAi(baseUrl: string): boolean {
+  return OPENAI_HOST.test(new URL(baseUrl).hostname);
 }

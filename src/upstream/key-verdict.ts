@@ -21,7 +21,7 @@ export async function verdictOn(
 ): Promise<Verdict> {
   if (tenant.isTrusted || !config.verifyKeys) return 'accepted';
   const ask = async (): Promise<boolean> => {
-    const forwarded = requestHeaders(incoming, {});
+    const forwarded = requestHeaders(incoming, { api, isVendor: config.upstreamIsOpenAi });
     const headers = new Headers([...forwarded].filter(([name]) => api.accountHeaders.includes(name)));
     api.complete?.(headers);
     const url = upstreamUrl(baseUrlOf(api, config), '/models', '');
@@ -35,7 +35,7 @@ export async function verdictOn(
     if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
     return response.ok;
   };
-  return accepted.verdictOn(tenant.id, () =>
+  return accepted.verdictOn(tenant.id, api.name, () =>
     ask().catch((error: unknown) => {
       const fields = { code: 'unverified_key', ...errorFields(error) };
       log('warn', UNASKED, fields);

@@ -48,6 +48,8 @@ const SET_HERE = new Set(['authorization', 'x-api-key', 'content-type', 'content
 export interface UpstreamAccount {
   /** The API that it is asked over; OpenAI's if it is absent. */
   readonly api?: UpstreamApi;
+  /** Whether OpenAI's API is asked of OpenAI's own server. */
+  readonly isVendor?: boolean;
   /** The deployer's key, which replaces the caller's; absent if callers bring their own. */
   readonly apiKey?: string;
   /**
@@ -67,7 +69,7 @@ export interface UpstreamAccount {
 export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
   const headers = new Headers();
   const named = new Set((incoming.get('connection') ?? '').toLowerCase().split(/[\s,]+/));
-  const { api = OPENAI, apiKey, forwardedHeaders = [] } = account;
+  const { api = OPENAI, apiKey, forwardedHeaders = [], isVendor = false } = account;
   const shared =
     apiKey === undefined ? undefined : [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
   for (const [name, value] of incoming) {
@@ -77,7 +79,10 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
     headers.append(name, value);
   }
-  if (apiKey === undefined) return headers;
+  if (apiKey === undefined) {
+    api.dropOthers(headers, isVendor);
+    return headers;
+  }
   api.setKey(headers, apiKey);
   if (hasBody) headers.set('content-type', 'application/json');
   return headers;

@@ -18,6 +18,9 @@ describe('the API that a request speaks', () => {
     ['/v1/models', own, true, ANTHROPIC],
     ['/v1/models', { ...own, ...bearer }, true, OPENAI],
     ['/v1/models', bearer, true, OPENAI],
+    ['/v1/refs', { authorization: 'Bearer sk-ant-1' }, true, ANTHROPIC],
+    ['/v1/chat/completions', { authorization: 'Bearer sk-ant-1' }, true, OPENAI],
+    ['/v1/files', { authorization: 'Bearer sk-ant-1' }, false, OPENAI],
     // The path of a gateway: its key goes to no other server.
     ['/v1/files', own, false, OPENAI],
     ['/v1/files', { ...own, ...version }, false, ANTHROPIC],
@@ -27,15 +30,30 @@ describe('the API that a request speaks', () => {
 });
 
 describe('the keys of a request', () => {
-  it('stand in either header, and the version says which counts', () => {
-    expect(keysIn(new Headers(bearer))).toEqual(['key-of-the-bearer']);
-    expect(keysIn(new Headers(own))).toEqual(['key-of-its-own']);
-    expect(keysIn(new Headers({ ...own, ...bearer }))).toEqual(['key-of-the-bearer', 'key-of-its-own']);
-    expect(keysIn(new Headers({ ...own, ...bearer, ...version }))).toEqual([
-      'key-of-its-own',
-      'key-of-the-bearer',
-    ]);
-    expect(keysIn(new Headers({ 'x-api-key': 'two words', authorization: 'Basic abc' }))).toEqual([]);
+  it('stand in either header, and the API says which counts', () => {
+    const read = (headers: object, api = ANTHROPIC) => {
+      const sent = new Headers(headers as Record<string, string>);
+      return [api.keyIn(sent), keysIn(sent, api)];
+    };
+    expect(read(bearer)).toEqual(['key-of-the-bearer', ['key-of-the-bearer']]);
+    expect(read(own)).toEqual(['key-of-its-own', ['key-of-its-own']]);
+    const both = { ...own, ...bearer, ...version };
+    expect(read(both)).toEqual(['key-of-its-own', ['key-of-its-own', 'key-of-the-bearer']]);
+    expect(read(both, OPENAI)).toEqual(['key-of-the-bearer', ['key-of-the-bearer', 'key-of-its-own']]);
+    expect(read(own, OPENAI)).toEqual([undefined, ['key-of-its-own']]);
+    expect(read({ 'x-api-key': 'two words', authorization: 'Basic abc' })).toEqual([undefined, []]);
+  });
+
+  it('go up alone where they count, and to a gateway of OpenAI’s API as they came', () => {
+    const sent = (headers: object, account: object) =>
+      Object.fromEntries(requestHeaders(new Headers(headers as Record<string, string>), account));
+    expect(sent({ ...own, ...bearer }, { api: ANTHROPIC })).toEqual(own);
+    expect(sent({ ...own, authorization: 'Basic abc' }, { api: ANTHROPIC })).toEqual(own);
+    expect(sent({ 'x-api-key': 'two words', ...bearer }, { api: ANTHROPIC })).toEqual(bearer);
+    const same = { 'x-api-key': 'one', authorization: 'Bearer one' };
+    expect(sent(same, { api: ANTHROPIC })).toEqual(same);
+    expect(sent({ ...own, ...bearer }, { api: OPENAI, isVendor: true })).toEqual(bearer);
+    expect(sent({ ...own, ...bearer }, { api: OPENAI, isVendor: false })).toEqual({ ...own, ...bearer });
   });
 
   it('never go up with the deployer’s', () => {

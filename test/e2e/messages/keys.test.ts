@@ -1,0 +1,135 @@
+/** Whose data a request reaches, and which server gets its key. */
+import { describe, expect, it } from 'vitest';
+import {
+  deployMessages,
+  MESSAGES_KEY,
+  MESSAGES_MODEL,
+} from '../../support/deployment/messages-deployment.ts';
+
+const OPENAI_KEY = 'sk-a-key-of-openai-000000001';
+/** No upstream accepts it. */
+const DEAD = 'sk-invalid-key-of-somebody-01';
+const VERSION = { 'anthropic-version': '2023-06-01' };
+
+const deployment = deployMessages({ refuses: true });
+const local = deployMessages({ vars: { LOCAL_TENANT: 'me' } });
+
+const OUTPUT = 'A line of an output that is long enough.\n'.repeat(400);
+const memory = { memory_strategy: { mode: 'compact', token_budget: 2_000 }, memory_report: true };
+
+interface Told {
+  readonly status: number;
+  readonly refs: string[];
+  readonly warnings: string[];
+}
+
+async function ask(url: string, path: string, headers: Record<string, string>, body: object): Promise<Told> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ ...memory, ...body }),
+  });
+  const { memory: report } = (await response.json()) as {
+    memory?: { refs: { ref: string }[]; warnings: string[] };
+  };
+  const refs = report?.refs.map(({ ref }) => ref) ?? [];
+  return { status: response.status, refs, warnings: report?.warnings ?? [] };
+}
+
+const chat = (headers: Record<string, string>, name: string, url = deployment.url) =>
+  ask(url, '/v1/chat/completions', headers, { model: 'gpt-4.1', messages: chatTalk(name) });
+const message = (headers: Record<string, string>, name: string) =>
+  ask(deployment.url, '/v1/messages', headers, {
+    model: MESSAGES_MODEL,
+    max_tokens: 9,
+    messages: messagesTalk(name),
+  });
+
+describe('a request with two keys', () => {
+  const both = (own: string, bearer: string) => ({ 'x-api-key': own, authorization: `Bearer ${bearer}` });
+
+  it('stores nothing for a key that no upstream accepts, whatever stands beside it', async () => {
+    const told = [
+      await chat({ ...VERSION, ...both(DEAD, OPENAI_KEY) }, 'a'),
+      await chat(both(OPENAI_KEY, DEAD), 'b'),
+      await message({ ...VERSION, ...both(DEAD, MESSAGES_KEY) }, 'c'),
+      await message({ ...VERSION, ...both(MESSAGES_KEY, DEAD) }, 'd'),
+    ];
+    expect(told.map(({ status }) => status)).toEqual([200, 401, 401, 200]);
+    for (const headers of [{ authorization: `Bearer ${DEAD}` }, { 'x-api-key': DEAD, ...VERSION }]) {
+      const listed = await fetch(`${deployment.url}/v1/refs`, { headers });
+      expect(listed.status).toBe(401);
+    }
+  });
+
+  it('sends the upstream of Messages the one that counts, and no other', async () => {
+    await message({ ...VERSION, ...both(MESSAGES_KEY, 'sk-another-key-0000000001') }, 'e');
+    const seen = deployment.upstream.messages().at(-1);
+    expect(seen?.headers['x-api-key']).toBe(MESSAGES_KEY);
+    expect(seen?.headers).not.toHaveProperty('authorization');
+  });
+});
+
+describe('chat completions', () => {
+  it('know no caller by x-api-key, which a gateway may want', async () => {
+    const without = await chat({ authorization: 'Bearer EMPTY', 'api-key': OPENAI_KEY }, 'f');
+    const own = await chat({ 'x-api-key': OPENAI_KEY }, 'f');
+    expect(own).toEqual(without);
+    expect(deployment.openai.requests.at(-1)?.headers['x-api-key']).toBe(OPENAI_KEY);
+    const ofLocal = await chat({ 'x-api-key': OPENAI_KEY }, 'g', local.url);
+    expect(ofLocal.warnings).not.toContain('no_tenant');
+    const found = await fetch(`${local.url}/v1/refs/${ofLocal.refs[0]}`);
+    expect([found.status, await found.text()]).toEqual([200, `1${OUTPUT}`]);
+  });
+});
+
+describe('a key of Anthropic’s', () => {
+  it('opens stored data as a bearer token without a version, and never goes to OpenAI', async () => {
+    const authorization = `Bearer ${MESSAGES_KEY}`;
+    const listed = await fetch(`${deployment.url}/v1/conversations`, { headers: { authorization } });
+    expect(listed.status).toBe(200);
+    const told = await message({ 'x-api-key': MESSAGES_KEY, ...VERSION }, 'h');
+    expect(told.warnings).not.toContain('store_failed');
+    const found = await fetch(`${deployment.url}/v1/refs/${told.refs[0]}`, { headers: { authorization } });
+    expect(found.status).toBe(200);
+    const tools = await fetch(`${deployment.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    });
+    expect(tools.status).toBe(200);
+    expect(deployment.openai.requests).toEqual([]);
+  });
+});
+
+/** A task with four files that are read one after the other. */
+function chatTalk(name: string): object[] {
+  const read = (at: number) => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: `c${at}`, type: 'function', function: { name: 'read', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: `c${at}`, content: `${at}${OUTPUT}` },
+    { role: 'assistant', content: 'Done.' },
+    { role: 'user', content: `Read file ${at + 1}.` },
+  ];
+  return [{ role: 'user', content: `Read the files ${name}.` }, ...[1, 2, 3, 4].flatMap(read)];
+}
+
+function messagesTalk(name: string): object[] {
+  const read = (at: number) => [
+    { role: 'assistant', content: [{ type: 'tool_use', id: `c${at}`, name: 'read', input: {} }] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: `c${at}`, content: `${at}${OUTPUT}` }],
+    },
+    { role: 'assistant', content: 'Done.' },
+    { role: 'user', content: `Read file ${at + 1}.` },
+  ];
+  return [{ role: 'user', content: `Read the files ${name}.` }, ...[1, 2, 3, 4].flatMap(read)];
+}
