@@ -33,6 +33,8 @@ interface AccessVariables {
   readonly FORWARDED_HEADERS?: string | undefined;
   readonly FORWARDED_ITEMS?: string | undefined;
   readonly FORWARDED_TOOLS?: string | undefined;
+  /** Whether one server has both APIs. Its key then opens both, unless there is one for each. */
+  readonly anthropicIsUpstream?: boolean;
 }
 
 /** In characters. Anyone can guess at keys over the network, so short ones are refused. */
@@ -65,7 +67,8 @@ export function readAccess(vars: AccessVariables): Access | undefined {
     );
   const keys = text.startsWith('{') ? keysOfJson(text) : wordsOf(text).map(keyOfPair);
   checkKeys(keys, { UPSTREAM_API_KEY: apiKey, ANTHROPIC_API_KEY: anthropicApiKey });
-  return { keys, apiKey, anthropicApiKey, forwardedHeaders, opened };
+  const forMessages = anthropicApiKey ?? (vars.anthropicIsUpstream ? apiKey : undefined);
+  return { keys, apiKey, anthropicApiKey: forMessages, forwardedHeaders, opened };
 }
 
 /**
@@ -119,7 +122,11 @@ function checkKeys(keys: readonly AccessKey[], apiKeys: Readonly<Record<string, 
 }
 
 /** The entries of a list, in lower case. @throws ConfigError for an invalid entry */
-function listOf(vars: AccessVariables, variable: keyof AccessVariables, entry: RegExp): string[] {
+function listOf(
+  vars: AccessVariables,
+  variable: 'FORWARDED_HEADERS' | 'FORWARDED_ITEMS' | 'FORWARDED_TOOLS',
+  entry: RegExp,
+): string[] {
   const entries = wordsOf(vars[variable] ?? '').map((word) => word.toLowerCase());
   const broken = entries.findIndex((word) => !entry.test(word));
   if (broken < 0) return entries;

@@ -195,7 +195,7 @@ const variables = z.object({
   PRECIS_SECRET_PREVIOUS: secret.optional(),
   UPSTREAM_BASE_URL: url().default('https://api.openai.com/v1'),
   UPSTREAM_API_KEY: text().optional(),
-  ANTHROPIC_BASE_URL: url().default('https://api.anthropic.com/v1'),
+  ANTHROPIC_BASE_URL: url().optional(),
   ANTHROPIC_API_KEY: text().optional(),
   ACCESS_KEYS: text().optional(),
   FORWARDED_HEADERS: text().optional(),
@@ -264,14 +264,15 @@ export function readConfig(env: Env): Config {
   const vars = parsed.data;
   if ((vars.WEBHOOK_URL === undefined) !== (vars.WEBHOOK_SECRET === undefined))
     throw new ConfigError('WEBHOOK_URL and WEBHOOK_SECRET must be set together, or none of them.');
-  const access = readAccess(vars);
+  const anthropicBaseUrl = readAnthropicBaseUrl(vars);
+  const access = readAccess({ ...vars, anthropicIsUpstream: anthropicBaseUrl === vars.UPSTREAM_BASE_URL });
   checkOperatorTokens(vars, access);
   return {
     secret: vars.PRECIS_SECRET,
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
     upstreamIsOpenAi: isOpenAi(vars.UPSTREAM_BASE_URL),
-    anthropicBaseUrl: vars.ANTHROPIC_BASE_URL,
+    anthropicBaseUrl,
     access,
     callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),
     allowsUnknown: vars.LIMITS_UNREACHABLE === 'allow',
@@ -312,6 +313,18 @@ export function baseUrlOf(
   { upstreamBaseUrl, anthropicBaseUrl }: Pick<Config, 'upstreamBaseUrl' | 'anthropicBaseUrl'>,
 ): string {
   return name === 'anthropic' ? anthropicBaseUrl : upstreamBaseUrl;
+}
+
+const ANTHROPIC_BASE_URL = 'https://api.anthropic.com/v1';
+
+/**
+ * A gateway speaks both APIs, or one: what a deployer has sent to it never leaves for another
+ * server unless the deployer says so. A key for Anthropic's API says so, and goes to no gateway.
+ */
+function readAnthropicBaseUrl(vars: z.output<typeof variables>): string {
+  if (vars.ANTHROPIC_BASE_URL !== undefined) return vars.ANTHROPIC_BASE_URL;
+  const hasAccount = vars.ACCESS_KEYS !== undefined && Boolean(vars.ANTHROPIC_API_KEY);
+  return hasAccount || isOpenAi(vars.UPSTREAM_BASE_URL) ? ANTHROPIC_BASE_URL : vars.UPSTREAM_BASE_URL;
 }
 
 /** How the secret is set: in a deployment, and for `wrangler dev`. */

@@ -3,13 +3,13 @@ import type { Context } from 'hono';
 import { readRequest } from '../answer/read-call.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { JsonSpan } from '../protocol/json/outline.ts';
-import { elementsOf, fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
+import { elementsOf, fieldOf, scanObject, textOf, within } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
-import { ANTHROPIC } from '../upstream/api.ts';
+import { ANTHROPIC, apiOfOpenAiBody, namesVersion } from '../upstream/api.ts';
 import { CHAT } from './chat.ts';
 import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
@@ -18,22 +18,64 @@ const EMPTY_STRING = '""';
 
 const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
 
+/** A body that is not read yet. */
+export interface AnyBody {
+  readonly bytes: Uint8Array;
+  readonly isMessages: boolean;
+}
+
 /**
- * A request of any protocol, and the protocol's answers. The headers say that it is one of
- * Messages, its fields whether it is one of Responses.
+ * The body of a request. The headers say that it is one of Messages, unless they name a key alone
+ * and it is plainly one of OpenAI's. Called before anything depends on the API of the request.
  *
  * @throws ApiError
  */
+export async function anyBody(c: Context<AppEnv>): Promise<AnyBody> {
+  const { headers } = c.req.raw;
+  const bytes = await readBody(c.req.raw, CHAT.field);
+  if (c.get('api') !== ANTHROPIC) return { bytes, isMessages: false };
+  if (namesVersion(headers) || !isOfOpenAi(bytes)) return { bytes, isMessages: true };
+  c.set('api', apiOfOpenAiBody(headers));
+  return { bytes, isMessages: false };
+}
+
+/** The roles that only chat completions have. */
+const CHAT_ROLES: ReadonlySet<string> = new Set(['"tool"', '"developer"', '"function"']);
+const CHAT_MEMBERS = {
+  fields: new Map([
+    ['role', {}],
+    ['tool_calls', {}],
+  ]),
+};
+
+/** Whether a body has `input`, or messages as only chat completions have them. */
+function isOfOpenAi(body: Uint8Array): boolean {
+  const root = scanObject(body, { fields: CONVERSATION });
+  const given = (field: string) => root && fieldOf(root, field)?.value;
+  const input = given(RESPONSES.field);
+  if (input && textOf(body, input) !== 'null') return true;
+  const messages = given(CHAT.field);
+  if (messages?.kind !== 'array') return false;
+  for (const element of elementsOf(body, messages)) {
+    const message = within(body, element, CHAT_MEMBERS);
+    const role = fieldOf(message, 'role')?.value;
+    if (role?.kind === 'string' && CHAT_ROLES.has(textOf(body, role))) return true;
+    if (fieldOf(message, 'tool_calls')?.value.kind === 'array') return true;
+  }
+  return false;
+}
+
+/**
+ * A request of any protocol, and the protocol's answers. @throws ApiError
+ */
 export async function readAny(
-  c: Context<AppEnv>,
+  { bytes, isMessages }: AnyBody,
   scope: RequestScope,
 ): Promise<{ request: ModelRequest; answers: AnswerFormat }> {
-  const body = await readBody(c.req.raw, CHAT.field);
-  if (scope.api === ANTHROPIC)
-    return { request: await readRequest(body, MESSAGES, scope), answers: MESSAGES.answers };
-  return holdsItems(body)
-    ? { request: await readRequest(body, RESPONSES, scope), answers: RESPONSES.answers }
-    : { request: await readRequest(body, CHAT, scope), answers: CHAT.answers };
+  if (isMessages) return { request: await readRequest(bytes, MESSAGES, scope), answers: MESSAGES.answers };
+  return holdsItems(bytes)
+    ? { request: await readRequest(bytes, RESPONSES, scope), answers: RESPONSES.answers }
+    : { request: await readRequest(bytes, CHAT, scope), answers: CHAT.answers };
 }
 
 /**

@@ -20,7 +20,7 @@ import type { ModelRequest, ViewParts } from '../protocol/model-request.ts';
 import { compactedItems, writeCompactedItems } from '../protocol/responses/compacted.ts';
 import type { ResponsesRequest } from '../protocol/responses/request.ts';
 import { sealedItem, sealedMessage } from '../protocol/sealed.ts';
-import { checkSize, readBody } from '../request/body.ts';
+import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { sealingTenant } from '../request/caller.ts';
 import { ApiError } from '../request/errors.ts';
@@ -30,10 +30,9 @@ import type { AppEnv } from '../request/services.ts';
 import { archivedTimes } from '../tell/archive.ts';
 import { CallLife } from '../tell/life.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
-import { ANTHROPIC } from '../upstream/api.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
-import { flag, holdsItems } from './any-protocol.ts';
+import { anyBody, flag, holdsItems } from './any-protocol.ts';
 import { CHAT } from './chat.ts';
 import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
@@ -72,9 +71,9 @@ const ITEMS: CompactForm<ResponsesRequest> = {
 };
 
 export async function compact(c: Context<AppEnv>): Promise<Response> {
-  const body = await readBody(c.req.raw, CHAT.field);
-  if (c.get('api') === ANTHROPIC) return compactWith(c, MESSAGES_FORM, body);
-  return holdsItems(body) ? compactWith(c, ITEMS, body) : compactWith(c, CHAT_FORM, body);
+  const { bytes, isMessages } = await anyBody(c);
+  if (isMessages) return compactWith(c, MESSAGES_FORM, bytes);
+  return holdsItems(bytes) ? compactWith(c, ITEMS, bytes) : compactWith(c, CHAT_FORM, bytes);
 }
 
 async function compactWith<Read extends ModelRequest>(

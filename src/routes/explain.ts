@@ -18,12 +18,13 @@ import type { AppEnv } from '../request/services.ts';
 import { CallLife } from '../tell/life.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
-import { flag, readAny } from './any-protocol.ts';
+import { anyBody, flag, readAny } from './any-protocol.ts';
 import { scopeOf } from './scope-of.ts';
 
 export async function explain(c: Context<AppEnv>): Promise<Response> {
+  const body = await anyBody(c);
   const scope = scopeOf(c);
-  const { request, answers } = await readAny(c, scope);
+  const { request, answers } = await readAny(body, scope);
   const force = flag(request, 'force');
   const hasCourse = flag(request, 'course');
   const call = await readWholeCall(request, scope);

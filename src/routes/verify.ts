@@ -15,7 +15,7 @@ import { checkPlanned } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
 import { hashesOf, isSigned, LARGEST_BODY } from '../view/receipt.ts';
-import { readAny } from './any-protocol.ts';
+import { anyBody, readAny } from './any-protocol.ts';
 import { scopeOf } from './scope-of.ts';
 
 /** In bytes. A receipt with the longest instructions in its strategy takes less. */
@@ -30,8 +30,9 @@ interface Check {
 }
 
 export async function verify(c: Context<AppEnv>): Promise<Response> {
+  const body = await anyBody(c);
   const scope = scopeOf(c);
-  const { request } = await readAny(c, scope);
+  const { request } = await readAny(body, scope);
   if (request.bytes.length > LARGEST_BODY + RECEIPT_BYTES)
     throw new ApiError('body_too_large', 'No receipt is made of a body of over 4 MiB.', null);
   const receipt = receiptIn(request);

@@ -38,6 +38,9 @@ export interface UpstreamApi {
 const KEY_HEADER = 'x-api-key';
 const VERSION_HEADER = 'anthropic-version';
 
+/** How keys of Anthropic's begin. */
+const ANTHROPIC_KEY = /^sk-ant-/;
+
 export const OPENAI: UpstreamApi = {
   name: 'openai',
   keyVariable: 'UPSTREAM_API_KEY',
@@ -71,7 +74,9 @@ export const ANTHROPIC: UpstreamApi = {
   },
   setKey(headers, key) {
     headers.set(KEY_HEADER, key);
-    headers.delete('authorization');
+    // Gateways differ in where they look for a key.
+    if (ANTHROPIC_KEY.test(key)) headers.delete('authorization');
+    else headers.set('authorization', `Bearer ${key}`);
   },
   complete(headers) {
     if (!headers.has(VERSION_HEADER)) headers.set(VERSION_HEADER, VERSION);
@@ -106,9 +111,6 @@ export function hasOtherKey(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyI
   return KEY_HEADERS.some((name) => headers.has(name) && headers.get(name)?.trim() !== key);
 }
 
-/** How keys of Anthropic's begin. */
-const ANTHROPIC_KEY = /^sk-ant-/;
-
 /** Paths of Anthropic's API alone, and of OpenAI's alone. */
 const MESSAGES = /^\/v1\/messages(?:\/|$)/;
 const COMPLETIONS = /^\/v1\/(?:chat\/|responses(?:\/|$)|embeddings(?:\/|$))/;
@@ -125,6 +127,19 @@ export function apiOf(path: string, headers: Headers, isKnown: boolean): Upstrea
   if (COMPLETIONS.test(path)) return OPENAI;
   if (headers.has(VERSION_HEADER)) return ANTHROPIC;
   return isKnown && hasAnthropicKey(headers) ? ANTHROPIC : OPENAI;
+}
+
+/** Whether a request says that it speaks Anthropic's API, whatever its body looks like. */
+export function namesVersion(headers: Headers): boolean {
+  return headers.has(VERSION_HEADER);
+}
+
+/**
+ * The API of a request whose body is one of OpenAI's, on a route of any protocol. A key of
+ * Anthropic's goes to no other server all the same.
+ */
+export function apiOfOpenAiBody(headers: Headers): UpstreamApi {
+  return ANTHROPIC_KEY.test(bearerToken(headers) ?? '') ? ANTHROPIC : OPENAI;
 }
 
 /** Whether a request has a key for Anthropic's API, by its header or by how it begins. */

@@ -7,6 +7,8 @@ describe('the configuration', () => {
   const env = (more: object): Env =>
     ({ PRECIS_SECRET: 'long enough for a secret', ...bindings, ...more }) as unknown as Env;
 
+  const strong = 'secret-key-0123456789';
+
   it('reads access keys as pairs or as JSON', () => {
     const [k1, k2] = ['key-of-alice-0123456789', 'key=of-bob-0123456789ab'];
     const keys = [
@@ -26,7 +28,28 @@ describe('the configuration', () => {
       });
   });
 
-  const strong = 'secret-key-0123456789';
+  it('sends Messages to no other server than the deployer’s gateway, unless it is told so', () => {
+    const own = 'https://api.anthropic.com/v1';
+    const gateway = { UPSTREAM_BASE_URL: 'http://127.0.0.1:11434/v1' };
+    const both = { ACCESS_KEYS: `ann=${strong}`, UPSTREAM_API_KEY: 'u', ANTHROPIC_API_KEY: 'a' };
+    const { ANTHROPIC_API_KEY: _, ...access } = both;
+    const read = (vars: object) => {
+      const { anthropicBaseUrl, access } = readConfig(env(vars));
+      return [anthropicBaseUrl, access?.anthropicApiKey];
+    };
+    expect(read({})).toEqual([own, undefined]);
+    expect(read({ UPSTREAM_BASE_URL: 'https://eu.api.openai.com/v1' })).toEqual([own, undefined]);
+    expect(read({ ...gateway, LOCAL_TENANT: 'me', ANTHROPIC_API_KEY: 'a' })).toEqual([
+      gateway.UPSTREAM_BASE_URL,
+      undefined,
+    ]);
+    expect(read({ ...gateway, ANTHROPIC_BASE_URL: own })).toEqual([own, undefined]);
+    expect(read(access)).toEqual([own, undefined]);
+    expect(read(both)).toEqual([own, 'a']);
+    // The gateway's key opens both of its APIs, and one of Anthropic's goes to no gateway.
+    expect(read({ ...gateway, ...access })).toEqual([gateway.UPSTREAM_BASE_URL, 'u']);
+    expect(read({ ...gateway, ...both })).toEqual([own, 'a']);
+  });
 
   it('reads the limits of callers by name, and refuses what would leave one without', () => {
     const access = { ACCESS_KEYS: `ann=${strong}`, UPSTREAM_API_KEY: 'u' };

@@ -53,8 +53,9 @@ const LOOKS: Readonly<Record<Part, Look>> = {
   upstream: ({ config }) => upstream(config, OPENAI, config.access?.apiKey),
   anthropic: async ({ config }, { env: { ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY } }) => {
     // Anthropic's own server need not be reachable where nobody asks for it.
-    const isUnused = !config.access && ANTHROPIC_BASE_URL === undefined && ANTHROPIC_API_KEY === undefined;
-    if (isUnused) return { status: 'off', reason: 'ANTHROPIC_BASE_URL is not set' };
+    const isNamed = ANTHROPIC_BASE_URL !== undefined || ANTHROPIC_API_KEY !== undefined;
+    if (!isNamed && (!config.access || config.anthropicBaseUrl === config.upstreamBaseUrl))
+      return { status: 'off', reason: 'ANTHROPIC_BASE_URL is not set' };
     return upstream(config, ANTHROPIC, config.access?.anthropicApiKey);
   },
   summarizer: ({ config: { summarizer } }) =>

@@ -10,15 +10,16 @@ import type { RequestScope } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { endSession } from '../../view/session-memory.ts';
-import { readAny } from '../any-protocol.ts';
+import { anyBody, readAny } from '../any-protocol.ts';
 import { scopeOf } from '../scope-of.ts';
 import { stored } from '../stored.ts';
 import { target } from './memory.ts';
 
 export async function endConversation(c: Context<AppEnv>): Promise<Response> {
+  const body = await anyBody(c);
   const { id, user, conversation, services } = await target(c, 'change');
   const scope: RequestScope = { ...scopeOf(c), named: { conversation: id, user } };
-  const { request } = await readAny(c, scope);
+  const { request } = await readAny(body, scope);
   if (!request.messages.some(says)) throw nothingSaid(request);
   const call = await readWholeCall(request, scope);
   const limitMs = TIME_LIMITS.wholeSummaryMs + TIME_LIMITS.routeStorageMs;

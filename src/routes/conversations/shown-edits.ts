@@ -8,7 +8,7 @@ import { measureOf, TOKEN_ESTIMATORS } from '../../memory/models/facts.ts';
 import { shownEdits } from '../../memory/run/shown-edits.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import { readAny } from '../any-protocol.ts';
+import { anyBody, readAny } from '../any-protocol.ts';
 import { scopeOf } from '../scope-of.ts';
 import { target } from './memory.ts';
 import { findRun } from './requests.ts';
@@ -18,10 +18,11 @@ import { findRun } from './requests.ts';
  * Stores nothing, and asks no model.
  */
 export async function showEdits(c: Context<AppEnv>): Promise<Response> {
+  const body = await anyBody(c);
   const named = await target(c, 'read');
   const event = await findRun(c, named);
   const scope = scopeOf(c);
-  const { request } = await readAny(c, scope);
+  const { request } = await readAny(body, scope);
   const estimator = TOKEN_ESTIMATORS.find((name) => name === event.placeholders?.token_estimator);
   const measure = measureOf(event.model ?? undefined, estimator, named.services.config.tokenFactors);
   const counting = await scope.caches.counting(measure);

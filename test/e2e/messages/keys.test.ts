@@ -106,6 +106,25 @@ describe('a key of Anthropic’s', () => {
   });
 });
 
+describe('x-api-key alone', () => {
+  const headers = { 'x-api-key': MESSAGES_KEY };
+
+  it('speaks Anthropic’s API but for a body that is plainly one of OpenAI’s', async () => {
+    const items = { model: 'gpt-4.1', input: 'Hello.' };
+    for (const body of [items, { model: 'gpt-4.1', messages: chatTalk('i') }])
+      for (const path of ['/v1/explain', '/v1/compact']) {
+        const told = await ask(deployment.url, path, headers, body);
+        expect([path, told.status]).toEqual([path, 200]);
+      }
+    const body = { model: MESSAGES_MODEL, messages: messagesTalk('j') };
+    const told = await ask(deployment.url, '/v1/compact', headers, body);
+    expect(told.warnings).not.toContain('no_tenant');
+    expect(told.refs).not.toEqual([]);
+    const versioned = { ...headers, ...VERSION };
+    expect((await ask(deployment.url, '/v1/explain', versioned, items)).status).toBe(400);
+  });
+});
+
 /** A task with four files that are read one after the other. */
 function chatTalk(name: string): object[] {
   const read = (at: number) => [

@@ -57,11 +57,20 @@ describe('the keys of a request', () => {
   });
 
   it('never go up with the deployer’s', () => {
-    const account = { api: ANTHROPIC, apiKey: 'the-deployers', forwardedHeaders: ['x-*', 'authorization'] };
+    const account = {
+      api: ANTHROPIC,
+      apiKey: 'sk-ant-the-deployers',
+      forwardedHeaders: ['x-*', 'authorization'],
+    };
     const sent = requestHeaders(new Headers({ ...own, ...bearer, ...version }), account);
-    expect(Object.fromEntries(sent)).toEqual({ 'x-api-key': 'the-deployers', ...version });
+    expect(Object.fromEntries(sent)).toEqual({ 'x-api-key': 'sk-ant-the-deployers', ...version });
     const toOpenAi = requestHeaders(new Headers({ ...own, ...bearer }), { ...account, api: OPENAI });
-    expect(Object.fromEntries(toOpenAi)).toEqual({ authorization: 'Bearer the-deployers' });
+    const toGateway = requestHeaders(new Headers(own), { api: ANTHROPIC, apiKey: 'the-gateways' });
+    expect(Object.fromEntries(toGateway)).toEqual({
+      'x-api-key': 'the-gateways',
+      authorization: 'Bearer the-gateways',
+    });
+    expect(Object.fromEntries(toOpenAi)).toEqual({ authorization: 'Bearer sk-ant-the-deployers' });
   });
 });
 
