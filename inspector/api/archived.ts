@@ -1,6 +1,7 @@
 /** The messages of a conversation, from its archive. */
 import type { ArchivedMessage, Page } from './answers.ts';
-import { type Client, Failure, type Named } from './client.ts';
+import type { Client, Named } from './client.ts';
+import { Failure } from './connection.ts';
 
 /**
  * The archived messages by their indices; empty without an archive. Where a message was edited the

@@ -1,4 +1,4 @@
-/** Asks the Worker. The key is in this object alone, and goes to the page's own origin alone. */
+/** Asks the routes of callers, with a caller's key. */
 import type {
   ArchivedMessage,
   CapturedView,
@@ -13,20 +13,7 @@ import type {
   ShownEdits,
   StatsByDay,
 } from './answers.ts';
-
-/** An error that the Worker answered, or a connection that failed. */
-export class Failure extends Error {
-  override readonly name = 'Failure';
-  /** 0 if nothing was answered. */
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
+import { bearer, Connection } from './connection.ts';
 
 /** Which conversation a route is about. */
 export interface Named {
@@ -54,25 +41,22 @@ export interface Health {
 const PIECE = 128 * 1024;
 
 export class Client {
-  /** Undefined where callers without a key are served. */
-  private readonly key: string | undefined;
+  /** Whether a person has entered a key. False where callers without a key are served. */
+  readonly hasKey: boolean;
+  private readonly worker: Connection;
 
   constructor(key: string | undefined) {
-    this.key = key;
-  }
-
-  /** Whether a person has entered a key. */
-  get hasKey(): boolean {
-    return this.key !== undefined;
+    this.hasKey = key !== undefined;
+    this.worker = new Connection(key === undefined ? {} : credentialsOf(key));
   }
 
   deployment(signal?: AbortSignal): Promise<DeploymentFacts> {
-    return this.json('v1/deployment', { signal });
+    return this.worker.json('v1/deployment', { signal });
   }
 
   /** Its word is read from a failing answer too. */
   async health(signal: AbortSignal): Promise<Health> {
-    const response = await this.asked('healthz', { signal });
+    const response = await this.worker.asked('healthz', { signal });
     const body: unknown = await response.json().catch(() => undefined);
     const { status } = Object(body) as { status?: unknown };
     return { isHealthy: response.ok, word: typeof status === 'string' ? status : `${response.status}` };
@@ -80,52 +64,52 @@ export class Client {
 
   /** @param token the operator's, which is sent in place of the key */
   async metrics(token: string, signal: AbortSignal): Promise<string> {
-    return (await new Client(token).response('metrics', { signal })).text();
+    return (await new Connection(bearer(token)).response('metrics', { signal })).text();
   }
 
   conversations(query: ListQuery, cursor: string | null, signal: AbortSignal): Promise<Page<Conversation>> {
     const parameters = new URLSearchParams({ limit: '50' });
     for (const [name, value] of Object.entries({ ...query, cursor: cursor ?? '' }))
       if (value !== '') parameters.set(name, value);
-    return this.json(`v1/conversations?${parameters}`, { signal });
+    return this.worker.json(`v1/conversations?${parameters}`, { signal });
   }
 
   /** What was sent and cost on each of the last days. */
   days(count: number, signal: AbortSignal): Promise<StatsByDay> {
-    return this.json(`v1/stats?days=${count}`, { signal });
+    return this.worker.json(`v1/stats?days=${count}`, { signal });
   }
 
   memory(named: Named, signal: AbortSignal): Promise<ConversationMemory> {
-    return this.json(pathOf(named, 'memory'), { signal });
+    return this.worker.json(pathOf(named, 'memory'), { signal });
   }
 
   messages(named: Named, cursor: string | null, signal: AbortSignal): Promise<Page<ArchivedMessage>> {
-    return this.json(pathOf(named, 'messages', { limit: '100', cursor }), { signal });
+    return this.worker.json(pathOf(named, 'messages', { limit: '100', cursor }), { signal });
   }
 
   /** Newest first. */
   requests(named: Named, cursor: string | null, limit: number, signal: AbortSignal): Promise<RequestPage> {
-    return this.json(pathOf(named, 'requests', { limit: String(limit), cursor }), { signal });
+    return this.worker.json(pathOf(named, 'requests', { limit: String(limit), cursor }), { signal });
   }
 
   request(named: Named, n: number, signal: AbortSignal): Promise<RunEvent> {
-    return this.json(pathOf(named, `requests/${n}`), { signal });
+    return this.worker.json(pathOf(named, `requests/${n}`), { signal });
   }
 
   /** The view of a request that was captured. */
   view(named: Named, n: number, signal: AbortSignal): Promise<CapturedView> {
-    return this.json(pathOf(named, `requests/${n}/view`), { signal });
+    return this.worker.json(pathOf(named, `requests/${n}/view`), { signal });
   }
 
   explain(body: object, signal: AbortSignal): Promise<Explained> {
     const headers = { 'content-type': 'application/json', ...versionOf(body) };
-    return this.json('v1/explain', { signal, method: 'POST', headers, body: JSON.stringify(body) });
+    return this.worker.json('v1/explain', { signal, method: 'POST', headers, body: JSON.stringify(body) });
   }
 
   /** The first `pieces` pieces of a content. */
   async ref(ref: string, pieces: number, signal: AbortSignal): Promise<RefContent> {
     const range = `bytes=0-${pieces * PIECE - 1}`;
-    const response = await this.response(`v1/refs/${encodeURIComponent(ref)}`, {
+    const response = await this.worker.response(`v1/refs/${encodeURIComponent(ref)}`, {
       signal,
       headers: { range },
     });
@@ -141,7 +125,7 @@ export class Client {
    * @param array of the request, in the field of its protocol
    */
   shownEdits(named: Named, n: number, array: object, signal: AbortSignal): Promise<ShownEdits> {
-    return this.json(pathOf(named, `requests/${n}/view`), {
+    return this.worker.json(pathOf(named, `requests/${n}/view`), {
       method: 'POST',
       headers: versionOf(array),
       body: JSON.stringify(array),
@@ -152,39 +136,11 @@ export class Client {
   /** The lines of a content that contain a text, with two lines around each. */
   async refSearch(ref: string, wanted: string, signal: AbortSignal): Promise<RefContent> {
     const query = new URLSearchParams({ grep: wanted, context: '2' });
-    const response = await this.response(`v1/refs/${encodeURIComponent(ref)}?${query}`, { signal });
+    const response = await this.worker.response(`v1/refs/${encodeURIComponent(ref)}?${query}`, { signal });
     const isCut = response.headers.has('x-memory-truncated');
     return { text: await response.text(), size: undefined, facts: {}, isCut };
   }
-
-  private async json<Answer>(path: string, init: Asking): Promise<Answer> {
-    const response = await this.response(path, init);
-    return (await response.json()) as Answer;
-  }
-
-  /** @throws Failure for any status that is no success */
-  private async response(path: string, init: Asking): Promise<Response> {
-    const response = await this.asked(path, init);
-    if (!response.ok) throw await failureOf(response);
-    return response;
-  }
-
-  /** @throws Failure if there is no answer */
-  private asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
-    const sent = new Headers(headers);
-    // A key of Anthropic's is asked about there, and goes to no other upstream.
-    if (this.key?.startsWith('sk-ant-')) sent.set('x-api-key', this.key);
-    else if (this.key !== undefined) sent.set('authorization', `Bearer ${this.key}`);
-    const options: RequestInit = { ...init, headers: sent, credentials: 'omit', redirect: 'error' };
-    if (signal) options.signal = signal;
-    return fetch(path, options).catch((error: unknown) => {
-      if (signal?.aborted) throw error;
-      throw new Failure(0, 'unreachable', 'The Worker could not be reached.');
-    });
-  }
 }
-
-type Asking = Omit<RequestInit, 'signal'> & { signal?: AbortSignal | undefined };
 
 /** A conversation's path, with the user and other parameters that are set. */
 function pathOf(
@@ -198,14 +154,6 @@ function pathOf(
   return `v1/conversations/${encodeURIComponent(id)}/${route}${query.size > 0 ? `?${query}` : ''}`;
 }
 
-async function failureOf(response: Response): Promise<Failure> {
-  const { status } = response;
-  const body: unknown = await response.json().catch(() => undefined);
-  const { error } = Object(body) as { error?: { code?: unknown; message?: unknown } };
-  const message = typeof error?.message === 'string' ? error.message : `The answer has the status ${status}.`;
-  return new Failure(status, typeof error?.code === 'string' ? error.code : 'unknown', message);
-}
-
 function factsIn(response: Response): RefContent['facts'] {
   const header = response.headers.get('x-memory-ref');
   return header === null ? {} : (JSON.parse(header) as RefContent['facts']);
@@ -214,4 +162,9 @@ function factsIn(response: Response): RefContent['facts'] {
 /** Only bodies of Messages have a `system`. A header says so to the routes of any protocol. */
 function versionOf(body: object): Record<string, string> {
   return 'system' in body ? { 'anthropic-version': '2023-06-01' } : {};
+}
+
+/** A key of Anthropic's is asked about there, and goes to no other upstream. */
+function credentialsOf(key: string): Readonly<Record<string, string>> {
+  return key.startsWith('sk-ant-') ? { 'x-api-key': key } : bearer(key);
 }

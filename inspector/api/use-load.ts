@@ -1,6 +1,6 @@
 /** Loads something for a component, and lets go of what is no longer wanted. */
 import { type Inputs, useEffect, useState } from 'preact/hooks';
-import { Failure } from './client.ts';
+import { type Failure, failureOf } from './connection.ts';
 
 export type Loaded<Value> =
   | { readonly state: 'loading'; readonly value?: Value }
@@ -34,7 +34,7 @@ export function useLoad<Value>(
       },
       (error: unknown) => {
         if (signal.aborted) return;
-        const failure = error instanceof Failure ? error : new Failure(0, 'page_failed', `${error}`);
+        const failure = failureOf(error);
         setLoaded((before) => ({
           ...(before.value === undefined ? {} : { value: before.value }),
           state: 'failed',

@@ -2,7 +2,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { allRequests, type Recorded } from '../api/all-requests.ts';
 import type { ConversationMemory } from '../api/answers.ts';
-import { type Client, Failure, type Named } from '../api/client.ts';
+import type { Client, Named } from '../api/client.ts';
+import { Failure } from '../api/connection.ts';
 import { type Loaded, useLoad } from '../api/use-load.ts';
 import { count, dollars } from '../parts/numbers.ts';
 import { Plot } from '../parts/plot.tsx';

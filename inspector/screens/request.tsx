@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Explanation, RunEvent, Version } from '../api/answers.ts';
 import { archivedMessages } from '../api/archived.ts';
-import { type Client, Failure, type Named } from '../api/client.ts';
+import type { Client, Named } from '../api/client.ts';
+import { Failure } from '../api/connection.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Captured } from '../parts/captured-view.tsx';
 import { Folded } from '../parts/folded.tsx';

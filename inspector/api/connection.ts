@@ -1,0 +1,69 @@
+/** Asks the Worker. A secret is in this object alone, and goes to the page's own origin alone. */
+
+/** An error that the Worker answered, or a connection that failed. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  /** 0 if nothing was answered. */
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** What was thrown, as a failure. One of the page's own has the code `page_failed`. */
+export function failureOf(error: unknown): Failure {
+  return error instanceof Failure ? error : new Failure(0, 'page_failed', `${error}`);
+}
+
+type Headed = Readonly<Record<string, string>>;
+
+export type Asking = Omit<RequestInit, 'signal'> & { signal?: AbortSignal | undefined };
+
+export class Connection {
+  /** Headers of each request. */
+  private readonly credentials: Headed;
+
+  constructor(credentials: Headed) {
+    this.credentials = credentials;
+  }
+
+  async json<Answer>(path: string, init: Asking): Promise<Answer> {
+    const response = await this.response(path, init);
+    return (await response.json()) as Answer;
+  }
+
+  /** @throws Failure for any status that is no success */
+  async response(path: string, init: Asking): Promise<Response> {
+    const response = await this.asked(path, init);
+    if (!response.ok) throw await answeredFailure(response);
+    return response;
+  }
+
+  /** @throws Failure if there is no answer */
+  asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
+    const sent = new Headers(headers);
+    for (const [name, value] of Object.entries(this.credentials)) sent.set(name, value);
+    const options: RequestInit = { ...init, headers: sent, credentials: 'omit', redirect: 'error' };
+    if (signal) options.signal = signal;
+    return fetch(path, options).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new Failure(0, 'unreachable', 'The Worker could not be reached.');
+    });
+  }
+}
+
+export function bearer(secret: string): Headed {
+  return { authorization: `Bearer ${secret}` };
+}
+
+async function answeredFailure(response: Response): Promise<Failure> {
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => undefined);
+  const { error } = Object(body) as { error?: { code?: unknown; message?: unknown } };
+  const message = typeof error?.message === 'string' ? error.message : `The answer has the status ${status}.`;
+  return new Failure(status, typeof error?.code === 'string' ? error.code : 'unknown', message);
+}

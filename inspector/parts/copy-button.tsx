@@ -1,0 +1,23 @@
+/** Copies a text, and says whether the browser has let it. */
+import { useEffect, useState } from 'preact/hooks';
+
+export function CopyButton({ text }: { text: string }) {
+  const [told, setTold] = useState('');
+  useEffect(() => setTold(''), [text]);
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => setTold('Copied.'),
+      () => setTold('The browser does not allow it. Select the text instead.'),
+    );
+  };
+  return (
+    <>
+      <button type="button" onClick={copy}>
+        Copy
+      </button>
+      <span class="note" role="status">
+        {told}
+      </span>
+    </>
+  );
+}
