@@ -1,6 +1,7 @@
 /** The inspector's frame: where it is, whose data it shows, and the screen. */
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { Client } from './api/client.ts';
+import type { Operator } from './api/operator.ts';
 import { RefDialog } from './parts/ref-dialog.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
 import { titleOf } from './read/titles.ts';
@@ -8,6 +9,7 @@ import { ConversationScreen } from './screens/conversation.tsx';
 import { Conversations } from './screens/conversations.tsx';
 import { Deployment } from './screens/deployment.tsx';
 import { KeyForm } from './screens/key-form.tsx';
+import { OperatorScreen } from './screens/operator.tsx';
 import { RequestScreen } from './screens/request.tsx';
 import { TryIt, TryRequest } from './screens/try-it.tsx';
 import { enterEntry, restoreScroll } from './scroll.ts';
@@ -19,6 +21,7 @@ const SCREENS = [
   ['conversations', 'Conversations'],
   ['try', 'Try it'],
   ['deployment', 'This deployment'],
+  ['operator', 'Operator'],
 ] as const;
 
 /** The screen of the menu that a place belongs to. */
@@ -29,6 +32,7 @@ const SHOWN_IN: Readonly<Record<Place['screen'], (typeof SCREENS)[number][0]>> =
   try: 'try',
   'try-request': 'try',
   deployment: 'deployment',
+  operator: 'operator',
 };
 
 /** @param keyOptional whether this deployment serves callers without a key */
@@ -36,6 +40,8 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
   const [client, setClient] = useState(() => (keyOptional ? ANONYMOUS : undefined));
   /** Whether the data is that of all callers without a key of their own. */
   const [isLocal, setLocal] = useState(keyOptional);
+  /** Holds the operator's token, apart from the key. */
+  const [operator, setOperator] = useState<Operator>();
   const [ref, setRef] = useState<string>();
   const place = usePlace();
   const openRef = useCallback((chosen: string) => setRef(chosen), []);
@@ -76,7 +82,9 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
         )}
       </header>
       {client?.hasKey && isLocal && <aside class="local-note">{SHORT_KEY}</aside>}
-      {client || place.screen === 'try' ? (
+      {place.screen === 'operator' ? (
+        <OperatorScreen operator={operator} onOperator={setOperator} />
+      ) : client || place.screen === 'try' ? (
         <Screen place={place} client={client ?? ANONYMOUS} onRef={openRef} />
       ) : (
         <KeyForm
@@ -98,7 +106,7 @@ const SHORT_KEY =
 const NO_KEY = 'The conversations of all callers without a key of their own.';
 
 interface ScreenProps {
-  readonly place: Place;
+  readonly place: Exclude<Place, { screen: 'operator' }>;
   readonly client: Client;
   readonly onRef: (ref: string) => void;
 }

@@ -11,6 +11,7 @@ import './style/start.css';
 import './style/conversations.css';
 import './style/transcripts.css';
 import './style/try-it.css';
+import './style/operator.css';
 import './style/narrow.css';
 
 keepScroll();

@@ -2,6 +2,7 @@
 
 export type Place =
   | { readonly screen: 'conversations' | 'try' | 'deployment' }
+  | { readonly screen: 'operator' }
   | { readonly screen: 'conversation'; readonly id: string; readonly user: string | undefined }
   | {
       /** `try-request`: its array is tried with other strategies. */
@@ -20,6 +21,7 @@ export function placeOf(fragment: string): Place {
   const path = fragment.replace(/^#/, '');
   if (path === '/try') return { screen: 'try' };
   if (path === '/deployment') return { screen: 'deployment' };
+  if (path === '/operator') return { screen: 'operator' };
   const isTried = path.startsWith(TRIED);
   const [, id, n, user] = CONVERSATION.exec(isTried ? path.slice('/try'.length) : path) ?? [];
   const named = id === undefined ? undefined : decoded(id);

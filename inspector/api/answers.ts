@@ -1,11 +1,15 @@
 /** The answers of the routes that the inspector reads, as docs/conversations.md describes them. */
 
+export type { CallerLimits } from '../../src/memory/money/caller-limits.ts';
 export type { Explanation, KeptBecause } from '../../src/memory/plan/explanation-schema.ts';
 export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
+export type { DeploymentHealth, PartHealth } from '../../src/reference/schemas/admin.ts';
+export type { ToldCaller } from '../../src/reference/schemas/callers.ts';
 export type { StatsByDay } from '../../src/reference/schemas/conversations.ts';
 export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
 export type { CapturedView } from '../../src/reference/schemas/requests.ts';
 
+import type { CallerLimits } from '../../src/memory/money/caller-limits.ts';
 import type { Explanation } from '../../src/memory/plan/explanation-schema.ts';
 import type { ListedRun } from '../../src/memory/run/event.ts';
 
@@ -103,3 +107,16 @@ interface Reported {
 
 /** Of `POST /v1/explain`. */
 export type Explained = Explanation & { readonly memory: Reported };
+
+/** What `PATCH /v1/admin/callers/{name}` changes. */
+export interface CallerChange {
+  readonly state?: 'active' | 'disabled';
+  /** Null: those of the configuration. */
+  readonly limits?: CallerLimits | null;
+}
+
+/** Of `DELETE /v1/admin/callers/{name}`. */
+export interface CallerDeletion {
+  /** False while the rest is deleted in the background. */
+  readonly deleted: boolean;
+}

@@ -32,3 +32,8 @@ export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: n
     </div>
   );
 }
+
+/** A state in words, after a dot of its colour. */
+export function Dotted({ as: [words, dot] }: { as: readonly [words: string, dot: string] }) {
+  return <span class={`status ${dot}`}>{words}</span>;
+}

@@ -9,7 +9,12 @@ export function titleOf(place: Place): string {
   return `${subjectOf(place)} · Precis`;
 }
 
-const SCREENS = { conversations: 'Conversations', try: 'Try it', deployment: 'This deployment' };
+const SCREENS = {
+  conversations: 'Conversations',
+  try: 'Try it',
+  deployment: 'This deployment',
+  operator: 'Operator',
+};
 
 function subjectOf(place: Place): string {
   if (!('id' in place)) return SCREENS[place.screen];

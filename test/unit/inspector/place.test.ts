@@ -5,7 +5,12 @@ import { fragmentOf, type Place, placeOf } from '../../../inspector/place.ts';
 const name = fc.string({ minLength: 1, unit: 'grapheme' });
 const of = { id: name, user: fc.option(name, { nil: undefined }) };
 const places: fc.Arbitrary<Place> = fc.oneof(
-  fc.constantFrom<Place>({ screen: 'conversations' }, { screen: 'try' }, { screen: 'deployment' }),
+  fc.constantFrom<Place>(
+    { screen: 'conversations' },
+    { screen: 'try' },
+    { screen: 'deployment' },
+    { screen: 'operator' },
+  ),
   fc.record({ screen: fc.constant('conversation' as const), ...of }),
   fc.record({
     screen: fc.constantFrom('request' as const, 'try-request' as const),

@@ -7,6 +7,7 @@ describe('a title', () => {
     [{ screen: 'conversations' }, 'Conversations · Precis'],
     [{ screen: 'try' }, 'Try it · Precis'],
     [{ screen: 'deployment' }, 'This deployment · Precis'],
+    [{ screen: 'operator' }, 'Operator · Precis'],
     [{ screen: 'conversation', id: 'refunds', user: 'ann' }, 'refunds · Precis'],
     [{ screen: 'request', id: 'refunds', user: undefined, n: 7 }, 'Request 7 of refunds · Precis'],
     [{ screen: 'conversation', id: 'a'.repeat(64), user: undefined }, 'not named aaaaaaaa · Precis'],

@@ -1,0 +1,98 @@
+/** Asks the routes of the deployment's operator, with `ADMIN_TOKEN`. It goes to no other route. */
+import { operatorWords } from '../read/operator-words.ts';
+import type { CallerChange, CallerDeletion, DeploymentHealth, Page, ToldCaller } from './answers.ts';
+import { type Asking, bearer, Connection, Failure } from './connection.ts';
+
+const CALLERS = 'v1/admin/callers';
+
+/** Callers of the first pages, and whether there are more. */
+export interface CallersRead {
+  readonly callers: readonly ToldCaller[];
+  readonly hasMore: boolean;
+}
+
+export class Operator {
+  private readonly worker: Connection;
+
+  constructor(token: string) {
+    this.worker = new Connection(bearer(token));
+  }
+
+  /** @throws Failure if the deployment does not know the token */
+  async checkToken(): Promise<void> {
+    await this.json(`${CALLERS}?limit=1`);
+  }
+
+  /** Writes, reads and asks what the deployment depends on. */
+  health(signal: AbortSignal): Promise<DeploymentHealth> {
+    return this.json('v1/admin/health', { signal });
+  }
+
+  /** @param show takes what is there so far */
+  async callers(pages: number, signal: AbortSignal, show: (part: CallersRead) => void): Promise<CallersRead> {
+    const callers: ToldCaller[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page < pages; page++) {
+      const query: string = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
+      const read: Page<ToldCaller> = await this.json(`${CALLERS}${query}`, { signal });
+      callers.push(...read.data);
+      cursor = read.cursor;
+      if (!read.has_more) break;
+      show({ callers: [...callers], hasMore: true });
+    }
+    return { callers, hasMore: cursor !== null };
+  }
+
+  /** Only what the change names. */
+  change(name: string, change: CallerChange): Promise<ToldCaller> {
+    return this.sent('PATCH', name, change);
+  }
+
+  /** Sets a caller as it usually is: active, with the limits of the configuration. */
+  restore(name: string): Promise<ToldCaller> {
+    return this.sent('PUT', name, {});
+  }
+
+  /** @throws Failure `caller_exists`, which the route itself takes for a change */
+  async add(name: string): Promise<ToldCaller> {
+    if (await this.exists(name))
+      throw new Failure(409, 'caller_exists', operatorWords({ status: 409, code: 'caller_exists' }));
+    return this.restore(name);
+  }
+
+  /** Whether all is deleted; the rest is deleted in the background. */
+  async delete(name: string): Promise<boolean> {
+    const { deleted } = await this.json<CallerDeletion>(pathOf(name), { method: 'DELETE' });
+    return deleted;
+  }
+
+  private async exists(name: string): Promise<boolean> {
+    try {
+      const { state } = await this.json<ToldCaller>(pathOf(name));
+      return state !== 'deleted';
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'caller_not_found') return false;
+      throw error;
+    }
+  }
+
+  private sent<Answer>(method: string, name: string, body: object): Promise<Answer> {
+    const headers = { 'content-type': 'application/json' };
+    return this.json(pathOf(name), { method, headers, body: JSON.stringify(body) });
+  }
+
+  /** @throws Failure in the operator's words */
+  private async json<Answer>(path: string, init: Asking = {}): Promise<Answer> {
+    try {
+      return await this.worker.json<Answer>(path, init);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const { status, code, message } = error;
+      throw new Failure(status, code, operatorWords({ status, code, message }));
+    }
+  }
+}
+
+function pathOf(name: string): string {
+  return `${CALLERS}/${encodeURIComponent(name)}`;
+}

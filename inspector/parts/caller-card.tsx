@@ -1,0 +1,92 @@
+/** A caller in the operator's list. */
+import type { ToldCaller } from '../api/answers.ts';
+import { limitLines, seenWords, usedWords } from '../read/callers.ts';
+import { CALLER_STATES } from '../read/operator-words.ts';
+import { count } from './numbers.ts';
+import { Dotted, Word } from './text.tsx';
+
+/** What an operator is about to do to a caller, in a dialog. */
+export type Doing = 'limit' | 'delete';
+
+interface Props {
+  readonly caller: ToldCaller;
+  /** Disables an active caller, and opens any other. */
+  readonly onOpen: (caller: ToldCaller) => Promise<void>;
+  readonly onAbout: (caller: ToldCaller, doing: Doing) => void;
+}
+
+const KEYS = { configured: 'key in ACCESS_KEYS', made: 'key made by an operator' } as const;
+
+const OPENING = { active: 'Disable', disabled: 'Enable', deleted: 'Add again' } as const;
+
+export function CallerCard({ caller, onOpen, onAbout }: Props) {
+  const { name, kind, state, key } = caller;
+  const own = kind === 'tenant' ? 'a key of its own' : 'no key';
+  return (
+    <li class={`card caller ${state}`}>
+      <div class="card-name">
+        <strong>
+          <Word text={name} />
+        </strong>
+        <span class="note">{key === null ? own : KEYS[key]}</span>
+        <Dotted as={CALLER_STATES[state]} />
+      </div>
+      <Use caller={caller} />
+      <div class="actions">
+        <button type="button" aria-label={`${OPENING[state]} ${name}`} onClick={() => void onOpen(caller)}>
+          {OPENING[state]}
+        </button>
+        {kind === 'access_key' && state !== 'deleted' && (
+          <button type="button" aria-label={`Limits of ${name}`} onClick={() => onAbout(caller, 'limit')}>
+            Limits
+          </button>
+        )}
+        {state !== 'deleted' && (
+          <button type="button" aria-label={`Delete ${name}`} onClick={() => onAbout(caller, 'delete')}>
+            Delete
+          </button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Use({ caller }: { caller: ToldCaller }) {
+  const { kind, today, month, limits_from: from, last_seen_at: seen } = caller;
+  const lines = limitLines(caller);
+  const none = kind === 'tenant' ? 'none: it spends its own money' : 'none';
+  return (
+    <dl class="figures">
+      {(
+        [
+          ['today', today],
+          ['this month', month],
+        ] as const
+      ).map(([label, usage]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>
+            {usedWords(usage)}
+            {usage.requests.failed > 0 && <span class="fails"> {count(usage.requests.failed)} failed</span>}
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>limits{from !== null && (from === 'operator' ? ', set here' : ' of CALLER_LIMITS')}</dt>
+        <dd>
+          {lines.length === 0
+            ? none
+            : lines.map((line) => (
+                <div key={line}>
+                  <Word text={line} />
+                </div>
+              ))}
+        </dd>
+      </div>
+      <div>
+        <dt>last seen</dt>
+        <dd>{seenWords(seen, Date.now() / 1_000)}</dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,159 @@
+/** What an operator does to a caller in a dialog: sets its limits, deletes it. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { CallerLimits, ToldCaller } from '../api/answers.ts';
+import type { Operator } from '../api/operator.ts';
+import { type Action, useAction } from '../api/use-action.ts';
+import { LIMIT_FIELDS, limitsOf, type TypedLimits, typedLimits } from '../read/callers.ts';
+import { Dialog } from './dialog.tsx';
+import { Failed } from './states.tsx';
+
+interface Props {
+  readonly caller: ToldCaller;
+  readonly operator: Operator;
+  /** Told what has happened. */
+  readonly onChanged: (words: string) => void;
+  readonly onClose: () => void;
+}
+
+export function LimitCaller({
+  caller: { name, limits, limits_from: from },
+  operator,
+  onChanged,
+  onClose,
+}: Props) {
+  const [typed, setTyped] = useState(() => typedLimits(limits));
+  const action = useAction();
+  const set = (chosen: CallerLimits | null): Promise<void> =>
+    action.run(async () => {
+      await operator.change(name, { limits: chosen });
+      onChanged(`The limits of ${name} are set.`);
+      onClose();
+    });
+  return (
+    <Dialog title={`Limits of ${name}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void set(limitsOf(typed));
+        }}
+      >
+        <LimitFields typed={typed} onTyped={setTyped} />
+        <p class="note">
+          An empty field is no limit. These take the place of all limits in <code>CALLER_LIMITS</code>, and
+          hold everywhere within 20 seconds.
+        </p>
+        <Decision action={action} name="Set the limits">
+          {from === 'operator' && (
+            <button type="button" onClick={() => void set(null)}>
+              Use those of CALLER_LIMITS
+            </button>
+          )}
+        </Decision>
+      </form>
+    </Dialog>
+  );
+}
+
+interface FieldsProps {
+  readonly typed: TypedLimits;
+  readonly onTyped: (typed: TypedLimits) => void;
+}
+
+function LimitFields({ typed, onTyped }: FieldsProps) {
+  return (
+    <>
+      <div class="limits">
+        {LIMIT_FIELDS.map(([field, label]) => (
+          <label key={field} class="field">
+            {label}
+            <input
+              type="number"
+              min={0}
+              step={field.startsWith('usd') ? 'any' : 1}
+              value={typed[field]}
+              onInput={({ currentTarget }) => onTyped({ ...typed, [field]: currentTarget.value })}
+            />
+          </label>
+        ))}
+      </div>
+      <label class="field">
+        Models that may be asked, one a line; gpt-6* is all that begin so, “none” is no model
+        <textarea
+          rows={3}
+          spellcheck={false}
+          value={typed.models}
+          onInput={({ currentTarget }) => onTyped({ ...typed, models: currentTarget.value })}
+        />
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={typed.allowsUnpriced}
+          onChange={({ currentTarget }) => onTyped({ ...typed, allowsUnpriced: currentTarget.checked })}
+        />
+        Under a budget in dollars, also models without a known price, uncounted
+      </label>
+    </>
+  );
+}
+
+export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }: Props) {
+  const [typed, setTyped] = useState('');
+  const action = useAction();
+  const remove = (): Promise<void> =>
+    action.run(async () => {
+      const isWhole = await operator.delete(name);
+      onChanged(`${name} is deleted${isWhole ? '' : '; the rest of its data follows in the background'}.`);
+      onClose();
+    });
+  return (
+    <Dialog title={`Delete ${name}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed === name) void remove();
+        }}
+      >
+        <p>
+          All conversations, contents and summaries of this caller are deleted, and its key is refused from
+          then on. This can’t be undone.
+        </p>
+        <label class="field">
+          Type “{name}” to confirm
+          <input
+            type="text"
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </label>
+        <Decision action={action} name="Delete the caller" isBlocked={typed !== name} />
+      </form>
+    </Dialog>
+  );
+}
+
+interface DecisionProps {
+  readonly action: Action;
+  /** Of the button. */
+  readonly name: string;
+  readonly isBlocked?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** The button that does it, others beside it, and why it has failed. */
+function Decision({ action: { isRunning, failure }, name, isBlocked = false, children }: DecisionProps) {
+  return (
+    <>
+      <div class="actions">
+        <button type="submit" class="primary" disabled={isRunning || isBlocked}>
+          {name}
+        </button>
+        {children}
+      </div>
+      {failure && <Failed failure={failure} />}
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+/** The operator's screen: whether the parts of the deployment work, and who uses it. */
+import { useState } from 'preact/hooks';
+import type { DeploymentHealth } from '../api/answers.ts';
+import { Operator } from '../api/operator.ts';
+import { useLoad } from '../api/use-load.ts';
+import { duration } from '../parts/numbers.ts';
+import { SecretForm } from '../parts/secret-form.tsx';
+import { Of } from '../parts/states.tsx';
+import { Dotted, Word } from '../parts/text.tsx';
+import { PART_STATES } from '../read/operator-words.ts';
+import { Callers } from './callers.tsx';
+
+interface Props {
+  /** Undefined until a token was entered. */
+  readonly operator: Operator | undefined;
+  readonly onOperator: (operator: Operator | undefined) => void;
+}
+
+export function OperatorScreen({ operator, onOperator }: Props) {
+  if (!operator)
+    return (
+      <TokenForm
+        onToken={async (token) => {
+          const entered = new Operator(token);
+          await entered.checkToken();
+          onOperator(entered);
+        }}
+      />
+    );
+  return (
+    <main>
+      <div class="actions heading">
+        <h1>Operator</h1>
+        <button type="button" class="quiet" onClick={() => onOperator(undefined)}>
+          Forget the token
+        </button>
+      </div>
+      <Health operator={operator} />
+      <Callers operator={operator} />
+    </main>
+  );
+}
+
+function TokenForm({ onToken }: { onToken: (token: string) => Promise<void> }) {
+  return (
+    <SecretForm title="Operator" label="ADMIN_TOKEN" onSecret={onToken}>
+      <p>
+        Who uses this deployment, how much, and whether its parts work. It needs the <code>ADMIN_TOKEN</code>{' '}
+        of the deployment, which stays in the memory of this tab, like a key, and goes to the operator’s
+        routes alone. Contents of conversations are never shown here.
+      </p>
+    </SecretForm>
+  );
+}
+
+function Health({ operator }: { operator: Operator }) {
+  const [looks, setLooks] = useState(0);
+  const loaded = useLoad((signal) => operator.health(signal), [operator, looks]);
+  return (
+    <>
+      <div class="actions heading">
+        <h2>Parts</h2>
+        <button
+          type="button"
+          class="quiet"
+          disabled={loaded.state === 'loading'}
+          onClick={() => setLooks(looks + 1)}
+        >
+          {loaded.state === 'loading' ? 'Looking…' : 'Look again'}
+        </button>
+      </div>
+      <Of loaded={loaded}>{(health) => <Parts health={health} />}</Of>
+    </>
+  );
+}
+
+function Parts({ health: { status, version, rotating, parts } }: { health: DeploymentHealth }) {
+  return (
+    <>
+      <p class="lead">
+        <Dotted
+          as={
+            status === 'ok'
+              ? ['All that is configured works.', 'healthy']
+              : ['A part of the deployment fails.', 'stuck']
+          }
+        />{' '}
+        <span class="note">
+          Precis {version}
+          {rotating && '; PRECIS_SECRET_PREVIOUS is set'}
+        </span>
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section class="table parts" tabIndex={0} aria-label="Parts of the deployment">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">part</th>
+              <th scope="col">state</th>
+            </tr>
+          </thead>
+          <tbody>
+            {parts.map((part) => (
+              <tr key={part.name} class={part.status === 'off' ? 'unset' : ''}>
+                <th scope="row">{part.name}</th>
+                <td>
+                  <Dotted as={PART_STATES[part.status]} />{' '}
+                  <span class="note">
+                    {part.reason === null ? duration(part.ms) : <Word text={part.reason} />}
+                  </span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
+  );
+}

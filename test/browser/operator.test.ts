@@ -1,0 +1,232 @@
+/** The operator's screen, with a deployment of callers with access keys, and with others. */
+import type { Page, Request } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectShownWell, inspect } from '../support/browser/browser.ts';
+import { deploy, KEY } from '../support/deployment/deployment.ts';
+
+const ADMIN_TOKEN = 'the-token-of-the-operator';
+const ALICE = 'the-access-key-of-alice-0001';
+const SECRET = 'words that no operator reads';
+const MODEL = 'gpt-4.1-mini';
+
+const CALLER_LIMITS = JSON.stringify({
+  alice: { usd_per_day: 5, requests_per_minute: 60, models: ['gpt-6*', MODEL] },
+});
+
+const precis = deploy({
+  vars: {
+    ADMIN_TOKEN,
+    ACCESS_KEYS: `alice=${ALICE},bob=the-access-key-of-bob-000001`,
+    UPSTREAM_API_KEY: KEY,
+    CALLER_LIMITS,
+  },
+});
+const ownKeys = deploy({ vars: { ADMIN_TOKEN } });
+const withoutOperator = deploy();
+const { open } = inspect(precis);
+const { open: openOwnKeys } = inspect(ownKeys);
+const { open: openWithout } = inspect(withoutOperator);
+
+const ask = (key: string, url = precis.url): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'x-memory-conversation': 'a-conversation' },
+    body: JSON.stringify({
+      model: MODEL,
+      memory_strategy: { mode: 'compact', token_budget: 4_000, archive: true },
+      messages: [{ role: 'user', content: SECRET }],
+    }),
+  });
+
+async function enterToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel('ADMIN_TOKEN').fill(token);
+  await page.getByRole('button', { name: 'Open' }).click();
+}
+
+async function openScreen(expected: readonly number[] = []): Promise<Page> {
+  const page = await open({ at: '#/operator', expected });
+  await enterToken(page, ADMIN_TOKEN);
+  await expect.poll(() => page.locator('.caller').count()).toBeGreaterThan(1);
+  return page;
+}
+
+const cardOf = (page: Page, name: string) =>
+  page.locator('.caller').filter({ has: page.getByText(name, { exact: true }) });
+
+describe('a deployment with access keys', () => {
+  beforeAll(async () => {
+    const answer = await ask(ALICE);
+    expect(answer.status, await answer.text()).toBe(200);
+  });
+
+  it('shows its parts and its callers, and no contents', async () => {
+    const page = await openScreen();
+    const parts = page.getByRole('region', { name: 'Parts of the deployment' });
+    await expect.poll(() => parts.innerText()).toMatch(/bucket\s+works/);
+    expect(await parts.innerText()).toMatch(/metrics\s+off METRICS_TOKEN is not set/);
+    expect(await page.title()).toBe('Operator · Precis');
+    await expect.poll(() => cardOf(page, 'alice').innerText()).toMatch(/1 request, \$0\.\d+, \d+ tokens/);
+    const alice = await cardOf(page, 'alice').innerText();
+    expect(alice).toMatch(/\$0\.\d+ of \$5\.00 a day\n+60 requests a minute\n+only gpt-6\*, gpt-4\.1-mini/);
+    expect(alice).toContain('today (UTC)');
+    expect(await cardOf(page, 'bob').innerText()).toMatch(/key in ACCESS_KEYS[\s\S]*none[\s\S]*never/);
+    await expectShownWell(page, 'operator');
+    expect(await page.locator('.caller strong').allInnerTexts()).toEqual(['alice', 'bob']);
+    await page.getByLabel('Sort by').selectOption('name');
+
+    expect(await page.locator('body').innerText()).not.toContain(SECRET);
+    expect(await page.locator('body').innerText()).not.toContain('a-conversation');
+  });
+
+  it('has a caller disabled, and enabled again', async () => {
+    const page = await openScreen();
+    await page.getByRole('button', { name: 'Disable alice' }).click();
+    await expect.poll(() => cardOf(page, 'alice').locator('.status').innerText()).toBe('disabled');
+    // Her limits are counted, so her own object refuses her at once.
+    const refused = await ask(ALICE);
+    expect(await refused.json()).toMatchObject({ error: { code: 'caller_disabled' } });
+    await page.getByRole('button', { name: 'Enable alice' }).click();
+    await expect.poll(() => cardOf(page, 'alice').locator('.status').innerText()).toBe('active');
+
+    expect(await page.getByRole('status').allInnerTexts()).toContain('alice is enabled.');
+  });
+
+  it('has the limits of a caller set, and those of the configuration again', async () => {
+    const page = await openScreen([400]);
+    await page.getByRole('button', { name: 'Limits of alice' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('Dollars a day').inputValue()).toBe('5');
+    await expectShownWell(page, 'operator-limits');
+    await dialog.getByLabel('Dollars a month').fill('2000000');
+    await dialog.getByRole('button', { name: 'Set the limits' }).click();
+    await expect.poll(() => dialog.getByRole('alert').innerText()).toContain('usd_per_month');
+    await dialog.getByLabel('Dollars a month').fill('80.5');
+    await dialog.getByLabel('Requests a minute').fill('');
+    await dialog.getByLabel('Models that may be asked').fill('none');
+    await dialog.getByRole('button', { name: 'Set the limits' }).click();
+    await expect
+      .poll(() => cardOf(page, 'alice').innerText())
+      .toMatch(/set here[\s\S]*of \$5\.00 a day\n+\$[\d.]+ of \$80\.50 a month\n+no model/);
+    expect(await dialog.count()).toBe(0);
+    await page.getByRole('button', { name: 'Limits of alice' }).click();
+    await dialog.getByRole('button', { name: 'Use those of CALLER_LIMITS' }).click();
+
+    await expect.poll(() => cardOf(page, 'alice').innerText()).toContain('60 requests a minute');
+  });
+
+  it('has a caller added, whose key is shown once, and deleted by its name', async () => {
+    const page = await openScreen([404]);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const name = page.getByLabel('Name of a new caller');
+    await name.fill('bob');
+    await page.getByRole('button', { name: 'Add, and make a key' }).click();
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('already');
+    await name.fill('carol');
+    await page.getByRole('button', { name: 'Add, and make a key' }).click();
+    const made = page.getByRole('region', { name: 'The key of carol' });
+    const key = await made.locator('pre').innerText();
+    expect(key).toMatch(/^precis-[\w-]{43}$/);
+    await expect.poll(() => cardOf(page, 'carol').count()).toBe(1);
+    await made.getByRole('button', { name: 'Copy' }).click();
+    await expect.poll(() => made.getByRole('status').innerText()).toBe('Copied.');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
+    await expectShownWell(page, 'operator-key');
+    await made.getByRole('button', { name: 'Hide it' }).click();
+    expect(await page.content()).not.toContain(key);
+
+    await page.getByRole('button', { name: 'Delete carol' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Delete the caller' });
+    await dialog.getByRole('textbox').fill('caro');
+    expect(await confirm.isDisabled()).toBe(true);
+    await page.keyboard.press('Enter');
+    await expectShownWell(page, 'operator-delete');
+    await dialog.getByRole('textbox').fill('carol');
+    await confirm.click();
+
+    await expect.poll(() => cardOf(page, 'carol').count()).toBe(0);
+    expect(await page.getByRole('status').allInnerTexts()).toContainEqual(
+      expect.stringContaining('carol is deleted'),
+    );
+  });
+
+  it('says what of a caller of the configuration stays when it is deleted, and adds it again', async () => {
+    const page = await openScreen();
+    await page.getByRole('button', { name: 'Delete bob' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('bob');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => cardOf(page, 'bob').locator('.status').innerText()).toBe('deleted');
+    await page.getByRole('button', { name: 'Add again bob' }).click();
+
+    await expect.poll(() => cardOf(page, 'bob').locator('.status').innerText()).toBe('active');
+  });
+});
+
+describe('the token', () => {
+  it('is refused in words, and goes to the operator’s routes alone', async () => {
+    const page = await open({ key: ALICE, expected: [401] });
+    const asked: Request[] = [];
+    page.on('request', (request) => asked.push(request));
+    await page.evaluate("location.hash = '#/operator'");
+    await enterToken(page, 'a-wrong-token-of-an-operator');
+    await expect
+      .poll(() => page.getByRole('alert').innerText())
+      .toContain('does not accept this ADMIN_TOKEN');
+    await expectShownWell(page, 'operator-refused');
+    await enterToken(page, ADMIN_TOKEN);
+    await expect.poll(() => page.locator('.caller').count()).toBeGreaterThan(1);
+    for (const screen of ['deployment', 'conversations', 'operator']) {
+      await page.evaluate(`location.hash = '#/${screen}'`);
+      await expect.poll(() => page.locator('main h1').innerText()).not.toBe('');
+      await expect.poll(() => page.getByText('Loading…').count()).toBe(0);
+    }
+    await expect.poll(() => page.locator('.caller').count()).toBeGreaterThan(1);
+    const bearers = (ofOperator: boolean) => [
+      ...new Set(
+        asked
+          .filter((one) => new URL(one.url()).pathname.startsWith('/v1/admin/') === ofOperator)
+          .map((one) => one.headers().authorization),
+      ),
+    ];
+    expect(bearers(true)).toEqual(['Bearer a-wrong-token-of-an-operator', `Bearer ${ADMIN_TOKEN}`]);
+    expect(bearers(false)).not.toContain(`Bearer ${ADMIN_TOKEN}`);
+    expect(bearers(false)).toContain(`Bearer ${ALICE}`);
+    expect(asked.filter((one) => one.url().includes(ADMIN_TOKEN))).toEqual([]);
+    const kept =
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])';
+    expect(await page.evaluate(kept)).not.toContain(ADMIN_TOKEN);
+    expect(await page.content()).not.toContain(ADMIN_TOKEN);
+    await page.getByRole('button', { name: 'Forget the token' }).click();
+
+    await expect.poll(() => page.getByLabel('ADMIN_TOKEN').inputValue()).toBe('');
+    expect(await page.locator('.caller').count()).toBe(0);
+  });
+
+  it('opens nothing where the deployment has none', async () => {
+    const page = await openWithout({ at: '#/operator', expected: [404] });
+    await enterToken(page, ADMIN_TOKEN);
+
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('sets no ADMIN_TOKEN');
+  });
+});
+
+describe('a deployment whose callers bring keys of their own', () => {
+  it('tells them by short names, without limits, and adds none', async () => {
+    const asked = await ask(KEY, ownKeys.url);
+    expect(asked.status, await asked.text()).toBe(200);
+    // A tenant is told to the register after the answer.
+    const callers = { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } };
+    await expect
+      .poll(async () => (await fetch(`${ownKeys.url}/v1/admin/callers`, callers)).text())
+      .toContain('"tenant-');
+    const page = await openOwnKeys({ at: '#/operator', expected: [404] });
+    await enterToken(page, ADMIN_TOKEN);
+    const only = page.locator('.caller');
+    await expect.poll(() => only.innerText()).toMatch(/^tenant-[0-9a-f]{12}[\s\S]*it spends its own money/);
+    expect(await only.getByRole('button', { name: /^Limits/ }).count()).toBe(0);
+    await page.getByLabel('Name of a new caller').fill('dora');
+    await page.keyboard.press('Enter');
+
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('ACCESS_KEYS');
+  });
+});
