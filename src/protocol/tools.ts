@@ -95,12 +95,12 @@ export function addTools(root: JsonSpan, definitions: readonly string[]): AddedT
 export function appendTo(
   body: Uint8Array,
   field: 'messages' | 'input',
-  added: readonly object[],
+  added: readonly (object | string)[],
 ): LongerBody {
   const root = scanObject(body, { fields: {} });
   const list = root && fieldOf(root, field)?.value;
   if (!list) throw new Error(`a body without ${field} was sent`);
-  const json = added.map((message) => JSON.stringify(message)).join(',');
+  const json = added.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(',');
   const splices = (): Splice[] => {
     if (list.kind === 'array') return [{ start: list.end - 1, end: list.end - 1, with: `,${json}` }];
     return [

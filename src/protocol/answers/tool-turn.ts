@@ -13,6 +13,8 @@ export interface ToolCall {
 export interface ToolTurn {
   /** The messages or items to send back, with only the calls that are answered here. */
   readonly messages: readonly object[];
+  /** The JSON of `messages`, separated by commas, where it is known as the upstream wrote it. */
+  readonly json?: string;
   readonly calls: readonly ToolCall[];
   /** Whether the upstream says that it does not store the answer. */
   readonly isUnstored?: boolean | undefined;

@@ -8,6 +8,8 @@ import { isThinkingPart } from '../chat/reasoning.ts';
 /** A block, and the input of its call as the model wrote it. */
 export interface AnswerBlock {
   readonly block: JsonObject;
+  /** The whole block, as it is sent back: numbers keep their digits. */
+  readonly json: string;
   /** JSON, if the model kept to the format. Undefined for other blocks. */
   readonly input: string | undefined;
 }
@@ -21,6 +23,20 @@ export function waitsForCaller({ type }: JsonObject): boolean {
   return type === 'tool_use';
 }
 
+/**
+ * Stands in an answer that would have nothing but thinking, since all that it says are calls of
+ * ours that are not answered. Upstreams refuse an empty message in a history.
+ */
+export const NOTHING_SAID: JsonObject = {
+  type: 'text',
+  text: 'No answer: the model only called tools of Precis, and this response has no results of them.',
+};
+
+/** Whether a block says nothing to a reader. */
+export function isSilent(block: JsonObject): boolean {
+  return isThinking(block) || isBlank(block);
+}
+
 /** Whether upstreams refuse the block in a history: a text of white space alone. */
 export function isBlank({ type, text }: JsonObject): boolean {
   return type === 'text' && asString(text).trim() === '';
@@ -32,7 +48,8 @@ const GIVEN: ReadonlySet<string> = new Set(['signature', 'encrypted_content']);
 /** A block, built from the deltas of a stream. */
 export class GatheredBlock implements AnswerBlock {
   readonly block: JsonObject;
-  private json: string | undefined;
+  /** The input, as far as its deltas have come. */
+  private written: string | undefined;
 
   /** @param start of `content_block_start` */
   constructor(start: JsonObject) {
@@ -40,13 +57,17 @@ export class GatheredBlock implements AnswerBlock {
   }
 
   get input(): string | undefined {
-    return waitsForCaller(this.block) ? (this.json ?? JSON.stringify(this.block.input ?? {})) : undefined;
+    return waitsForCaller(this.block) ? (this.written ?? JSON.stringify(this.block.input ?? {})) : undefined;
   }
 
-  /** The whole block, as it is sent back. */
-  get whole(): JsonObject {
-    const { block, json } = this;
-    return json === undefined ? block : { ...block, input: parseObject(json) ?? block.input ?? {} };
+  get json(): string {
+    const { block, written } = this;
+    if (written === undefined) return JSON.stringify(block);
+    const input = parseObject(written) ? written : JSON.stringify(block.input ?? {});
+    const members = Object.entries({ ...block, input }).map(
+      ([key, value]) => `${JSON.stringify(key)}:${key === 'input' ? input : JSON.stringify(value)}`,
+    );
+    return `{${members.join(',')}}`;
   }
 
   addText(text: string): void {
@@ -54,7 +75,7 @@ export class GatheredBlock implements AnswerBlock {
   }
 
   add({ type: _, partial_json, citation, ...delta }: JsonObject): void {
-    if (typeof partial_json === 'string') this.json = (this.json ?? '') + partial_json;
+    if (typeof partial_json === 'string') this.written = (this.written ?? '') + partial_json;
     if (isObject(citation)) this.addCitation(citation);
     for (const [key, value] of Object.entries(delta)) {
       const known = this.block[key];

@@ -15,7 +15,8 @@ import { isBlankString, MARK_FIELD } from './block.ts';
 import type { Layout, OurEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
 
-const MOST_MARKS = 4;
+/** Of a whole body, the caller's and ours. */
+export const MOST_MARKS = 4;
 
 /**
  * Bytes of tools and instructions that are worth a mark: about the 1 024 tokens below which most

@@ -1,9 +1,9 @@
 /** Decides, for each block of an answer, whether the caller sees it and who answers its calls. */
 import { elementAt } from '../../lib/elements.ts';
-import { asString, isObject, type JsonObject } from '../../lib/json.ts';
-import type { ToolTurn } from '../answers/tool-turn.ts';
+import { asObject, asString, type JsonObject } from '../../lib/json.ts';
+import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
-import { type AnswerBlock, isBlank, isThinking, waitsForCaller } from './answer-blocks.ts';
+import { type AnswerBlock, isBlank, isSilent, isThinking, waitsForCaller } from './answer-blocks.ts';
 
 const WHOLE = new Set<unknown>(['tool_use', 'end_turn', 'stop_sequence']);
 
@@ -30,7 +30,8 @@ export function isClosing(stopReason: unknown): boolean {
  * The first call decides the answer. A call of the caller's can't be taken back once it is
  * streamed, so calls of ours after it are dropped. If ours comes first, and rounds are left, all
  * our calls are answered here, and the model plans again. Thinking passes at once, since most of it
- * is long. What is thought after a call of ours belongs to that call, and is hidden with it.
+ * is long. What is thought after a call of ours may be bound to that call, which the caller never
+ * sends back, and is hidden with it.
  */
 export class BlockSorter {
   private readonly names: ReadonlySet<string>;
@@ -60,9 +61,18 @@ export class BlockSorter {
     return this.hasDropped && this.decided !== 'callers';
   }
 
+  /**
+   * Whether all that an answer says are calls that the caller does not see.
+   *
+   * @param shown the blocks that the caller sees, of all answers so far
+   */
+  saysNothing(shown: () => readonly JsonObject[], stopReason: unknown): boolean {
+    return this.hidesCalls && isSaid(stopReason) && shown().every(isSilent);
+  }
+
   /** Whether the caller sees a block. */
   shows(block: JsonObject): boolean {
-    if (isThinking(block)) return this.signs && !this.isOurs;
+    if (isThinking(block)) return this.signs && !this.hasDropped;
     if (!waitsForCaller(block)) return true;
     if (this.calls(block)) {
       this.hasDropped = true;
@@ -89,23 +99,26 @@ export class BlockSorter {
  * @param sorter that sorted them
  */
 export function turnOf(blocks: readonly AnswerBlock[], sorter: BlockSorter): ToolTurn {
-  const content: JsonObject[] = [];
-  let thinking: JsonObject[] = [];
+  const content: string[] = [];
+  let thinking: string[] = [];
   let isCut = false;
-  for (const { block } of blocks) {
+  for (const answered of blocks) {
+    const { block } = answered;
     if (isThinking(block)) {
-      if (!isCut) thinking.push(block);
+      if (!isCut) thinking.push(answered.json);
     } else if (waitsForCaller(block) && !sorter.calls(block)) {
       isCut = true;
       thinking = [];
     } else if (!isBlank(block)) {
-      content.push(...thinking, sorter.calls(block) ? withObject(block) : block);
+      content.push(...thinking, sorter.calls(block) ? callJson(answered) : answered.json);
       thinking = [];
     }
   }
   const ours = blocks.filter(({ block }) => sorter.calls(block));
+  const json = messageJson(content);
   return {
-    messages: [{ role: 'assistant', content }],
+    messages: [asObject(JSON.parse(json))],
+    json,
     calls: ours.map(({ block: { id, name }, input = '{}' }) => ({
       id: asString(id),
       name: asString(name),
@@ -115,8 +128,13 @@ export function turnOf(blocks: readonly AnswerBlock[], sorter: BlockSorter): Too
 }
 
 /** Upstreams refuse an input that is no object. */
-function withObject(block: JsonObject): JsonObject {
-  return isObject(block.input) ? block : { ...block, input: {} };
+function callJson({ block, json, input = '' }: AnswerBlock): string {
+  return isObjectJson(input) ? json : JSON.stringify({ ...block, input: {} });
+}
+
+/** An answer as a message of the conversation. @param content the JSON of its blocks */
+export function messageJson(content: readonly string[]): string {
+  return `{"role":"assistant","content":[${content.join(',')}]}`;
 }
 
 /**
@@ -127,7 +145,7 @@ function withObject(block: JsonObject): JsonObject {
  */
 export function goOnMessages(
   body: Uint8Array,
-  { messages, calls }: ToolTurn,
+  { messages, json, calls }: ToolTurn,
   results: readonly string[],
 ): LongerBody {
   const content = calls.map(({ id }, index) => ({
@@ -135,5 +153,6 @@ export function goOnMessages(
     tool_use_id: id,
     content: elementAt(results, index),
   }));
-  return appendTo(body, 'messages', [...messages, { role: 'user', content }]);
+  const turn = json === undefined ? messages : [json];
+  return appendTo(body, 'messages', [...turn, { role: 'user', content }]);
 }

@@ -2,15 +2,15 @@
  * Joins several JSON answers of a model into the one that the caller sees, by the rules of
  * `joined-streams.ts`. Blocks keep their bytes.
  */
-import { asObject, isObject } from '../../lib/json.ts';
+import { asObject, isObject, parseJson } from '../../lib/json.ts';
 import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { MESSAGES_USAGE } from '../answers/usage.ts';
-import type { Outline } from '../json/outline.ts';
+import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
-import { type AnswerBlock, waitsForCaller } from './answer-blocks.ts';
-import { BlockSorter, isSaid, isWhole, turnOf } from './calls.ts';
+import { type AnswerBlock, NOTHING_SAID, waitsForCaller } from './answer-blocks.ts';
+import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 
 const MESSAGE: Outline = { fields: new Map([['content', { items: {} }]]), others: {}, most: 1_000 };
 
@@ -27,7 +27,7 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
 
   get said(): SaidAnswer | undefined {
     if (!isSaid(this.stop)) return undefined;
-    return { json: `{"role":"assistant","content":[${this.blocks.join(',')}]}`, isVerbatim: true };
+    return { json: messageJson(this.blocks), isVerbatim: true };
   }
 
   take(body: Uint8Array): ToolTurn | Uint8Array {
@@ -49,9 +49,12 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
     if (sorter.isOurs && isWhole(stop)) {
       this.first ??= { id: JSON.stringify(field('id')), model: JSON.stringify(field('model')) };
       this.goOn();
-      return turnOf(blocks.map(read), sorter);
+      const read = content.items.map((span) => readBlock(body, span));
+      return turnOf(read, sorter);
     }
     this.stop = stop;
+    const seen = () => this.blocks.map((block) => asObject(parseJson(block)));
+    if (sorter.saysNothing(seen, stop)) this.blocks.push(JSON.stringify(NOTHING_SAID));
     if (!this.first && shown.length === blocks.length) return body;
     const members = [
       { key: 'content', json: `[${this.blocks.join(',')}]` },
@@ -67,6 +70,11 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
   }
 }
 
-function read(block: Record<string, unknown>): AnswerBlock {
-  return { block, input: waitsForCaller(block) ? JSON.stringify(block.input ?? {}) : undefined };
+function readBlock(body: Uint8Array, span: JsonSpan): AnswerBlock {
+  const block = asObject(jsonOf(body, span));
+  return {
+    block,
+    json: textOf(body, span),
+    input: waitsForCaller(block) ? JSON.stringify(block.input ?? {}) : undefined,
+  };
 }

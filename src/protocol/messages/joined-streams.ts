@@ -13,8 +13,8 @@ import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
-import { GatheredBlock } from './answer-blocks.ts';
-import { BlockSorter, isSaid, isWhole, turnOf } from './calls.ts';
+import { GatheredBlock, NOTHING_SAID } from './answer-blocks.ts';
+import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 import { plainDelta } from './plain-delta.ts';
 import { usageWith } from './usage.ts';
 
@@ -37,7 +37,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   /** The last block with each of the upstream's indices. */
   private readonly byIndex = new Map<unknown, StreamedBlock>();
   /** The caller's blocks of earlier answers. */
-  private readonly earlier: JsonObject[] = [];
+  private readonly earlier: GatheredBlock[] = [];
   /** Blocks that the caller has seen begin, in all answers. */
   private shown = 0;
   private stop: unknown;
@@ -50,14 +50,13 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
 
   get turn(): ToolTurn | undefined {
     if (!this.isThrough) return undefined;
-    const blocks = this.blocks.map(({ gathered }) => ({ block: gathered.whole, input: gathered.input }));
+    const blocks = this.blocks.map(({ gathered }) => gathered);
     return turnOf(blocks, this.sorter);
   }
 
   get said(): SaidAnswer | undefined {
     if (this.isTurn || !isSaid(this.stop)) return undefined;
-    const content = [...this.earlier, ...this.callerBlocks()];
-    return { json: JSON.stringify({ role: 'assistant', content }), isVerbatim: true };
+    return { json: messageJson(this.seen.map(({ json }) => json)), isVerbatim: true };
   }
 
   /** Only an event ends an answer; how the connection ends decides nothing. */
@@ -109,8 +108,13 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     return this.sorter.isOurs && isWhole(this.stop);
   }
 
-  private callerBlocks(): JsonObject[] {
-    return this.blocks.flatMap(({ gathered, index }) => (index === undefined ? [] : [gathered.whole]));
+  private callerBlocks(): GatheredBlock[] {
+    return this.blocks.flatMap(({ gathered, index }) => (index === undefined ? [] : [gathered]));
+  }
+
+  /** The caller's blocks of all answers. */
+  private get seen(): readonly GatheredBlock[] {
+    return [...this.earlier, ...this.callerBlocks()];
   }
 
   private messageStart(event: JsonObject, frame: Frame): Frame[] {
@@ -154,15 +158,31 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     const delta = asObject(event.delta);
     this.stop = delta.stop_reason ?? this.stop;
     if (this.goesOn) return [];
+    const said = this.nothingSaid(delta.stop_reason);
     const hasStopped = this.sorter.hidesCalls && delta.stop_reason === 'tool_use';
-    if (!this.isLater && !hasStopped) return [frame];
+    if (!this.isLater && !hasStopped) return [...said, frame];
     const usage = this.isLater ? this.tally.forCaller : event.usage;
     const told = {
       ...event,
       delta: hasStopped ? { ...delta, stop_reason: 'end_turn' } : event.delta,
       ...(usage === undefined ? {} : { usage }),
     };
-    return [Frame.of(JSON.stringify(told), 'message_delta')];
+    return [...said, Frame.of(JSON.stringify(told), 'message_delta')];
+  }
+
+  /** The block that stands in an answer without any other. */
+  private nothingSaid(stop: unknown): Frame[] {
+    const seen = () => this.seen.map(({ block }) => block);
+    if (!this.sorter.saysNothing(seen, stop)) return [];
+    const index = this.shown++;
+    this.blocks.push({ gathered: new GatheredBlock(NOTHING_SAID), index });
+    const { text, ...start } = NOTHING_SAID;
+    const events = [
+      { type: 'content_block_start', index, content_block: { ...start, text: '' } },
+      { type: 'content_block_delta', index, delta: { type: 'text_delta', text } },
+      { type: 'content_block_stop', index },
+    ];
+    return events.map((event) => Frame.of(JSON.stringify(event), event.type));
   }
 
   private count(usage: unknown): void {

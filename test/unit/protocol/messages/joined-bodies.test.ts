@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ToolTurn } from '../../../../src/protocol/answers/tool-turn.ts';
+import { NOTHING_SAID } from '../../../../src/protocol/messages/answer-blocks.ts';
+import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { JoinedMessagesBodies } from '../../../../src/protocol/messages/joined-bodies.ts';
 import { call, decoder, encoder, type Json, kinds, OURS, thinking, whole } from './joined.ts';
 
@@ -43,9 +46,26 @@ describe('a body of Messages', () => {
     expect(JSON.parse(decoder.decode(last.take(bodyOf([ours])) as Uint8Array))).toEqual({
       id: 'msg_1',
       model: 'm',
-      content: [],
+      content: [NOTHING_SAID],
       stop_reason: 'end_turn',
     });
+    expect(last.said?.json).toBe(`{"role":"assistant","content":[${JSON.stringify(NOTHING_SAID)}]}`);
+  });
+
+  it('sends every digit of the API’s own calls back with our results', () => {
+    const web = '{"type":"server_tool_use","id":"s","name":"w","input":{"n":12345678901234567890,"x":1.0}}';
+    const found = '{"type":"web_search_tool_result","tool_use_id":"s","content":[]}';
+    const turn = new JoinedMessagesBodies(OURS, () => true).take(bodyOf([web, found, ours])) as ToolTurn;
+    const { added } = goOnMessages(encoder.encode('{"messages":[]}'), turn, ['it']);
+    expect(added).toContain(`"content":[${web},${found},${ours}]`);
+  });
+
+  it('hides what is thought after a call that the caller does not see', () => {
+    const thought = (at: number) => `{"type":"thinking","thinking":"","signature":"s${at}"}`;
+    const edit = (id: string) => `{"type":"tool_use","id":"${id}","name":"edit","input":{}}`;
+    const joined = new JoinedMessagesBodies(OURS, () => true);
+    joined.take(bodyOf([thought(1), edit('a'), ours, thought(2), edit('b')]));
+    expect(joined.said?.json).toContain(`[${thought(1)},${edit('a')},${edit('b')}]`);
   });
 
   it('is not said if it ended in a refusal or a pause', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
+import { NOTHING_SAID } from '../../../../src/protocol/messages/answer-blocks.ts';
 import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { type MessageAnswer, messageEvents } from '../../../../tools/upstream/message.ts';
@@ -138,6 +139,31 @@ describe('a call of ours in a stream', () => {
     expect(message).toMatchObject({ content: [{ text: 'Hm.' }], stop_reason: 'end_turn' });
   });
 
+  it('leaves words of ours where an answer would have none', () => {
+    for (const stopReason of ['tool_use', 'max_tokens']) {
+      const { message, said } = streamed([{ thinking, toolCalls: [fetch], stopReason }], { most: 0 });
+      expect(kinds({ message })).toEqual(['thinking', 'text']);
+      expect((message.content as Json[])[1]).toEqual(NOTHING_SAID);
+      expect(JSON.parse(said?.json ?? 'null').content).toEqual(message.content);
+    }
+  });
+
+  it('hides what is thought after it, if the call itself is dropped', () => {
+    const late = { type: 'thinking', thinking: 'Next.', signature: 'late' };
+    const [edit, other] = ['e', 'o'].map((id) => ({ type: 'tool_use', id, name: 'edit', input: {} }));
+    const ours = { type: 'tool_use', id: 'r', name: 'retrieve_ref', input: {} };
+    const blocks = [edit, ours, late, other].map((block) => block ?? {});
+    const { message } = streamed([{ thinking, blocks, stopReason: 'tool_use' }]);
+    expect(kinds({ message })).toEqual(['thinking', 'edit', 'edit']);
+  });
+
+  it('goes up with every digit of the API’s own calls beside it', () => {
+    const web = { type: 'server_tool_use', id: 's', name: 'web_search', input: { n: 7 } };
+    const changed = (frame: string): string => frame.replace('{\\"n\\":7}', '{\\"n\\":12345678901234567890}');
+    const { turns } = streamed([{ blocks: [web], toolCalls: [fetch] }, { content: 'It.' }], { changed });
+    expect(turns[0]?.json).toContain('"input":{"n":12345678901234567890}');
+  });
+
   it('takes the caller’s calls after it out of the turn, with the thinking behind them', () => {
     const late = { type: 'thinking', thinking: 'Next.', signature: 'late' };
     const edit = { type: 'tool_use', id: 'toolu_e', name: 'edit', input: {} };
@@ -265,7 +291,8 @@ describe('any answers', () => {
     fc.assert(
       fc.property(fc.array(answer, { minLength: 1, maxLength: 4 }), options, (answers, how) => {
         const { message, turns } = streamed(answers, how);
-        const said = (message.content as Json[]).flatMap(({ type, text }) => (type === 'text' ? text : []));
+        const texts = (message.content as Json[]).flatMap(({ type, text }) => (type === 'text' ? text : []));
+        const said = texts.filter((words) => words !== NOTHING_SAID.text);
         const asked = [...answers, { content: 'End.' }].slice(0, turns.length + 1);
         const wanted = asked.flatMap(({ content, blocks = [], toolCalls = [] }) =>
           content === undefined && blocks.length + toolCalls.length > 0 ? [] : [content],
