@@ -110,12 +110,16 @@ export function markSplices(bytes: Uint8Array, content: JsonSpan | undefined, ty
 /** The length of `""`. */
 const EMPTY_STRING = 2;
 
-/** How many marks a body has, or texts that look like one. It counts no further than `most`. */
-export function marksIn(bytes: Uint8Array, most: number): number {
+/**
+ * How many marks a body has, or texts that look like one. It counts no further than `most`.
+ *
+ * @param field the member of a part that is a mark
+ */
+export function marksIn(bytes: Uint8Array, most: number, field: string = OPENAI_MARK): number {
   const body = bufferOf(bytes);
   let found = 0;
   for (let at = 0; found < most; found++) {
-    at = body.indexOf(`"${OPENAI_MARK}"`, at) + 1;
+    at = body.indexOf(`"${field}"`, at) + 1;
     if (at === 0) break;
   }
   return found;

@@ -7,6 +7,8 @@ import { isObject } from '../../lib/json.ts';
 import { MOST_MARKS } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { marksIn } from '../../protocol/edits.ts';
+import { MARK_FIELD } from '../../protocol/messages/block.ts';
+import { MOST_MARKS as MOST_IN_MESSAGES } from '../../protocol/messages/cache-marks.ts';
 import type { ModelRequest } from '../../protocol/model-request.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import type { Retry } from './retry.ts';
@@ -29,7 +31,9 @@ export function roomForMarks(request: ModelRequest, view: View | undefined): num
   if (!view?.marks?.length) return 0;
   const options = request.field('prompt_cache_options');
   if (isObject(options) && options.mode === 'explicit') return 0;
-  return MOST_MARKS - marksIn(request.bytes, MOST_MARKS);
+  if (request.protocol !== 'messages') return MOST_MARKS - marksIn(request.bytes, MOST_MARKS);
+  const left = MOST_IN_MESSAGES - marksIn(request.bytes, MOST_IN_MESSAGES, MARK_FIELD);
+  return Math.min(left, MOST_MARKS);
 }
 
 export function withoutMarks(request: ModelRequest, { services, caller }: RequestScope): Retry {

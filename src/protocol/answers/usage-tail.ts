@@ -26,8 +26,8 @@ const TAIL_BYTES = 32 * 1024;
 
 /** In bytes. Of a stream of Messages: its first event. */
 const HEAD_BYTES = 8 * 1024;
-/** In bytes: enough to tell such a stream. */
-const OPENING_BYTES = 128;
+/** In bytes: enough to tell such a stream, with some signs of life before it. */
+const OPENING_BYTES = 1024;
 
 const decoder = new TextDecoder();
 

@@ -17,8 +17,12 @@ export function usageWith(known: Usage | undefined, told: unknown): Usage | unde
   return said;
 }
 
+/** Comments, signs of life and empty lines, which may come before an answer. */
+const BEFORE = String.raw`(?:(?::[^\n]*|event: ?ping|data: ?\{.{0,40}"ping".{0,40})?\r?\n)*`;
 /** Matches the first bytes of a stream. */
-const OPENS = /^\uFEFF?(?:event: ?message_start\r?\n)?data: ?\{.{0,40}"message_start"/;
+const OPENS = new RegExp(
+  String.raw`^\uFEFF?${BEFORE}(?:event: ?message_start\r?\n)?data: ?\{.{0,40}"message_start"`,
+);
 /** The events that tell usage. */
 const TELLS = /^data: ?(\{.*"message_(?:start|delta)".*\})\s*$/gm;
 const STOPS = /^data: ?\{.{0,40}"message_stop"/m;

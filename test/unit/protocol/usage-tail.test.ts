@@ -178,3 +178,24 @@ describe('the usage of an answer of Messages', () => {
     expect(read(JSON.stringify(responses))).toEqual(COUNTED);
   });
 });
+
+it.each([
+  ['a sign of life', 'event: ping\ndata: {"type": "ping"}\n\n'],
+  ['a comment', ': ok\n\n'],
+  ['both, several times', ': OPENROUTER PROCESSING\n\ndata: {"type":"ping"}\r\n\r\n'.repeat(9)],
+])('reads the input of a stream of Messages that begins with %s', (_, lead) => {
+  const events = [
+    { type: 'message_start', message: { id: 'm', usage: { input_tokens: 5, cache_read_input_tokens: 900 } } },
+    ...Array.from({ length: 1_000 }, () => ({
+      type: 'content_block_delta',
+      delta: { text: 'word '.repeat(9) },
+    })),
+    { type: 'message_delta', usage: { output_tokens: 7 } },
+    { type: 'message_stop' },
+  ];
+  const sent = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  const tail = new UsageTail();
+  tail.push(new TextEncoder().encode(lead + sent));
+  expect(tail.usage()).toEqual({ input: 905, cached: 900, cache_writes: null, output: 7 });
+  expect(tail.isOver()).toBe(true);
+});
