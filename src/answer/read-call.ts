@@ -26,7 +26,7 @@ export async function readModelCall(came: ReadBody, api: ModelApi, scope: Reques
   const found = caller.tenant && caches.arrays.find(came.bytes, api.answers.name);
   const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
-  const call = await readCall(request, scope);
+  const call = await readCall(request, scope, isAside(scope.headers));
   // A body with items of ours was opened, and is not kept.
   const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
   return withCaptureWarning({ ...call, kept }, hasEvent(call));
@@ -53,14 +53,19 @@ export async function withSettings<Request extends ModelRequest>(
 /** Nothing is kept of a request that is none of a conversation. */
 const NOBODY: Owner = { user: undefined, conversation: undefined, off: [] };
 
-/** The request with its owner and strategy. @throws ApiError */
+/**
+ * The request with its owner and strategy.
+ *
+ * @param aside whether it goes to a model beside its conversation, and so has no memory
+ * @throws ApiError
+ */
 async function readCall<Request extends ModelRequest>(
   request: Request,
   scope: RequestScope,
+  aside = false,
 ): Promise<Call<Request>> {
   const { headers, services } = scope;
   const { agent, owner: named } = whose(request, scope);
-  const aside = isAside(headers);
   const owner = aside ? NOBODY : named;
   scope.trace?.asks({
     model: request.model,

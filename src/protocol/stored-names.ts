@@ -19,8 +19,9 @@
  * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored.
  *   Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
  *
- * In Anthropic's Messages: `source.file_id`, `container` with its skills, `mcp_servers`, and tools
- * that run code (https://platform.claude.com/docs/en/api/messages/create).
+ * In Anthropic's Messages: `source.file_id`, `container` with its skills, `mcp_servers`,
+ * `user_profile_id`, and tools that run code
+ * (https://platform.claude.com/docs/en/api/messages/create).
  *
  * Item kinds and tool types are allowed by list, so future ones are refused. Everything else is
  * searched for names, except free-form values such as schemas. Servers differ in which of two equal
@@ -77,7 +78,7 @@ const MESSAGES_TOOLS = new Set(
 const NAMES = new Set(
   [
     'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url mcp_servers',
-    'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options',
+    'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options user_profile_id',
   ].flatMap((names) => names.split(' ')),
 );
 

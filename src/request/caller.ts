@@ -15,6 +15,8 @@ export interface Caller {
   readonly tenant: Tenant | undefined;
   /** @throws ApiError `not_forwarded` with access keys, if the deployer has no key for the API */
   readonly account: UpstreamAccount;
+  /** Whether `account` throws. */
+  readonly isClosed?: boolean;
   /** Of a caller of the deployer's account; absent if it has none. */
   readonly limits?: CallerLimits | undefined;
 }
@@ -34,6 +36,7 @@ export function callerOf(headers: Headers, services: Services, api: UpstreamApi)
       get account() {
         return sharedAccount(access, api);
       },
+      isClosed: keyOf(access, api) === undefined,
       limits: services.callers.limitsOf(name),
     };
   }
@@ -52,12 +55,13 @@ export function callerOf(headers: Headers, services: Services, api: UpstreamApi)
   };
 }
 
-function sharedAccount(
-  { apiKey, anthropicApiKey, forwardedHeaders }: Access,
-  api: UpstreamApi,
-): UpstreamAccount {
-  const key = api.name === 'anthropic' ? anthropicApiKey : apiKey;
-  if (key !== undefined) return { api, apiKey: key, forwardedHeaders };
+function keyOf({ apiKey, anthropicApiKey }: Access, { name }: UpstreamApi): string | undefined {
+  return name === 'anthropic' ? anthropicApiKey : apiKey;
+}
+
+function sharedAccount(access: Access, api: UpstreamApi): UpstreamAccount {
+  const apiKey = keyOf(access, api);
+  if (apiKey !== undefined) return { api, apiKey, forwardedHeaders: access.forwardedHeaders };
   throw new ApiError(
     'not_forwarded',
     `This deployment does not forward to this API: it has access keys, and no ${api.keyVariable}.`,

@@ -88,9 +88,17 @@ function usualUser(request: ModelRequest, headers: Headers): string | undefined 
 function messagesUser(metadata: unknown): string | undefined {
   const { user_id } = asObject(metadata);
   if (typeof user_id !== 'string' || user_id === '') return undefined;
+  checked(user_id, USER_ID);
   const { account_uuid, device_id, session_id } = asObject(parseJson(user_id));
   const named = session_id === undefined ? undefined : asString(account_uuid) || asString(device_id);
-  return checked(named || user_id.replace(/(?<=^user_.*)_session_[\w-]+$/, ''), 'metadata.user_id');
+  return checked(named || withoutSession(user_id), USER_ID);
+}
+
+const USER_ID = 'metadata.user_id';
+
+function withoutSession(id: string): string {
+  const at = id.startsWith('user_') ? id.lastIndexOf('_session_') : -1;
+  return at > 0 && /^_session_[\w-]+$/.test(id.slice(at)) ? id.slice(0, at) : id;
 }
 
 /** These would change the path: `/v1/conversations/../memory` is `/v1/memory`. */

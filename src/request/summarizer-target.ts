@@ -77,13 +77,14 @@ export function summarizerTarget(
     const window = summarizer.window ?? windowOf(model, services.config.modelWindows);
     return { baseUrl, apiKey, headers: {}, model, window, timeoutMs, schedule: billingOf(model, services) };
   }
-  const forwarded = requestHeaders(headers, caller.account);
-  const apiKey = bearerToken(forwarded);
   const baseUrl = baseUrlOf(api, services.config);
   const own = isOpenAi(baseUrl) ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);
+  if (caller.isClosed) return { baseUrl, headers: {}, model, window, timeoutMs, isClosed: true };
+  const forwarded = requestHeaders(headers, caller.account);
+  const apiKey = bearerToken(forwarded);
   const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
   return {
     baseUrl,

@@ -7,6 +7,7 @@ import { checkState, readRequest, readWholeCall } from '../answer/read-call.ts';
 import { messagesFormat } from '../protocol/messages/format.ts';
 import { type MessagesRequest, readMessagesRequest } from '../protocol/messages/request.ts';
 import { readBody } from '../request/body.ts';
+import { isAside } from '../request/claude-code.ts';
 import type { AppEnv } from '../request/services.ts';
 import { scopeOf, tracedScope } from './scope-of.ts';
 
@@ -26,6 +27,6 @@ export async function countMessagesInput(c: Context<AppEnv>): Promise<Response> 
   const scope = scopeOf(c);
   const request = await readRequest(await readBody(c.req.raw, MESSAGES.field), MESSAGES, scope);
   checkState(request, scope);
-  const call = await readWholeCall(request, scope);
+  const call = await readWholeCall(request, scope, isAside(scope.headers));
   return countInput('/messages/count_tokens', MESSAGES.answers, call);
 }

@@ -42,6 +42,9 @@ const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]*)(\/.*)$/;
  */
 const AGENT_AFTER_VERSION = /^(?:(?!\/v1\/).)*\/v1\/agents\/([^/]*)(\/.*)$/;
 
+/** The base URL of an agent, which clients ask whether somebody is there. */
+const AGENT_ALONE = /^(?:(?!\/v1\/).)*?\/agents\/([^/]+)$/;
+
 /** An agent anywhere before a route. */
 const AGENT_ANYWHERE = /\/agents\/([^/]*)(\/.*)$/;
 
@@ -59,6 +62,8 @@ export function createRouter(
   return (pathname) => {
     const before = AGENT.exec(pathname);
     if (before) return ofAgent(before, (rest) => matcher.canonical(rest));
+    const [, alone] = AGENT_ALONE.exec(pathname) ?? [];
+    if (alone !== undefined && agents.has(decode(alone))) return { path: '/', agent: decode(alone) };
     const after = AGENT_AFTER_VERSION.exec(pathname);
     if (after && isOurs(after, matcher, agents))
       return ofAgent(after, (rest) => matcher.canonical(withVersion(rest)));

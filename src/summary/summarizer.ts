@@ -18,6 +18,8 @@ export interface SummarizerTarget extends ModelServer {
   readonly model: string;
   /** Set for a server of Anthropic's API; chat completions otherwise. */
   readonly speaks?: 'messages';
+  /** Whether the deployment has no key for it: it is never asked, and a digest takes its place. */
+  readonly isClosed?: boolean;
   /** The model's context window in tokens. */
   readonly window: number;
   /** Time limit of one call, including its body, in milliseconds. */
@@ -59,6 +61,7 @@ export function askSummarizer(
   maxTokens: number,
 ): Promise<Result<SummarizerAnswer, ModelFault>> {
   const { model, timeoutMs } = target;
+  if (target.isClosed) return Promise.resolve({ ok: false, reason: { code: 'refused', again: false } });
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
   if (target.speaks === 'messages') {
     const { reasons } = reasoningOf(model);

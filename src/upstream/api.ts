@@ -11,6 +11,8 @@ export interface UpstreamApi {
   readonly accountHeaders: readonly string[];
   /** Headers that callers of a shared account may send to it. A trailing `*` matches any suffix. */
   readonly sharedRequest: readonly string[];
+  /** Those of them that choose within the account all the same: a workspace, an end user. */
+  readonly choosing?: RegExp;
   /** Headers of its answers that such callers get, likewise. */
   readonly sharedResponse: readonly string[];
   /** Those of them that reveal the account all the same. */
@@ -62,6 +64,7 @@ export const ANTHROPIC: UpstreamApi = {
   keyVariable: 'ANTHROPIC_API_KEY',
   accountHeaders: ['authorization', 'x-api-key', 'anthropic-version', 'anthropic-beta'],
   sharedRequest: ['anthropic-*'],
+  choosing: /^anthropic-(?:account|organization|project|user|workspace)/,
   sharedResponse: ['anthropic-*', 'request-id'],
   // https://platform.claude.com/docs/en/api/rate-limits, "Response headers"
   ofAccount: /^anthropic-(?:organization|workspace|ratelimit|priority|fast)/,

@@ -77,6 +77,7 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
     if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
       continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
+    if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
     headers.append(name, value);
   }
   if (apiKey === undefined) {

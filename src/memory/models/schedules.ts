@@ -29,7 +29,7 @@ export function scheduleOf(
   if (model === null || model === undefined) return undefined;
   const name = bareName(model);
   const own = rowOf(name, prices) ?? rowOf(withoutGateway(name), prices);
-  if (own) return deployerSchedule(own);
+  if (own) return deployerSchedule(own, lifetime);
   const found = rowAsNamed(
     name,
     PUBLISHED_PRICES,
@@ -73,10 +73,22 @@ function isPeak({ hours }: Peak, { weekday, hour }: UtcTime): boolean {
   return weekday > 0 && weekday < 6 && hours.some(([from, to]) => hour >= from && hour < to);
 }
 
-function deployerSchedule({ output, written, hits, ...price }: DeployerPrice): Schedule | undefined {
+/**
+ * The lifetime that only Claude's caches have, where a write costs twice the fresh input
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing).
+ */
+const CLAUDE_HOUR = { name: '1h', write: 2, lifetimeMs: 3_600_000 };
+
+function deployerSchedule(
+  { output, written: write, hits = DEPLOYER_HITS, ...price }: DeployerPrice,
+  lifetime: string | undefined,
+): Schedule | undefined {
   if (output === undefined) return undefined;
-  const lifetimeMs = DEPLOYER_LIFETIME_MS;
-  return { ...price, output, written: written ?? price.fresh, hits: hits ?? DEPLOYER_HITS, lifetimeMs };
+  const written = write ?? price.fresh;
+  if (lifetime !== CLAUDE_HOUR.name)
+    return { ...price, output, written, hits, lifetimeMs: DEPLOYER_LIFETIME_MS };
+  const { lifetimeMs } = CLAUDE_HOUR;
+  return { ...price, output, written: CLAUDE_HOUR.write * price.fresh, hits, lifetimeMs };
 }
 
 /** The prices of a model's input, as a plan needs them. No price depends on the day. */

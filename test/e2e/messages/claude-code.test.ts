@@ -111,6 +111,13 @@ describe('a session of Claude Code', () => {
     expect(passing.upstream.messages().at(-1)?.body).not.toHaveProperty('conversation_id');
   });
 
+  it('names no user of over 256 characters, whatever stands in the name', async () => {
+    const user_id = `user_${'_session_'.repeat(28)}!`;
+    const fine = await passing.post({ ...body(1), metadata: { user_id } }, headersOf(randomUUID()));
+    expect([user_id.length, fine.status]).toEqual([258, 400]);
+    expect(await fine.json()).toMatchObject({ error: { param: 'metadata.user_id' } });
+  });
+
   it('is its user’s, whose name has no session in it', async () => {
     const device_id = 'e31c9b45b71b4d059fe81e87fb783be2';
     const account_uuid = '1f0a6f3c-0000-4000-8000-000000000001';

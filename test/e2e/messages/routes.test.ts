@@ -176,7 +176,7 @@ describe('the routes beside answers', () => {
   });
 
   it('say that somebody is there', async () => {
-    for (const path of ['/', '/api/hello']) {
+    for (const path of ['/', '/api/hello', '/agents/coding', '/agents/coding/']) {
       const response = await fetch(`${deployment.url}${path}`, { method: 'HEAD' });
       expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
     }
@@ -201,6 +201,17 @@ describe('the routes beside answers', () => {
     expect(messages).toHaveLength(15);
     expect(JSON.stringify(messages)).toContain(memory.refs[0]?.ref);
     expect(deployment.upstream.messages()).toEqual([]);
+  });
+
+  it('compact whatever class of request a client names', async () => {
+    const fields = { messages: talk('word '.repeat(8_000), 'k'), memory_strategy: { mode: 'compact' } };
+    const response = await deployment.fetch('/v1/compact', {
+      method: 'POST',
+      headers: { 'x-claude-code-request-class': 'auxiliary' },
+      body: JSON.stringify({ model: MESSAGES_MODEL, force: true, ...fields }),
+    });
+    const { memory } = (await response.json()) as { memory: { mode: string; refs: object[] } };
+    expect([memory.mode, memory.refs.length > 0]).toEqual(['compact', true]);
   });
 
   it('take a sealed compaction back, of this API alone', async () => {
@@ -238,7 +249,13 @@ describe('a shared account', () => {
 
   it('sends the deployer’s key, and hides what tells of the account', async () => {
     for (const key of [{ 'x-api-key': ACCESS_KEY }, { authorization: `Bearer ${ACCESS_KEY}` }] as const) {
-      const headers = { ...key, 'anthropic-beta': 'one-2026-01-01', 'x-secret-of-a-gateway': '1' };
+      const headers = {
+        ...key,
+        'anthropic-beta': 'one-2026-01-01',
+        'x-secret-of-a-gateway': '1',
+        'anthropic-workspace-id': 'w',
+        'anthropic-user-profile-id': 'u',
+      };
       const response = await ask(headers, HELLO, '/v1/messages?beta=true&account=2');
       expect(response.status).toBe(200);
       const seen = shared.upstream.requests.at(-1);
@@ -251,6 +268,8 @@ describe('a shared account', () => {
       expect(JSON.stringify(seen?.headers)).not.toContain(ACCESS_KEY);
       expect(seen?.headers).not.toHaveProperty('authorization');
       expect(seen?.headers).not.toHaveProperty('x-secret-of-a-gateway');
+      expect(seen?.headers).not.toHaveProperty('anthropic-workspace-id');
+      expect(seen?.headers).not.toHaveProperty('anthropic-user-profile-id');
       expect(response.headers.get('request-id')).toMatch(/^req_upstream_/);
       expect(response.headers.get('anthropic-organization-id')).toBeNull();
       expect(response.headers.get('anthropic-ratelimit-requests-remaining')).toBeNull();
@@ -267,6 +286,7 @@ describe('a shared account', () => {
     for (const body of [
       { messages: [{ role: 'user', content: [{ type: 'document', source }] }] },
       { ...HELLO, container: 'container_1' },
+      { ...HELLO, user_profile_id: 'uprof_1' },
       { ...HELLO, mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] },
       { ...HELLO, tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
     ]) {
@@ -283,6 +303,31 @@ describe('a shared account', () => {
     });
     expect(files.status).toBe(404);
     expect(shared.upstream.requests).toEqual([]);
+  });
+
+  it('compacts conversations of an API without a key, with a digest for a summary', async () => {
+    const call = { id: 'c', type: 'function', function: { name: 'read', arguments: '{}' } };
+    const turn = (at: number) => [
+      { role: 'user', content: `Read file ${at}.` },
+      { role: 'assistant', content: null, tool_calls: [{ ...call, id: `c${at}` }] },
+      { role: 'tool', tool_call_id: `c${at}`, content: 'A line of a file.\n'.repeat(400) },
+      { role: 'assistant', content: 'I have read it.' },
+    ];
+    const body = {
+      model: 'gpt-4.1',
+      messages: [...[1, 2, 3, 4, 5, 6].flatMap(turn), { role: 'user', content: 'And now?' }],
+      memory_strategy: { mode: 'summarize', token_budget: 2_000 },
+      force: true,
+    };
+    const response = await fetch(`${shared.url}/v1/compact`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ACCESS_KEY}` },
+      body: JSON.stringify(body),
+    });
+    const { messages, memory } = (await response.json()) as { messages: object[]; memory: object };
+    expect([response.status, memory]).toMatchObject([200, { mode: 'summarize' }]);
+    expect(messages.length).toBeLessThan(body.messages.length);
+    expect(shared.openai.requests).toEqual([]);
   });
 
   it('takes tools of the caller’s own', async () => {

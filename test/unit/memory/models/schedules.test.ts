@@ -98,6 +98,12 @@ describe('the prices of a model', () => {
     expect(of()).toMatchObject({ written: 5, lifetimeMs: 5 * 60_000 });
     expect(of('5m')).toMatchObject({ written: 5, lifetimeMs: 5 * 60_000 });
     expect(of('1h')).toMatchObject({ written: 8, lifetimeMs: 3_600_000 });
+    const own = [{ family: 'claude-opus', fresh: 6, cached: 0.6, written: 7.5, output: 30 }];
+    expect(scheduleOf('claude-opus-5-5', AT, own)).toMatchObject({ written: 7.5 });
+    expect(scheduleOf('claude-opus-5-5', AT, own, '1h')).toMatchObject({
+      written: 12,
+      lifetimeMs: 3_600_000,
+    });
   });
 
   it('cost their own for all writes together where some live longer', () => {
