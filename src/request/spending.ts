@@ -95,15 +95,32 @@ export class Spending {
     const schedule = scheduleOfRequest(priced, [], this.services) ?? null;
     this.checkPrice(name, schedule);
     const estimated = estimateOf(call, fields);
-    const isFurther = this.hasGone;
-    this.hasGone = true;
-    const id = crypto.randomUUID();
-    const at = Date.now();
-    await this.reserve({ id, at, isFurther, ...estimatedSpend(estimated, schedule) });
-    const over = Promise.withResolvers<Spend>();
-    // Called now, because after the caller leaves it would be too late.
-    this.waitUntil(over.promise.then((spend) => this.settle({ id, at, isFurther, ...spend })));
-    return new SpendingCall(schedule, estimated, over.resolve);
+    const over = await this.reserved(estimatedSpend(estimated, schedule));
+    return new SpendingCall(schedule, estimated, over);
+  }
+
+  /**
+   * Does the summarizer's work that a request asks for by itself, with an estimate reserved. Its
+   * tokens count when it has ended. What it has cost counts with the conversation's sums.
+   *
+   * @param tokensOf all tokens that the summarizer reports
+   * @throws ApiError like `begin`
+   */
+  async summarizing<Result>(
+    estimated: Spend,
+    work: () => Promise<Result>,
+    tokensOf: (result: Result) => number,
+  ): Promise<Result> {
+    if (!counts(this.limits)) return work();
+    const over = await this.reserved(estimated);
+    let tokens = 0;
+    try {
+      const result = await work();
+      tokens = tokensOf(result);
+      return result;
+    } finally {
+      over({ tokens, amount: 0 });
+    }
   }
 
   /**
@@ -148,6 +165,19 @@ export class Spending {
     const asked = this.ask((stub) => stub.check(this.limits));
     const refused = await asked.catch((error: unknown) => this.unknown(error));
     if (refused) throw this.refusal(refused);
+  }
+
+  /** @returns to be called once, when the call has ended */
+  private async reserved(estimated: Spend): Promise<(spent: Spend) => void> {
+    const isFurther = this.hasGone;
+    this.hasGone = true;
+    const id = crypto.randomUUID();
+    const at = Date.now();
+    await this.reserve({ id, at, isFurther, ...estimated });
+    const over = Promise.withResolvers<Spend>();
+    // Called now, because after the caller leaves it would be too late.
+    this.waitUntil(over.promise.then((spend) => this.settle({ id, at, isFurther, ...spend })));
+    return over.resolve;
   }
 
   private async reserve(call: EndedCall): Promise<void> {

@@ -31,6 +31,7 @@ import { archivedTimes } from '../tell/archive.ts';
 import { CallLife } from '../tell/life.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
+import { makeLimited } from '../view/limited-summary.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { anyBody, flag, holdsItems } from './any-protocol.ts';
 import { CHAT } from './chat.ts';
@@ -103,9 +104,9 @@ async function compacted<Read extends ModelRequest>(
   life: CallLife,
 ): Promise<Response> {
   const { request, scope } = call;
-  if (!dryRun) await scope.spending?.check();
   const options = { force, dryRun, count: true, viewOnly: true, bare: true, explain: force };
-  const made = await makeCurrentView(call, options);
+  const make = () => makeCurrentView(call, options);
+  const made = await (dryRun ? make() : makeLimited(make, call.chosen.strategy, call));
   checkPlanned(made.report, scope);
 
   const array = form.array(request, made.view);

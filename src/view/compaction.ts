@@ -23,6 +23,7 @@ import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { NO_USAGE } from '../summary/summarizer.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
+import { makeLimited } from './limited-summary.ts';
 import { makeView } from './make-view.ts';
 
 /** The user messages returned next to an item have at most so many tokens. */
@@ -55,13 +56,13 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const { request, chosen, owner, scope } = call;
   const tenant = sealingTenant(scope.caller);
   checkSize(request);
-  await scope.spending?.check();
   const spoken = request.messages.filter(({ role }) => role !== 'preamble');
   if (spoken.length === 0)
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
   const strategy = wholeSummary(chosen.strategy);
   const options = { force: true, dryRun: false, count: true, viewOnly: true, bare: true, whole: true };
-  const made = await makeView({ ...call, chosen: { ...chosen, strategy } }, options);
+  const whole = { ...call, chosen: { ...chosen, strategy } };
+  const made = await makeLimited(() => makeView(whole, options), strategy, call);
   checkPlanned(made.report, scope);
   const isKept = standsFor(made.report);
   const view = isKept ? made.view : undefined;

@@ -185,6 +185,63 @@ describe('a caller with a budget', () => {
   });
 });
 
+describe('the compactions of a caller', () => {
+  const SUMMARY = '## Task\nx\n\n'.padEnd(600, 'word ');
+  const USED = { ...USAGE, prompt_tokens: 100_000, total_tokens: 100_100 };
+  /** Of one call of the summarizer. */
+  const COST = 100_000 * 400 + 100 * 1_600;
+  const summarized = (): Response =>
+    Response.json({
+      choices: [{ index: 0, message: { role: 'assistant', content: SUMMARY }, finish_reason: 'stop' }],
+      usage: USED,
+    });
+  const turns = (name: number) => [
+    ...Array.from({ length: 40 }, (_, at) => ({
+      role: at % 2 ? 'assistant' : 'user',
+      content: `${name} ${at} ${'a sentence of words. '.repeat(100)}`,
+    })),
+    { role: 'user', content: 'go on' },
+  ];
+  const compactor = (limits: CallerLimits) => {
+    const { request, upstream, ...rest } = limited(limits);
+    upstream.answer = summarized;
+    const compact = async (name: number, path = '/v1/responses/compact'): Promise<number> => {
+      const array = path === '/v1/compact' ? 'messages' : 'input';
+      const memory_strategy = { mode: 'summarize', keep_last_n_turns: 1, context_limit: 1_000 };
+      const asked = { model: MODEL, [array]: turns(name), conversation_id: `limited-${name}` };
+      const body = array === 'messages' ? { ...asked, force: true, memory_strategy } : asked;
+      const answer = await request(path, { method: 'POST', body: JSON.stringify(body) });
+      await answer.text();
+      return answer.status;
+    };
+    return { ...rest, compact };
+  };
+
+  it.each(['/v1/compact', '/v1/responses/compact'])('are requests by the minute: %s', async (path) => {
+    const { compact, days, fetched } = compactor({ requests_per_minute: 2 });
+    expect(await compact(1, path)).toBe(200);
+    expect(await compact(2, path)).toBe(200);
+    expect(await compact(3, path)).toBe(429);
+    const tokens = fetched.mock.calls.length * 100_100;
+    expect(await days()).toMatchObject([{ requests: 2, tokens }]);
+  });
+
+  it('count against a budget though the caller has asked nothing else', async () => {
+    const { compact, days, fetched } = compactor({ usd_per_day: dollars(COST) });
+    expect(await compact(1)).toBe(200);
+    const amount = fetched.mock.calls.length * COST;
+    expect(amount).toBeGreaterThan(0);
+    await vi.waitFor(async () => expect(await days()).toMatchObject([{ amount, summaries: amount }]));
+    expect(await compact(2)).toBe(429);
+  });
+
+  it('spend no more than the budget and one estimate when they come at the same time', async () => {
+    const { compact } = compactor({ usd_per_day: dollars(1_000_000) });
+    const statuses = await Promise.all(Array.from({ length: 8 }, (_, name) => compact(name)));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+  });
+});
+
 describe('limits by the minute', () => {
   it('refuse with the code of a rate limit, and say when to try again', async () => {
     const { chat } = limited({ requests_per_minute: 1, tokens_per_minute: 5_000 });
