@@ -30,7 +30,7 @@ import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { EndedCall, Refused } from '../storage/tenant/spending.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { scheduleOfRequest } from './billing.ts';
+import { type BilledAnswer, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
 import { checkState } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
@@ -57,7 +57,7 @@ const USUAL_OUTPUT = 4_096;
 const MOST_OUTPUT = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
 
 /** What decides about the price of a call, and the most that it can cost. */
-const FIELDS = ['model', 'service_tier', 'prompt_cache_options', 'n', ...MOST_OUTPUT] as const;
+const FIELDS = ['model', 'service_tier', 'speed', 'prompt_cache_options', 'n', ...MOST_OUTPUT] as const;
 
 const NANO_IN_DOLLAR = 1_000_000_000;
 
@@ -92,11 +92,18 @@ export class Spending {
     this.checkModel(name);
     if (COUNTING.has(call.path) || !counts(this.limits)) return undefined;
     const priced = { model: name, field: (field: string): unknown => fields?.get(field) };
-    const schedule = scheduleOfRequest(priced, [], this.services) ?? null;
+    const schedule = scheduleOfRequest(priced, this.services) ?? null;
     this.checkPrice(name, schedule);
     const estimated = estimateOf(call, fields);
     const over = await this.reserved(estimatedSpend(estimated, schedule));
-    return new SpendingCall(schedule, estimated, over);
+    const { services } = this;
+    return new SpendingCall({
+      schedule,
+      scheduleOf: (answer) => scheduleOfAnswers(priced, [answer], services) ?? schedule,
+      estimated,
+      isVector: call.path === EMBEDDINGS,
+      over,
+    });
   }
 
   /**
@@ -240,31 +247,41 @@ export class Spending {
   }
 }
 
+/** A call that is reserved. */
+interface ReservedCall {
+  /** How it is billed, by what its request says. Null: no price. */
+  readonly schedule: Schedule | null;
+  /** How it is billed, by what its answer says too. */
+  scheduleOf(answer: BilledAnswer): Schedule | null;
+  readonly estimated: EstimatedTokens;
+  /** Whether its answer has no tokens. */
+  readonly isVector: boolean;
+  over(spend: Spend): void;
+}
+
 /** One call of the upstream that is reserved. Its first end counts. */
 export class SpendingCall {
-  private readonly schedule: Schedule | null;
-  private readonly estimated: EstimatedTokens;
-  private readonly over: (spend: Spend) => void;
+  private readonly call: ReservedCall;
   private size: AnswerSize | undefined;
 
-  constructor(schedule: Schedule | null, estimated: EstimatedTokens, over: (spend: Spend) => void) {
-    this.schedule = schedule;
-    this.estimated = estimated;
-    this.over = over;
+  constructor(call: ReservedCall) {
+    this.call = call;
   }
 
   /** Nothing was answered that is billed. */
   refused(): void {
-    this.over(NO_SPEND);
+    this.call.over(NO_SPEND);
   }
 
   /** The upstream has the request, and nobody waits for its answer any more. */
   unanswered(): void {
-    this.over(estimatedSpend({ ...this.estimated, output: 0 }, this.schedule));
+    const { estimated, schedule } = this.call;
+    this.call.over(estimatedSpend({ ...estimated, output: 0 }, schedule));
   }
 
   /** An answer begins. */
   begins({ headers }: Response): void {
+    if (this.call.isVector) return;
     this.size = new AnswerSize(headers.get('content-type')?.includes('text/event-stream') === true);
   }
 
@@ -273,12 +290,18 @@ export class SpendingCall {
   }
 
   /** The answer has ended, or broken off. */
-  ended(usage: UsageTail, isWhole: boolean): void {
+  ended(answer: UsageTail, isWhole: boolean): void {
+    const { estimated } = this.call;
     // Without a stream the model has finished before the first byte.
     const isFinished = isWhole || this.size?.isStream !== true;
     const seen = this.size?.output ?? 0;
-    const output = isFinished && !isWhole ? Math.max(seen, this.estimated.output) : seen;
-    this.over(spendOf(usage.usage(), this.schedule, { ...this.estimated, output }));
+    const output = isFinished && !isWhole ? Math.max(seen, estimated.output) : seen;
+    const usage = answer.usage();
+    const told = usage?.output ?? null;
+    // What a stream tells before its end is not all.
+    const least = isFinished || told === null ? told : Math.max(told, seen);
+    const counted = usage && { ...usage, output: least };
+    this.call.over(spendOf(counted, this.call.scheduleOf(answer), { ...estimated, output }));
   }
 }
 
@@ -325,7 +348,9 @@ function estimateOf(
 ): EstimatedTokens {
   const input = tokens ?? Math.ceil(body.length / BYTES_PER_TOKEN);
   if (path === EMBEDDINGS) return { input, output: 0 };
-  const most = MOST_OUTPUT.map((name) => fields?.get(name)).find(isCount) ?? USUAL_OUTPUT;
+  const named = MOST_OUTPUT.map((name) => fields?.get(name)).filter(isCount);
+  // An upstream may know any of them.
+  const most = named.length > 0 ? Math.max(...named) : USUAL_OUTPUT;
   const choices = fields?.get('n');
   return { input, output: most * (isCount(choices) ? choices : 1) };
 }

@@ -63,6 +63,6 @@ async function courseFor(call: Call, made: MadeView, explained: Explanation): Pr
     history: made.history ?? readHistory(request.messages),
     tokens: made.report.tokens,
     tools: toolTokens(request.tools, await counterOf(call)) + ANSWER_OVERHEAD,
-    schedule: scheduleOfRequest(request, [], scope.services) ?? null,
+    schedule: scheduleOfRequest(request, scope.services) ?? null,
   });
 }

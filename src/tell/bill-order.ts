@@ -15,13 +15,9 @@ import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import type { UsageTail } from '../protocol/answers/usage-tail.ts';
-import { scheduleOfRequest } from '../request/billing.ts';
+import { type BilledAnswer, scheduleOfAnswers } from '../request/billing.ts';
 import type { Call } from '../request/call.ts';
 import type { MadeView } from '../view/made-view.ts';
-
-/** The answer of one call of the upstream, as far as it has come. */
-export type BilledAnswer = Pick<UsageTail, 'usage' | 'tier' | 'hourWrites'>;
 
 /** The part of a view that its bill needs. */
 export type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'>;
@@ -80,15 +76,7 @@ export function potentialBillOf(
 }
 
 function scheduleFor(answers: readonly BilledAnswer[], { request, scope }: Call): Schedule | null {
-  const tiers = answers.map((answer) => answer.tier());
-  return scheduleOfRequest(request, tiers, scope.services, hourShare(answers)) ?? null;
-}
-
-/** The share of what was written to the upstream's cache that it keeps for an hour. */
-function hourShare(answers: readonly BilledAnswer[]): number {
-  const written = answers.reduce((sum, answer) => sum + (answer.usage()?.cache_writes ?? 0), 0);
-  const hours = answers.reduce((sum, answer) => sum + answer.hourWrites(), 0);
-  return written === 0 ? 0 : Math.min(1, hours / written);
+  return scheduleOfAnswers(request, answers, scope.services) ?? null;
 }
 
 function isEdited({ removals, dropped, summary, trim }: View): boolean {

@@ -75,7 +75,11 @@ export class UsageTail {
   /** What the upstream says, and null where it says nothing. Undefined if it reports no usage. */
   usage(): RunUsage | undefined {
     const messages = this.messagesUsage();
-    if (messages) return runUsageOf(messages);
+    if (messages) {
+      const usage = runUsageOf(messages);
+      // At its beginning a stream tells the output of its first event.
+      return usage && this.isUnfinished ? { ...usage, output: null } : usage;
+    }
     const text = decoder.decode(concat(this.chunks));
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
     if (input === undefined) return undefined;
@@ -91,6 +95,11 @@ export class UsageTail {
   hourWrites(): number {
     const messages = this.messagesUsage();
     return messages ? hourWrites(messages) : 0;
+  }
+
+  /** Whether a stream of Messages has not come to the event that tells its whole output. */
+  private get isUnfinished(): boolean {
+    return this.isMessages && !tellsOutput(decoder.decode(concat(this.chunks)));
   }
 
   private get isMessages(): boolean {
@@ -109,6 +118,11 @@ export class UsageTail {
 
 const NONE = new Uint8Array();
 const LF = new Uint8Array([0x0a]);
+
+/** The text is that of the end of a stream of Messages. */
+function tellsOutput(text: string): boolean {
+  return /^data: ?\{.{0,40}"message_delta"/m.test(text);
+}
 
 function opens(bytes: Uint8Array): boolean {
   return opensMessage(decoder.decode(bytes.subarray(0, OPENING_BYTES)));

@@ -2,6 +2,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
+import { utcTimeOf } from '../../../src/lib/utc-time.ts';
+import { scheduleOf } from '../../../src/memory/models/schedules.ts';
+import { amountOf } from '../../../src/memory/money/amounts.ts';
 import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { shorten } from '../../support/time-limits.ts';
@@ -173,6 +176,30 @@ describe('a caller with a budget', () => {
     expect(await days()).toMatchObject([{ requests: 1 }]);
   });
 
+  it('pays for embeddings what their usage says', async () => {
+    const { request, upstream, days } = limited({ tokens_per_minute: 10_000 });
+    const embedding = Array.from({ length: 1_536 }, (_, at) => Math.sin(at));
+    upstream.answer = () =>
+      Response.json({ data: [{ embedding, index: 0 }], usage: { prompt_tokens: 8, total_tokens: 8 } });
+    const body = JSON.stringify({ model: 'text-embedding-3-small', input: 'eight tokens' });
+    await (await request('/v1/embeddings', { method: 'POST', body })).text();
+    expect(await days()).toMatchObject([{ tokens: 8 }]);
+  });
+
+  it('is reserved the most output that any of its fields asks for', async () => {
+    const { request, fetched } = limited({ usd_per_day: 0.001 });
+    const body = JSON.stringify({
+      model: MODEL,
+      input: 'words',
+      max_completion_tokens: 1,
+      max_output_tokens: 100_000,
+    });
+    const ask = async () => (await request('/v1/responses', { method: 'POST', body })).status;
+    const statuses = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(fetched).toHaveBeenCalledTimes(1);
+  });
+
   it('gets no summary for its deployer’s money when it is spent', async () => {
     const { request, codeOf, fetched } = limited({ usd_per_day: 0 });
     const body = JSON.stringify({ ...QUESTION, memory_strategy: { mode: 'summarize' } });
@@ -182,6 +209,78 @@ describe('a caller with a budget', () => {
       'budget_exceeded',
     );
     expect(fetched).not.toHaveBeenCalled();
+  });
+});
+
+describe('a budget that is spent over Messages', () => {
+  const MODEL_OF_IT = 'claude-sonnet-5';
+  const asking = (limits: CallerLimits) => {
+    const { request, ...rest } = limited(limits, { ANTHROPIC_API_KEY: 'sk-ant-the-key-of-the-deployment' });
+    const headers = { 'anthropic-version': '2023-06-01' };
+    const ask = (more: object) => {
+      const asked = { model: MODEL_OF_IT, max_tokens: 64_000, messages: [{ role: 'user', content: 'Hi' }] };
+      return request('/v1/messages', {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...asked, ...more }),
+      });
+    };
+    return { ...rest, ask };
+  };
+  const message = (usage: object) => ({
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: MODEL_OF_IT,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
+  });
+
+  it('counts what is kept for an hour at its own price, as bills do', async () => {
+    const { ask, upstream, days } = asking({ usd_per_day: 100 });
+    const hour = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 100_000 };
+    const read = { input_tokens: 10, cache_read_input_tokens: 0, output_tokens: 10 };
+    const usage = { ...read, cache_creation_input_tokens: 100_000, cache_creation: hour };
+    upstream.answer = () => Response.json(message(usage));
+    expect((await ask({})).status).toBe(200);
+    const schedule = scheduleOf(MODEL_OF_IT, utcTimeOf(new Date()), [], '1h');
+    if (!schedule) throw new Error('the model has a price');
+    const amount = amountOf({ fresh: 10, cached: 0, written: 100_000, output: 10 }, schedule);
+    expect(await days()).toMatchObject([{ amount }]);
+  });
+
+  it('counts what has come of a stream that breaks off', async () => {
+    const { ask, upstream, days } = asking({ usd_per_day: 100 });
+    const event = (data: { type: string; [field: string]: unknown }) =>
+      new TextEncoder().encode(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`);
+    const usage = { input_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+    const events = [
+      event({ type: 'message_start', message: message({ ...usage, output_tokens: 1 }) }),
+      event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+      ...Array.from({ length: 2_000 }, (_, at) =>
+        event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ` word ${at}` } }),
+      ),
+    ];
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const next = events.shift();
+        if (next) controller.enqueue(next);
+        else controller.error(new Error('broken'));
+      },
+    });
+    upstream.answer = () => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    await (await ask({ stream: true })).text().catch(() => '');
+    const [day] = await days();
+    expect(day?.tokens).toBeGreaterThan(2_000);
+  });
+
+  it('refuses the fast mode, which has prices of its own', async () => {
+    const { ask, fetched } = asking({ usd_per_day: 100 });
+    expect((await ask({ speed: 'fast' })).status).toBe(403);
+    expect((await ask({ speed: 'standard' })).status).toBe(200);
+    expect(fetched).toHaveBeenCalledTimes(1);
   });
 });
 
