@@ -31,7 +31,7 @@ export interface PartName {
   /** The backup's id. */
   readonly backup: string;
   readonly part: number;
-  /** When it was saved. */
+  /** When its part 0 was read: what was deleted since does not come back. */
   readonly at: number;
   /** When the conversation was last used; null if that is not known. */
   readonly used: number | null;

@@ -23,22 +23,31 @@ interface Conversation {
   readonly used: number | null;
 }
 
+/** An object whose rows are being saved. */
+interface RowsPlace {
+  /** Null: the first part is next. */
+  readonly place: SavePlace | null;
+  /** When part 0 was read, in milliseconds since 1970; absent before it, and up to 0.7.0. */
+  readonly since?: number;
+}
+
 /** The place after the last step. */
 export type WalkPlace =
-  | { readonly at: 'tenant'; readonly place: SavePlace | null }
+  | ({ readonly at: 'tenant' } & RowsPlace)
   | { readonly at: 'conversations'; readonly after: number }
-  | { readonly at: 'conversation'; readonly one: Conversation; readonly place: SavePlace | null }
+  | ({ readonly at: 'conversation'; readonly one: Conversation } & RowsPlace)
   /** The objects of a conversation in R2: packs, and then those of each kind. */
   | {
       readonly at: 'objects';
       readonly one: Conversation;
       readonly parts: number;
+      readonly since?: number;
       readonly kind: number;
       readonly after: string;
     }
   | { readonly at: 'refs'; readonly after: string }
   | { readonly at: 'users'; readonly after: string }
-  | { readonly at: 'user'; readonly name: string; readonly place: SavePlace | null };
+  | ({ readonly at: 'user'; readonly name: string } & RowsPlace);
 
 export const FIRST_PLACE: WalkPlace = { at: 'tenant', place: null };
 
@@ -103,11 +112,11 @@ export class TenantWalk {
   step(place: WalkPlace): Promise<Step> {
     switch (place.at) {
       case 'tenant':
-        return this.tenant(place.place);
+        return this.tenant(place);
       case 'conversations':
         return this.nextConversation(place.after);
       case 'conversation':
-        return this.conversation(place.one, place.place);
+        return this.conversation(place.one, place);
       case 'objects':
         return this.objects(place);
       case 'refs':
@@ -115,54 +124,61 @@ export class TenantWalk {
       case 'users':
         return this.nextUser(place.after);
       case 'user':
-        return this.user(place.name, place.place);
+        return this.user(place.name, place);
     }
   }
 
-  private async tenant(place: SavePlace | null): Promise<Step> {
+  private async tenant(rows: RowsPlace): Promise<Step> {
     const named: Named = { of: 'tenant', name: this.id, used: null };
-    if (place === null) await this.ports.settled(this.id);
-    const part = await this.ports.tenant(this.id)((stub) => stub.saveRows(place));
+    if (rows.place === null) await this.ports.settled(this.id);
+    const begun = this.ports.now();
+    const part = await this.ports.tenant(this.id)((stub) => stub.saveRows(rows.place));
+    const since = sinceOf(part, rows, begun);
     const after: WalkPlace = { at: 'conversations', after: 0 };
-    if (part?.next) return this.partOf(named, part, { at: 'tenant', place: part.next });
-    return this.lastPartOf(named, part, after);
+    if (part?.next) return this.partOf(named, part, since, { at: 'tenant', place: part.next, since });
+    return this.lastPartOf(named, part, since, after);
   }
 
-  private async user(name: string, place: SavePlace | null): Promise<Step> {
+  private async user(name: string, rows: RowsPlace): Promise<Step> {
     const named: Named = { of: 'user', name, used: null };
-    const part = await this.ports.user(name)((stub) => stub.saveRows(place));
-    if (part?.next) return this.partOf(named, part, { at: 'user', name, place: part.next });
-    return this.lastPartOf(named, part, { at: 'users', after: name });
+    const begun = this.ports.now();
+    const part = await this.ports.user(name)((stub) => stub.saveRows(rows.place));
+    const since = sinceOf(part, rows, begun);
+    if (part?.next) return this.partOf(named, part, since, { at: 'user', name, place: part.next, since });
+    return this.lastPartOf(named, part, since, { at: 'users', after: name });
   }
 
-  private async conversation(one: Conversation, place: SavePlace | null): Promise<Step> {
-    const part = await this.ports.conversation(one.name)((stub) => stub.saveRows(place));
+  private async conversation(one: Conversation, rows: RowsPlace): Promise<Step> {
+    const begun = this.ports.now();
+    const part = await this.ports.conversation(one.name)((stub) => stub.saveRows(rows.place));
     if (!part) return { records: [], calls: 1, next: { at: 'conversations', after: one.id } };
+    const since = sinceOf(part, rows, begun);
     return this.partOf(
       { of: 'conversation', ...one },
       part,
+      since,
       part.next
-        ? { at: 'conversation', one, place: part.next }
-        : { at: 'objects', one, parts: part.part + 1, kind: 0, after: '' },
+        ? { at: 'conversation', one, place: part.next, since }
+        : { at: 'objects', one, parts: part.part + 1, since, kind: 0, after: '' },
     );
   }
 
-  private partOf({ of, name, used }: Named, { part, text }: SavedPart, next: WalkPlace): Step {
+  private partOf({ of, name, used }: Named, { part, text }: SavedPart, at: number, next: WalkPlace): Step {
     const { backup } = this.ports;
-    const content = { type: 'part', backup, of, name, used, at: this.ports.now(), part, text } as const;
+    const content = { type: 'part', backup, of, name, used, at, part, text } as const;
     return { records: [{ content }], calls: 1, next };
   }
 
   /** The last part of an object without objects in R2; null if nothing is stored. */
-  private lastPartOf(named: Named, part: SavedPart | null, next: WalkPlace): Step {
+  private lastPartOf(named: Named, part: SavedPart | null, at: number, next: WalkPlace): Step {
     if (!part) return { records: [], calls: 1, next };
-    const { records, calls } = this.partOf(named, part, next);
-    return { records: [...records, this.whole(named, part.part + 1)], calls, next };
+    const { records, calls } = this.partOf(named, part, at, next);
+    return { records: [...records, this.whole(named, part.part + 1, at)], calls, next };
   }
 
-  private whole({ of, name, used }: Named, parts: number): NewRecord {
+  private whole({ of, name, used }: Named, parts: number, at: number): NewRecord {
     const { backup } = this.ports;
-    return { content: { type: 'whole', backup, of, name, used, at: this.ports.now(), parts } };
+    return { content: { type: 'whole', backup, of, name, used, at, parts } };
   }
 
   private async nextConversation(after: number): Promise<Step> {
@@ -177,10 +193,10 @@ export class TenantWalk {
   }
 
   private async objects(place: WalkPlace & { readonly at: 'objects' }): Promise<Step> {
-    const { one, parts, after } = place;
+    const { one, parts, since = this.ports.now(), after } = place;
     const kind = KINDS[place.kind];
     if (kind === undefined) {
-      const whole = this.whole({ of: 'conversation', ...one }, parts);
+      const whole = this.whole({ of: 'conversation', ...one }, parts, since);
       return { records: [whole], calls: 0, next: { at: 'conversations', after: one.id } };
     }
     const names = await this.namesOf(kind, one.name, after);
@@ -253,6 +269,14 @@ export class TenantWalk {
   private usersOf(refs: readonly string[]): Promise<readonly (readonly string[])[]> {
     return this.ports.tenant(this.id)((stub) => stub.usersOf(refs));
   }
+}
+
+/**
+ * As of when the rows of an object count as saved: a moment before part 0 was read, so that no
+ * deletion during the backup falls between its parts.
+ */
+function sinceOf(part: SavedPart | null, { since }: RowsPlace, begun: number): number {
+  return part?.part === 0 ? begun : (since ?? begun);
 }
 
 /** Whether it is of a kind that a backup has, or need not have. */

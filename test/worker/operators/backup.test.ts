@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory, TenantMemory, UserMemory } from '../../../src/index.ts';
 import { concat } from '../../../src/lib/bytes.ts';
+import { backUp as recordsOf } from '../../../src/storage/backup/backup.ts';
 import { chainAfter, type Framed, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
 import type { Restored } from '../../../src/storage/backup/restore.ts';
 import { conversationName, userName } from '../../../src/storage/conversation/names.ts';
@@ -95,6 +96,46 @@ function deployment(variables: Partial<Env> = {}) {
 }
 
 type Saved = ConversationMemory | TenantMemory | UserMemory;
+
+/**
+ * All records of a tenant, while it does something else.
+ *
+ * @param called is told each call of an object, after its work; where it resolves with true, ten
+ *   minutes pass before the answer
+ */
+async function backUpMeanwhile(
+  id: string,
+  called: (of: 'tenant' | 'conversation') => Promise<boolean>,
+): Promise<Framed[]> {
+  let elapsed = 0;
+  const object =
+    <Stub>(namespace: DurableObjectNamespace, of?: 'tenant' | 'conversation') =>
+    (name: string) =>
+    async <Result>(call: (stub: Stub) => Promise<Result>): Promise<Result> => {
+      const result = await call(namespace.getByName(name) as Stub);
+      if (of && (await called(of))) elapsed += 10 * 60_000;
+      return result;
+    };
+  const deployment = new Tenants(env.PRECIS_SECRET).ofDeployment();
+  const ports = {
+    bucket: env.REFS,
+    tenant: object<never>(bindings.TENANT_MEMORY, 'tenant'),
+    conversation: object<never>(bindings.CONVERSATION_MEMORY, 'conversation'),
+    user: object<never>(bindings.USER_MEMORY),
+    deployment,
+    settled: async () => undefined,
+    nextTenant: async () => null,
+    now: () => Date.now() + elapsed,
+  };
+  const all: Framed[] = [];
+  for (let next: Framed | undefined; ; ) {
+    const made = await recordsOf(next ? { next: next.bytes.slice() } : { scope: [id] }, ports);
+    const records = recordsIn(concat(made ?? [])) ?? [];
+    all.push(...records.filter(({ kind }) => kind !== 'N'));
+    next = records.at(-1);
+    if (next?.kind !== 'N') return all;
+  }
+}
 
 const conversationOf = (tenant: string, id: string) =>
   env.CONVERSATION_MEMORY.getByName(
@@ -339,6 +380,64 @@ describe('a restore', () => {
       expect([path, (await request(path)).status]).toEqual([path, 404]);
     for (const path of [memoryOf('two'), `/v1/refs/${refs[2]}`, '/v1/blocks/other'])
       expect([path, (await request(path)).status]).toEqual([path, 200]);
+  });
+
+  it('does not bring back, nor stop at, a conversation that was deleted while it was saved', async () => {
+    const { id, chat, request, restore } = deployment();
+    await chat(withRemoved('one', 'meanwhile'));
+    await chat(withRemoved('two', 'afterwards'));
+    let isDeleted = false;
+    const records = await backUpMeanwhile(id, async (of) => {
+      if (isDeleted || of !== 'conversation') return false;
+      isDeleted = (await request(memoryOf('one'), { method: 'DELETE' })).status === 200;
+      return isDeleted;
+    });
+
+    expect(await restore(records)).toMatchObject({ 'conversation deleted': 1, 'conversation kept': 1 });
+    expect((await request(memoryOf('one'))).status).toBe(404);
+  });
+
+  it('passes over a deleted conversation in a file whose records tell a later time', async () => {
+    const { id, chat, request } = deployment();
+    await chat(withRemoved('one', 'of 0.7.0'));
+    const stub = conversationOf(id, 'one');
+    await (env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>).saveRows(null);
+    const part = await stub.saveRows(null);
+    const at = Date.now();
+    await request(memoryOf('one'), { method: 'DELETE' });
+    const saved = { backup: 'of 0.7.0', used: at };
+    await stub.putAside({ ...saved, part: 0, at }, part?.text ?? '');
+    expect(await stub.putBack({ ...saved, parts: 1, at: at + 600_000 })).toBe('deleted');
+    expect(await conversationOf(id, 'two').putBack({ ...saved, parts: 1, at })).toBe('missing');
+  });
+
+  it('does not bring back a block that was deleted between the pages of its tenant', async () => {
+    const { id, request, restore } = deployment();
+    await request('/v1/blocks/team', { method: 'PUT', body: '{"text":"Ann leads."}' });
+    const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+    await runInDurableObject(tenant, (_, { storage: { sql } }) => {
+      for (let label = 0; label < 30; label++)
+        for (let version = 1; version <= 20; version++)
+          sql.exec(
+            `INSERT INTO block_versions (label, version, text, updated_at, change_id) VALUES (?, ?, ?, 1, '')`,
+            `z${label}`,
+            version,
+            'x'.repeat(5_000),
+          );
+    });
+    let calls = 0;
+    const records = await backUpMeanwhile(id, async (of) => {
+      if (of !== 'tenant' || ++calls > 5) return false;
+      // After four writes, its pages are taken as they come.
+      if (calls < 5) await tenant.note(conversationName(id, undefined, { id: 'one' }), []);
+      else await request('/v1/blocks/team', { method: 'DELETE' });
+      return calls === 5;
+    });
+    expect(calls).toBeGreaterThan(5);
+
+    await restore(records);
+
+    expect((await request('/v1/blocks/team')).status).toBe(404);
   });
 
   it('brings nothing back to a caller who has deleted everything', async () => {
