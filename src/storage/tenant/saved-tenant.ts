@@ -4,6 +4,9 @@
  *
  * What is there stays: a conversation's row, a label of blocks with all its versions. What was
  * deleted after it was saved does not come back, nor what would have expired.
+ *
+ * Calls under way do not come back, since their ends are told, or were told, to the object that
+ * reserved them. Nor does a caller's state: the register decides, which has its own row of a backup.
  */
 import {
   type NotTaken,
@@ -49,6 +52,9 @@ interface TenantParts {
 
 /** Refers to a row of `conversations`, wherever it stands. */
 const REFERENCE = 'conversation_id';
+
+/** Tables whose rows hold for the moment in which they were saved. */
+const OF_THE_MOMENT: readonly string[] = ['spend_calls', 'caller_state'];
 
 const SAVE: RowRules = {
   column(table, column) {
@@ -170,6 +176,7 @@ export class TenantBackup {
     const { blocks, deletions } = this.parts;
     const standing = new Set(blocks.list().map(({ label }) => label));
     return (table, row) => {
+      if (OF_THE_MOMENT.includes(table)) return null;
       if (table === 'deletions') {
         deletions.set(String(row.what), Number(row.at));
         return null;

@@ -530,6 +530,91 @@ describe('a restore', () => {
   });
 });
 
+describe('a restore of a caller with limits', () => {
+  const NOON = Date.UTC(2026, 10, 26, 12);
+  const limits = { usd_per_day: 1, requests_per_minute: 100 };
+  const nothing = { isFurther: false, tokens: 0, amount: 0 };
+
+  /** The object of a caller, at a time that is set. */
+  function caller() {
+    const clock = { now: NOON };
+    const stub = env.TENANT_MEMORY.getByName(`spender ${made++}`) as DurableObjectStub<TenantMemory>;
+    const call = <Result>(use: (memory: TenantMemory) => Result | Promise<Result>): Promise<Result> =>
+      runInDurableObject(stub, (memory) => {
+        Object.assign(memory, { now: () => clock.now });
+        return use(memory);
+      });
+    const saved = async () => (await call((memory) => memory.saveRows(null)))?.text ?? '';
+    const putBack = (text: string, at: number) =>
+      call(async (memory) => {
+        await memory.putAside({ backup: 'of limits', part: 0, at, used: null }, text);
+        expect(await memory.putBack({ backup: 'of limits', parts: 1, at, used: null })).toBe('restored');
+      });
+    return { clock, call, saved, putBack };
+  }
+
+  it('counts a call once that was under way when it was saved', async () => {
+    const { clock, call, saved, putBack } = caller();
+    const spent = { isFurther: false, tokens: 100, amount: 1_000 };
+    await call((memory) => memory.reserve({ id: 'one', limits, ...spent }));
+    const text = await saved();
+    await call((memory) => memory.settle({ id: 'one', at: NOON, ...spent }));
+    clock.now += 5 * 60_000;
+    await call((memory) => memory.reserve({ id: 'two', limits, ...nothing }));
+
+    await putBack(text, NOON);
+
+    // By then a call whose end was lost counts as spent.
+    clock.now += 60 * 60_000;
+    await call((memory) => memory.reserve({ id: 'three', limits, ...nothing }));
+    expect((await call((memory) => memory.usage(0, 1e6))).spent).toMatchObject([{ amount: 1_000 }]);
+  });
+
+  it('brings back what was spent on a day of which nothing is counted, and adds to none', async () => {
+    const [before, after] = [caller(), caller()];
+    const DAY = 24 * 60 * 60_000;
+    const settle = (at: number, amount: number) => (memory: TenantMemory) =>
+      memory.settle({ id: `${at}`, at, ...nothing, amount });
+    await before.call(settle(NOON - DAY, 10));
+    await before.call(settle(NOON, 20));
+    await after.call(settle(NOON, 3));
+
+    await after.putBack(await before.saved(), NOON);
+
+    const { spent } = await after.call((memory) => memory.usage(0, 1e6));
+    expect(spent.map(({ amount }) => amount)).toEqual([10, 3]);
+  });
+
+  it.each(['disabled', 'deleted'] as const)('leaves one open that was %s when it was saved', async (state) => {
+    const { call, saved, putBack } = caller();
+    await call((memory) => memory.setState('disabled'));
+    // A deleted one is saved once its erasure has come to its end.
+    const text = (await saved()).replace('"disabled"', JSON.stringify(state));
+    expect(text).toContain(`"${state}"`);
+    await call((memory) => memory.setState('active'));
+
+    await putBack(text, NOON);
+
+    expect(await call((memory) => memory.reserve({ id: 'one', limits, ...nothing }))).toMatchObject({
+      state: 'reserved',
+    });
+    await call((memory) => memory.note('spender:user:chat', []));
+  });
+
+  it('leaves one closed that was open when it was saved', async () => {
+    const { call, saved, putBack } = caller();
+    await call((memory) => memory.reserve({ id: 'one', limits, ...nothing }));
+    const text = await saved();
+    await call((memory) => memory.setState('disabled'));
+
+    await putBack(text, NOON);
+
+    expect(await call((memory) => memory.reserve({ id: 'two', limits, ...nothing }))).toEqual({
+      state: 'disabled',
+    });
+  });
+});
+
 describe('requests for records', () => {
   it('take no more than 50 calls of storage each, however much is stored', async () => {
     const { id, backUp, restore, mostCalls } = deployment();
