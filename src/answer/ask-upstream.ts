@@ -7,7 +7,7 @@ import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { SpendingCall } from '../request/spending.ts';
+import type { SpendingCall } from '../request/spending-call.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import { forwardedSearch, requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';

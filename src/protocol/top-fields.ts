@@ -1,5 +1,5 @@
 /** Fields of a body that is not read otherwise. */
-import { fieldOf, jsonOf, scanObject } from './json/spans.ts';
+import { fieldOf, jsonOf, membersOf, scanObject } from './json/spans.ts';
 
 /** Undefined if the body is no JSON object, or names no model. */
 export function modelIn(body: Uint8Array): string | undefined {
@@ -26,6 +26,12 @@ export function topFieldsOf(
       return [name, span && jsonOf(body, span)];
     }),
   );
+}
+
+/** The names of all top-level fields; none if the body is no JSON object. */
+export function topNamesOf(body: Uint8Array): readonly string[] {
+  const root = scanObject(body, {});
+  return root ? Array.from(membersOf(body, root), ({ key }) => key) : [];
 }
 
 /** The value of a top-level field; undefined if the body is no JSON object. */

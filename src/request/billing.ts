@@ -24,7 +24,7 @@ export function billingOf(
 const STANDARD_TIERS: readonly unknown[] = [undefined, null, 'auto', 'default', 'standard', 'standard_only'];
 
 /** The lifetime of the cache that a mark of Anthropic's API asks for by `ttl`. */
-const HOUR = '1h';
+export const HOUR = '1h';
 
 /** What decides about the price of a request. */
 export type PricedRequest = Pick<ModelRequest, 'model'> & { field(name: string): unknown };

@@ -3,8 +3,11 @@
  * of the upstream is reserved before it goes up and counted when it has ended, in the tenant's
  * object. Nothing is asked for a caller without limits.
  */
+import { bufferOf } from '../lib/bytes.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import { longestAnswerOf } from '../memory/models/facts.ts';
+import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
 import {
   allowsModel,
@@ -17,23 +20,23 @@ import {
   type EstimatedTokens,
   estimatedSpend,
   leftOf,
+  mostAmount,
   NO_SPEND,
   type Spend,
   type Spent,
-  spendOf,
 } from '../memory/money/spending.ts';
-import { AnswerSize, BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import type { UsageTail } from '../protocol/answers/usage-tail.ts';
-import { topFieldsOf } from '../protocol/top-fields.ts';
+import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
+import { topFieldsOf, topNamesOf } from '../protocol/top-fields.ts';
 import type { TenantMemoryStub } from '../storage/objects.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { EndedCall, Refused } from '../storage/tenant/spending.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { type BilledAnswer, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
+import { billingOf, HOUR, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
 import { checkState } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
+import { SpendingCall } from './spending-call.ts';
 
 /** A call of the upstream with a body. */
 interface SentCall {
@@ -50,14 +53,24 @@ const COUNTING: ReadonlySet<string> = new Set(['/responses/input_tokens', '/mess
 /** Its answers are vectors. */
 const EMBEDDINGS = '/embeddings';
 
-/** Tokens that are reserved for an answer without a limit of its own. */
+/** Its answers may come without usage, and without the reasoning that is billed. */
+const CHAT = '/chat/completions';
+
+const MESSAGES = '/messages';
+
+/** Tokens that are expected of an answer without a limit of its own. */
 const USUAL_OUTPUT = 4_096;
 
 /** The most output of a call, by how the caller names it. */
 const MOST_OUTPUT = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
 
 /** What decides about the price of a call, and the most that it can cost. */
-const FIELDS = ['model', 'service_tier', 'speed', 'prompt_cache_options', 'n', ...MOST_OUTPUT] as const;
+const PRICED = ['model', 'service_tier', 'speed', 'prompt_cache_options', 'reasoning_effort', 'n'] as const;
+
+/** Lists of models that a gateway may ask in the place of the one that is named. */
+const OTHER_MODELS = ['models', 'fallbacks'] as const;
+
+const FIELDS = [...PRICED, ...MOST_OUTPUT, ...OTHER_MODELS] as const;
 
 const NANO_IN_DOLLAR = 1_000_000_000;
 
@@ -90,18 +103,24 @@ export class Spending {
     const model = fields?.get('model');
     const name = typeof model === 'string' ? model : '';
     this.checkModel(name);
+    this.checkOtherModels(call.body, fields);
     if (COUNTING.has(call.path) || !counts(this.limits)) return undefined;
     const priced = { model: name, field: (field: string): unknown => fields?.get(field) };
     const schedule = scheduleOfRequest(priced, this.services) ?? null;
     this.checkPrice(name, schedule);
-    const estimated = estimateOf(call, fields);
-    const over = await this.reserved(estimatedSpend(estimated, schedule));
     const { services } = this;
+    const estimated = estimateOf(call, fields, longestAnswerOf(name, services.config.modelWindows));
+    const { tokens } = estimatedSpend(estimated, null);
+    const dearest = asksForHour(call) ? (billingOf(name, services, HOUR) ?? schedule) : schedule;
+    const most = { ...estimated, output: estimated.mostOutput };
+    const amount = schedule && dearest ? mostAmount(most, dearest) : 0;
+    const over = await this.reserved({ tokens, amount });
     return new SpendingCall({
       schedule,
       scheduleOf: (answer) => scheduleOfAnswers(priced, [answer], services) ?? schedule,
       estimated,
       isVector: call.path === EMBEDDINGS,
+      reasons: call.path === CHAT && fields?.get('reasoning_effort') !== 'none' && reasoningOf(name).reasons,
       over,
     });
   }
@@ -149,6 +168,29 @@ export class Spending {
       `This API key may not be used with the model '${model}', but with these: ${this.limits.models?.join(', ') || 'none'}.`,
       'model',
     );
+  }
+
+  /**
+   * An allowed model is no cover for others.
+   *
+   * @throws ApiError `model_not_allowed`
+   */
+  private checkOtherModels(body: Uint8Array, fields: ReadonlyMap<string, unknown> | undefined): void {
+    if (this.limits.models === undefined) return;
+    const misspelt = topNamesOf(body).filter((name) => name !== 'model' && name.toLowerCase() === 'model');
+    const listed = OTHER_MODELS.filter((name) => !this.allowsAll(fields?.get(name) ?? []));
+    const [field] = [...misspelt, ...listed];
+    if (field === undefined) return;
+    throw new ApiError(
+      'model_not_allowed',
+      `This API key may be used with certain models alone, and '${field}' could name others: name one in 'model'.`,
+      field,
+    );
+  }
+
+  private allowsAll(models: unknown): boolean {
+    if (!Array.isArray(models)) return false;
+    return models.every((model) => typeof model === 'string' && allowsModel(this.limits, model));
   }
 
   /** Tells what is left, as far as it is known by now. */
@@ -247,64 +289,6 @@ export class Spending {
   }
 }
 
-/** A call that is reserved. */
-interface ReservedCall {
-  /** How it is billed, by what its request says. Null: no price. */
-  readonly schedule: Schedule | null;
-  /** How it is billed, by what its answer says too. */
-  scheduleOf(answer: BilledAnswer): Schedule | null;
-  readonly estimated: EstimatedTokens;
-  /** Whether its answer has no tokens. */
-  readonly isVector: boolean;
-  over(spend: Spend): void;
-}
-
-/** One call of the upstream that is reserved. Its first end counts. */
-export class SpendingCall {
-  private readonly call: ReservedCall;
-  private size: AnswerSize | undefined;
-
-  constructor(call: ReservedCall) {
-    this.call = call;
-  }
-
-  /** Nothing was answered that is billed. */
-  refused(): void {
-    this.call.over(NO_SPEND);
-  }
-
-  /** The upstream has the request, and nobody waits for its answer any more. */
-  unanswered(): void {
-    const { estimated, schedule } = this.call;
-    this.call.over(estimatedSpend({ ...estimated, output: 0 }, schedule));
-  }
-
-  /** An answer begins. */
-  begins({ headers }: Response): void {
-    if (this.call.isVector) return;
-    this.size = new AnswerSize(headers.get('content-type')?.includes('text/event-stream') === true);
-  }
-
-  push(chunk: Uint8Array): void {
-    this.size?.push(chunk);
-  }
-
-  /** The answer has ended, or broken off. */
-  ended(answer: UsageTail, isWhole: boolean): void {
-    const { estimated } = this.call;
-    // Without a stream the model has finished before the first byte.
-    const isFinished = isWhole || this.size?.isStream !== true;
-    const seen = this.size?.output ?? 0;
-    const output = isFinished && !isWhole ? Math.max(seen, estimated.output) : seen;
-    const usage = answer.usage();
-    const told = usage?.output ?? null;
-    // What a stream tells before its end is not all.
-    const least = isFinished || told === null ? told : Math.max(told, seen);
-    const counted = usage && { ...usage, output: least };
-    this.call.over(spendOf(counted, this.call.scheduleOf(answer), { ...estimated, output }));
-  }
-}
-
 const REACHED: Readonly<
   Record<
     CountedLimit,
@@ -341,18 +325,34 @@ function headersOf(limits: CallerLimits, spent: Spent): Record<string, string> {
   );
 }
 
-/** What a call may use. @param fields undefined if its body is no JSON object */
+/** What a call is expected to use, and may use. */
+interface Estimate extends EstimatedTokens {
+  readonly mostOutput: number;
+}
+
+/**
+ * @param fields undefined if its body is no JSON object
+ * @param longest the longest answer of its model in tokens, if that is known
+ */
 function estimateOf(
   { path, body, tokens }: SentCall,
   fields: ReadonlyMap<string, unknown> | undefined,
-): EstimatedTokens {
+  longest = USUAL_OUTPUT,
+): Estimate {
   const input = tokens ?? Math.ceil(body.length / BYTES_PER_TOKEN);
-  if (path === EMBEDDINGS) return { input, output: 0 };
-  const named = MOST_OUTPUT.map((name) => fields?.get(name)).filter(isCount);
+  if (path === EMBEDDINGS) return { input, output: 0, mostOutput: 0 };
   // An upstream may know any of them.
-  const most = named.length > 0 ? Math.max(...named) : USUAL_OUTPUT;
-  const choices = fields?.get('n');
-  return { input, output: most * (isCount(choices) ? choices : 1) };
+  const named = MOST_OUTPUT.map((name) => fields?.get(name)).filter(isCount);
+  const asked = named.length > 0 ? Math.max(...named) : undefined;
+  const n = fields?.get('n');
+  const choices = isCount(n) ? n : 1;
+  const [usual, most] = [asked ?? USUAL_OUTPUT, asked ?? Math.max(USUAL_OUTPUT, longest)];
+  return { input, output: usual * choices, mostOutput: most * choices };
+}
+
+/** Whether a mark in Messages may have its input kept for an hour. */
+function asksForHour({ path, body }: SentCall): boolean {
+  return path === MESSAGES && bufferOf(body).includes(`"${HOUR}"`);
 }
 
 function isCount(value: unknown): value is number {

@@ -117,6 +117,13 @@ export function estimatedSpend({ input, output }: EstimatedTokens, schedule: Sch
   return { tokens: input + output, amount };
 }
 
+/** The most that a call can cost: all input at its dearest price. */
+export function mostAmount({ input, output }: EstimatedTokens, schedule: Schedule): Nanodollars {
+  const isWritten = schedule.written > schedule.fresh;
+  const [fresh, written] = isWritten ? [0, input] : [input, 0];
+  return amountOf({ fresh, cached: 0, written, output }, schedule);
+}
+
 /**
  * What a call has spent: the same amount as in its bill, where that is known (`billOf`). Else what
  * the upstream does not say is estimated, and input of which it does not say that it was cached is

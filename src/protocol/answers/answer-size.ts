@@ -7,6 +7,14 @@
 /** Of English, code and JSON. */
 export const BYTES_PER_TOKEN = 4;
 
+/**
+ * What all events of a stream have in common has no more bytes, so that what equal events hold
+ * counts, too.
+ */
+const MOST_FRAME = 400;
+/** An event that has no more bytes is a sign, such as a ping or `[DONE]`, and has no output. */
+const LONGEST_SIGN = 46;
+
 const LINE_END = 10;
 /** The first letter of `data:`. */
 const DATA = 100;
@@ -44,13 +52,13 @@ export class AnswerSize {
   get output(): number {
     if (!this.isStream) return Math.ceil(this.bytes / BYTES_PER_TOKEN);
     if (this.events === 0) return 0;
-    const beyond = this.inEvents - this.events * this.smallest;
+    const beyond = Math.max(0, this.inEvents - this.events * Math.min(this.smallest, MOST_FRAME));
     return this.events + Math.ceil(beyond / BYTES_PER_TOKEN);
   }
 
   private endEvent(): void {
     this.events++;
     this.inEvents += this.line;
-    this.smallest = Math.min(this.smallest, this.line);
+    if (this.line > LONGEST_SIGN) this.smallest = Math.min(this.smallest, this.line);
   }
 }

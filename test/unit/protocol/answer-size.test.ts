@@ -30,6 +30,12 @@ describe('the size of an answer that tells no usage', () => {
     expect(outputOf(': keepalive\n\nevent: ping\n\n', true)).toBe(0);
   });
 
+  it('counts what equal large events hold, but not the frame of small ones', () => {
+    expect(outputOf(event('words '.repeat(300)).repeat(20), true)).toBeGreaterThan(6_000);
+    const words = `${event('word').repeat(10)}event: ping\ndata: {"type":"ping"}\n\ndata: [DONE]\n\n`;
+    expect(outputOf(words, true)).toBeLessThanOrEqual(12);
+  });
+
   it('does not depend on how the stream is cut into pieces', () => {
     const words = fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 10 });
     fc.assert(

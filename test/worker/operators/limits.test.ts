@@ -200,6 +200,28 @@ describe('a caller with a budget', () => {
     expect(fetched).toHaveBeenCalledTimes(1);
   });
 
+  it('is reserved the longest answer of the model where it asks for no limit', async () => {
+    const most = 1_000 * 400 + 32_768 * 1_600;
+    const { chat, upstream, days } = limited({ usd_per_day: dollars(most) });
+    const long = { ...USAGE, completion_tokens: 32_000, total_tokens: 33_000 };
+    upstream.answer = () => Response.json({ choices: [], usage: long });
+    const { max_tokens: _, ...open } = QUESTION;
+    await Promise.all(Array.from({ length: 20 }, () => chat(open)));
+    const [day] = await days();
+    expect(day?.amount).toBeLessThanOrEqual(2 * most);
+  });
+
+  it('pays for reasoning that a stream without usage does not show', async () => {
+    const { chat, upstream, days } = limited({ usd_per_day: 10 });
+    const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'ok' } }] })}\n\n`;
+    upstream.answer = () =>
+      new Response(`${event}data: [DONE]\n\n`, { headers: { 'content-type': 'text/event-stream' } });
+    const asked = { model: 'gpt-5', stream: true, messages: QUESTION.messages };
+    await (await chat({ ...asked, max_completion_tokens: 20_000 })).text();
+    const [day] = await days();
+    expect(day?.tokens).toBeGreaterThan(20_000);
+  });
+
   it('gets no summary for its deployer’s money when it is spent', async () => {
     const { request, codeOf, fetched } = limited({ usd_per_day: 0 });
     const body = JSON.stringify({ ...QUESTION, memory_strategy: { mode: 'summarize' } });
@@ -370,6 +392,22 @@ describe('the models of a caller', () => {
     expect(await codeOf(request('/v1/embeddings', { method: 'POST', body }))).toBe('model_not_allowed');
     expect(fetched).toHaveBeenCalledTimes(1);
     expect(objects.calls).not.toContain('reserve');
+  });
+});
+
+describe('an allowed model', () => {
+  it.each([
+    ['models', { models: [MODEL, 'gpt-6'] }],
+    ['models', { models: 'gpt-6' }],
+    ['fallbacks', { fallbacks: [{ model: 'gpt-6' }] }],
+    ['Model', { Model: 'gpt-6' }],
+  ])('is no cover for others in `%s`', async (param, more) => {
+    const { chat, fetched } = limited({ models: [MODEL] });
+    const refused = await chat({ ...QUESTION, ...more });
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({ error: { code: 'model_not_allowed', param } });
+    expect((await chat({ ...QUESTION, models: [MODEL] })).status).toBe(200);
+    expect(fetched).toHaveBeenCalledTimes(1);
   });
 });
 
