@@ -4,7 +4,7 @@ import type { Access, AccessKey } from '../access-keys.ts';
 import type { CallerLimits } from '../memory/money/caller-limits.ts';
 import type { CallerState } from '../memory/money/caller-schema.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
-import { SHORTEST_TOKEN, type Tenant, type Tenants } from '../tenant/identity.ts';
+import { SHORTEST_TOKEN, type Tenant, type Tenants, tenantsOf } from '../tenant/identity.ts';
 import { bearerToken, keysIn, OPENAI, type UpstreamApi } from '../upstream/api.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';
@@ -146,7 +146,12 @@ export async function checkCaller(
       );
   });
   if (config.access) accessNameIn(headers, services, api);
-  else checkState(callers.closedTenant(() => callerOf(headers, services, api).tenant?.id));
+  else checkState(callers.closedTenant(() => idsOf(callerOf(headers, services, api))));
+}
+
+/** Of the caller's tenant, under each secret. */
+function idsOf({ tenant }: Caller): string[] {
+  return tenant ? tenantsOf(tenant).map(({ id }) => id) : [];
 }
 
 /** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */

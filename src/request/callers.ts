@@ -62,8 +62,10 @@ class Known {
       .find((caller) => caller !== undefined);
   }
 
-  closedTenant(id: () => string | undefined): CallerState | undefined {
-    return this.byTenant.size === 0 ? undefined : this.byTenant.get(id() ?? '')?.state;
+  closedTenant(ids: () => readonly string[]): CallerState | undefined {
+    if (this.byTenant.size === 0) return undefined;
+    const states = ids().map((id) => this.byTenant.get(id)?.state);
+    return states.includes('deleted') ? 'deleted' : states.find((state) => state !== undefined);
   }
 }
 
@@ -108,9 +110,13 @@ export class Callers {
     return this.known.withKey(hashes);
   }
 
-  /** As what a tenant without an access key is closed. @param id is only asked for if any is */
-  closedTenant(id: () => string | undefined): CallerState | undefined {
-    return this.known.closedTenant(id);
+  /**
+   * As what a tenant without an access key is closed.
+   *
+   * @param ids under the secret and the one before it, only asked for if any tenant is closed
+   */
+  closedTenant(ids: () => readonly string[]): CallerState | undefined {
+    return this.known.closedTenant(ids);
   }
 
   /** Those that the operator has set take precedence over the configuration's. */

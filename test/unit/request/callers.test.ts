@@ -110,8 +110,10 @@ describe('the register, as an isolate knows it', () => {
     await refresh();
     expect(callers.withKey(() => ['other', 'hash'])?.name).toBe('alice');
     expect(callers.withKey(() => ['other'])).toBeUndefined();
-    expect(callers.closedTenant(() => '1')).toBe('disabled');
-    expect(callers.closedTenant(() => '2')).toBeUndefined();
+    expect(callers.closedTenant(() => ['1'])).toBe('disabled');
+    expect(callers.closedTenant(() => ['2'])).toBeUndefined();
+    expect(callers.closedTenant(() => ['2', '1'])).toBe('disabled');
+    expect(callers.closedTenant(() => [])).toBeUndefined();
   });
 
   it('has limits that take precedence over those of the configuration', async () => {

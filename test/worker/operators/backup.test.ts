@@ -585,21 +585,24 @@ describe('a restore of a caller with limits', () => {
     expect(spent.map(({ amount }) => amount)).toEqual([10, 3]);
   });
 
-  it.each(['disabled', 'deleted'] as const)('leaves one open that was %s when it was saved', async (state) => {
-    const { call, saved, putBack } = caller();
-    await call((memory) => memory.setState('disabled'));
-    // A deleted one is saved once its erasure has come to its end.
-    const text = (await saved()).replace('"disabled"', JSON.stringify(state));
-    expect(text).toContain(`"${state}"`);
-    await call((memory) => memory.setState('active'));
+  it.each(['disabled', 'deleted'] as const)(
+    'leaves one open that was %s when it was saved',
+    async (state) => {
+      const { call, saved, putBack } = caller();
+      await call((memory) => memory.setState('disabled'));
+      // A deleted one is saved once its erasure has come to its end.
+      const text = (await saved()).replace('"disabled"', JSON.stringify(state));
+      expect(text).toContain(`"${state}"`);
+      await call((memory) => memory.setState('active'));
 
-    await putBack(text, NOON);
+      await putBack(text, NOON);
 
-    expect(await call((memory) => memory.reserve({ id: 'one', limits, ...nothing }))).toMatchObject({
-      state: 'reserved',
-    });
-    await call((memory) => memory.note('spender:user:chat', []));
-  });
+      expect(await call((memory) => memory.reserve({ id: 'one', limits, ...nothing }))).toMatchObject({
+        state: 'reserved',
+      });
+      await call((memory) => memory.note('spender:user:chat', []));
+    },
+  );
 
   it('leaves one closed that was open when it was saved', async () => {
     const { call, saved, putBack } = caller();

@@ -2,11 +2,14 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
+import type { TenantMemory } from '../../../src/index.ts';
 import {
   callerPage,
   caller as callerSchema,
   type ToldCaller,
 } from '../../../src/reference/schemas/callers.ts';
+import { REGISTER } from '../../../src/storage/objects.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedObjects } from '../support.ts';
 
@@ -292,6 +295,27 @@ describe('a register that does not answer', () => {
       expect(await codeOf(open.chatAs('a-key-of-nobody-at-all-here'))).toBe('invalid_api_key');
     },
   );
+
+  it('without an access key stays closed while a secret is rotated', async () => {
+    const own = { ACCESS_KEYS: undefined, UPSTREAM_API_KEY: undefined } as unknown as Partial<Env>;
+    const key = `sk-a-caller-with-its-own-key-${made++}`;
+    const { id } = new Tenants(env.PRECIS_SECRET).ofToken(key);
+    const { ask, chatAs } = deployment(own);
+    await (env.TENANT_MEMORY.getByName(REGISTER) as DurableObjectStub<TenantMemory>).see(id);
+    const path = `/tenant-${id.slice(0, 12)}`;
+    expect((await ask('PATCH', path, { state: 'disabled' })).status).toBe(200);
+    expect(await codeOf(chatAs(key))).toBe('caller_disabled');
+
+    const rotated = deployment({
+      ...own,
+      PRECIS_SECRET: 'another-secret-for-tests',
+      PRECIS_SECRET_PREVIOUS: env.PRECIS_SECRET,
+    });
+
+    expect(await codeOf(rotated.chatAs(key))).toBe('caller_disabled');
+    expect((await rotated.ask('PATCH', path, { state: 'active' })).status).toBe(200);
+    expect(await codeOf(rotated.chatAs(key))).toBe('ok');
+  });
 });
 
 describe('the services', () => {
