@@ -103,10 +103,12 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
  * @throws ApiError `invalid_api_key`, also for a caller that is deleted; `caller_disabled`
  */
 function accessNameIn(headers: Headers, { config, callers, tenants }: Services, api: UpstreamApi): string {
+  const keys = config.access?.keys ?? [];
   for (const token of keysIn(headers, api)) {
-    const configured = config.access?.keys.find((key) => isSame(key, token))?.name;
+    const configured = keys.find((key) => isSame(key, token))?.name;
     const name = configured ?? callers.withKey(() => tenants.hashesOfKey(token))?.name;
-    if (name === undefined) continue;
+    // A name of the configuration has the key of the configuration alone.
+    if (name === undefined || (configured === undefined && keys.some((key) => key.name === name))) continue;
     checkState(callers.named(name)?.state);
     return name;
   }

@@ -138,7 +138,9 @@ async function change(
     );
   if (found.isConfigured && key !== undefined)
     throw new ApiError('invalid_json', `ACCESS_KEYS has the key of '${name}'; change it there.`, 'new_key');
-  const keyHash = key === undefined ? {} : { keyHash: services.tenants.hashesOfKey(key)[0] ?? null };
+  // A key that was made before the configuration had one for the name ends.
+  const isSet = found.isConfigured || key !== undefined;
+  const keyHash = isSet ? { keyHash: key ? (services.tenants.hashesOfKey(key)[0] ?? null) : null } : {};
   const told = await stored(c, async () => {
     await register(services, found, { ...definedOf(changes), ...keyHash });
     const { state } = changes;

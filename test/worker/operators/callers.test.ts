@@ -214,6 +214,24 @@ describe('a caller that an operator adds', () => {
   });
 });
 
+describe('a key that was made for a name', () => {
+  it.each(['PUT', 'PATCH'])('ends when ACCESS_KEYS has the name, and %s drops it', async (method) => {
+    const name = `added-${made++}`;
+    const first = deployment();
+    const { access_key = '' } = await first.told(first.ask('PUT', `/${name}`));
+    expect(await codeOf(first.chatAs(access_key))).toBe('ok');
+    const configured = `a-key-of-the-list-for-${name}`;
+
+    const then = deployment({ ACCESS_KEYS: `${name}=${configured}` });
+    expect(await codeOf(then.chatAs(access_key))).toBe('invalid_api_key');
+    expect(await codeOf(then.chatAs(configured))).toBe('ok');
+
+    await then.ask(method, `/${name}`, {});
+    const without = deployment();
+    expect(await codeOf(without.chatAs(access_key))).toBe('invalid_api_key');
+  });
+});
+
 describe('a caller that an operator closes', () => {
   it('is refused while it is disabled, in all its routes, and its data stays', async () => {
     const { ask, told, chatAs, request, key, name } = deployment();
@@ -276,25 +294,6 @@ describe('a caller that an operator closes', () => {
     expect(await told(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
     expect(await codeOf(chatAs(own))).toBe('ok');
   });
-});
-
-describe('a register that does not answer', () => {
-  beforeEach(() => void shorten({ registerMs: 20 }));
-
-  it.each(['failing', 'hanging'] as const)(
-    'has requests refused, unless the deployment says otherwise: %s',
-    async (way) => {
-      const { chatAs, key, objects, sent } = deployment();
-      objects[way].add('readCallers');
-      const refused = await chatAs(key);
-      expect(refused.status).toBe(503);
-      expect(sent).toEqual([]);
-      const open = deployment({ LIMITS_UNREACHABLE: 'allow' });
-      open.objects[way].add('readCallers');
-      expect(await codeOf(open.chatAs(open.key))).toBe('ok');
-      expect(await codeOf(open.chatAs('a-key-of-nobody-at-all-here'))).toBe('invalid_api_key');
-    },
-  );
 
   it('without an access key stays closed while a secret is rotated', async () => {
     const own = { ACCESS_KEYS: undefined, UPSTREAM_API_KEY: undefined } as unknown as Partial<Env>;
@@ -316,6 +315,25 @@ describe('a register that does not answer', () => {
     expect((await rotated.ask('PATCH', path, { state: 'active' })).status).toBe(200);
     expect(await codeOf(rotated.chatAs(key))).toBe('ok');
   });
+});
+
+describe('a register that does not answer', () => {
+  beforeEach(() => void shorten({ registerMs: 20 }));
+
+  it.each(['failing', 'hanging'] as const)(
+    'has requests refused, unless the deployment says otherwise: %s',
+    async (way) => {
+      const { chatAs, key, objects, sent } = deployment();
+      objects[way].add('readCallers');
+      const refused = await chatAs(key);
+      expect(refused.status).toBe(503);
+      expect(sent).toEqual([]);
+      const open = deployment({ LIMITS_UNREACHABLE: 'allow' });
+      open.objects[way].add('readCallers');
+      expect(await codeOf(open.chatAs(open.key))).toBe('ok');
+      expect(await codeOf(open.chatAs('a-key-of-nobody-at-all-here'))).toBe('invalid_api_key');
+    },
+  );
 });
 
 describe('the services', () => {
