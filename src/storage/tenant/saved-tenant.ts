@@ -6,7 +6,7 @@
  * deleted after it was saved does not come back, nor what would have expired.
  *
  * Calls under way do not come back, since their ends are told, or were told, to the object that
- * reserved them. Nor does a caller's state: the register decides, which has its own row of a backup.
+ * reserved them. Nor does a caller's state: the register decides, and it has a backup of its own.
  */
 import {
   type NotTaken,
