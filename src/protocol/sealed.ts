@@ -4,7 +4,7 @@
  */
 
 import { bufferOf } from '../lib/bytes.ts';
-import { asObject, asString, parseJson } from '../lib/json.ts';
+import { asObject, asString, type JsonObject, parseJson } from '../lib/json.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
@@ -100,27 +100,32 @@ const ITEM_PARTS = /^(?:input_(?:text|image|file)|output_text)$/;
 const BLOCKS = /^(?:image|document|search_result|thinking|redacted_thinking|\w*tool_use|\w*tool_result)$/;
 
 /**
- * Whether opened messages or items belong to another protocol, where tool calls, results and parts
- * have another form. Plain messages are the same in all.
+ * Another protocol that opened messages or items belong to, where tool calls, results and parts have
+ * another form. Plain messages are the same in all.
  *
  * @param content JSON, separated by commas
+ * @returns undefined if they can stand in this one
  */
-export function isOfOtherProtocol(content: string, protocol: Protocol): boolean {
+export function otherProtocolOf(content: string, protocol: Protocol): Protocol | undefined {
   const elements = parseJson(`[${content}]`);
-  if (!Array.isArray(elements)) return false;
-  return elements.map(asObject).some((element) => {
-    const parts: unknown[] = Array.isArray(element.content) ? element.content : [];
-    const kinds = parts.map((part) => asString(asObject(part).type));
-    const isItem = (element.type ?? null) !== null || kinds.some((kind) => ITEM_PARTS.test(kind));
-    const hasBlocks = kinds.some((kind) => BLOCKS.test(kind));
-    if (protocol === 'chat') return isItem || hasBlocks;
-    const hasFields = CHAT_FIELDS.some((key) => (element[key] ?? null) !== null);
-    const isChat = hasFields || CHAT_ROLES.has(asString(element.role));
-    if (isChat) return true;
-    return protocol === 'messages'
-      ? isItem || kinds.some((kind) => CHAT_MEDIA.has(kind))
-      : hasBlocks || kinds.some((kind) => CHAT_PARTS.has(kind));
-  });
+  if (!Array.isArray(elements)) return undefined;
+  const found = elements.map((element) => makerOf(asObject(element), protocol));
+  return found.find((maker) => maker !== undefined);
+}
+
+/** The protocol of an element, if it can't stand in this one. */
+function makerOf(element: JsonObject, protocol: Protocol): Protocol | undefined {
+  const parts: unknown[] = Array.isArray(element.content) ? element.content : [];
+  const kinds = parts.map((part) => asString(asObject(part).type));
+  const isItem = (element.type ?? null) !== null || kinds.some((kind) => ITEM_PARTS.test(kind));
+  const hasBlocks = kinds.some((kind) => BLOCKS.test(kind));
+  if (protocol === 'chat') return isItem ? 'responses' : hasBlocks ? 'messages' : undefined;
+  const hasFields = CHAT_FIELDS.some((key) => (element[key] ?? null) !== null);
+  if (hasFields || CHAT_ROLES.has(asString(element.role))) return 'chat';
+  if (protocol === 'messages' && isItem) return 'responses';
+  if (protocol === 'responses' && hasBlocks) return 'messages';
+  const ofChat = protocol === 'messages' ? CHAT_MEDIA : CHAT_PARTS;
+  return kinds.some((kind) => ofChat.has(kind)) ? 'chat' : undefined;
 }
 
 /**

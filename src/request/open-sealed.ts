@@ -7,7 +7,7 @@ import { elementAt } from '../lib/elements.ts';
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Protocol } from '../protocol/protocol.ts';
-import { isOfOtherProtocol, openedBody, ownItemsIn, type Sealed } from '../protocol/sealed.ts';
+import { openedBody, otherProtocolOf, ownItemsIn, type Sealed } from '../protocol/sealed.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import { ApiError } from './errors.ts';
@@ -39,8 +39,10 @@ export async function openSealed(
   const contents: string[] = [];
   // Anyone can send forged items, so the first that does not open is the last that is tried.
   for (const item of sealed) contents.push(await opened(item, tenant, of));
-  for (const [index, { param }] of sealed.entries())
-    if (isOfOtherProtocol(elementAt(contents, index), protocol)) throw otherProtocol(param, protocol);
+  for (const [index, { param }] of sealed.entries()) {
+    const maker = otherProtocolOf(elementAt(contents, index), protocol);
+    if (maker) throw otherProtocol(param, maker, protocol);
+  }
   return openedBody(bytes, own, contents);
 }
 
@@ -58,10 +60,10 @@ const NAMES: Readonly<Record<Protocol, string>> = {
   messages: 'the Messages API',
 };
 
-function otherProtocol(param: string, here: Protocol): ApiError {
+function otherProtocol(param: string, maker: Protocol, here: Protocol): ApiError {
   return new ApiError(
     'invalid_encrypted_content',
-    `The compaction item in ${param} was made by another API, and holds tool calls, results or parts that ${NAMES[here]} has in another form: send it to the API that made it, or have the conversation compacted again here.`,
+    `The compaction item in ${param} was made by ${NAMES[maker]}, and holds tool calls, results or parts that have another form in ${NAMES[here]}: send it to the API that made it, or have the conversation compacted again here.`,
     param,
   );
 }
