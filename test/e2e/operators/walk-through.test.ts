@@ -15,8 +15,10 @@ import { commandsIn } from '../../support/documents/shell.ts';
 import { SNIPPETS } from '../../support/documents/snippets.ts';
 
 const METRICS_TOKEN = 'the-token-of-the-metrics';
-const home = deploy({ vars: { ADMIN_TOKEN, METRICS_TOKEN } });
-const other = deploy({ vars: { ADMIN_TOKEN } });
+/** The reader's key is one of the deployment's, so the page's callers can be added. */
+const ACCESS = { ACCESS_KEYS: `reader=${KEY}`, UPSTREAM_API_KEY: 'sk-the-key-of-the-deployment' };
+const home = deploy({ vars: { ADMIN_TOKEN, METRICS_TOKEN, ...ACCESS } });
+const other = deploy({ vars: { ADMIN_TOKEN, ...ACCESS } });
 
 const folder = mkdtempSync(join(tmpdir(), 'precis-walk-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
