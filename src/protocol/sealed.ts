@@ -100,8 +100,8 @@ const ITEM_PARTS = /^(?:input_(?:text|image|file)|output_text)$/;
 const BLOCKS = /^(?:image|document|search_result|thinking|redacted_thinking|\w*tool_use|\w*tool_result)$/;
 
 /**
- * Another protocol that opened messages or items belong to, where tool calls, results and parts have
- * another form. Plain messages are the same in all.
+ * Another protocol that opened messages or items belong to, where tool calls, results and parts
+ * have another form. Plain messages are the same in all.
  *
  * @param content JSON, separated by commas
  * @returns undefined if they can stand in this one
