@@ -8,7 +8,7 @@ export interface UtcTime {
   readonly hour: number;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
+export const DAY_MS: number = 24 * 60 * 60_000;
 
 /** A day in UTC, as days since 1970. @param at milliseconds since 1970 */
 export function dayOf(at: number): number {

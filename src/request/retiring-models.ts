@@ -4,13 +4,12 @@
  */
 import { agents } from '../agents.ts';
 import { type Config, type Env, readConfig } from '../config.ts';
-import { utcTimeOf } from '../lib/utc-time.ts';
+import { DAY_MS, utcTimeOf } from '../lib/utc-time.ts';
 import { createLog } from '../log.ts';
 import { retirementOf } from '../memory/models/retirements.ts';
 import type { ModelServer } from '../upstream/model-client.ts';
 import { shutdownDate } from '../upstream/shutdown-dates.ts';
 
-const DAY_MS = 86_400_000;
 /** How long before its last day a model is named. */
 const NOTICE_MS = 60 * DAY_MS;
 

@@ -14,6 +14,7 @@ import {
   type CallerLimits,
   type CountedLimit,
   counts,
+  dollarsOf,
   hasBudget,
 } from '../memory/money/caller-limits.ts';
 import {
@@ -71,8 +72,6 @@ const PRICED = ['model', 'service_tier', 'speed', 'prompt_cache_options', 'reaso
 const OTHER_MODELS = ['models', 'fallbacks'] as const;
 
 const FIELDS = [...PRICED, ...MOST_OUTPUT, ...OTHER_MODELS] as const;
-
-const NANO_IN_DOLLAR = 1_000_000_000;
 
 export class Spending {
   private readonly limits: CallerLimits;
@@ -310,7 +309,7 @@ function headersOf(limits: CallerLimits, spent: Spent): Record<string, string> {
   const left = (limit: CountedLimit) => leftOf(limit, limits, spent);
   const dollars = (limit: CountedLimit) => {
     const amount = left(limit);
-    return amount === undefined ? undefined : String(amount / NANO_IN_DOLLAR);
+    return amount === undefined ? undefined : String(dollarsOf(amount));
   };
   const named = {
     'x-ratelimit-limit-requests': limits.requests_per_minute,

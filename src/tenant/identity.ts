@@ -33,6 +33,11 @@ export interface Tenant {
   seal(text: string): string;
 }
 
+/** Whether a text has the form of a tenant's id. */
+export function isTenantId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text);
+}
+
 /** The tenant, and the same caller under the earlier secret if there is one. */
 export function tenantsOf(tenant: Tenant): Tenant[] {
   return tenant.previous ? [tenant, tenant.previous] : [tenant];

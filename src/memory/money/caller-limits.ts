@@ -41,3 +41,7 @@ const NANO_IN_DOLLAR = 1_000_000_000;
 export function nanodollarsOf(dollars: number): Nanodollars {
   return Math.round(dollars * NANO_IN_DOLLAR);
 }
+
+export function dollarsOf(amount: Nanodollars): number {
+  return amount / NANO_IN_DOLLAR;
+}

@@ -6,7 +6,7 @@
  * as spent. So calls at the same time spend no more than the limit and one call's estimate, and a
  * small rest is no obstacle to a call with a large limit of output.
  */
-import { dayOf, monthOf } from '../../lib/utc-time.ts';
+import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import type { Schedule } from '../models/schedule.ts';
 import type { RunUsage } from '../run/event.ts';
 import { amountOf, type Nanodollars } from './amounts.ts';
@@ -43,7 +43,6 @@ export interface RecentCall {
 }
 
 export const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** The parts of `Spent`, and of which limit each is. */
 const SPENT: Readonly<Record<CountedLimit, keyof Spent>> = {

@@ -12,15 +12,13 @@ import type { AppEnv, Services } from '../../request/services.ts';
 import { type BackupBeginning, backUp } from '../../storage/backup/backup.ts';
 import { callerRegister, REGISTER } from '../../storage/objects.ts';
 import { tenantAfter } from '../../storage/tenant/all-tenants.ts';
-import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
+import { isTenantId, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { stored } from '../stored.ts';
 import { servicesForOperator } from './operator.ts';
 
 /** In bytes. A place to go on has the name of a conversation, and little else. */
 const LARGEST_BODY = 64 * 1024;
-
-const TENANT = /^[0-9a-f]{32}$/;
 
 /** A 404 in deployments without `ADMIN_TOKEN`. */
 export async function postBackup(c: Context<AppEnv>): Promise<Response> {
@@ -71,7 +69,7 @@ function idsOf(caller: string, { config, tenants }: Services): string[] {
   const idsIn = (tenant: Tenant) => tenantsOf(tenant).map(({ id }) => id);
   if (config.access?.keys.some(({ name }) => name === caller)) return idsIn(tenants.ofName(caller));
   if (config.localTenant?.name === caller) return idsIn(tenants.ofLocal(caller));
-  if (TENANT.test(caller)) return [caller];
+  if (isTenantId(caller)) return [caller];
   if (config.access) return idsIn(tenants.ofName(caller));
   throw new ApiError(
     'invalid_json',

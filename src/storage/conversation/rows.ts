@@ -3,6 +3,7 @@
  * boundary, so forks can share an object without seeing each other. Without tables nothing is
  * found.
  */
+import { DAY_MS } from '../../lib/utc-time.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Ticket } from './claims.ts';
@@ -59,8 +60,6 @@ interface LongestOptions {
  * millisecond.
  */
 const NEWEST = 'completed_at DESC, covers_end DESC, memory_id DESC';
-
-const DAY_MS = 24 * 60 * 60_000;
 
 export class MemoryRows {
   private readonly tables: ConversationTables;

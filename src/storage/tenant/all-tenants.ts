@@ -1,8 +1,7 @@
 /** All tenants of a deployment, in the order of their ids. */
 import { storing } from '../../lib/store-error.ts';
+import { isTenantId } from '../../tenant/identity.ts';
 import type { ObjectCaller, RegisterStub } from '../objects.ts';
-
-const TENANT = /^[0-9a-f]{32}$/;
 
 /** Keys of no tenant between two tenants: the cursor of the sweep, and a look at the bucket. */
 const MOST_LOOKS = 8;
@@ -43,7 +42,7 @@ async function inBucket(bucket: R2Bucket, after: string): Promise<string | null>
     const key = objects[0]?.key;
     if (key === undefined) return null;
     const [id = ''] = key.split('/', 1);
-    if (key.includes('/') && TENANT.test(id)) return id;
+    if (key.includes('/') && isTenantId(id)) return id;
     start = key.includes('/') ? `${id}0` : key;
   }
   return null;

@@ -3,6 +3,7 @@
  * the name of. Isolates read it now and then (`request/callers.ts`); no request waits for a write.
  * See `storage-schema.md`.
  */
+import { DAY_MS } from '../../lib/utc-time.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { LazyTables, Tables } from '../tables.ts';
@@ -182,8 +183,6 @@ export class CallerRows {
 function callerOf({ key_hash, limits, ...row }: CallerRow): RegisteredCaller {
   return { ...row, keyHash: key_hash, limits: limits === null ? null : JSON.parse(limits) };
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** When a tenant's object tells the register that it is there: once a day, in each of its lives. */
 export class Presence {

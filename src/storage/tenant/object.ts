@@ -9,6 +9,7 @@ import { type Env, readConfig } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
+import { DAY_MS } from '../../lib/utc-time.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
@@ -55,7 +56,7 @@ import { type EndedCall, type Refused, type Reservation, type Reserved, Spending
 import type { ConversationSums } from './usage.ts';
 
 /** How often an object looks for unused conversations, in milliseconds. */
-const LOOKING_MS = 24 * 60 * 60_000;
+const LOOKING_MS = DAY_MS;
 
 /** How far the clocks of R2 and an object may differ, in milliseconds. */
 const CLOCKS_MS = 1_000;

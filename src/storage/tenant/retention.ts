@@ -16,7 +16,7 @@
  * proves nothing once that may be deleted.
  */
 
-const DAY_MS = 24 * 60 * 60_000;
+import { DAY_MS } from '../../lib/utc-time.ts';
 
 export class Retention {
   /** In milliseconds; undefined: everything is kept. */

@@ -5,7 +5,7 @@
  * The object answers one call after the other, so that what is left is decided and reserved in one
  * step. A call that is repeated, since its answer was lost, changes nothing more.
  */
-import { dayOf, monthOf } from '../../lib/utc-time.ts';
+import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import type { CallerLimits, CountedLimit } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import {
@@ -24,9 +24,7 @@ import type { LazyTables, Tables } from '../tables.ts';
 export const RESERVED_MS = 30 * MINUTE_MS;
 
 /** So long after that its end still sets the sums right. In milliseconds. */
-const CORRECTED_MS = 24 * 60 * MINUTE_MS;
-
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const CORRECTED_MS = DAY_MS;
 
 /** How many days are kept, with today. */
 const KEPT_DAYS = 92;
