@@ -22,7 +22,7 @@ const named = {
   backup: z.string(),
   of: z.enum(['tenant', 'conversation', 'user']),
   name: z.string(),
-  /** When its first part was read; up to 0.7.0, when this record was made. */
+  /** When its first part was read. */
   at: z.number(),
   used: z.number().nullable(),
 };

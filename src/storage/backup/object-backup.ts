@@ -57,8 +57,6 @@ export interface BackupApi {
   saveRows(place: SavePlace | null): SavedPart | null;
   /** Puts a part aside, unless it would not come back. */
   putAside(name: PartName, text: string): Promise<void>;
-  /** Whether parts of a backup are put aside. */
-  hasAside(backup: string): boolean;
   /** Makes rows of the parts that are put aside, all or none. */
   putBack(saved: PutBack): Promise<PutBackState>;
 }
@@ -117,6 +115,7 @@ export class ObjectBackup {
       );
   }
 
+  /** Whether parts of a backup are put aside. */
   hasAside(backup: string): boolean {
     return this.has(backup, 0);
   }

@@ -27,7 +27,7 @@ interface Conversation {
 interface RowsPlace {
   /** Null: the first part is next. */
   readonly place: SavePlace | null;
-  /** When part 0 was read, in milliseconds since 1970; absent before it, and up to 0.7.0. */
+  /** When part 0 was read, in milliseconds since 1970; absent before it. */
   readonly since?: number;
 }
 
@@ -41,7 +41,8 @@ export type WalkPlace =
       readonly at: 'objects';
       readonly one: Conversation;
       readonly parts: number;
-      readonly since?: number;
+      /** See `RowsPlace`. */
+      readonly since: number;
       readonly kind: number;
       readonly after: string;
     }
@@ -193,7 +194,7 @@ export class TenantWalk {
   }
 
   private async objects(place: WalkPlace & { readonly at: 'objects' }): Promise<Step> {
-    const { one, parts, since = this.ports.now(), after } = place;
+    const { one, parts, since, after } = place;
     const kind = KINDS[place.kind];
     if (kind === undefined) {
       const whole = this.whole({ of: 'conversation', ...one }, parts, since);

@@ -489,7 +489,7 @@ export abstract class ConversationMemoryObject<Material>
       return notTaken;
     }
     const state = await this.uses.writing(() => (this.exists() ? 'kept' : this.backup.putBack(saved)));
-    // In files of 0.7.0 and earlier, `at` may be later than a deletion that kept its parts away.
+    // Where `at` is later than a deletion that has kept its parts away, the deletion is the cause.
     if (state === 'missing') return (await this.notTaken({ ...saved, at: 0 })) ?? state;
     if (state === 'kept') this.backup.drop();
     this.waiters.wakeAll();

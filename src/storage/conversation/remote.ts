@@ -64,6 +64,8 @@ export interface SummaryChain {
  *   neither stored nor logged
  */
 export interface ConversationApi<Material> extends SummaryChain, BackupApi {
+  /** Whether parts of a backup are put aside. */
+  hasAside(backup: string): boolean;
   /** See `MemoryChain` and `ConversationState`. */
   claim(request: ClaimRequest): Promise<Claim>;
   keepDigest(

@@ -185,10 +185,6 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     this.backup.putAside(name, text);
   }
 
-  hasAside(backup: string): boolean {
-    return this.backup.hasAside(backup);
-  }
-
   async putBack(saved: PutBack): Promise<PutBackState> {
     const state = this.backup.putBack(saved);
     if (!this.rows.isEmpty() || !this.blocks.isEmpty()) this.tellPresence();

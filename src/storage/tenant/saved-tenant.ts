@@ -88,10 +88,6 @@ export class TenantBackup {
     this.backup.putAside(name, text);
   }
 
-  hasAside(backup: string): boolean {
-    return this.backup.hasAside(backup);
-  }
-
   putBack(saved: PutBack): PutBackState {
     this.parts.deletions.begin();
     const state = this.backup.putBack(saved, { take: this.taker(saved) });

@@ -95,10 +95,6 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
     this.backup.putAside(name, text);
   }
 
-  hasAside(backup: string): boolean {
-    return this.backup.hasAside(backup);
-  }
-
   /** Entries that are there stay, and those that were deleted since do not come back. */
   async putBack(saved: PutBack): Promise<PutBackState> {
     const user = this.ctx.id.name;

@@ -399,13 +399,13 @@ describe('a restore', () => {
 
   it('passes over a deleted conversation in a file whose records tell a later time', async () => {
     const { id, chat, request } = deployment();
-    await chat(withRemoved('one', 'of 0.7.0'));
+    await chat(withRemoved('one', 'of a later time'));
     const stub = conversationOf(id, 'one');
     await (env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>).saveRows(null);
     const part = await stub.saveRows(null);
     const at = Date.now();
     await request(memoryOf('one'), { method: 'DELETE' });
-    const saved = { backup: 'of 0.7.0', used: at };
+    const saved = { backup: 'of a later time', used: at };
     await stub.putAside({ ...saved, part: 0, at }, part?.text ?? '');
     expect(await stub.putBack({ ...saved, parts: 1, at: at + 600_000 })).toBe('deleted');
     expect(await conversationOf(id, 'two').putBack({ ...saved, parts: 1, at })).toBe('missing');
