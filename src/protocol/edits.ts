@@ -8,9 +8,11 @@
 
 import { bufferOf } from '../lib/bytes.ts';
 import type { Removal } from '../memory/edits/removal.ts';
+import { MOST_MARKS } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
+import type { CacheMarks } from './model-request.ts';
 import { BREAKPOINTS, type TextType } from './parts.ts';
 
 /** A message as far as edits need it. */
@@ -74,6 +76,14 @@ export function replacementJson(removal: Removal): string {
 }
 
 const OPENAI_MARK = 'prompt_cache_breakpoint';
+
+/** An upstream's error may be about the part that has one. */
+export const OPENAI_MARKS: CacheMarks = {
+  field: OPENAI_MARK,
+  most: MOST_MARKS,
+  refusal: /prompt_cache_breakpoint|content/i,
+};
+
 /** The member of a part behind which the upstream's cache is to be read and written. */
 const MARK = `,"${OPENAI_MARK}":{"mode":"explicit"}`;
 

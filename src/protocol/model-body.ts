@@ -2,10 +2,11 @@
 
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
+import { OPENAI_MARKS } from './edits.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
-import type { Additions } from './model-request.ts';
+import type { Additions, CacheMarks } from './model-request.ts';
 import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
@@ -25,6 +26,7 @@ export abstract class ModelBody {
   readonly root: JsonSpan;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
+  readonly cacheMarks: CacheMarks = OPENAI_MARKS;
   /** The contents of its messages. */
   protected readonly kept = new KeptContents();
 

@@ -36,6 +36,16 @@ export interface SharedAccount {
   cacheKey(key: string | undefined): string | undefined;
 }
 
+/** Marks of the upstream's prompt cache, as a protocol has them. */
+export interface CacheMarks {
+  /** The member of a part that is one. */
+  readonly field: string;
+  /** The most in a body: the caller's and ours. */
+  readonly most: number;
+  /** Matches an error about one. Servers word it differently. */
+  readonly refusal: RegExp;
+}
+
 /** What to add to a body with a view. */
 export interface Additions {
   /** After the preamble, in this order. */
@@ -83,6 +93,7 @@ export interface ModelRequest {
   readonly upstreamState: string | undefined;
   /** Names of the caller's tools, which ours must not repeat. */
   readonly toolNames: ReadonlySet<string>;
+  readonly cacheMarks: CacheMarks;
   /** Whether the caller gives the model tools. */
   readonly hasTools: boolean;
   /** The compaction that the request asks of the upstream; undefined without one. */

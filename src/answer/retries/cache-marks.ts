@@ -7,16 +7,9 @@ import { isObject } from '../../lib/json.ts';
 import { MOST_MARKS } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { marksIn } from '../../protocol/edits.ts';
-import { MARK_FIELD } from '../../protocol/messages/block.ts';
-import { MOST_MARKS as MOST_IN_MESSAGES } from '../../protocol/messages/cache-marks.ts';
 import type { ModelRequest } from '../../protocol/model-request.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import type { Retry } from './retry.ts';
-
-/** An error about a part, or about its member. Servers word it differently. */
-const OF_MARKS = /prompt_cache_breakpoint|content/i;
-/** Anthropic's API names every block by its place in a content. */
-const OF_CACHE_CONTROL = /cache_control/;
 
 /** Whether the upstream is known to refuse marks for this model. */
 export function refusesMarks({ model }: ModelRequest, { services, caller }: RequestScope): boolean {
@@ -31,9 +24,8 @@ export function roomForMarks(request: ModelRequest, view: View | undefined): num
   if (!view?.marks?.length) return 0;
   const options = request.field('prompt_cache_options');
   if (isObject(options) && options.mode === 'explicit') return 0;
-  if (request.protocol !== 'messages') return MOST_MARKS - marksIn(request.bytes, MOST_MARKS);
-  const left = MOST_IN_MESSAGES - marksIn(request.bytes, MOST_IN_MESSAGES, MARK_FIELD);
-  return Math.min(left, MOST_MARKS);
+  const { most, field } = request.cacheMarks;
+  return Math.min(most - marksIn(request.bytes, most, field), MOST_MARKS);
 }
 
 export function withoutMarks(request: ModelRequest, { services, caller }: RequestScope): Retry {
@@ -41,9 +33,7 @@ export function withoutMarks(request: ModelRequest, { services, caller }: Reques
     mayHelp: ({ made, without }, status) =>
       (status === 400 || status === 422) && !without.has('marks') && roomForMarks(request, made.view) > 0,
     next: async ({ made, without }, { json }) =>
-      (request.protocol === 'messages' ? OF_CACHE_CONTROL : OF_MARKS).test(json)
-        ? { made, without: new Set([...without, 'marks']) }
-        : undefined,
+      request.cacheMarks.refusal.test(json) ? { made, without: new Set([...without, 'marks']) } : undefined,
     answered: () => {
       services.refusedMarks.note(caller.tenant?.id ?? '', request.model, true);
       services.log('info', 'the upstream refuses marks of its prompt cache', { code: 'marks_refused' });

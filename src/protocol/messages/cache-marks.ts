@@ -11,12 +11,13 @@ import { bufferOf } from '../../lib/bytes.ts';
 import { asObject, isObject } from '../../lib/json.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
+import type { CacheMarks } from '../model-request.ts';
 import { isBlankString, MARK_FIELD } from './block.ts';
 import type { Layout, OurEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
 
-/** Of a whole body, the caller's and ours. */
-export const MOST_MARKS = 4;
+/** The API names every block by its place in a content, so `content` in an error says nothing. */
+export const MESSAGES_MARKS: CacheMarks = { field: MARK_FIELD, most: 4, refusal: /cache_control/ };
 
 /**
  * Bytes of tools and instructions that are worth a mark: about the 1 024 tokens below which most
@@ -86,7 +87,7 @@ function withOurs(
   const isFree = standing.length === 0;
   const marksSystem = isFree && isWorth(tools, system) && mayBear(bytes, system);
   const marksTools = isFree && isWorth(tools);
-  const room = MOST_MARKS - standing.length - Number(marksSystem) - Number(marksTools);
+  const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
   const added = places
     .filter((at) => messages[at] instanceof ElementMessage && !leaves(at))
     .filter((at) => !standing.some((mark) => mark.at === at))

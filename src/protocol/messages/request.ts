@@ -25,7 +25,14 @@ import {
 } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { BLOCK_FIELDS, isBlankString, MARK_FIELD } from './block.ts';
-import { marksFor, mayHaveMarks, NO_MARKS, takesMark, type WrittenMarks } from './cache-marks.ts';
+import {
+  MESSAGES_MARKS,
+  marksFor,
+  mayHaveMarks,
+  NO_MARKS,
+  takesMark,
+  type WrittenMarks,
+} from './cache-marks.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
 import { type Element, ElementMessage, elementOf, hasTooManyBlocks, messagesOf } from './message.ts';
 import { SystemEntry } from './system-entry.ts';
@@ -91,6 +98,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     this.answerTokens = this.limit('max_tokens') ?? 0;
   }
 
+  override readonly cacheMarks = MESSAGES_MARKS;
   readonly upstreamState = undefined;
   readonly compaction = undefined;
   readonly hasCompaction = false;
