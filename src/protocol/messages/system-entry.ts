@@ -1,10 +1,9 @@
 /** Entries of `system` as messages. */
 import { asObject } from '../../lib/json.ts';
 import type { Content } from '../../memory/conversation/message.ts';
+import { FieldMessage } from '../field-message.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { textOf } from '../json/spans.ts';
-import { NamedMessage } from '../message-names.ts';
-import type { WireMessage } from '../model-request.ts';
 import { contentOfList, plain } from '../parts.ts';
 import { PARTS, withoutMarks } from './block.ts';
 
@@ -15,20 +14,15 @@ import { PARTS, withoutMarks } from './block.ts';
 const ATTRIBUTION = 'x-anthropic-billing-header:';
 
 /** `system` as a string, or one of its entries. */
-export class SystemEntry extends NamedMessage implements WireMessage {
+export class SystemEntry extends FieldMessage {
   readonly role = 'preamble';
   readonly wireRole = 'system';
-  readonly calls = [];
-  readonly answers = undefined;
-  protected readonly isAnswer = false;
   /** Its JSON; that of an attribution says nothing. */
   readonly text: string;
-  private readonly span: JsonSpan;
   private readonly entry: unknown;
 
   constructor(body: Uint8Array, span: JsonSpan) {
-    super({});
-    this.span = span;
+    super(span);
     const text = textOf(body, span);
     this.text = text.includes(ATTRIBUTION) && isAttribution(JSON.parse(text)) ? '""' : text;
     this.entry = JSON.parse(this.text);
@@ -38,10 +32,6 @@ export class SystemEntry extends NamedMessage implements WireMessage {
   get json(): Uint8Array {
     const content = typeof this.entry === 'string' ? this.text : `[${this.text}]`;
     return new TextEncoder().encode(`{"role":"system","content":${content}}`);
-  }
-
-  get bytes(): number {
-    return this.span.end - this.span.start;
   }
 
   get flatTokens(): number {
@@ -54,28 +44,8 @@ export class SystemEntry extends NamedMessage implements WireMessage {
     return contentOfList([{ value: entry }], () => `[${this.text}]`, PARTS);
   }
 
-  media(): [] {
-    return [];
-  }
-
   opening(): string {
     return typeof this.entry === 'string' ? this.entry : (PARTS.textOf(this.entry) ?? '');
-  }
-
-  bearsMark(): boolean {
-    return false;
-  }
-
-  otherTexts(): [] {
-    return [];
-  }
-
-  reasoning(): undefined {
-    return undefined;
-  }
-
-  thinking(): undefined {
-    return undefined;
   }
 
   protected override said(): string {

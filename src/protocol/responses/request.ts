@@ -12,10 +12,10 @@ import type { Content, MessageFacts } from '../../memory/conversation/message.ts
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { latestMarks } from '../edits.ts';
+import { FieldMessage } from '../field-message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
-import { NamedMessage } from '../message-names.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
@@ -322,19 +322,14 @@ function namesIn(tools: unknown): string[] {
 }
 
 /** A string that is a whole message: `instructions`, or an input that is not an array. */
-class Text extends NamedMessage implements WireMessage {
+class Text extends FieldMessage {
   readonly role: 'preamble' | 'user';
-  readonly calls = [];
-  readonly answers = undefined;
   readonly flatTokens = 0;
-  protected readonly isAnswer = false;
   private readonly body: Uint8Array;
-  private readonly span: JsonSpan;
 
   constructor(body: Uint8Array, span: JsonSpan, role: 'preamble' | 'user') {
-    super({});
+    super(span);
     this.body = body;
-    this.span = span;
     this.role = role;
   }
 
@@ -347,35 +342,11 @@ class Text extends NamedMessage implements WireMessage {
     return new TextEncoder().encode(JSON.stringify({ role: this.wireRole, content: this.opening() }));
   }
 
-  get bytes(): number {
-    return this.span.end - this.span.start;
-  }
-
   content(): Content {
     return plain(this.opening());
   }
 
-  media(): [] {
-    return [];
-  }
-
   opening(): string {
     return jsonOf(this.body, this.span) as string;
-  }
-
-  bearsMark(): boolean {
-    return false;
-  }
-
-  otherTexts(): [] {
-    return [];
-  }
-
-  reasoning(): undefined {
-    return undefined;
-  }
-
-  thinking(): undefined {
-    return undefined;
   }
 }
