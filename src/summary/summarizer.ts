@@ -68,12 +68,8 @@ export function askSummarizer(
     const asked = { model, max_tokens: roomFor(maxTokens, reasons), ...prompt };
     const effort = reasons ? { output_config: { effort: 'low' as const } } : {};
     return askModel(target, limits, async (client, signal) => {
-      const answer = await askMessages(client, { ...asked, ...effort }, signal).catch((error: unknown) => {
-        // A gateway may not know the field.
-        if (!reasons || !refusesEffort(error)) throw error;
-        return askMessages(client, asked, signal);
-      });
-      return readAnswer(answer, target.schedule);
+      const ask = (more: object) => askMessages(client, { ...asked, ...more }, signal);
+      return readAnswer(await askWith(effort, ask), target.schedule);
     });
   }
   const { effort, limit } = settingsOf(target, maxTokens);
@@ -84,12 +80,7 @@ export function askSummarizer(
     ];
     const ask = (more: object) =>
       client.chat.completions.create({ model, messages, ...limit, ...more }, { signal });
-    const answer = await ask(effort).catch((error: unknown) => {
-      // A model of a known family may be newer than our table.
-      if (!('reasoning_effort' in effort) || !refusesEffort(error)) throw error;
-      return ask({});
-    });
-    return readAnswer(answer, target.schedule);
+    return readAnswer(await askWith(effort, ask), target.schedule);
   });
 }
 
@@ -109,6 +100,21 @@ function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
 /** The answer's limit for a summary of so many tokens. */
 function roomFor(maxTokens: number, reasons: boolean): number {
   return Math.max(reasons ? REASONING_ROOM : LEAST_ROOM, ROOM * maxTokens);
+}
+
+/**
+ * Asks with an effort, and without it where that is refused: a model of a known family may be newer
+ * than our table, and a gateway may not know the field.
+ *
+ * @param effort its fields; empty without one
+ */
+async function askWith<Answer>(effort: object, ask: (more: object) => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask(effort);
+  } catch (error) {
+    if (Object.keys(effort).length === 0 || !refusesEffort(error)) throw error;
+    return ask({});
+  }
 }
 
 /** Whether an error is about the effort. */
