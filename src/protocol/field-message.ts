@@ -1,4 +1,4 @@
-/** A message with a field of its own, beside the array or in its place. No edit of a view is in it. */
+/** Messages with a field of their own, beside the array or in its place. No view edits them. */
 import type { Content, Role } from '../memory/conversation/message.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { NamedMessage } from './message-names.ts';
