@@ -20,7 +20,8 @@ const opened = deploy({
   },
 });
 const uncached = deploy({ vars: { ...shared, UPSTREAM_PROMPT_CACHE: 'false' } });
-const ownKeys = deploy({ upstream: { strict: false } });
+/** Alone, since the Worker that files share may still write a summary for another one. */
+const ownKeys = deploy({ upstream: { strict: false }, alone: true });
 
 const model = 'gpt-4.1-mini';
 const chat = { model, messages: [{ role: 'user', content: 'Hello' }] };
