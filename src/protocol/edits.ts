@@ -178,10 +178,13 @@ export function openingSplice(
   type: TextType,
 ): Splice {
   const content = message.contentSpan();
-  if (content?.kind === 'array') return openingPart(bytes, message, content, block, taken, type);
+  if (content?.kind === 'array') {
+    const first = within(bytes, content, levels(2)).items?.[0];
+    return openingPart(message, content, first, block, taken, type);
+  }
   // Content that is neither text nor parts is invalid; it is kept for the upstream to reject.
   const isText = !content || content.kind === 'string' || textOf(bytes, content) === 'null';
-  const text = opened(block, isText ? message.opening().slice(taken) : textOf(bytes, content));
+  const text = openedText(block, isText ? message.opening().slice(taken) : textOf(bytes, content));
   if (content) return { start: content.start, end: content.end, with: JSON.stringify(text) };
   const end = message.span.end - 1;
   return { start: end, end, with: `,"content":${JSON.stringify(text)}` };
@@ -190,19 +193,21 @@ export function openingSplice(
 /**
  * A part before the first one. A part with an earlier summary keeps its other fields, such as a
  * cache breakpoint.
+ *
+ * @param content the list that it stands in
+ * @param first the part before which it stands; undefined in an empty list
  */
-function openingPart(
-  bytes: Uint8Array,
-  message: Spoken,
+export function openingPart(
+  message: Pick<Spoken, 'opening'>,
   content: JsonSpan,
+  first: JsonSpan | undefined,
   block: string,
   taken: number,
   type: TextType,
 ): Splice {
-  const first = within(bytes, content, levels(2)).items?.[0];
   const earlier = taken > 0 && first ? fieldOf(first, 'text')?.value : undefined;
   if (earlier) {
-    const text = JSON.stringify(opened(block, message.opening().slice(taken)));
+    const text = JSON.stringify(openedText(block, message.opening().slice(taken)));
     return { start: earlier.start, end: earlier.end, with: text };
   }
   const part = `{"type":"${type}","text":${JSON.stringify(block)}}`;
@@ -210,6 +215,7 @@ function openingPart(
   return { start: first.start, end: first.start, with: `${part},` };
 }
 
-function opened(block: string, rest: string): string {
+/** A text of ours, and the one after it. */
+export function openedText(block: string, rest: string): string {
   return rest === '' ? block : `${block}\n\n${rest}`;
 }

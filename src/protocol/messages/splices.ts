@@ -1,6 +1,6 @@
 /** The edits inside a message, in the caller's bytes. */
 import type { Removal } from '../../memory/edits/removal.ts';
-import { outputSplice } from '../edits.ts';
+import { openedText, openingPart, outputSplice, replacementJson } from '../edits.ts';
 import type { Span } from '../json/outline.ts';
 import type { Splice } from '../json/spans.ts';
 import type { Block } from './block.ts';
@@ -50,7 +50,8 @@ function answerSplices(message: ElementMessage, { removals, mark }: MessageEdits
 function textSplices(message: ElementMessage, { removals, opened, mark }: MessageEdits): Splice[] {
   const { content, span } = message.element;
   const removal = removals.find(({ kind }) => kind === 'output');
-  const text = removal?.replacement ?? (opened && joined(opened.text, message.opening().slice(opened.taken)));
+  const text =
+    removal?.replacement ?? (opened && openedText(opened.text, message.opening().slice(opened.taken)));
   if (!content) {
     const at = span.end - 1;
     return text === undefined ? [] : [{ start: at, end: at, with: `,"content":${JSON.stringify(text)}` }];
@@ -79,6 +80,7 @@ function blockSplices(
     removals.flatMap((removal) => (removal.kind === 'part' ? [[removal.call, removal]] : [])),
   );
   const last = blocks.length - 1;
+  const { content } = message.element;
   const splices = [...parts].map(([at, removal]) => {
     const part = blocks[at];
     if (!part) throw new Error(`message ${removal.message} has no part ${at} to remove`);
@@ -86,34 +88,17 @@ function blockSplices(
   });
   return [
     ...splices,
-    ...(opened ? openingSplices(message, blocks[0], opened) : []),
+    ...(opened && content
+      ? [openingPart(message, content, blocks[0]?.span, opened.text, opened.taken, 'text')]
+      : []),
     ...(parts.has(last) ? [] : markBehind(blocks[last], mark)),
   ];
 }
 
-/**
- * A block before the first one. One with an earlier summary keeps its other fields, such as a mark.
- */
-function openingSplices(
-  message: ElementMessage,
-  first: Block | undefined,
-  { text, taken }: { readonly text: string; readonly taken: number },
-): Splice[] {
-  const earlier = taken > 0 ? first?.field('text') : undefined;
-  if (earlier) {
-    const all = JSON.stringify(joined(text, message.opening().slice(taken)));
-    return [{ start: earlier.start, end: earlier.end, with: all }];
-  }
-  const part = JSON.stringify({ type: 'text', text });
-  if (first) return [{ start: first.span.start, end: first.span.start, with: `${part},` }];
-  const { content } = message.element;
-  return content ? [{ start: content.start, end: content.end, with: `[${part}]` }] : [];
-}
-
 /** A text of ours in the place of blocks. */
-function replaced({ start, end }: Span, { replacement }: Removal, mark: string | undefined): Splice {
+function replaced({ start, end }: Span, removal: Removal, mark: string | undefined): Splice {
   const marked = mark === undefined ? '' : `,"${MARK_FIELD}":${mark}`;
-  return { start, end, with: `{"type":"text","text":${JSON.stringify(replacement)}${marked}}` };
+  return { start, end, with: `{"type":"text","text":${replacementJson(removal)}${marked}}` };
 }
 
 function lastMark(blocks: readonly Block[]): string | undefined {
@@ -126,8 +111,4 @@ function markBehind(block: Block | undefined, mark: string | undefined): Splice[
   if (empty) return [{ start: empty.start, end: empty.end, with: mark }];
   const at = block.span.end - 1;
   return [{ start: at, end: at, with: `,"${MARK_FIELD}":${mark}` }];
-}
-
-function joined(text: string, rest: string): string {
-  return rest === '' ? text : `${text}\n\n${rest}`;
 }
