@@ -42,7 +42,7 @@ export class UsageTail {
     this.chunks.push(chunk);
     this.size += chunk.length;
     if (this.size < 2 * TAIL_BYTES) return;
-    const all = concat(this.chunks);
+    const all = this.tail;
     this.head ??= opens(all) ? all.slice(0, HEAD_BYTES) : NONE;
     this.chunks = [all.slice(-TAIL_BYTES)];
     this.size = TAIL_BYTES;
@@ -58,7 +58,7 @@ export class UsageTail {
 
   /** Whether a stream has come to its last event. What follows does not matter. */
   isOver(): boolean {
-    const text = decoder.decode(concat(this.chunks));
+    const text = decoder.decode(this.tail);
     if (this.isMessages) return hasStopped(text);
     // Of a response only the last event has counts.
     return /^data: ?\[DONE\]\s*$/m.test(text) || lastCount(text, 'input_tokens') !== undefined;
@@ -68,7 +68,7 @@ export class UsageTail {
   tier(): string | undefined {
     const messages = this.messagesUsage();
     if (messages) return tierOf(messages);
-    const text = decoder.decode(concat(this.chunks));
+    const text = decoder.decode(this.tail);
     return [...text.matchAll(/[{,]\s*"service_tier"\s*:\s*"(\w{1,64})"/g)].at(-1)?.[1];
   }
 
@@ -80,7 +80,7 @@ export class UsageTail {
       // At its beginning a stream tells the output of its first event.
       return usage && this.isUnfinished ? { ...usage, output: null } : usage;
     }
-    const text = decoder.decode(concat(this.chunks));
+    const text = decoder.decode(this.tail);
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
     if (input === undefined) return undefined;
     return {
@@ -97,18 +97,27 @@ export class UsageTail {
     return messages ? hourWrites(messages) : 0;
   }
 
+  /** What is kept, as one piece from then on. */
+  private get tail(): Uint8Array {
+    const [only = NONE, ...more] = this.chunks;
+    if (more.length === 0) return only;
+    const all = concat(this.chunks);
+    this.chunks = [all];
+    return all;
+  }
+
   /** Whether a stream of Messages has not come to the event that tells its whole output. */
   private get isUnfinished(): boolean {
-    return this.isMessages && !tellsOutput(decoder.decode(concat(this.chunks)));
+    return this.isMessages && !tellsOutput(decoder.decode(this.tail));
   }
 
   private get isMessages(): boolean {
-    return this.head === undefined ? opens(concat(this.chunks)) : this.head.length > 0;
+    return this.head === undefined ? opens(this.tail) : this.head.length > 0;
   }
 
   /** The usage of an answer of Messages; undefined for any other answer. */
   private messagesUsage(): Usage | undefined {
-    const tail = concat(this.chunks);
+    const { tail } = this;
     if (this.isMessages)
       return streamedUsage(decoder.decode(this.head ? concat([this.head, LF, tail]) : tail));
     const usage = lastUsage(tail);
