@@ -17,7 +17,7 @@ import type {
   ToolCall,
   Weight,
 } from '../../memory/conversation/message.ts';
-import { weightOfThinking } from '../chat/reasoning.ts';
+import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
 import type { JsonSpan, Span } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import type { KeptContents } from '../kept-contents.ts';
@@ -307,7 +307,9 @@ export class ElementMessage extends NamedMessage implements WireMessage {
     const { body, content } = this.element;
     const value = this.blocks?.map((block) => block.value()) ?? (content ? jsonOf(body, content) : null);
     const blocks = typeof value === 'string' ? [{ type: 'text', text: value }] : value;
-    const said = Array.isArray(blocks) ? blocks.filter((block) => !isThinkingBlock(block)) : blocks;
+    const said = Array.isArray(blocks)
+      ? blocks.filter((block) => !isThinkingPart(asObject(block).type))
+      : blocks;
     return JSON.stringify({ role: this.wireRole, content: withoutMarks(said) });
   }
 
@@ -337,11 +339,6 @@ export class ElementMessage extends NamedMessage implements WireMessage {
       blocks.map(({ span }) => span),
     );
   }
-}
-
-function isThinkingBlock(block: unknown): boolean {
-  const { type } = asObject(block);
-  return type === 'thinking' || type === 'redacted_thinking';
 }
 
 function listOf(body: Uint8Array, blocks: readonly Block[]): string {
