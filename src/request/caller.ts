@@ -158,8 +158,11 @@ function idsOf({ tenant }: Caller): string[] {
 
 /** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */
 function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Services['config']): void {
-  for (const token of [adminToken, metricsToken])
-    if (token !== undefined && keysIn(headers, OPENAI).some((key) => isSame({ key: token }, key)))
+  const tokens = [adminToken, metricsToken].filter((token) => token !== undefined);
+  if (tokens.length === 0) return;
+  const keys = keysIn(headers, OPENAI);
+  for (const token of tokens)
+    if (keys.some((key) => isSame({ key: token }, key)))
       throw new ApiError(
         'invalid_api_key',
         "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
