@@ -30,6 +30,11 @@ const VALUES = {
   /** An error's body, until it is passed on unread. */
   errorBodyMs: 5_000,
   /**
+   * The rest of a short answer after its first piece, until what has come is passed on: it almost
+   * always comes at once.
+   */
+  answerAtOnceMs: 5,
+  /**
    * The first event of a stream. Any event ends the wait, so text is never delayed; when a model
    * thinks for longer, its caller has the headers by then.
    */

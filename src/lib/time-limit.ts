@@ -52,6 +52,12 @@ export async function within<Value>(milliseconds: number, work: Promise<Value>):
 }
 
 /**
+ * The first timer of a `Patience` fires after so many milliseconds. Most answers have come by then,
+ * and a short wait after a long one needs no timer of its own.
+ */
+const FIRST_MS = 5;
+
+/**
  * A limit of time for one wait after another. One timer serves many waits, since most of them end
  * long before it fires.
  */
@@ -71,7 +77,8 @@ export class Patience {
     return new Promise((resolve, reject) => {
       this.giveUp = () => resolve(undefined);
       work.then(resolve, reject);
-      if (this.timer === undefined || this.firesAt > this.dueAt) this.arm(milliseconds);
+      if (this.timer === undefined) this.arm(Math.min(milliseconds, FIRST_MS));
+      else if (this.firesAt > this.dueAt) this.arm(milliseconds);
     });
   }
 
@@ -83,7 +90,7 @@ export class Patience {
 
   private arm(milliseconds: number): void {
     clearTimeout(this.timer);
-    this.firesAt = this.dueAt;
+    this.firesAt = Date.now() + milliseconds;
     this.timer = setTimeout(() => {
       this.timer = undefined;
       const left = this.dueAt - Date.now();

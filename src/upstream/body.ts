@@ -3,7 +3,10 @@
  * come. Either way a silent upstream is given up, and the caller can distinguish a broken body
  * from a complete one.
  */
+import { concat } from '../lib/bytes.ts';
 import type { AnswerEnd } from '../memory/run/event.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import type { Read } from './chunks.ts';
 import { type UpstreamAnswer, UpstreamError, type UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
@@ -12,6 +15,12 @@ import { Source } from './source.ts';
  * requests.
  */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
+
+/**
+ * Longest answer that is passed on as bytes if it comes at once. A longer one gains nothing by
+ * that. In decoded bytes.
+ */
+const LONGEST_AT_ONCE = 64 * 1024;
 
 /** How to relay a body. */
 export interface BodyRelay {
@@ -55,12 +64,13 @@ export async function readBody(
     chunks.push(read.value);
     size += read.value.length;
   }
-  return goOn(answer, source, chunks, relay);
+  return goOn(answer, source, { chunks }, relay);
 }
 
 /**
  * Relays a body as it comes. Waits for the first byte, so that a failure until then can still be a
- * status. Null for an empty body; bytes if all of a body of known length came with the first.
+ * status. Null for an empty body; bytes if a short one comes at once, since a stream of ours costs
+ * more than all else that is done for such an answer.
  *
  * @param length of the body, if it is known
  */
@@ -77,16 +87,45 @@ export async function relayBody(
     return faultOf(first);
   }
   if (first.done) return null;
-  if (first.value.length !== length) return goOn(answer, source, [first.value], relay);
+  const begun = await readAtOnce(source, first.value, length);
+  // One that ends short of its length must break off.
+  const isWhole = length === undefined ? typeof begun.end === 'object' : sizeOf(begun.chunks) === length;
+  if (!isWhole) return goOn(answer, source, begun, relay);
   source.finish();
-  return first.value;
+  return concat(begun.chunks);
+}
+
+/** The beginning of a body. */
+interface Begun {
+  readonly chunks: readonly Uint8Array[];
+  /** Absent if more may come. */
+  readonly end?: Extract<Read, { readonly done: true }> | 'died';
+}
+
+/** What comes of a short body as soon as its first chunk has come. */
+async function readAtOnce(source: Source, first: Uint8Array, length?: number): Promise<Begun> {
+  const chunks = [first];
+  const until = Date.now() + TIME_LIMITS.answerAtOnceMs;
+  for (let size = first.length; size !== length && Math.max(size, length ?? 0) <= LONGEST_AT_ONCE; ) {
+    const left = until - Date.now();
+    const read = left > 0 ? await source.read(left) : 'silent';
+    if (read === 'silent') return { chunks };
+    if (read === 'died' || read.done) return { chunks, end: read };
+    chunks.push(read.value);
+    size += read.value.length;
+  }
+  return { chunks };
+}
+
+function sizeOf(chunks: readonly Uint8Array[]): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0);
 }
 
 /**
  * Like `relayBody`, but without waiting for the first byte: the caller gets its headers at once.
  */
 export function relayEarly(answer: UpstreamAnswer, relay: BodyRelay): ReadableStream<Uint8Array> | null {
-  return answer.response.body && goOn(answer, new Source(answer, relay.died), [], relay);
+  return answer.response.body && goOn(answer, new Source(answer, relay.died), { chunks: [] }, relay);
 }
 
 /** An answer whose body fails after `most` decoded bytes, for readers without their own limit. */
@@ -103,11 +142,11 @@ export function bounded(response: Response, most: number): Response {
   return new Response(response.body.pipeThrough(counted), response);
 }
 
-/** @param chunks already read; they go first */
+/** @param begun what was read already; it goes first */
 function goOn(
   answer: UpstreamAnswer,
   source: Source,
-  chunks: Uint8Array[],
+  { chunks, end }: Begun,
   { idleMs, broken, ended }: BodyRelay,
 ): ReadableStream<Uint8Array> {
   const waiting = chunks.toReversed();
@@ -116,7 +155,7 @@ function goOn(
       async pull(controller) {
         const known = waiting.pop();
         if (known) return controller.enqueue(known);
-        const read = await source.read(idleMs);
+        const read = end ?? (await source.read(idleMs));
         if (typeof read === 'string') {
           answer.abort();
           broken(faultOf(read));

@@ -219,6 +219,54 @@ describe('a relayed body', () => {
     expect(await relayBody(up.answer, limits(LONG), 7)).toEqual(encode('{"a":1}'));
   });
 
+  it.each([
+    ['whose length nobody said', undefined],
+    ['of a known length', 7],
+  ])('is the bytes where a short one %s comes at once, in pieces', async (_, length) => {
+    const up = upstream();
+    const relay = { ...limits(LONG), ended: vi.fn() };
+    up.send('{"a":');
+    up.send('1}');
+    if (length === undefined) up.end();
+    expect(await relayBody(up.answer, relay, length)).toEqual(encode('{"a":1}'));
+  });
+
+  it('is a stream where it is long, though all of it has come', async () => {
+    const up = upstream();
+    const text = 'a'.repeat(50_000);
+    up.send(text);
+    up.send(text);
+    up.end();
+    const body = await relayBody(up.answer, limits(LONG));
+    expect(body).toBeInstanceOf(ReadableStream);
+    expect(await new Response(body as ReadableStream).text()).toBe(text + text);
+  });
+
+  it('breaks off where it dies at once, after what has come of it', async () => {
+    const pieces = [encode('{"a":')];
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        const piece = pieces.pop();
+        if (piece) controller.enqueue(piece);
+        else controller.error(new Error('reset'));
+      },
+    });
+    const relay = { ...limits(LONG), ended: vi.fn() };
+    const answer = { response: new Response(body), abort: () => undefined };
+    const reader = ((await relayBody(answer, relay)) as ReadableStream<Uint8Array>).getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('{"a":');
+    await expect(reader.read()).rejects.toMatchObject({ fault: 'upstream_unreachable' });
+    expect(relay.ended.mock.calls).toEqual([['upstream_broke']]);
+    expect(relay.died.mock.calls).toEqual([[new Error('reset')]]);
+  });
+
+  it('is a stream where it ends short of its length, so that this can be told', async () => {
+    const up = upstream();
+    up.send('{"a":1}');
+    up.end();
+    expect(await relayBody(up.answer, limits(LONG), 8)).toBeInstanceOf(ReadableStream);
+  });
+
   it('has ended for those who listen, if it came whole with its first chunk', async () => {
     const up = upstream();
     const listener = { push: vi.fn(), end: vi.fn() };
