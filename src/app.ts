@@ -13,16 +13,20 @@ import { toldRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
+import { RouteRouter } from './routes/router.ts';
 import { isForOperator, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 import { apiOf } from './upstream/api.ts';
 
 export function createApp(): Hono<AppEnv> {
-  const app = new Hono<AppEnv>({ getPath: (request) => routeOf(urlOf(request).pathname).path });
+  const app = new Hono<AppEnv>({
+    getPath: (request) => routeOf(urlOf(request).pathname).path,
+    router: new RouteRouter(ROUTES.map(({ path }) => path).filter((path) => !path.includes(':'))),
+  });
 
   app.use('/v1/*', async (c, next) => {
     const { path } = c.req;
-    c.set('api', apiOf(path, c.req.raw.headers, isRoute(path)));
+    c.set('api', apiOf(path, c.req.raw.headers, isRoute));
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
       return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
     const services = servicesOf(c.env);

@@ -228,6 +228,7 @@ const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
  */
 export function checkCharset(headers: Headers): void {
   const type = headers.get('content-type') ?? '';
+  if (!/charset/i.test(type)) return;
   const named = [...type.matchAll(/charset\W*([^\s";,]*)/gi)].map(([, charset = '']) => charset);
   if (named.every((charset) => CHARSETS.has(charset.toLowerCase()))) return;
   throw new ApiError(

@@ -91,8 +91,9 @@ export function identifiedBy(
 /** The caller's access key. @throws ApiError `invalid_api_key` */
 export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
   for (const token of keysIn(headers, OPENAI)) {
-    const key = keys.find((candidate) => isSame(candidate, token));
-    if (key) return key;
+    const isToken = matching(token);
+    const found = keys.find(({ key }) => isToken(key));
+    if (found) return found;
   }
   throw unknownKey();
 }
@@ -105,7 +106,8 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
 function accessNameIn(headers: Headers, { config, callers, tenants }: Services, api: UpstreamApi): string {
   const keys = config.access?.keys ?? [];
   for (const token of keysIn(headers, api)) {
-    const configured = keys.find((key) => isSame(key, token))?.name;
+    const isToken = matching(token);
+    const configured = keys.find(({ key }) => isToken(key))?.name;
     const name = configured ?? callers.withKey(() => tenants.hashesOfKey(token))?.name;
     // A name of the configuration has the key of the configuration alone.
     if (name === undefined || (configured === undefined && keys.some((key) => key.name === name))) continue;
@@ -160,9 +162,8 @@ function idsOf({ tenant }: Caller): string[] {
 function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Services['config']): void {
   const tokens = [adminToken, metricsToken].filter((token) => token !== undefined);
   if (tokens.length === 0) return;
-  const keys = keysIn(headers, OPENAI);
-  for (const token of tokens)
-    if (keys.some((key) => isSame({ key: token }, key)))
+  for (const key of keysIn(headers, OPENAI))
+    if (tokens.some(matching(key)))
       throw new ApiError(
         'invalid_api_key',
         "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
@@ -172,7 +173,7 @@ function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Se
 /** Whether a request brings a secret of the deployer's as its token. */
 export function isBearer(headers: Headers, secret: string): boolean {
   const token = bearerToken(headers);
-  return token !== undefined && isSame({ key: secret }, token);
+  return token !== undefined && matching(token)(secret);
 }
 
 /**
@@ -202,9 +203,22 @@ export function sealingTenant({ tenant }: Caller): Tenant {
   );
 }
 
-/** Compares digests, so that the time taken reveals neither content nor length. */
-function isSame({ key }: Pick<AccessKey, 'key'>, token: string): boolean {
-  return timingSafeEqual(sha256(key), sha256(token));
+/**
+ * Whether a key or token of the deployment is the same as a request's. Compares digests, so that
+ * the time taken reveals neither content nor length.
+ */
+function matching(token: string): (own: string) => boolean {
+  const digest = sha256(token);
+  return (own) => timingSafeEqual(digestOf(own), digest);
+}
+
+/** Digests of the deployment's keys and tokens, with which each request is compared. */
+const digests = new Map<string, Buffer>();
+
+function digestOf(own: string): Buffer {
+  const digest = digests.get(own) ?? sha256(own);
+  digests.set(own, digest);
+  return digest;
 }
 
 function sha256(text: string): Buffer {

@@ -123,13 +123,13 @@ const COMPLETIONS = /^\/v1\/(?:chat\/|responses(?:\/|$)|embeddings(?:\/|$))/;
  * where Precis has the route, since any other path may be that of a gateway.
  *
  * @param path the canonical one
- * @param isKnown whether the path is one of a route
+ * @param isKnown whether a path is one of a route
  */
-export function apiOf(path: string, headers: Headers, isKnown: boolean): UpstreamApi {
+export function apiOf(path: string, headers: Headers, isKnown: (path: string) => boolean): UpstreamApi {
   if (MESSAGES.test(path)) return ANTHROPIC;
   if (COMPLETIONS.test(path)) return OPENAI;
   if (headers.has(VERSION_HEADER)) return ANTHROPIC;
-  return isKnown && hasAnthropicKey(headers) ? ANTHROPIC : OPENAI;
+  return hasAnthropicKey(headers) && isKnown(path) ? ANTHROPIC : OPENAI;
 }
 
 /** Whether a request says that it speaks Anthropic's API, whatever its body looks like. */

@@ -25,7 +25,7 @@ describe('the API that a request speaks', () => {
     ['/v1/files', own, false, OPENAI],
     ['/v1/files', { ...own, ...version }, false, ANTHROPIC],
   ])('%s with %j: known %s', (path, headers, isKnown, api) => {
-    expect(apiOf(path, new Headers(headers as Record<string, string>), isKnown)).toBe(api);
+    expect(apiOf(path, new Headers(headers as Record<string, string>), () => isKnown)).toBe(api);
   });
 });
 
