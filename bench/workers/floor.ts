@@ -1,7 +1,7 @@
 /**
  * A Worker that does only what no proxy with a memory can do without: it reads the body, copies the
- * headers both ways and sets one of its own, and passes the answer on through a stream of its own,
- * which ends it when the upstream falls silent.
+ * headers both ways and sets one of its own, and gives the answer up when the upstream falls
+ * silent. It passes a stream on through one of its own, and anything else as bytes.
  */
 import { forwardTo } from './forward-to.ts';
 
@@ -16,8 +16,18 @@ export default forwardTo(async (url, request) => {
   const answered = new Headers(response.headers);
   answered.set('x-memory-mode', 'none');
   const { status, body } = response;
-  return new Response(body && relayed(body), { status, headers: answered });
+  const isStream = answered.get('content-type')?.startsWith('text/event-stream');
+  const passed = body && (isStream ? relayed(body) : await read(response));
+  return new Response(passed, { status, headers: answered });
 });
+
+async function read(response: Response): Promise<Uint8Array> {
+  const silent = Promise.withResolvers<never>();
+  const timer = setTimeout(silent.reject, SILENCE_MS);
+  const bytes = await Promise.race([response.bytes(), silent.promise]);
+  clearTimeout(timer);
+  return bytes;
+}
 
 function relayed(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();

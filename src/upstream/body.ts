@@ -60,7 +60,7 @@ export async function readBody(
       answer.abort();
       return faultOf(read);
     }
-    if (read.done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
+    if (read.done) return concat(chunks);
     chunks.push(read.value);
     size += read.value.length;
   }
