@@ -60,7 +60,9 @@ export class Encoding {
         end = start + bytesBetween(text, at, next);
         at = next;
       } else at += end - start;
-      tokens += ranks.rankOf(bytes, start, end) === NO_RANK ? merging.count(bytes, start, end) : 1;
+      // Each byte is a token.
+      const isToken = end === start + 1 || ranks.rankOf(bytes, start, end) !== NO_RANK;
+      tokens += isToken ? 1 : merging.count(bytes, start, end);
       start = end;
     }
     return tokens;

@@ -19,12 +19,17 @@ const RANK_BITS = 18;
 const RANK = 2 ** RANK_BITS - 1;
 const TAG = ~RANK;
 
+/** Two bytes have so many values. Half of all pieces have no more bytes. */
+const PAIRS = 2 ** 16;
+
 export class TokenRanks {
   private readonly tokens: Uint8Array;
   /** Where each token starts in `tokens`; one more for the end of the last one. */
   private readonly starts: Uint32Array;
   /** At most half of them are used, so that a search ends soon. */
   private readonly slots: Int32Array;
+  /** The ranks of two bytes, found without a hash. */
+  private readonly pairs = new Int32Array(PAIRS).fill(NO_RANK);
   private readonly longest: number;
 
   constructor(table: ArrayBuffer) {
@@ -43,7 +48,9 @@ export class TokenRanks {
    * @param start of the bytes @param end behind them
    */
   rankOf(bytes: Uint8Array, start: number, end: number): number {
-    if (end - start > this.longest) return NO_RANK;
+    const length = end - start;
+    if (length === 2) return this.pairs[pairAt(bytes, start)] ?? NO_RANK;
+    if (length > this.longest) return NO_RANK;
     const { slots } = this;
     const hash = hashOf(bytes, start, end);
     const last = slots.length - 1;
@@ -65,7 +72,7 @@ export class TokenRanks {
 
   /** @returns the length of the longest token */
   private fill(lengths: Uint8Array): number {
-    const { starts, slots, tokens } = this;
+    const { starts, slots, pairs, tokens } = this;
     const last = slots.length - 1;
     let longest = 0;
     let start = 0;
@@ -75,12 +82,18 @@ export class TokenRanks {
       let at = hash & last;
       while (slots[at] !== 0) at = (at + 1) & last;
       slots[at] = (hash & TAG) | (rank + 1);
+      if (length === 2) pairs[pairAt(tokens, start)] = rank;
       start += length;
       starts[rank + 1] = start;
       if (length > longest) longest = length;
     }
     return longest;
   }
+}
+
+/** The number of the two bytes at a place. */
+function pairAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }
 
 /**
