@@ -311,9 +311,12 @@ export function remove(
   const { key, content, count, replacements, least, digestLine, ...removed } = candidate;
   // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
-  const facts = context.facts.remember(key, () => readFacts(content(), count(), digest));
+  // Most arguments are short: nothing more is asked of them.
+  const counted = count();
+  if (counted < least) return undefined;
+  const facts = context.facts.remember(key, () => readFacts(content(), counted, digest));
   const { item } = facts;
-  if (!facts.storable || facts.tokens < least) return undefined;
+  if (!facts.storable) return undefined;
   if (item !== undefined && context.unedited?.has(item)) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
   if (isEcho(facts, labels, strategy, context)) return undefined;
