@@ -6,6 +6,7 @@
 
 import type { KnownRemovals } from '../edits/known-removal.ts';
 import type { Origins } from '../edits/origins.ts';
+import type { CountedMessage } from '../tokens/tokens.ts';
 
 /**
  * Who speaks. `preamble` is never edited: system and developer messages anywhere, and elements of
@@ -109,6 +110,7 @@ export interface MessageFacts {
   identity?: string;
   calls?: readonly ToolCall[];
   flatTokens?: number;
+  counted?: CountedMessage;
   /** A link of a hash chain: the hash before the message, and after it. */
   prefixHash?: ChainLink;
   /** Of an answer in one message: the hash of what was asked, and its key (`answer-keys.ts`). */

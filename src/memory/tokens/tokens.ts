@@ -42,6 +42,13 @@ interface MessageTokens {
   whole?: number;
 }
 
+/** The counts of a message, with what has counted it. An isolate keeps them with the message. */
+export interface CountedMessage {
+  /** See `TokenCounter`. */
+  readonly tokenizer: unknown;
+  readonly tokens: MessageTokens;
+}
+
 /** The caches of a counter. */
 interface RememberedCounts {
   readonly messages: Cache<MessageTokens>;
@@ -106,7 +113,12 @@ export function createTokenCounter(
   const { messages, texts } = remembered;
   const text = (text: string): number => countInBlocks(text, tokenize);
   const sum = (parts: readonly string[]): number => parts.reduce((sum, part) => sum + text(part), 0);
-  const known = (message: Message): MessageTokens => messages.remember(message.digest, () => ({}));
+  const known = (message: Message): MessageTokens => {
+    const { facts } = message;
+    if (facts.counted?.tokenizer !== tokenize)
+      facts.counted = { tokenizer: tokenize, tokens: messages.remember(message.digest, () => ({})) };
+    return facts.counted.tokens;
+  };
   const content = (message: Message): number => {
     const tokens = known(message);
     if (tokens.content === undefined) {
