@@ -9,6 +9,7 @@
  * before its caller sends it back; of other messages, the JSON without white space.
  */
 
+import { Latest } from '../../lib/latest.ts';
 import type { Digest } from '../edits/placeholder.ts';
 import { linkAfter, type Message, type MessageFacts } from './message.ts';
 
@@ -18,11 +19,16 @@ export interface Hashed extends Pick<Message, 'role' | 'identity'> {
   readonly facts?: Pick<MessageFacts, 'prefixHash'>;
 }
 
+/** Several parts of a request need the hashes of its messages. */
+const latest = new Latest<readonly Hashed[], readonly string[]>();
+
 /** `hashes[i]` is the hash of the messages before `i`; the first is empty. */
 export function prefixHashes(messages: readonly Hashed[], digest: Digest): readonly string[] {
-  const hashes = [''];
-  for (const message of messages) hashes.push(nextHash(hashes.at(-1) ?? '', message, digest));
-  return hashes;
+  return latest.of(messages, [digest], () => {
+    const hashes = [''];
+    for (const message of messages) hashes.push(nextHash(hashes.at(-1) ?? '', message, digest));
+    return hashes;
+  });
 }
 
 function nextHash(before: string, message: Hashed, digest: Digest): string {
