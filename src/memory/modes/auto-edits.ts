@@ -105,6 +105,7 @@ export class AutoEdits implements Recalling {
 
   readonly heavy = (index: number, light: readonly Removal[]): readonly Removal[] => {
     this.compacted[index] ??= this.compact(index);
+    if (light.length === 0) return this.compacted[index];
     const nameOf = ({ kind, message, call }: Removal): string => `${kind}:${message}:${call}`;
     const gone = new Set(light.map(nameOf));
     return this.compacted[index].filter((removal) => !gone.has(nameOf(removal)));
