@@ -10,8 +10,11 @@ import { findChromium } from '../../../tools/chromium.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Where screenshots are written, to be looked at. */
-const SHOTS = join(ROOT, 'generated/screenshots');
+/**
+ * Where screenshots are written, to be looked at. Nothing is asserted of them, and one of a whole
+ * page takes a second of processor, so they are taken on request.
+ */
+const SHOTS = process.env.SCREENSHOTS === '1' ? join(ROOT, 'generated/screenshots') : undefined;
 
 const WIDTHS = [360, 1280] as const;
 const THEMES = ['light', 'dark'] as const;
@@ -111,18 +114,19 @@ export async function axeViolations(page: Page): Promise<string[]> {
 }
 
 /**
- * Shows a page in all widths and themes: nothing wider than the window, with a screenshot of each,
- * and without violations once in each width and each theme.
+ * Shows a page in all widths and themes: nothing wider than the window, and without violations once
+ * in each width and each theme. With `SCREENSHOTS=1` it writes a screenshot of each.
  */
 export async function expectShownWell(page: Page, name: string): Promise<void> {
-  mkdirSync(SHOTS, { recursive: true });
+  if (SHOTS !== undefined) mkdirSync(SHOTS, { recursive: true });
   for (const width of WIDTHS)
     for (const theme of THEMES) {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: theme });
       // Two frames: the plot is drawn again when its size or theme changes.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`), fullPage: true });
+      if (SHOTS !== undefined)
+        await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`), fullPage: true });
       if ((width === 360) === (theme === 'light'))
         expect(await axeViolations(page), `${name} at ${width}, ${theme}`).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
