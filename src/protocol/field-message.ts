@@ -1,8 +1,20 @@
 /** Messages with a field of their own, beside the array or in its place. No view edits them. */
-import type { Content, Role } from '../memory/conversation/message.ts';
-import type { JsonSpan } from './json/outline.ts';
+import type { Content, MessageFacts, Role } from '../memory/conversation/message.ts';
+import type { Span } from './json/outline.ts';
+import { jsonOf, textOf } from './json/spans.ts';
 import { NamedMessage } from './message-names.ts';
 import type { WireMessage } from './model-request.ts';
+
+/** The value of such a field. */
+export interface FieldValue {
+  readonly span: Span;
+  /** Its JSON, as far as it says anything. */
+  readonly value: Uint8Array;
+}
+
+export function fieldValue(body: Uint8Array, span: Span): FieldValue {
+  return { span, value: body.subarray(span.start, span.end) };
+}
 
 export abstract class FieldMessage extends NamedMessage implements WireMessage {
   abstract readonly role: Role;
@@ -11,20 +23,33 @@ export abstract class FieldMessage extends NamedMessage implements WireMessage {
   readonly calls = [];
   readonly answers = undefined;
   protected readonly isAnswer = false;
-  protected readonly span: JsonSpan;
+  /** See `ReadArray.before`. */
+  readonly value: Uint8Array;
+  readonly bytes: number;
 
-  /** @param span of its value */
-  constructor(span: JsonSpan) {
-    super({});
-    this.span = span;
+  /** @param facts of one with the same value and the same messages before it */
+  constructor({ span: { start, end }, value }: FieldValue, facts: MessageFacts = {}) {
+    super(facts);
+    this.value = value;
+    this.bytes = end - start;
+  }
+
+  /** The value's JSON. */
+  get text(): string {
+    return textOf(this.value, this.whole);
+  }
+
+  /** The value. Decoded on each call, since a known message is not. */
+  protected read(): unknown {
+    return jsonOf(this.value, this.whole);
+  }
+
+  private get whole(): Span {
+    return { start: 0, end: this.value.length };
   }
 
   abstract override content(): Content;
   abstract opening(): string;
-
-  get bytes(): number {
-    return this.span.end - this.span.start;
-  }
 
   media(): [] {
     return [];

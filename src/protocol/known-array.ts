@@ -17,14 +17,23 @@ interface KnownMessage {
   readonly facts: MessageFacts;
 }
 
+/** A message outside of the array. */
+interface MessageBefore {
+  /** Its JSON, as far as it says anything. */
+  readonly value: Uint8Array;
+  readonly facts: MessageFacts;
+}
+
+type FieldValues = readonly Pick<MessageBefore, 'value'>[];
+
 /** What a request has read of its array. Spans refer to the bytes of its body. */
 export interface ReadArray {
   readonly protocol: AnswerFormat['name'];
   readonly bytes: Uint8Array;
   /** The array, with its items and their counts. */
   readonly list: JsonSpan;
-  /** Text of the body outside of the array that precedes its messages; empty without one. */
-  readonly before: string;
+  /** The messages outside of the array that precede those in it. */
+  readonly before: readonly MessageBefore[];
   /** Facts about each element alone. */
   readonly elements: readonly object[];
   readonly messages: readonly KnownMessage[];
@@ -68,14 +77,15 @@ export function isEqual(one: Uint8Array, other: Uint8Array, length?: number): bo
  */
 export class KnownMessages<Facts extends MessageFacts, Element extends object> {
   private readonly shared: SharedArray | undefined;
+  private readonly isSame: boolean;
   private readonly byFirst: readonly (readonly KnownMessage[] | undefined)[];
 
   /** @param before see `ReadArray` */
-  constructor(shared: SharedArray | undefined, before: string) {
+  constructor(shared: SharedArray | undefined, before: FieldValues = []) {
     this.shared = shared;
-    const isSame = shared?.read.before === before;
+    this.isSame = shared !== undefined && areEqual(shared.read.before, before);
     const byFirst: (KnownMessage[] | undefined)[] = [];
-    for (const message of shared && isSame ? shared.read.messages : []) {
+    for (const message of shared && this.isSame ? shared.read.messages : []) {
       const same = byFirst[message.first];
       if (same) same.push(message);
       else byFirst[message.first] = [message];
@@ -94,9 +104,22 @@ export class KnownMessages<Facts extends MessageFacts, Element extends object> {
     return known?.length === length && first + length <= count ? (known.facts as Facts) : undefined;
   }
 
+  /** The facts about a message before the array. */
+  before(index: number): MessageFacts | undefined {
+    return this.isSame ? this.shared?.read.before[index]?.facts : undefined;
+  }
+
   /** The facts about an element alone. */
   element(index: number): Element | undefined {
     const { items = [], read } = this.shared ?? {};
     return index < items.length ? (read?.elements[index] as Element | undefined) : undefined;
   }
+}
+
+function areEqual(some: FieldValues, others: FieldValues): boolean {
+  if (some.length !== others.length) return false;
+  return some.every(({ value }, at) => {
+    const other = others[at]?.value;
+    return other?.length === value.length && isEqual(value, other);
+  });
 }

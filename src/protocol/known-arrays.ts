@@ -19,6 +19,7 @@
  * still costs.
  */
 import { factsBytes } from '../memory/conversation/facts-size.ts';
+import type { JsonSpan } from './json/outline.ts';
 import { isEqual, type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
 import type { ModelRequest } from './model-request.ts';
 
@@ -181,13 +182,20 @@ function isSame(one: Uint8Array, other: Uint8Array, shared: number): boolean {
 }
 
 /** Bytes of memory, as an upper estimate. */
-function sizeOf({ bytes, list, messages }: ReadArray): number {
-  const facts = messages.reduce((sum, message) => sum + factsBytes(message.facts), 0);
-  const elements = (list.items?.length ?? 0) * (SPAN_BYTES + PLAN_BYTES);
+function sizeOf({ bytes, list, before, messages }: ReadArray): number {
+  const facts = [...before, ...messages].reduce((sum, message) => sum + factsBytes(message.facts), 0);
+  const { items = [] } = list;
+  const parts = items.reduce((sum, item) => sum + partsIn(item), 0);
+  const elements = items.length * (SPAN_BYTES + PLAN_BYTES) + parts * SPAN_BYTES;
   return bytes.buffer.byteLength + elements + facts;
 }
 
-/** Bytes of an element's spans: its own, and those of its fields. */
+/** How many parts of an element's contents are kept as spans. */
+function partsIn({ fields = [] }: JsonSpan): number {
+  return fields.reduce((sum, { value }) => sum + (value.items?.length ?? 0), 0);
+}
+
+/** Bytes of the spans of an element, or of a part: its own, and those of its fields. */
 const SPAN_BYTES = 600;
 /** Bytes of an element's message, and of its part in the plan. */
 const PLAN_BYTES = 400;

@@ -2,7 +2,7 @@
 
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
-import { OPENAI_MARKS } from './edits.ts';
+import { marksIn, OPENAI_MARKS } from './edits.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
@@ -72,6 +72,10 @@ export abstract class ModelBody {
     const at = this.root.start + 1;
     if (cacheKey === undefined || fieldOf(this.root, CACHE_KEY)) return [];
     return [{ start: at, end: at, with: `"${CACHE_KEY}":${JSON.stringify(cacheKey)},` }];
+  }
+
+  get marks(): number {
+    return marksIn(this.bytes, this.cacheMarks.most, this.cacheMarks.field);
   }
 
   own(field: OwnField): unknown {

@@ -94,6 +94,8 @@ export interface ModelRequest {
   /** Names of the caller's tools, which ours must not repeat. */
   readonly toolNames: ReadonlySet<string>;
   readonly cacheMarks: CacheMarks;
+  /** How many marks the body has, or texts that look like one; exact below the most. */
+  readonly marks: number;
   /** Whether the caller gives the model tools. */
   readonly hasTools: boolean;
   /** The compaction that the request asks of the upstream; undefined without one. */

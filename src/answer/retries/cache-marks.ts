@@ -6,7 +6,6 @@
 import { isObject } from '../../lib/json.ts';
 import { MOST_MARKS } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
-import { marksIn } from '../../protocol/edits.ts';
 import type { ModelRequest } from '../../protocol/model-request.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import type { Retry } from './retry.ts';
@@ -24,8 +23,8 @@ export function roomForMarks(request: ModelRequest, view: View | undefined): num
   if (!view?.marks?.length) return 0;
   const options = request.field('prompt_cache_options');
   if (isObject(options) && options.mode === 'explicit') return 0;
-  const { most, field } = request.cacheMarks;
-  return Math.min(most - marksIn(request.bytes, most, field), MOST_MARKS);
+  const { cacheMarks, marks } = request;
+  return Math.min(Math.max(cacheMarks.most - marks, 0), MOST_MARKS);
 }
 
 export function withoutMarks(request: ModelRequest, { services, caller }: RequestScope): Retry {

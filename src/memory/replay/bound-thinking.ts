@@ -20,10 +20,10 @@ export function thinkingIn({ messages }: History, counter: TokenCounter): Thinki
     if (message.role !== 'assistant') return undefined;
     const thinking = message.thinking();
     if (!thinking) return undefined;
-    const { weight, blocks, isAll } = thinking;
+    const { blocks, isAll } = thinking;
     const tokens = isAll
       ? counter.message(message)
-      : counter.weight(`thinking:${message.digest}`, () => weight);
+      : counter.weight(`thinking:${message.digest}`, () => thinking.weight);
     return { tokens, blocks };
   });
   if (found.every((thinking) => thinking === undefined)) return undefined;

@@ -62,7 +62,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
    */
   constructor(bytes: Uint8Array, root: JsonSpan, list: JsonSpan, shared: SharedArray | undefined) {
     super(bytes, root, ['tools', 'functions']);
-    const known = new KnownMessages<ChatFacts, never>(shared, '');
+    const known = new KnownMessages<ChatFacts, never>(shared);
     const messages = list.items?.map((span, at) => new ChatMessage(bytes, span, this.kept, known.at(at, 1)));
     this.messages = messages ?? [];
     this.list = list;
@@ -82,7 +82,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     if (this.tooManyMessages) return undefined;
     const messages = this.messages.map(({ facts }, first) => ({ first, length: 1, facts }));
     const { bytes, list } = this;
-    return { protocol: 'chat', bytes, list, before: '', elements: [], messages };
+    return { protocol: 'chat', bytes, list, before: [], elements: [], messages };
   }
 
   /** Names of functions and custom tools. */

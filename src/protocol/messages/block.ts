@@ -7,6 +7,7 @@ import type { Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart } from '../chat/reasoning.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import type { CacheMarks } from '../model-request.ts';
 import { ENCRYPTED_CHARACTERS, FILE, imagePrice, type PartFormat, weightOfJson } from '../parts.ts';
 
 /** The fields of a block that are ever read. */
@@ -25,6 +26,9 @@ export const BLOCK_FIELDS: readonly string[] = [
 ];
 
 export const MARK_FIELD = 'cache_control';
+
+/** The API names every block by its place in a content, so `content` in an error says nothing. */
+export const MESSAGES_MARKS: CacheMarks = { field: MARK_FIELD, most: 4, refusal: /cache_control/ };
 
 /** Sources of an image or a document that are billed at a flat price, not as their text. */
 const MEDIA_SOURCES: ReadonlySet<unknown> = new Set(['base64', 'url', 'file']);
@@ -62,13 +66,17 @@ export const PARTS: PartFormat = {
 /** A block in a content. */
 export class Block {
   readonly span: JsonSpan;
-  readonly type: string;
   private readonly body: Uint8Array;
+  private kind: string | undefined;
 
   constructor(body: Uint8Array, span: JsonSpan) {
     this.body = body;
     this.span = span;
-    this.type = this.string('type') ?? '';
+  }
+
+  get type(): string {
+    this.kind ??= this.string('type') ?? '';
+    return this.kind;
   }
 
   get isThinking(): boolean {

@@ -7,17 +7,12 @@
  * added while fewer than four stand: behind the places of the view, and, where the caller sets
  * none, behind tools and a `system` that are long enough.
  */
-import { bufferOf } from '../../lib/bytes.ts';
 import { asObject, isObject } from '../../lib/json.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
-import type { CacheMarks } from '../model-request.ts';
-import { isBlankString, MARK_FIELD } from './block.ts';
+import { isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 import type { Layout, OurEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
-
-/** The API names every block by its place in a content, so `content` in an error says nothing. */
-export const MESSAGES_MARKS: CacheMarks = { field: MARK_FIELD, most: 4, refusal: /cache_control/ };
 
 /**
  * Bytes of tools and instructions that are worth a mark: about the 1 024 tokens below which most
@@ -42,11 +37,8 @@ interface MarkedBody {
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
   readonly messages: readonly object[];
-}
-
-/** Whether a body has any, or a text that looks like one. */
-export function mayHaveMarks(bytes: Uint8Array): boolean {
-  return bufferOf(bytes).includes(`"${MARK_FIELD}"`);
+  /** See `ModelRequest`. */
+  readonly marks: number;
 }
 
 /**
@@ -55,14 +47,14 @@ export function mayHaveMarks(bytes: Uint8Array): boolean {
  * @param places the messages behind which ours may stand, ascending
  */
 export function marksFor(body: MarkedBody, layout: Layout, places: readonly number[]): WrittenMarks {
-  const hasLeft = body.messages.some((_, index) => layout.leaves(index));
-  if (places.length === 0 && !hasLeft) return NO_MARKS;
-  const callers = mayHaveMarks(body.bytes) ? callersMarks(body) : new Map<number, string[]>();
+  const hasLeft = layout.left.size > 0;
+  if (places.length === 0 && !(hasLeft && body.marks > 0)) return NO_MARKS;
+  const callers = body.marks > 0 ? callersMarks(body) : new Map<number, string[]>();
   const moved = hasLeft ? movedMarks(body, layout, callers) : NO_MARKS;
   if (places.length === 0) return moved;
-  const kept = [...callers].filter(([index]) => !layout.leaves(index));
+  const kept = [...callers].filter(([index]) => !layout.left.has(index));
   const standing = [
-    ...(mayHaveMarks(body.bytes) ? marksAround(body) : []),
+    ...(body.marks > 0 ? marksAround(body) : []),
     ...kept.flatMap(([at, marks]) => marks.map((json) => ({ at, json }))),
     ...[...moved.messages].map(([at, json]) => ({ at, json })),
     ...[...moved.ours].map(([{ at }, json]) => ({ at, json })),
@@ -78,7 +70,7 @@ interface StandingMark {
 
 function withOurs(
   { bytes, root, messages }: MarkedBody,
-  { leaves }: Layout,
+  { left }: Layout,
   places: readonly number[],
   moved: WrittenMarks,
   standing: readonly StandingMark[],
@@ -89,7 +81,7 @@ function withOurs(
   const marksTools = isFree && isWorth(tools);
   const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
   const added = places
-    .filter((at) => messages[at] instanceof ElementMessage && !leaves(at))
+    .filter((at) => messages[at] instanceof ElementMessage && !left.has(at))
     .filter((at) => !standing.some((mark) => mark.at === at))
     .slice(-Math.max(room, 0))
     .map((at) => [at, markOf(standing.some((mark) => mark.at > at && isLongLived(mark.json)))] as const);
@@ -138,9 +130,8 @@ function marksAround({ bytes, root }: MarkedBody): StandingMark[] {
   ];
 }
 
-function marksIn({ blocks = [], range, element: { body } }: ElementMessage): string[] {
-  if (!mayHaveMarks(body.subarray(range.start, range.end))) return [];
-  return listedMarks(blocks.map((block) => block.value()));
+function marksIn({ blocks = [], element: { marks } }: ElementMessage): string[] {
+  return marks === 0 ? [] : listedMarks(blocks.map((block) => block.value()));
 }
 
 /** Those of blocks, and of the blocks inside them. */
@@ -163,7 +154,7 @@ interface MarkPlace {
 /** Where the marks of messages that leave move to. */
 function movedMarks(
   { messages }: MarkedBody,
-  { entries, leaves, opened }: Layout,
+  { entries, left, opened }: Layout,
   marks: ReadonlyMap<number, readonly string[]>,
 ): WrittenMarks {
   const onMessages = new Map<number, string>();
@@ -183,11 +174,11 @@ function movedMarks(
   /** Where nothing stands before a summary that opens a message: behind that message. */
   const openedBehind = (index: number): MarkPlace | undefined => {
     if (opened === undefined || opened <= index) return undefined;
-    const hasOther = [...marks.keys()].some((at) => at > index && at <= opened && !leaves(at));
+    const hasOther = [...marks.keys()].some((at) => at > index && at <= opened && !left.has(at));
     return hasOther ? undefined : { at: opened };
   };
   for (const [index, found] of marks) {
-    if (!leaves(index)) continue;
+    if (!left.has(index)) continue;
     const before = places.findLast((place) => place.at <= index && mayTake(place));
     const place = before ?? openedBehind(index);
     if (!place) continue;

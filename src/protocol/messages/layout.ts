@@ -14,7 +14,8 @@ import { levels } from '../json/outline.ts';
 import { cutMembers, jsonOf, splice, within } from '../json/spans.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
 import { type Block, MARK_FIELD } from './block.ts';
-import { type Element, ElementMessage } from './message.ts';
+import type { Element } from './element.ts';
+import { ElementMessage } from './message.ts';
 
 /** The part of a view that edits messages. */
 export type EditedMessages = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
@@ -51,8 +52,8 @@ export interface Layout {
   readonly entries: readonly Entry[];
   /** The message that opens with a summary of those before it. */
   readonly opened: number | undefined;
-  /** Whether a message is not in the view. */
-  leaves(index: number): boolean;
+  /** The messages that are not in the view. */
+  readonly left: ReadonlySet<number>;
   /** Whether a message has lost its thinking. */
   isCleared(index: number): boolean;
 }
@@ -65,16 +66,13 @@ export function layoutOf(
   thinkingFrom: number,
   injected: string,
 ): Layout {
-  const { removals, dropped, summary, recap, rounds } = view;
+  const { removals, summary, recap, rounds } = view;
   const replaced = replacedBySummary(view);
   const own = (index: number): ElementMessage | undefined => {
     const message = messages[index];
     return message instanceof ElementMessage ? message : undefined;
   };
-  const leaves = (index: number): boolean =>
-    dropped.has(index) ||
-    removals.get(index)?.some(({ isAll }) => isAll) === true ||
-    (index < thinkingFrom && own(index)?.thinking()?.isAll === true);
+  const left = leaving(messages, view, thinkingFrom);
   const isCleared = (index: number): boolean =>
     (index < thinkingFrom && messages[index]?.role === 'assistant') ||
     (removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false);
@@ -91,6 +89,7 @@ export function layoutOf(
   const entries: Entry[] = [];
   /** The last entry, and its messages so far: thousands of results may stand in one element. */
   let open: { readonly entry: OwnEntry; readonly indices: number[] } | undefined;
+  let isPieced = false;
   for (const [index] of messages.entries()) {
     const message = own(index);
     if (!message) continue;
@@ -100,15 +99,16 @@ export function layoutOf(
       entries.push(
         ours(index, summaryMessages(summary, {}), ['user', summary.form === 'pair' ? 'assistant' : 'user']),
       );
-    const shown = leaves(index) ? undefined : rounds?.get(index);
+    const shown = left.has(index) ? undefined : rounds?.get(index);
     if (shown) {
       const json = index < thinkingFrom ? roundsWithoutThinking(shown.json, 'messages') : shown.json;
       entries.push(ours(index, json, ['assistant', 'user'], false));
     }
-    if (!leaves(index)) {
+    if (!left.has(index)) {
       const { role } = message.element;
       if (open && open.entry === entries.at(-1) && open.entry.place === place) open.indices.push(index);
       else {
+        isPieced ||= open?.entry.place === place;
         const indices = [index];
         const entry = {
           kind: 'own',
@@ -127,14 +127,29 @@ export function layoutOf(
   }
   // The API's own summary may be all that there is.
   if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
-  const pieced = withPieces(entries);
+  const pieced = isPieced ? withPieces(entries) : entries;
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
   return {
     entries: isSame ? pieced : withSystemInPlace(pieced, elements),
     opened: summary?.request?.message,
-    leaves,
+    left,
     isCleared,
   };
+}
+
+/** The messages that leave a view: those that it drops, and those of which nothing is left. */
+function leaving(
+  messages: readonly object[],
+  { removals, dropped }: EditedMessages,
+  thinkingFrom: number,
+): ReadonlySet<number> {
+  const left = new Set(dropped);
+  for (const [index, removed] of removals) if (removed.some(({ isAll }) => isAll)) left.add(index);
+  for (let index = 0; index < Math.min(thinkingFrom, messages.length); index++) {
+    const message = messages[index];
+    if (message instanceof ElementMessage && message.thinking()?.isAll) left.add(index);
+  }
+  return left;
 }
 
 /** Says which entries are pieces of an element. */

@@ -18,50 +18,17 @@ import type {
   Weight,
 } from '../../memory/conversation/message.ts';
 import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
-import type { JsonSpan, Span } from '../json/outline.ts';
-import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import type { Span } from '../json/outline.ts';
+import { jsonOf, textOf } from '../json/spans.ts';
 import type { KeptContents } from '../kept-contents.ts';
 import type { KnownMessages } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { contentOfList, contentOfParts, mediaOfList, openingIn, plain, readParts } from '../parts.ts';
-import { Block, PARTS, withoutMarks } from './block.ts';
+import { type Block, PARTS, withoutMarks } from './block.ts';
+import type { Element, ElementFacts, Part } from './element.ts';
 
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
-
-/** One element of `messages`. */
-export interface Element {
-  readonly body: Uint8Array;
-  readonly span: JsonSpan;
-  readonly role: string | undefined;
-  readonly content: JsonSpan | undefined;
-  /** Undefined if the content is no list. */
-  readonly blocks: readonly Block[] | undefined;
-}
-
-/** Whether a content is a list with more blocks than are read. */
-export function hasTooManyBlocks({ content, blocks }: Element): boolean {
-  return content?.kind === 'array' && !blocks;
-}
-
-export function elementOf(body: Uint8Array, span: JsonSpan): Element {
-  const role = fieldOf(span, 'role')?.value;
-  const content = fieldOf(span, 'content')?.value;
-  return {
-    body,
-    span,
-    role: role?.kind === 'string' ? (jsonOf(body, role) as string) : undefined,
-    content,
-    blocks: content?.kind === 'array' ? content.items?.map((block) => new Block(body, block)) : undefined,
-  };
-}
-
-/** Where the blocks of a message stand in its element; the whole element if it has no such list. */
-interface Part {
-  readonly role: Role;
-  readonly from: number;
-  readonly end: number;
-}
 
 /**
  * The messages of the elements. Linear in their number.
@@ -70,22 +37,28 @@ interface Part {
  */
 export function messagesOf(
   elements: readonly Element[],
-  known: KnownMessages<MessageFacts, never>,
+  known: KnownMessages<BlockFacts, ElementFacts>,
   kept: KeptContents,
 ): ElementMessage[] {
-  return elements.flatMap((element, index) =>
-    partsOf(element).map((part, order, { length }) => {
-      const before = elements[index - 1];
-      const continues = part.role === 'assistant' && before !== undefined && isPaused(before);
-      return new ElementMessage(element, part, {
-        place: index,
-        isWhole: length === 1,
-        continues,
-        kept,
-        facts: known.at(index, 1, order) ?? {},
-      });
-    }),
-  );
+  const messages: ElementMessage[] = [];
+  let before: Element | undefined;
+  for (const [place, element] of elements.entries()) {
+    element.facts.parts ??= partsOf(element);
+    const { parts } = element.facts;
+    for (const [order, part] of parts.entries()) {
+      const continues = part.role === 'assistant' && before?.role === 'assistant' && isPaused(before);
+      const facts = known.at(place, 1, order) ?? newFacts(element, part);
+      const isWhole = parts.length === 1;
+      messages.push(new ElementMessage(element, part, { place, isWhole, continues, kept, facts }));
+    }
+    before = element;
+  }
+  return messages;
+}
+
+function newFacts({ blocks }: Element, { role, from }: Part): BlockFacts {
+  const hasFailed = role === 'tool' && blocks?.[from]?.json('is_error') === 'true';
+  return hasFailed ? { failed: true } : {};
 }
 
 function partsOf({ role, blocks = [] }: Element): Part[] {
@@ -126,10 +99,15 @@ function isReminder(block: Block): boolean {
 }
 
 /** Whether an answer has paused while a tool of the API runs. It goes on in the next message. */
-function isPaused({ role, blocks = [] }: Element): boolean {
-  if (role !== 'assistant') return false;
+function isPaused({ blocks = [] }: Element): boolean {
   const results = new Set(blocks.map((block) => block.string('tool_use_id')));
   return blocks.some((block) => block.type === 'server_tool_use' && !results.has(block.string('id')));
+}
+
+export interface BlockFacts extends MessageFacts {
+  answers?: string | null;
+  /** Of its thinking: as `Thinking`; null without any. */
+  thought?: Omit<Thinking, 'weight'> | null;
 }
 
 interface Place {
@@ -139,35 +117,37 @@ interface Place {
   readonly isWhole: boolean;
   readonly continues: boolean;
   readonly kept: KeptContents;
-  readonly facts: MessageFacts;
+  readonly facts: BlockFacts;
 }
 
 /** A message in an element, or in a part of one. Decoded and hashed on demand. */
-export class ElementMessage extends NamedMessage implements WireMessage {
+export class ElementMessage extends NamedMessage<BlockFacts> implements WireMessage {
   readonly element: Element;
   readonly role: Role;
-  /** Its blocks; undefined if its content is no list. */
-  readonly blocks: readonly Block[] | undefined;
   /** The index of the element. */
   readonly place: number;
   readonly isWhole: boolean;
   readonly continues: boolean;
+  private readonly part: Part;
   private readonly kept: KeptContents;
+  private read: readonly Block[] | undefined;
 
-  constructor(
-    element: Element,
-    { role, from, end }: Part,
-    { place, isWhole, continues, kept, facts }: Place,
-  ) {
+  constructor(element: Element, part: Part, { place, isWhole, continues, kept, facts }: Place) {
     super(facts);
     this.element = element;
-    this.role = role;
-    this.blocks = element.blocks?.slice(from, end);
+    this.part = part;
+    this.role = part.role;
     this.place = place;
     this.isWhole = isWhole;
     this.continues = continues;
     this.kept = kept;
-    if (role === 'tool' && this.result?.json('is_error') === 'true') facts.failed = true;
+  }
+
+  /** Its blocks; undefined if its content is no list. */
+  get blocks(): readonly Block[] | undefined {
+    if (this.isWhole) return this.element.blocks;
+    this.read ??= this.element.blocks?.slice(this.part.from, this.part.end);
+    return this.read;
   }
 
   get wireRole(): string | undefined {
@@ -188,11 +168,10 @@ export class ElementMessage extends NamedMessage implements WireMessage {
 
   /** From its first block to its last. */
   get range(): Span {
-    const { span } = this.element;
-    return {
-      start: this.blocks?.[0]?.span.start ?? span.start,
-      end: this.blocks?.at(-1)?.span.end ?? span.end,
-    };
+    const { span, content } = this.element;
+    const blocks = content?.kind === 'array' ? (content.items ?? []) : [];
+    const { from, end } = this.part;
+    return { start: blocks[from]?.start ?? span.start, end: blocks[end - 1]?.end ?? span.end };
   }
 
   /** The JSON of its blocks as a list. */
@@ -202,7 +181,7 @@ export class ElementMessage extends NamedMessage implements WireMessage {
 
   /** The result of a call, in a message of the role `tool`. */
   get result(): Block | undefined {
-    return this.role === 'tool' ? this.blocks?.[0] : undefined;
+    return this.role === 'tool' ? this.element.blocks?.[this.part.from] : undefined;
   }
 
   /** The calls that the caller answers, in order. */
@@ -220,22 +199,22 @@ export class ElementMessage extends NamedMessage implements WireMessage {
   }
 
   get answers(): string | undefined {
-    return this.result && (this.result.string('tool_use_id') ?? '');
+    this.facts.answers ??= this.result ? (this.result.string('tool_use_id') ?? '') : null;
+    return this.facts.answers ?? undefined;
   }
 
   get flatTokens(): number {
-    const mayHaveAny = (this.result ? this.result.field('content') : this.element.content)?.kind === 'array';
-    this.facts.flatTokens ??= mayHaveAny ? this.content().weight.flat : 0;
+    this.facts.flatTokens ??= this.readFlatTokens();
     return this.facts.flatTokens;
   }
 
   content(): Content {
-    return this.kept.of(this, () => withEncrypted(this.readContent(), this.thoughts));
+    return this.kept.of(this, () => withEncrypted(this.readContent(), this.thinking()?.weight));
   }
 
   media(): readonly InlineMedia[] {
     if (this.role !== 'user' || !this.blocks) return [];
-    return mediaOfList(this.element.body, this.partsOf(this.blocks), PARTS);
+    return mediaOfList(this.element.body, this.readBlocks(this.blocks), PARTS);
   }
 
   opening(): string {
@@ -252,30 +231,32 @@ export class ElementMessage extends NamedMessage implements WireMessage {
   }
 
   otherTexts(): readonly string[] {
-    const behind = this.result ? this.partsOf((this.blocks ?? []).slice(1)) : [];
+    const behind = this.result ? this.readBlocks((this.blocks ?? []).slice(1)) : [];
     const said = [...behind].map(({ value }) => PARTS.textOf(value) ?? '');
     return [
       ...said,
-      ...(this.thoughts?.texts ?? []),
+      ...(this.thinking()?.weight.texts ?? []),
       ...this.calls.flatMap(({ name, input }) => [name, input]),
     ];
   }
 
   /** Undefined where nothing else would be left of the message. */
   reasoning(): Reasoning | undefined {
-    const { thoughts, thinkingBlocks } = this;
-    if (!thoughts || (this.calls.length === 0 && this.content().text === '')) return undefined;
-    return { form: 'fields', weight: thoughts, bytes: bytesOf(thinkingBlocks) };
+    const thinking = this.thinking();
+    if (!thinking || (this.calls.length === 0 && this.content().text === '')) return undefined;
+    return { form: 'fields', weight: thinking.weight, bytes: thinking.bytes };
   }
 
   thinking(): Thinking | undefined {
-    const { thoughts, thinkingBlocks, blocks = [] } = this;
-    if (!thoughts) return undefined;
+    if (this.role !== 'assistant') return undefined;
+    this.facts.thought ??= this.readThought() ?? null;
+    if (!this.facts.thought) return undefined;
+    const weigh = () => weightOfBlocks(this.thinkingBlocks);
     return {
-      weight: thoughts,
-      bytes: bytesOf(thinkingBlocks),
-      blocks: thinkingBlocks.length,
-      isAll: thinkingBlocks.length === blocks.length,
+      ...this.facts.thought,
+      get weight() {
+        return weigh();
+      },
     };
   }
 
@@ -283,9 +264,11 @@ export class ElementMessage extends NamedMessage implements WireMessage {
     return this.role === 'assistant' ? (this.blocks ?? []).filter(({ isThinking }) => isThinking) : [];
   }
 
-  private get thoughts(): Weight | undefined {
-    const found = this.thinkingBlocks;
-    return found.length > 0 ? weightOfThinking(found.map((block) => block.value())) : undefined;
+  private readThought(): BlockFacts['thought'] {
+    const { thinkingBlocks, blocks = [] } = this;
+    if (thinkingBlocks.length === 0) return undefined;
+    const isAll = thinkingBlocks.length === blocks.length;
+    return { bytes: bytesOf(thinkingBlocks), blocks: thinkingBlocks.length, isAll };
   }
 
   /** The blocks with its content: all but thinking and calls. */
@@ -319,10 +302,15 @@ export class ElementMessage extends NamedMessage implements WireMessage {
     if (this.blocks) {
       const { spoken } = this;
       if (spoken.length === 0) return EMPTY;
-      return contentOfList(this.partsOf(spoken), () => listOf(body, spoken), PARTS);
+      return contentOfList(this.readBlocks(spoken), () => listOf(body, spoken), PARTS);
     }
     if (content?.kind === 'string') return plain(jsonOf(body, content) as string);
     return content ? opaque(textOf(body, content)) : EMPTY;
+  }
+
+  private readFlatTokens(): number {
+    const mayHaveAny = (this.result ? this.result.field('content') : this.element.content)?.kind === 'array';
+    return mayHaveAny ? this.content().weight.flat : 0;
   }
 
   private resultContent(result: Block): Content {
@@ -333,7 +321,7 @@ export class ElementMessage extends NamedMessage implements WireMessage {
     return content ? opaque(textOf(body, content)) : EMPTY;
   }
 
-  private partsOf(blocks: readonly Block[]) {
+  private readBlocks(blocks: readonly Block[]) {
     return readParts(
       this.element.body,
       blocks.map(({ span }) => span),
@@ -352,6 +340,10 @@ function bytesOf(blocks: readonly Block[]): number {
 /** Content that is never edited: it has no room for a placeholder. */
 function opaque(text: string): Content {
   return { text, type: 'application/json', weight: { texts: [text], flat: 0 }, room: () => 0 };
+}
+
+function weightOfBlocks(thinking: readonly Block[]): Weight {
+  return weightOfThinking(thinking.map((block) => block.value()));
 }
 
 function withEncrypted(content: Content, thoughts: Weight | undefined): Content {

@@ -8,12 +8,11 @@
  */
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
-import type { MessageFacts } from '../../memory/conversation/message.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { latestMarks } from '../edits.ts';
+import { latestMarks, marksIn } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import { fieldOf, type Member, memberSplices, type Splice, splice } from '../json/spans.ts';
+import { fieldOf, type Member, memberSplices, type Splice } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
@@ -24,18 +23,13 @@ import {
   type WireMessage,
 } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { BLOCK_FIELDS, isBlankString, MARK_FIELD } from './block.ts';
-import {
-  MESSAGES_MARKS,
-  marksFor,
-  mayHaveMarks,
-  NO_MARKS,
-  takesMark,
-  type WrittenMarks,
-} from './cache-marks.ts';
+import { type KnownStart, spliceBody } from '../written-bodies.ts';
+import { BLOCK_FIELDS, isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
+import { marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
+import { Element, type ElementFacts } from './element.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
-import { type Element, ElementMessage, elementOf, hasTooManyBlocks, messagesOf } from './message.ts';
-import { SystemEntry } from './system-entry.ts';
+import { type BlockFacts, ElementMessage, messagesOf } from './message.ts';
+import { SystemEntry, saidValue } from './system-entry.ts';
 import { viewSplices } from './view-splices.ts';
 
 const fields = (names: readonly string[], of: Outline = {}): Outline => ({
@@ -73,8 +67,9 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   readonly answerTokens: number;
   private readonly list: JsonSpan;
   private readonly elements: readonly Element[];
-  /** What the model reads before the messages. */
-  private readonly before: string;
+  private readonly before: readonly SystemEntry[];
+  /** Its marks. */
+  private counted: number | undefined;
 
   /**
    * @param list the span of `messages`: an array
@@ -84,17 +79,18 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     super(bytes, root, ['tools']);
     const system = this.given('system');
     const entries = system?.kind === 'string' ? [system] : (system?.items ?? []);
-    const preamble = entries.map((entry) => new SystemEntry(bytes, entry));
-    this.before = preamble.map(({ text }) => text).join(',');
-    const known = new KnownMessages<MessageFacts, never>(shared, this.before);
-    const elements = (list.items ?? []).map((span) => elementOf(bytes, span));
-    const conversation = elements.some(hasTooManyBlocks) ? undefined : messagesOf(elements, known, this.kept);
+    const before = entries.map((entry) => saidValue(bytes, entry));
+    const known = new KnownMessages<BlockFacts, ElementFacts>(shared, before);
+    this.before = before.map((value, at) => new SystemEntry(value, known.before(at)));
+    const elements = (list.items ?? []).map((span, at) => new Element(bytes, span, known.element(at)));
+    const isTooMany = elements.some(({ hasTooManyBlocks }) => hasTooManyBlocks);
+    const conversation = isTooMany ? undefined : messagesOf(elements, known, this.kept);
     const isRead =
       list.items !== undefined && conversation !== undefined && conversation.length <= MOST_MESSAGES;
     this.list = list;
     this.tooManyMessages = !isRead;
     this.elements = isRead ? elements : [];
-    this.messages = isRead ? [...preamble, ...conversation] : [];
+    this.messages = isRead ? [...this.before, ...conversation] : [];
     this.answerTokens = this.limit('max_tokens') ?? 0;
   }
 
@@ -119,7 +115,8 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
       message instanceof ElementMessage ? [{ first: message.place, length: 1, facts: message.facts }] : [],
     );
     const { bytes, list, before } = this;
-    return { protocol: 'messages', bytes, list, before, elements: [], messages };
+    const elements = this.elements.map(({ facts }) => facts);
+    return { protocol: 'messages', bytes, list, before, elements, messages };
   }
 
   /** Also those of the API's own tools, which have fixed names. */
@@ -140,6 +137,20 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return JSON.stringify({ name, description, input_schema: parameters });
   }
 
+  override get marks(): number {
+    this.counted ??= this.tooManyMessages ? super.marks : this.countMarks();
+    return this.counted;
+  }
+
+  /** Those of known elements are not counted again. */
+  private countMarks(): number {
+    const { most, field } = this.cacheMarks;
+    const { start, end } = this.list;
+    const around = [this.bytes.subarray(0, start), this.bytes.subarray(end)];
+    const outside = around.reduce((sum, bytes) => sum + marksIn(bytes, most, field), 0);
+    return this.elements.reduce((sum, { marks }) => sum + marks, outside);
+  }
+
   /** The API has no such key. */
   override cacheKey(): Member[] {
     return [];
@@ -152,6 +163,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   write(
     view: View | undefined,
     { injected = [], tools = [], marks: most = 0, thinkingFrom: from = 0 }: Additions = {},
+    kept?: KnownStart,
   ): Uint8Array {
     const edited = view ?? NO_EDITS;
     const thinkingFrom = Math.max(from, edited.thinkingFrom ?? 0);
@@ -159,16 +171,16 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     const { messages, elements } = this;
     const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser));
     const places = latestMarks(view, most);
-    const isMarked = places.length > 0 || mayHaveMarks(this.bytes);
-    const marks = isMarked ? marksFor(this, layout, places) : NO_MARKS;
+    const marks = marksFor(this, layout, places);
     const added = this.toolEdits(tools, marks);
     const system = this.systemEdits(ofSystem, marks);
-    return splice(this.bytes, { start: 0, end: this.bytes.length }, [
+    const splices = [
       ...added.splices,
       ...system.splices,
       ...memberSplices(this.root, isOwnField, [...added.members, ...system.members]),
       ...viewSplices({ messages, elements, view: edited, layout, marks }),
-    ]);
+    ];
+    return spliceBody(this.bytes, splices, kept);
   }
 
   /** Our tools behind the caller's, and a mark behind the last one. */

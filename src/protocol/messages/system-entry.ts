@@ -1,9 +1,10 @@
 /** Entries of `system` as messages. */
+import { bufferOf } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type { Content } from '../../memory/conversation/message.ts';
-import { FieldMessage } from '../field-message.ts';
-import type { JsonSpan } from '../json/outline.ts';
-import { textOf } from '../json/spans.ts';
+import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
+import type { Span } from '../json/outline.ts';
+import { jsonOf } from '../json/spans.ts';
 import { contentOfList, plain } from '../parts.ts';
 import { PARTS, withoutMarks } from './block.ts';
 
@@ -13,43 +14,50 @@ import { PARTS, withoutMarks } from './block.ts';
  */
 const ATTRIBUTION = 'x-anthropic-billing-header:';
 
-/** `system` as a string, or one of its entries. */
+const encoder = new TextEncoder();
+
+const NOTHING = encoder.encode('""');
+
+/** The first byte of a string. */
+const QUOTE = 0x22;
+
+/** The JSON of an entry as far as the model reads it: an attribution says nothing. */
+export function saidValue(body: Uint8Array, span: Span): FieldValue {
+  const whole = fieldValue(body, span);
+  const isSilent = bufferOf(whole.value).includes(ATTRIBUTION) && isAttribution(jsonOf(body, span));
+  return isSilent ? { span, value: NOTHING } : whole;
+}
+
+/** `system` as a string, or one of its entries. Decoded on demand: a known entry is not. */
 export class SystemEntry extends FieldMessage {
   readonly role = 'preamble';
   readonly wireRole = 'system';
-  /** Its JSON; that of an attribution says nothing. */
-  readonly text: string;
-  private readonly entry: unknown;
-
-  constructor(body: Uint8Array, span: JsonSpan) {
-    super(span);
-    const text = textOf(body, span);
-    this.text = text.includes(ATTRIBUTION) && isAttribution(JSON.parse(text)) ? '""' : text;
-    this.entry = JSON.parse(this.text);
-  }
 
   /** The equivalent message. */
   get json(): Uint8Array {
-    const content = typeof this.entry === 'string' ? this.text : `[${this.text}]`;
-    return new TextEncoder().encode(`{"role":"system","content":${content}}`);
+    const { text } = this;
+    const content = this.value[0] === QUOTE ? text : `[${text}]`;
+    return encoder.encode(`{"role":"system","content":${content}}`);
   }
 
   get flatTokens(): number {
-    return this.content().weight.flat;
+    this.facts.flatTokens ??= this.content().weight.flat;
+    return this.facts.flatTokens;
   }
 
   content(): Content {
-    const { entry } = this;
+    const entry = this.read();
     if (typeof entry === 'string') return plain(entry);
     return contentOfList([{ value: entry }], () => `[${this.text}]`, PARTS);
   }
 
   opening(): string {
-    return typeof this.entry === 'string' ? this.entry : (PARTS.textOf(this.entry) ?? '');
+    const entry = this.read();
+    return typeof entry === 'string' ? entry : (PARTS.textOf(entry) ?? '');
   }
 
   protected override said(): string {
-    return JSON.stringify(withoutMarks(this.entry));
+    return JSON.stringify(withoutMarks(this.read()));
   }
 }
 

@@ -3,8 +3,9 @@ import { openingOf } from '../edits.ts';
 import { cutMembers, type Splice, splice } from '../json/spans.ts';
 import type { Block } from './block.ts';
 import { type WrittenMarks, withMark } from './cache-marks.ts';
+import type { Element } from './element.ts';
 import type { EditedMessages, Entry, Layout, OwnEntry } from './layout.ts';
-import { type Element, ElementMessage } from './message.ts';
+import { ElementMessage } from './message.ts';
 import { behindRounds } from './repeated-blocks.ts';
 import { editSplices } from './splices.ts';
 
@@ -18,9 +19,13 @@ export interface WrittenView {
 }
 
 export function viewSplices(written: WrittenView): Splice[] {
-  const { entries } = written.layout;
-  const whole = entries.filter((entry) => entry.kind === 'own' && !entry.isPiece) as readonly OwnEntry[];
-  return [...gapSplices(written), ...whole.flatMap((entry) => insideSplices(entry, written))];
+  const splices = gapSplices(written);
+  for (const entry of written.layout.entries) {
+    if (entry.kind !== 'own' || entry.isPiece) continue;
+    splices.push(...blockCuts(entry, written));
+    for (const index of entry.messages) splices.push(...editsOf(index, written));
+  }
+  return splices;
 }
 
 /** What is cut and put between the elements that stay. */
@@ -78,18 +83,22 @@ function pieceJson(entry: OwnEntry, written: WrittenView): string {
   return `{"role":${JSON.stringify(element.role)},"content":[${json}]}`;
 }
 
-/** The edits inside an element. */
-function insideSplices(entry: OwnEntry, written: WrittenView): Splice[] {
-  const { blocks = [] } = written.elements[entry.place] ?? {};
-  const kept = new Set(entry.messages.flatMap((index) => keptBlocks(index, written)));
-  const cuts =
-    kept.size > 0 && kept.size < blocks.length
-      ? cutMembers(
-          blocks.map(({ span }) => span),
-          (at) => !kept.has(blocks[at] as Block),
-        )
-      : [];
-  return [...cuts, ...entry.messages.flatMap((index) => editsOf(index, written))];
+/** Cuts the blocks of an element that do not stay. Most elements of a view keep all of them. */
+function blockCuts({ place, messages }: OwnEntry, written: WrittenView): Splice[] {
+  const element = written.elements[place];
+  const isWhole = messages.length === element?.messages;
+  if (!element || (isWhole && !messages.some((index) => mayLoseBlocks(index, written)))) return [];
+  const { blocks = [] } = element;
+  const kept = new Set(messages.flatMap((index) => keptBlocks(index, written)));
+  if (kept.size === 0 || kept.size === blocks.length) return [];
+  return cutMembers(
+    blocks.map(({ span }) => span),
+    (at) => !kept.has(blocks[at] as Block),
+  );
+}
+
+function mayLoseBlocks(index: number, { view, layout }: WrittenView): boolean {
+  return view.rounds?.has(index) === true || layout.isCleared(index);
 }
 
 /**

@@ -12,9 +12,9 @@ import type { Content, MessageFacts } from '../../memory/conversation/message.ts
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { latestMarks } from '../edits.ts';
-import { FieldMessage } from '../field-message.ts';
+import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import { fieldOf, jsonOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
+import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
@@ -62,8 +62,8 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   readonly answerTokens: number;
   readonly upstreamState: string | undefined;
   private readonly list: JsonSpan | undefined;
-  /** The JSON of `instructions`. */
-  private readonly before: string;
+  /** `instructions`. */
+  private readonly before: readonly Text[];
 
   /**
    * @param input the span of the field: a string or an array; absent with a stored prompt
@@ -77,15 +77,15 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   ) {
     super(bytes, root, ['tools']);
     const instructions = fieldOf(root, INSTRUCTIONS)?.value;
-    const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
-    this.before = instructions?.kind === 'string' ? textOf(bytes, instructions) : '';
-    const known = new KnownMessages<MessageFacts, ItemFacts>(shared, this.before);
+    const before = instructions?.kind === 'string' ? [fieldValue(bytes, instructions)] : [];
+    const known = new KnownMessages<MessageFacts, ItemFacts>(shared, before);
+    this.before = before.map((value, at) => new Text(value, 'preamble', known.before(at)));
     const conversation =
       input?.kind === 'string'
-        ? [new Text(bytes, input, 'user')]
+        ? [new Text(fieldValue(bytes, input), 'user')]
         : groupItems(bytes, input?.items ?? [], known, this.kept);
     this.list = input;
-    this.messages = [...preamble, ...conversation];
+    this.messages = [...this.before, ...conversation];
     this.tooManyMessages = input?.kind === 'array' && !input.items;
     this.answerTokens = this.limit('max_output_tokens') ?? 0;
     this.upstreamState = this.stateField();
@@ -105,11 +105,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   /** Undefined without an array that could take them, and where there is nothing to move. */
-  get instructions(): WireMessage | undefined {
-    const [first] = this.messages;
+  get instructions(): Text | undefined {
+    const [first] = this.before;
     const takes = this.list?.kind === 'string' || this.list?.items !== undefined;
-    const isEmpty = this.before.length <= EMPTY_JSON.length;
-    return takes && !isEmpty && first instanceof Text && first.role === 'preamble' ? first : undefined;
+    return takes && first && first.value.length > EMPTY_JSON.length ? first : undefined;
   }
 
   /** Not for background responses, and not for stored prompts, which may have their own tools. */
@@ -199,7 +198,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const added = addTools(this.root, tools);
     const isMoved = more.movesInstructions === true && this.instructions !== undefined;
     const injection = this.injection(
-      isMoved ? `{"role":"developer","content":${this.before}}` : '',
+      isMoved ? `{"role":"developer","content":${this.instructions?.text ?? EMPTY_JSON}}` : '',
       injectedJson(injected),
     );
     const isCutField = (key: string): boolean =>
@@ -325,11 +324,9 @@ function namesIn(tools: unknown): string[] {
 class Text extends FieldMessage {
   readonly role: 'preamble' | 'user';
   readonly flatTokens = 0;
-  private readonly body: Uint8Array;
 
-  constructor(body: Uint8Array, span: JsonSpan, role: 'preamble' | 'user') {
-    super(span);
-    this.body = body;
+  constructor(value: FieldValue, role: 'preamble' | 'user', facts?: MessageFacts) {
+    super(value, facts);
     this.role = role;
   }
 
@@ -347,6 +344,6 @@ class Text extends FieldMessage {
   }
 
   opening(): string {
-    return jsonOf(this.body, this.span) as string;
+    return this.read() as string;
   }
 }

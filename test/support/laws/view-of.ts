@@ -18,7 +18,7 @@ import type { KeptRounds } from '../../../src/memory/replay/kept-rounds.ts';
 import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
-import type { ModelRequest } from '../../../src/protocol/model-request.ts';
+import type { Additions, ModelRequest } from '../../../src/protocol/model-request.ts';
 import type { KnownStart } from '../../../src/protocol/written-bodies.ts';
 import { trimmedTranscript } from '../../../src/summary/text/trimmed-transcript.ts';
 import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
@@ -92,6 +92,8 @@ export interface ViewOptions {
   readonly memory?: UsedMemory | undefined;
   /** Rounds that are kept of answers in the array, oldest first, or that they can't be read. */
   readonly rounds?: readonly RoundsOfTest[] | 'absent';
+  /** What is added to the view. */
+  readonly additions?: Additions;
   /** See `spliceBody`. */
   readonly kept?: KnownStart;
 }
@@ -174,7 +176,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     plan: planned,
     view,
     report: reportOf(planned, view, 'request', []),
-    bytes: request.write(view, {}, options.kept),
+    bytes: request.write(view, options.additions, options.kept),
   };
 }
 

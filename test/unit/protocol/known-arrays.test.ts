@@ -11,8 +11,9 @@ import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type SharedArray, sharedWith } from '../../../src/protocol/known-array.ts';
 import { KnownArrays } from '../../../src/protocol/known-arrays.ts';
 import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
-import type { ModelRequest } from '../../../src/protocol/model-request.ts';
+import type { Additions, ModelRequest } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+import { continuedBy } from '../../../src/protocol/written-bodies.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import { itemsOf } from '../../../tools/upstream/items.ts';
@@ -78,6 +79,16 @@ class Talk {
   }
 }
 
+/** What is added to a view. Marks move with the frontier, and with the number that is allowed. */
+const additions: fc.Arbitrary<Additions> = fc.record(
+  {
+    marks: fc.constantFrom(1, 2, 3),
+    thinkingFrom: fc.nat(6),
+    tools: fc.constant(['{"name":"retrieve_ref","input_schema":{"type":"object"}}']),
+  },
+  { requiredKeys: [] },
+);
+
 interface Protocol {
   readonly name: SharedArray['read']['protocol'];
   body(messages: Json[], before: string | undefined): object;
@@ -104,11 +115,21 @@ const PROTOCOLS: readonly Protocol[] = [
       const { system, messages: said, ...more } = messagesBody({ model: 'gpt-4.1', messages });
       const entries = [{ type: 'text', text: text ?? 'Help.' }, ...((system as Json[]) ?? [])];
       const isSaid = (said as Json[]).length > 0;
-      return { ...more, messages: isSaid ? said : [{ role: 'user', content: 'Hello.' }], system: entries };
+      const array = isSaid ? markedBehind(said as Json[]) : [{ role: 'user', content: 'Hello.' }];
+      return { ...more, messages: array, system: entries };
     },
     read: readMessagesRequest,
   },
 ];
+
+/** With a mark behind the last block, as clients set it that move it with each request. */
+function markedBehind(messages: Json[]): Json[] {
+  const { content, ...last } = messages.at(-1) ?? {};
+  const block = Array.isArray(content) ? (content.at(-1) as Json | undefined) : undefined;
+  if (!Array.isArray(content) || block?.type !== 'tool_result') return messages;
+  const marked = { ...block, cache_control: { type: 'ephemeral' } };
+  return [...messages.slice(0, -1), { ...last, content: [...content.slice(0, -1), marked] }];
+}
 
 /** All that callers, storage and upstream see of a view. */
 function seen({ request, plan, report, bytes }: Viewed<ModelRequest>): object {
@@ -139,11 +160,12 @@ function ahead({ plan, request }: Viewed<ModelRequest>): object {
 
 describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, body, read }) => {
   const talk = fc.oneof(conversation, richConversation, lateConversation, lateRichConversation);
-  const step = fc.tuple(fc.nat(2), change, fc.nat(2));
+  const step = fc.tuple(fc.nat(2), change, fc.nat(2), additions);
 
   it('give the view that each array has on its own, whatever came before and was forgotten', () => {
     let shares = 0;
     let again = 0;
+    let continued = 0;
     fc.assert(
       fc.property(
         fc.array(talk, { minLength: 3, maxLength: 3 }),
@@ -155,7 +177,7 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, bo
           const arrays = new KnownArrays(most, 0).of('a tenant');
           const behind: (() => void)[] = [];
           const talks = bodies.map(({ messages }) => new Talk(messages as readonly Json[]));
-          for (const [who, changed, chosen] of steps) {
+          for (const [who, changed, chosen, added] of steps) {
             const other = (bodies[(who + 1) % 3]?.messages ?? []) as readonly Json[];
             const next = talks[who]?.next(changed, other);
             const strategy = strategies[chosen];
@@ -169,11 +191,11 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, bo
             if (shared?.same) again++;
             expect(known.value.root).toEqual(fresh.value.root);
             const request = shared?.same ?? known.value;
-            const viewed = viewOfRequest<ModelRequest>(request, strategy, {
-              retrieval,
-              kept: { found: shared },
-            });
-            const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, { retrieval });
+            const options = { retrieval, marks: true, additions: added };
+            const kept = { found: shared };
+            const viewed = viewOfRequest<ModelRequest>(request, strategy, { ...options, kept });
+            const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, options);
+            if (continuedBy(request.bytes, viewed.bytes, kept)?.shared) continued++;
             expect(seen(viewed)).toEqual(seen(alone));
             // It is computed after the answer, when another request may have come.
             behind.push(() => expect(ahead(viewed)).toEqual(ahead(alone)));
@@ -187,6 +209,7 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, bo
     );
     expect(shares).toBeGreaterThan(300);
     expect(again).toBeGreaterThan(50);
+    expect(continued).toBeGreaterThan(15);
   });
 });
 
@@ -395,6 +418,18 @@ describe('the arrays of an isolate', () => {
     keep(arrays, 'u', body('of another tenant'));
     expect(arrays.of('t').find(body('used'), 'chat')).toBeDefined();
     expect(arrays.of('t').find(body('old'), 'chat')).toBeUndefined();
+  });
+
+  it('does not keep more parts of contents than memory has room for', () => {
+    const content = Array.from({ length: 100 }, () => ({ type: 'text', text: 'a' }));
+    const bytes = encoder.encode(JSON.stringify({ messages: [{ role: 'user', content }] }));
+    const read = readMessagesRequest(bytes);
+    if (!read.ok) throw new Error('a valid body was refused');
+    const own = (most: number) => new KnownArrays(most, 0).of('t');
+    const [small, large] = [own(40_000), own(100_000)];
+    for (const arrays of [small, large]) arrays.keep(read.value, undefined);
+    expect(small.find(bytes, 'messages')).toBeUndefined();
+    expect(large.find(bytes, 'messages')).toBeDefined();
   });
 
   it('does not keep what is larger than all of them may be', () => {

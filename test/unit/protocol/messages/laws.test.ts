@@ -57,6 +57,7 @@ describe.each(CASES)('any conversation in Messages, %s', (_, planned) => {
     fc.assert(
       fc.property(planned, fc.boolean(), ([spoken, input, options], merges) => {
         const body = { ...asBlocksSayIt(spoken), max_tokens: 1_000 };
+        fc.pre((messagesBody(body).messages as unknown[]).length > 0);
         // Parts and transcripts are stored as their protocol writes them, so their refs differ.
         const given = { ...options, words, tenant: undefined };
         const strategy = withoutPreviews(input);
