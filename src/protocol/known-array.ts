@@ -52,9 +52,15 @@ export interface SharedArray extends KnownElements {
  */
 export function sharedWith(bytes: Uint8Array, read: ReadArray): SharedArray | undefined {
   const { start, items = [], counts = [] } = read.list;
+  // What is known to be equal is not compared again: a search may end at the last element.
+  let equal = 0;
   const isShared = (count: number): boolean => {
     const end = items[count - 1]?.end ?? 0;
-    return end <= bytes.length && isEqual(bytes, read.bytes, end);
+    if (end <= equal) return true;
+    if (end > bytes.length || !isEqual(bytes.subarray(equal, end), read.bytes.subarray(equal, end)))
+      return false;
+    equal = end;
+    return true;
   };
   let shared = mostFitting(items.length, isShared);
   // Further digits may follow a number.

@@ -8,6 +8,7 @@
  * none, behind tools and a `system` that are long enough.
  */
 import { asObject, isObject } from '../../lib/json.ts';
+import { marksIn } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
 import { isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
@@ -113,7 +114,7 @@ function isLongLived(mark: string): boolean {
 function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
   return new Map(
     messages.flatMap((message, index) => {
-      const found = message instanceof ElementMessage ? marksIn(message) : [];
+      const found = message instanceof ElementMessage ? marksBehind(message) : [];
       return found.length > 0 ? [[index, found] as const] : [];
     }),
   );
@@ -122,7 +123,10 @@ function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
 /** Those in tools and `system`, and the automatic one behind the last block. */
 function marksAround({ bytes, root }: MarkedBody): StandingMark[] {
   const lists = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
-  const before = lists.flatMap((list) => (list?.kind === 'array' ? listedMarks(jsonOf(bytes, list)) : []));
+  const entries = lists.flatMap((list) => (list?.kind === 'array' ? (list.items ?? []) : []));
+  const before = entries.flatMap((entry) =>
+    hasMarks(bytes, entry) ? listedMarks([jsonOf(bytes, entry)]) : [],
+  );
   const automatic = fieldOf(root, MARK_FIELD)?.value;
   return [
     ...before.map((json) => ({ at: -1, json })),
@@ -130,8 +134,13 @@ function marksAround({ bytes, root }: MarkedBody): StandingMark[] {
   ];
 }
 
-function marksIn({ blocks = [], element: { marks } }: ElementMessage): string[] {
-  return marks === 0 ? [] : listedMarks(blocks.map((block) => block.value()));
+function hasMarks(bytes: Uint8Array, { start, end }: JsonSpan): boolean {
+  return marksIn(bytes.subarray(start, end), 1, MARK_FIELD) > 0;
+}
+
+/** Blocks are read only where there is one, since most of a known array are not. */
+function marksBehind(message: ElementMessage): string[] {
+  return message.element.marks === 0 ? [] : listedMarks((message.blocks ?? []).map((block) => block.value()));
 }
 
 /** Those of blocks, and of the blocks inside them. */

@@ -23,11 +23,11 @@ export function editSplices(message: ElementMessage, edits: MessageEdits): Splic
 }
 
 function resultSplices(message: ElementMessage, { removals, mark }: MessageEdits): Splice[] {
-  const { result, element, blocks = [] } = message;
+  const { result, element } = message;
   const outputs = removals.filter(({ kind }) => kind === 'output');
   return [
     ...outputs.map((removal) => outputSplice(element.body, result?.field('content'), removal, 'text')),
-    ...markBehind(blocks.at(-1), mark),
+    ...(mark === undefined ? [] : markBehind(message.blocks?.at(-1), mark)),
   ];
 }
 
