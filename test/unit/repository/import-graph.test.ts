@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circlesOf, type ImportGraph, readImportGraph, upwardArrowsOf } from '../../../tools/import-graph.ts';
 
@@ -21,6 +22,24 @@ describe('the import graph', () => {
 
   it('has no arrow up in src/', () => {
     expect(upwardArrowsOf(graph)).toEqual([]);
+  });
+
+  it('has a protocol where ARCHITECTURE.md says that one is known', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../ARCHITECTURE.md'), 'utf8');
+    const [, section = ''] = page.split('## Adding a protocol\n');
+    const [said = ''] = section.split('\n## ');
+    const known = [...graph.imports].filter(
+      ([file, imports]) =>
+        !file.startsWith('protocol/messages/') &&
+        !file.startsWith('routes/messages') &&
+        imports.some((imported) => imported.startsWith('protocol/messages/')),
+    );
+    expect(known.length).toBeGreaterThan(2);
+    expect(known.map(([file]) => file).filter((file) => !said.includes(basename(file)))).toEqual([]);
+    // What it says is there.
+    const named = [...said.matchAll(/`([\w/-]+\.ts)`/g)].map(([, name]) => name ?? '');
+    const files = [...graph.imports.keys()];
+    expect(named.filter((name) => !files.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
   });
 
   it('finds a circle wherever it is entered', () => {
