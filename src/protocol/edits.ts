@@ -81,6 +81,7 @@ const OPENAI_MARK = 'prompt_cache_breakpoint';
 export const OPENAI_MARKS: CacheMarks = {
   field: OPENAI_MARK,
   most: MOST_MARKS,
+  areCallers: false,
   refusal: /prompt_cache_breakpoint|content/i,
 };
 

@@ -42,6 +42,8 @@ export interface CacheMarks {
   readonly field: string;
   /** The most in a body: the caller's and ours. */
   readonly most: number;
+  /** Whether callers of models whose callers place marks set them in this form. */
+  readonly areCallers: boolean;
   /** Matches an error about one. Servers word it differently. */
   readonly refusal: RegExp;
 }

@@ -29,10 +29,10 @@ const views = new Latest<Plan, View>();
 export const outlines = new Latest<ModelRequest, PlanRequest>();
 export const bodies = new Latest<View, Uint8Array>();
 
-/** See `termsOf`. Anthropic's API takes marks of ours where a caller sets its own. */
+/** See `termsOf`. */
 export function termsFor(request: ModelRequest, tables: ModelTables): ModelTerms {
-  const { model, protocol } = request;
-  return terms.of(request, [tables], () => termsOf(model, tables, protocol === 'messages'));
+  const { model, cacheMarks } = request;
+  return terms.of(request, [tables], () => termsOf(model, tables, cacheMarks.areCallers));
 }
 
 /** See `offerTools`. */

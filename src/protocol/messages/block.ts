@@ -28,7 +28,12 @@ export const BLOCK_FIELDS: readonly string[] = [
 export const MARK_FIELD = 'cache_control';
 
 /** The API names every block by its place in a content, so `content` in an error says nothing. */
-export const MESSAGES_MARKS: CacheMarks = { field: MARK_FIELD, most: 4, refusal: /cache_control/ };
+export const MESSAGES_MARKS: CacheMarks = {
+  field: MARK_FIELD,
+  most: 4,
+  areCallers: true,
+  refusal: /cache_control/,
+};
 
 /** Sources of an image or a document that are billed at a flat price, not as their text. */
 const MEDIA_SOURCES: ReadonlySet<unknown> = new Set(['base64', 'url', 'file']);
@@ -91,7 +96,7 @@ export class Block {
   }
 
   /** Whether a mark can be put behind it. */
-  get bearsMark(): boolean {
+  get takesMark(): boolean {
     if (this.mark !== undefined || !MARKABLE.has(this.type)) return false;
     return this.type !== 'text' || (this.string('text') ?? '').trim() !== '';
   }

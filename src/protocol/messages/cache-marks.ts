@@ -32,7 +32,7 @@ export interface WrittenMarks {
   readonly system?: string | undefined;
 }
 
-export const NO_MARKS: WrittenMarks = { messages: new Map(), ours: new Map() };
+const NO_MARKS: WrittenMarks = { messages: new Map(), ours: new Map() };
 
 interface MarkedBody {
   readonly bytes: Uint8Array;
@@ -78,7 +78,7 @@ function withOurs(
 ): WrittenMarks {
   const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const isFree = standing.length === 0;
-  const marksSystem = isFree && isWorth(tools, system) && mayBear(bytes, system);
+  const marksSystem = isFree && isWorth(tools, system) && systemTakesMark(bytes, system);
   const marksTools = isFree && isWorth(tools);
   const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
   const added = places
@@ -98,7 +98,7 @@ function isWorth(...spans: readonly (JsonSpan | undefined)[]): boolean {
   return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0) >= LEAST_BYTES;
 }
 
-function mayBear(bytes: Uint8Array, system: JsonSpan | undefined): boolean {
+function systemTakesMark(bytes: Uint8Array, system: JsonSpan | undefined): boolean {
   return system?.kind === 'array' || (system?.kind === 'string' && !isBlankString(bytes, system));
 }
 

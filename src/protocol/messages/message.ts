@@ -226,7 +226,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   }
 
   bearsMark(isReplaced: boolean): boolean {
-    if (this.blocks) return isReplaced || (this.blocks.at(-1)?.bearsMark ?? false);
+    if (this.blocks) return isReplaced || (this.blocks.at(-1)?.takesMark ?? false);
     return isReplaced || (this.element.content?.kind === 'string' && this.opening().trim() !== '');
   }
 

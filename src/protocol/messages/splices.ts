@@ -8,7 +8,7 @@ import { MARK_FIELD } from './block.ts';
 import type { ElementMessage } from './message.ts';
 
 /** What becomes of a message that stays. */
-export interface MessageEdits {
+interface MessageEdits {
   readonly removals: readonly Removal[];
   /** The text to put at its beginning, and how many characters of that it replaces. */
   readonly opened?: { readonly text: string; readonly taken: number } | undefined;
