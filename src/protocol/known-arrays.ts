@@ -19,7 +19,6 @@
  * still costs.
  */
 import { factsBytes } from '../memory/conversation/facts-size.ts';
-import type { JsonSpan } from './json/outline.ts';
 import { isEqual, type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
 import type { ModelRequest } from './model-request.ts';
 
@@ -183,16 +182,15 @@ function isSame(one: Uint8Array, other: Uint8Array, shared: number): boolean {
 
 /** Bytes of memory, as an upper estimate. */
 function sizeOf({ bytes, list, before, messages }: ReadArray): number {
-  const facts = [...before, ...messages].reduce((sum, message) => sum + factsBytes(message.facts), 0);
-  const { items = [] } = list;
-  const parts = items.reduce((sum, item) => sum + partsIn(item), 0);
-  const elements = items.length * (SPAN_BYTES + PLAN_BYTES) + parts * SPAN_BYTES;
-  return bytes.buffer.byteLength + elements + facts;
-}
-
-/** How many parts of an element's contents are kept as spans. */
-function partsIn({ fields = [] }: JsonSpan): number {
-  return fields.reduce((sum, { value }) => sum + (value.items?.length ?? 0), 0);
+  let size = bytes.buffer.byteLength;
+  for (const { facts } of before) size += factsBytes(facts);
+  for (const { facts } of messages) size += factsBytes(facts);
+  for (const { fields = [] } of list.items ?? []) {
+    size += SPAN_BYTES + PLAN_BYTES;
+    // Parts of a content may be kept as spans, too.
+    for (const { value } of fields) size += SPAN_BYTES * (value.items?.length ?? 0);
+  }
+  return size;
 }
 
 /** Bytes of the spans of an element, or of a part: its own, and those of its fields. */
