@@ -6,7 +6,6 @@
 
 import type { KnownRemovals } from '../edits/known-removal.ts';
 import type { Origins } from '../edits/origins.ts';
-import type { CountedMessage } from '../tokens/tokens.ts';
 
 /**
  * Who speaks. `preamble` is never edited: system and developer messages anywhere, and elements of
@@ -110,7 +109,8 @@ export interface MessageFacts {
   identity?: string;
   calls?: readonly ToolCall[];
   flatTokens?: number;
-  counted?: CountedMessage;
+  /** Its counts, and what has counted them (see `TokenCounter`). */
+  counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
   /** A link of a hash chain: the hash before the message, and after it. */
   prefixHash?: ChainLink;
   /** Of an answer in one message: the hash of what was asked, and its key (`answer-keys.ts`). */
@@ -127,6 +127,12 @@ export interface MessageFacts {
   origins?: Origins;
   /** Of a tool output: whether it may stand behind a summary again. */
   rehydrates?: boolean;
+}
+
+/** Counts of a message, as far as they were asked for. */
+export interface MessageTokens {
+  content?: number;
+  whole?: number;
 }
 
 interface ChainLink {

@@ -13,7 +13,7 @@
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
-import type { Message, Weight } from '../conversation/message.ts';
+import type { Message, MessageTokens, Weight } from '../conversation/message.ts';
 import { partsOf, type TokenMeasure } from '../models/facts.ts';
 import { loadEncoding } from './encoding.ts';
 import { LONGEST_RUN, longRunsIn } from './long-runs.ts';
@@ -36,21 +36,9 @@ const TOOLS_OVERHEAD = 12;
 /** Counts the tokens of a text without long runs. The count may have a fraction. */
 export type Tokenize = (text: string) => number;
 
-/** Cached counts of one message, by its digest. */
-interface MessageTokens {
-  content?: number;
-  whole?: number;
-}
-
-/** The counts of a message, with what has counted it. An isolate keeps them with the message. */
-export interface CountedMessage {
-  /** See `TokenCounter`. */
-  readonly tokenizer: unknown;
-  readonly tokens: MessageTokens;
-}
-
 /** The caches of a counter. */
 interface RememberedCounts {
+  /** By the digest of the message. */
   readonly messages: Cache<MessageTokens>;
   /** Short texts by the text itself, and other counts by their key. */
   readonly texts: Cache<number>;
