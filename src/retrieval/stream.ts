@@ -60,6 +60,10 @@ export class RoundsStage implements JoiningStage<UpstreamAnswer> {
     return this.joined.keepalive?.() ?? [];
   }
 
+  release(): Frame[] {
+    return this.joined.release?.() ?? [];
+  }
+
   next(): Promise<UpstreamAnswer | { readonly fault: AnswerFault }> | undefined {
     const { turn, isThrough } = this.joined;
     if (this.isTooLong && !isThrough) return Promise.resolve({ fault: TOO_LONG });

@@ -69,7 +69,7 @@ export interface AnswerStream {
   push(frame: Frame): Frame[];
   /** The upstream has closed the stream. */
   end(): { readonly complete: boolean; readonly frames: Frame[] };
-  /** The frames that end the stream with an error. */
+  /** The frames that end the stream with an error, after those that still waited. */
   error(fault: StreamFault): Uint8Array;
   /** An event without meaning, as a sign of life; undefined if only a comment can be one now. */
   keepalive?(): Frame | undefined;
@@ -142,6 +142,8 @@ export interface JoinedStreams extends JoinedAnswers {
   begin(): void;
   /** Frames that keep a silent stream alive; empty if only a comment can. */
   keepalive?(): Frame[];
+  /** Frames that wait for more of an answer that has broken off. Absent if none ever wait. */
+  release?(): Frame[];
 }
 
 /** How the caller sees the model's reasoning. */

@@ -35,6 +35,8 @@ export interface JoiningStage<Next> extends Stage {
   end(): boolean;
   /** Frames that keep a silent stream alive; empty if only a comment can. */
   keepalive(): Frame[];
+  /** Frames that wait for more of an answer that has broken off. */
+  release(): Frame[];
   /** The next answer, or the error that ends the stream; undefined if there is none, or not yet. */
   next(): Promise<Next | { readonly fault: AnswerFault }> | undefined;
   /** The caller's answer is complete. Returns what its last event waits for. Must not reject. */
@@ -93,16 +95,20 @@ export class AnswerPipeline<Next extends object = never> {
 
   end(): { complete: boolean; frames: Uint8Array[] } {
     const last = this.splitter.last();
-    const before = bytesOf(last ? this.pass(last) : []);
-    if (this.join?.end()) return { complete: true, frames: before };
+    const before = last ? this.pass(last) : [];
+    if (this.join?.end()) return { complete: true, frames: bytesOf(before) };
     const { complete, frames } = this.report.end();
     this.complete();
     // An error follows otherwise, and half a frame before it is of no use.
-    return { complete, frames: complete ? [...before, ...bytesOf(frames)] : [] };
+    const isHalf = !complete && last?.json === undefined;
+    const shown = isHalf ? before.filter((frame) => frame !== last) : [...before, ...frames];
+    return { complete, frames: bytesOf(shown) };
   }
 
+  /** The bytes that end the stream with an error, after all that has come and was still held. */
   error(fault: AnswerFault): Uint8Array {
-    return this.splitter.ownFrame(this.report.error(fault));
+    const released = (this.join?.release() ?? []).flatMap((frame) => this.pass(frame, AFTER_JOIN));
+    return this.splitter.ownFrame(concat([...bytesOf(released), this.report.error(fault)]));
   }
 
   /** Undefined within a frame, and after the last event. */

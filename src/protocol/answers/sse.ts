@@ -135,7 +135,8 @@ export class FrameSplitter {
   /** The unfinished frame with its blank line added; undefined if there is none. */
   last(): Frame | undefined {
     const rest = this.rest();
-    return rest.length > 0 ? new Frame(concat([rest, BLANK_LINE])) : undefined;
+    if (rest.length === 0) return undefined;
+    return new Frame(concat([rest, rest.at(-1) === LF ? BLANK_LINE.subarray(1) : BLANK_LINE]));
   }
 
   /** A frame of Precis's own. If a piece of a frame came before, that frame is ended first. */

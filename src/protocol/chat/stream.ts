@@ -24,14 +24,23 @@ export class ChatStream implements AnswerStream {
   private readonly reword: Reword | undefined;
   /** The first chunk of the stream. The report takes its id. */
   private first: Frame | undefined;
-  private hasFinished = false;
-  private hasFailed = false;
+  /** Frames that seem to have a finish reason, and an error. A stream may break off within them. */
+  private finish: Frame | undefined;
+  private failure: Frame | undefined;
   private hasEnded = false;
 
   /** See `AnswerFormat`. */
   constructor(report: (() => Report) | undefined, reword?: Reword) {
     this.report = report;
     this.reword = reword;
+  }
+
+  private get hasFinished(): boolean {
+    return this.finish?.json !== undefined;
+  }
+
+  private get hasFailed(): boolean {
+    return this.failure?.json !== undefined;
   }
 
   get isWhole(): boolean {
@@ -52,8 +61,8 @@ export class ChatStream implements AnswerStream {
       return [...before, frame];
     }
     this.first ??= frame;
-    this.hasFinished ||= FINISHED.test(data);
-    this.hasFailed ||= ERROR.test(data);
+    if (FINISHED.test(data)) this.finish ??= frame;
+    if (ERROR.test(data)) this.failure ??= frame;
     const rewordedData = reworded(frame, this.reword);
     return [rewordedData === undefined ? frame : Frame.of(rewordedData)];
   }

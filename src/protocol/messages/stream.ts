@@ -3,8 +3,9 @@
  * the sign of life, and after `message_stop` or an error nothing follows.
  *
  * Whether a `message_delta` is the last one is known with the next event, so it waits for that. The
- * API sends both together.
+ * API sends both together. Where no event follows it goes out unchanged, before the error.
  */
+import { concat } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
 import type { AnswerStream, Reword, StreamFault } from '../answers/answer-format.ts';
@@ -65,7 +66,7 @@ export class MessagesStream implements AnswerStream {
   }
 
   error(fault: StreamFault): Uint8Array {
-    return failedEvent(fault);
+    return concat([...this.release().map(({ bytes }) => bytes), failedEvent(fault)]);
   }
 
   keepalive(): Frame {

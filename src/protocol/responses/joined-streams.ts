@@ -110,6 +110,11 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     return data === undefined ? [] : [Frame.of(data, IN_PROGRESS)];
   }
 
+  /** Reasoning with a call of ours stays hidden with it. */
+  release(): Frame[] {
+    return this.sorter.isOurs ? [...this.open(), ...this.drop()] : this.showHeld();
+  }
+
   begin(): void {
     this.earlierItems.push(...this.callerItems());
     this.goOn();
@@ -130,9 +135,9 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
     if (ENDS.has(event.type)) return this.last(event);
     if (this.items.isAbout(event)) return this.ofItem(event);
-    // An error ends the stream, so the opening events go first. Other events without an item are
-    // held with them.
-    if (event.type === 'error') return [...this.open(), this.callerEvent(event)];
+    // An error ends the stream, so what waits goes first. Other events without an item are held
+    // with the opening ones.
+    if (event.type === 'error') return [...this.release(), this.callerEvent(event)];
     if (OF_TEXT.test(event.type)) return [...this.open(), this.callerEvent(event)];
     if (this.isOpen) return [this.callerEvent(event)];
     this.opening.push(event);
@@ -216,14 +221,14 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
 
   /** Applies the fate of an item to the reasoning before it. */
   private settle(state: ItemState): Frame[] {
-    const frames = state.fate === 'shown' ? this.release() : [];
+    const frames = state.fate === 'shown' ? this.showHeld() : [];
     if (state.fate === 'hidden') frames.push(...this.drop());
     if (state.fate === 'shown') state.index = this.itemCount++;
     return frames;
   }
 
   /** Shows all held events. */
-  private release(): Frame[] {
+  private showHeld(): Frame[] {
     const frames = this.open();
     for (const state of this.items.states) {
       if (state.fate === 'held') {
@@ -280,7 +285,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
       this.isThrough = true;
       return [...frames, ...this.drop()];
     }
-    frames.push(...this.release());
+    frames.push(...this.showHeld());
     const isSame =
       !this.isLater &&
       this.items.states.every(

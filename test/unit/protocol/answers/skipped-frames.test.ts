@@ -73,9 +73,12 @@ class ThoroughPipeline implements Pipeline {
 
   end(): { complete: boolean; frames: Uint8Array[] } {
     const rest = this.take();
-    const before = rest.length > 0 ? this.pass([Uint8Array.of(...rest, LF, LF)]) : [];
+    const last = Uint8Array.of(...rest, ...(rest.at(-1) === LF ? [LF] : [LF, LF]));
+    const before = rest.length > 0 ? this.pass([last]) : [];
     const { complete, frames } = this.stream.end();
-    return { complete, frames: complete ? [...before, ...frames.map(({ bytes }) => bytes)] : [] };
+    const isHalf = !complete && new Frame(last).json === undefined;
+    const shown = before.filter((bytes) => !isHalf || decode(bytes) !== decode(last));
+    return { complete, frames: [...shown, ...frames.map(({ bytes }) => bytes)] };
   }
 
   error(fault: typeof FAULT): Uint8Array {

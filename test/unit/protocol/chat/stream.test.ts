@@ -99,6 +99,16 @@ describe('a chat stream', () => {
     expect(text).toBe(`${chunk('a')}\n\n`);
   });
 
+  it('is not complete when it breaks off within the chunk that would end it, or within an error', () => {
+    const error = 'data: {"error":{"message":"overloaded"}}';
+    for (const last of [chunk('', 'stop'), error])
+      for (let length = 0; length < last.length; length++) {
+        const begun = `${chunk('a')}\n\n`;
+        const { text, complete } = run(new ChatStream(() => report), [encode(begun + last.slice(0, length))]);
+        expect({ text, complete }).toEqual({ text: begun, complete: false });
+      }
+  });
+
   it('ends with the upstream’s own error if that came last', () => {
     const error = 'data: {"error":{"message":"overloaded"}}\n\n';
     expect(run(new ChatStream(() => report), [encode(error)])).toEqual({ text: error, complete: true });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseJson } from '../../../../src/lib/json.ts';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
@@ -69,6 +70,24 @@ describe('a stream of Messages', () => {
       expect(text).not.toContain('message_stop');
     }
   });
+
+  it.each([undefined, () => report])(
+    'that breaks off anywhere has passed every whole event on before its error',
+    (reports) => {
+      const bytes = encoder.encode(WHOLE);
+      const fault = { message: 'It broke off.', type: 'server_error', param: null, code: null };
+      for (let length = 0; length < bytes.lastIndexOf('}'.charCodeAt(0)); length++) {
+        const came = Buffer.from(bytes.subarray(0, length)).toString();
+        const events = [...came.matchAll(/^data: (.*)$/gm)].flatMap(
+          ([, json]) => parseJson(json ?? '') ?? [],
+        );
+        const pipeline = new AnswerPipeline(new MessagesStream(reports));
+        const shown = [...pipeline.push(bytes.subarray(0, length)), ...pipeline.end().frames];
+        const text = Buffer.concat([...shown, pipeline.error(fault)]).toString();
+        expect(eventsIn(text)).toEqual([...events, { type: 'error', error: expect.anything() }]);
+      }
+    },
+  );
 
   it('tells of an end with the report only once the end has come', () => {
     const stream = new MessagesStream(() => report);

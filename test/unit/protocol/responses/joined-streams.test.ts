@@ -39,6 +39,43 @@ describe('one answer without a call of ours', () => {
   });
 });
 
+describe('an answer that breaks off', () => {
+  const own = { ...request, tools: TOOLS.slice(0, 1) };
+  const seen = (answer: ResponseAnswer, length: number, form?: ReasoningForm) => {
+    const streams = responsesFormat.joinStreams(OURS, () => true, form);
+    const came = [...eventsOf(own, answer)].slice(0, length);
+    const shown = came.flatMap((event) => streams.take(new Frame(encoder.encode(event))));
+    const text = [...shown, ...(streams.release?.() ?? [])]
+      .map(({ bytes }) => decoder.decode(bytes))
+      .join('');
+    return { came: came.join(''), text };
+  };
+  const asks = { reasoning, content: 'Hello there.', toolCalls: [call('look_up')] };
+
+  it.each([undefined, UNSTORED])('has shown every event that came, wherever that is (%s)', (form) => {
+    for (let length = 0; length < [...eventsOf(own, asks)].length; length++) {
+      const { came, text } = seen(asks, length, form);
+      expect(text).toBe(came);
+    }
+  });
+
+  it.each([undefined, UNSTORED])('shows no call of ours, nor what it was thought for (%s)', (form) => {
+    const answer = { reasoning, toolCalls: [call('retrieve_ref')] };
+    const events = [...eventsOf(own, answer)];
+    for (
+      let length = events.findIndex((event) => event.includes('retrieve_ref')) + 1;
+      length < events.length;
+      length++
+    ) {
+      const { text } = seen(answer, length, form);
+      expect(text).toContain('response.created');
+      expect(text).not.toContain('retrieve_ref');
+      expect(text.includes('"type":"reasoning"')).toBe(form !== undefined);
+      if (form) expect(text).toContain(REASONING_MARK);
+    }
+  });
+});
+
 describe.each([
   ['a body', whole],
   ['a stream', streamed],
