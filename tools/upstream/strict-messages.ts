@@ -1,8 +1,9 @@
 /**
  * The body of `POST /v1/messages` as Anthropic's API accepts it, no more and no less.
  * https://platform.claude.com/docs/en/api/messages/create, with the rules for tools
- * (…/agents-and-tools/tool-use/implement-tool-use), caching (…/build-with-claude/prompt-caching),
- * and messages of the system (…/build-with-claude/mid-conversation-system-messages), read 2026-11.
+ * (…/agents-and-tools/tool-use/implement-tool-use) and those that the API runs
+ * (…/agents-and-tools/tool-use/server-tools), caching (…/build-with-claude/prompt-caching), and
+ * messages of the system (…/build-with-claude/mid-conversation-system-messages), read 2026-11.
  * The sentences are the API's own, as far as public reports quote them.
  */
 import { boundWords, refusedBlock } from './bound-thinking.ts';
@@ -232,6 +233,7 @@ function turnsOf(messages: readonly Fields[]): Turn[] {
 function checkPairs(messages: readonly Fields[], report: Report): void {
   const turns = turnsOf(messages);
   const known = new Set<unknown>();
+  const open = new Set<unknown>();
   for (const [index, { role, at, blocks }] of turns.entries()) {
     if (role === 'assistant') {
       const used = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id);
@@ -245,7 +247,9 @@ function checkPairs(messages: readonly Fields[], report: Report): void {
         report(
           `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}`,
         );
-      checkServerTools(blocks, at, index >= turns.length - 2, report);
+      // Beside calls of the client's tools, the API runs its own once their results have come.
+      const mayWait = used.length > 0 || index >= turns.length - 2;
+      checkServerTools(blocks, at, open, mayWait, report);
       continue;
     }
     const asked = turns[index - 1]?.blocks.filter(({ type }) => type === 'tool_use') ?? [];
@@ -266,16 +270,25 @@ function resultsIn(turn: Turn | undefined): unknown[] {
   return turn.blocks.filter(({ type }) => type === 'tool_result').map(({ tool_use_id }) => tool_use_id);
 }
 
-/** @param mayPause whether the turn may go on: `pause_turn` ends with an open use */
-function checkServerTools(blocks: readonly Fields[], at: number, mayPause: boolean, report: Report): void {
-  const open = new Set<unknown>();
+/**
+ * @param open uses that wait for their results, of this turn and the ones before it
+ * @param mayWait whether they may wait longer: `pause_turn` ends with an open use
+ */
+function checkServerTools(
+  blocks: readonly Fields[],
+  at: number,
+  open: Set<unknown>,
+  mayWait: boolean,
+  report: Report,
+): void {
   for (const { type, id, tool_use_id } of blocks) {
     if (type === 'server_tool_use' || type === 'mcp_tool_use') open.add(id);
     else if (type !== 'tool_result' && String(type).endsWith('_tool_result') && !open.delete(tool_use_id))
       report(`messages.${at}: a result of a server tool stands without its use: ${tool_use_id}`);
   }
-  if (open.size > 0 && !mayPause)
-    report(`messages.${at}: a use of a server tool stands without its result: ${[...open].join(', ')}`);
+  if (open.size === 0 || mayWait) return;
+  report(`messages.${at}: a use of a server tool stands without its result: ${[...open].join(', ')}`);
+  open.clear();
 }
 
 /** Marks in the order in which the API reads them: tools, system, messages, the automatic one. */

@@ -20,15 +20,26 @@ export interface KeyedAnswer {
 
 /**
  * The answers to the requests that were made with the beginnings of an array, in its order. All
- * messages of the model up to the next one of somebody else are one answer.
+ * messages of the model up to the next one of somebody else are one answer, but for those that go
+ * on after a pause.
  */
 export function answersIn({ messages, requestPoints }: History, digest: Digest): KeyedAnswer[] {
   const hashes = prefixHashes(messages, digest);
-  return requestPoints.slice(0, -1).flatMap(({ messages: first }) => {
-    const asked = elementAt(hashes, first);
-    const key = keyAt(messages, first, asked, digest);
-    return key === undefined ? [] : [{ message: first, key, asked }];
-  });
+  return requestPoints.slice(0, -1).flatMap(({ messages: first }) =>
+    [first, ...resumedAfter(messages, first)].flatMap((message) => {
+      const asked = elementAt(hashes, message);
+      const key = keyAt(messages, message, asked, digest);
+      return key === undefined ? [] : [{ message, key, asked }];
+    }),
+  );
+}
+
+/** The answers that go on after an earlier one. */
+function resumedAfter(messages: readonly Message[], first: number): number[] {
+  const found: number[] = [];
+  for (let next = first + 1; messages[next]?.role === 'assistant'; next++)
+    if (messages[next]?.resumes) found.push(next);
+  return found;
 }
 
 function keyAt(
@@ -39,7 +50,7 @@ function keyAt(
 ): string | undefined {
   const { facts } = elementAt(messages, first);
   let end = first + 1;
-  while (messages[end]?.role === 'assistant') end++;
+  while (messages[end]?.role === 'assistant' && !messages[end]?.resumes) end++;
   // The messages before it and the message itself are what its facts may depend on.
   if (end > first + 1) return answerKey(asked, messages.slice(first, end), digest);
   if (facts.answerKey?.asked !== asked) {
@@ -67,6 +78,6 @@ export function answerKey(asked: string, answer: readonly Message[], digest: Dig
 function nameOf(answer: readonly Message[]): string | undefined {
   const ids = answer.flatMap(({ calls }) => calls.map(({ id }) => id));
   if (ids.length > 0) return `calls ${JSON.stringify(ids)}`;
-  const text = answer.flatMap((message) => message.content().weight.texts).join('');
+  const text = answer.flatMap((message) => message.names?.() ?? message.content().weight.texts).join('');
   return text.trim() === '' ? undefined : `text ${text.trim()}`;
 }

@@ -171,6 +171,11 @@ export interface Message {
    * without the reasoning there.
    */
   readonly continues?: boolean;
+  /**
+   * Whether it is an answer of its own after the assistant message before it, which has paused. The
+   * request for it ended with that message.
+   */
+  readonly resumes?: boolean;
   /** An upper bound of the content's flat weight. */
   readonly flatTokens: number;
   /** The content alone, without calls and names. */
@@ -182,6 +187,8 @@ export interface Message {
    * that part is not text.
    */
   opening(): string;
+  /** What tells an answer apart beside its calls, however it is written. Absent: its texts. */
+  names?(): readonly string[];
   /** The outputs of hosted tools in an answer. Decoded on each call. Absent: none. */
   hosted?(): readonly HostedOutput[];
   /**

@@ -1,4 +1,5 @@
 /** What a view has changed before a message, as a text: equal ones mean equal prefixes. */
+import type { Message } from '../conversation/message.ts';
 import type { View } from './view.ts';
 
 /**
@@ -27,11 +28,11 @@ export function editsBefore(view: View | undefined, messages: number): string {
 }
 
 /** The indices of the messages that earlier requests had no more than, newest first. */
-export function earlierRequests(messages: readonly { readonly role: string }[]): number[] {
+export function earlierRequests(messages: readonly Pick<Message, 'role' | 'resumes'>[]): number[] {
   const found: number[] = [];
   let spoke: string | undefined;
-  for (const [index, { role }] of messages.entries()) {
-    if (role === 'assistant' && (spoke === 'user' || spoke === 'tool')) found.push(index);
+  for (const [index, { role, resumes }] of messages.entries()) {
+    if (role === 'assistant' && (spoke === 'user' || spoke === 'tool' || resumes)) found.push(index);
     if (role !== 'preamble') spoke = role;
   }
   return found.reverse();

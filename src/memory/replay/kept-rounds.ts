@@ -82,9 +82,11 @@ export class RoundsInView {
    */
   constructor({ units }: Pick<History, 'units'>, rounds: readonly KeptRounds[], budget: number) {
     const byMessage = new Map(rounds.map((kept) => [kept.message, kept]));
-    this.all = units.flatMap(({ kind, first }, unit) => {
-      const kept = kind === 'assistant' ? byMessage.get(first) : undefined;
-      return kept ? [{ ...kept, unit }] : [];
+    this.all = units.flatMap(({ kind, first, last }, unit) => {
+      if (kind !== 'assistant' || byMessage.size === 0) return [];
+      // An answer that has paused is a unit with the one that goes on after it.
+      const inside = Array.from({ length: last - first + 1 }, (_, at) => byMessage.get(first + at));
+      return inside.flatMap((kept) => (kept ? [{ ...kept, unit }] : []));
     });
     this.most = { rounds: MOST_ROUNDS, tokens: Math.floor(budget * MOST_SHARE), bytes: MOST_BYTES };
   }

@@ -14,14 +14,17 @@ export function isWhole(stopReason: unknown): boolean {
 
 const CUT = new Set<unknown>(['max_tokens', 'model_context_window_exceeded']);
 
+/** The turn goes on when its caller sends the message back unchanged. */
+const PAUSED = 'pause_turn';
+
 /** Whether callers append a message with this stop reason to their array, and go on after it. */
 export function isSaid(stopReason: unknown): boolean {
-  return isWhole(stopReason) || CUT.has(stopReason);
+  return stopReason === PAUSED || isWhole(stopReason) || CUT.has(stopReason);
 }
 
 /** Whether it closes a round, if it calls no tools. */
 export function isClosing(stopReason: unknown): boolean {
-  return stopReason !== 'tool_use' && isSaid(stopReason);
+  return stopReason !== 'tool_use' && stopReason !== PAUSED && isSaid(stopReason);
 }
 
 /**

@@ -46,10 +46,12 @@ export function messagesOf(
     element.facts.parts ??= partsOf(element);
     const { parts } = element.facts;
     for (const [order, part] of parts.entries()) {
-      const continues = part.role === 'assistant' && before?.role === 'assistant' && isPaused(before);
+      const paused = part.role === 'assistant' && before?.role === 'assistant' ? before : undefined;
+      const continues = paused !== undefined && isPaused(paused);
+      const resumes = usesHosted(paused?.blocks);
       const facts = known.at(place, 1, order) ?? newFacts(element, part);
       const isWhole = parts.length === 1;
-      messages.push(new ElementMessage(element, part, { place, isWhole, continues, kept, facts }));
+      messages.push(new ElementMessage(element, part, { place, isWhole, continues, resumes, kept, facts }));
     }
     before = element;
   }
@@ -98,10 +100,24 @@ function isReminder(block: Block): boolean {
   );
 }
 
+/**
+ * Uses of tools that the API runs
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools). Only an answer with
+ * some can have paused.
+ */
+const HOSTED: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
+
+const HOSTED_RESULT = /._tool_result$/;
+
+/** A result may stand in another message than its use. */
+function usesHosted(blocks: readonly Block[] = []): boolean {
+  return blocks.some(({ type }) => HOSTED.has(type) || HOSTED_RESULT.test(type));
+}
+
 /** Whether an answer has paused while a tool of the API runs. It goes on in the next message. */
 function isPaused({ blocks = [] }: Element): boolean {
   const results = new Set(blocks.map((block) => block.string('tool_use_id')));
-  return blocks.some((block) => block.type === 'server_tool_use' && !results.has(block.string('id')));
+  return blocks.some((block) => HOSTED.has(block.type) && !results.has(block.string('id')));
 }
 
 export interface BlockFacts extends MessageFacts {
@@ -116,6 +132,7 @@ interface Place {
   /** Whether no other message stands in the element. */
   readonly isWhole: boolean;
   readonly continues: boolean;
+  readonly resumes: boolean;
   readonly kept: KeptContents;
   readonly facts: BlockFacts;
 }
@@ -128,11 +145,12 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   readonly place: number;
   readonly isWhole: boolean;
   readonly continues: boolean;
+  readonly resumes: boolean;
   private readonly part: Part;
   private readonly kept: KeptContents;
   private read: readonly Block[] | undefined;
 
-  constructor(element: Element, part: Part, { place, isWhole, continues, kept, facts }: Place) {
+  constructor(element: Element, part: Part, { place, isWhole, continues, resumes, kept, facts }: Place) {
     super(facts);
     this.element = element;
     this.part = part;
@@ -140,6 +158,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     this.place = place;
     this.isWhole = isWhole;
     this.continues = continues;
+    this.resumes = resumes;
     this.kept = kept;
   }
 
@@ -215,6 +234,13 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   media(): readonly InlineMedia[] {
     if (this.role !== 'user' || !this.blocks) return [];
     return mediaOfList(this.element.body, this.readBlocks(this.blocks), PARTS);
+  }
+
+  /** Clients add members to the blocks of the API's tools, and keep texts and ids. */
+  names(): readonly string[] {
+    const { blocks = [] } = this;
+    if (!usesHosted(blocks)) return this.content().weight.texts;
+    return blocks.map((block) => (block.type === 'text' ? block.string('text') : block.string('id')) ?? '');
   }
 
   opening(): string {

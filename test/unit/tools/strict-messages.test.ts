@@ -40,6 +40,11 @@ describe('bodies of Messages', () => {
     ],
     ['a tool of the API with its result', body([HI, assistant([served, found, text('Done.')]), user('Ok.')])],
     ['an answer that has paused', body([HI, assistant([served])])],
+    ['one that goes on', body([HI, assistant([served]), assistant([found, text('Done.')]), user('Ok.')])],
+    [
+      'a tool of the API that waits for the results of others',
+      body([HI, assistant([served, use('a')]), user([result('a')]), assistant([found, text('Done.')])]),
+    ],
     [
       'four marks, the longer ones first',
       body(
@@ -109,6 +114,19 @@ describe('bodies of Messages', () => {
       'a use of the API alone',
       'without its result',
       body([HI, assistant([served]), user('Ok.'), assistant('Hm.'), user('Ok.')]),
+    ],
+    [
+      'a use of the API that its turn did not wait for',
+      'without its result',
+      body([
+        HI,
+        assistant([served, use('a')]),
+        user([result('a')]),
+        assistant('Hm.'),
+        user('Ok.'),
+        assistant('Hm.'),
+        user('Ok.'),
+      ]),
     ],
     [
       'five marks',

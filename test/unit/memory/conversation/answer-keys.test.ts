@@ -49,6 +49,21 @@ describe('the key of an answer', () => {
     expect(keysOf(ASKED)).toEqual([]);
   });
 
+  it('is one for each request that an answer with a pause has taken', () => {
+    const messages = read([ASKED, assistant('Now the web.'), assistant('It is 42.'), ON]);
+    const resumed = messages.map((message, at) =>
+      at === 2 ? Object.assign(message, { resumes: true }) : message,
+    );
+    const keys = answersIn(readHistory(resumed), sha256Hex).map(
+      ({ message, key }) => [message, key] as const,
+    );
+    expect(keys.map(([message]) => message)).toEqual([1, 2]);
+    expect(keys[0]).toEqual(keysOf(ASKED, assistant('Now the web.'), ON)[0]);
+    expect(keysOf(ASKED, assistant('Now the web.'), assistant('It is 42.'), ON).map(([at]) => at)).toEqual([
+      1,
+    ]);
+  });
+
   it('is missing for an answer that says nothing', () => {
     expect(keysOf(ASKED, assistant(''), ON)).toEqual([]);
   });

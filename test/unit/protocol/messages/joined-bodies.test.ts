@@ -68,12 +68,14 @@ describe('a body of Messages', () => {
     expect(joined.said?.json).toContain(`[${thought(1)},${edit('a')},${edit('b')}]`);
   });
 
-  it('is not said if it ended in a refusal or a pause', () => {
-    for (const stop of ['refusal', 'pause_turn', undefined]) {
+  it('is not said if it ended in a refusal, and goes on after a pause', () => {
+    const saidAt = (stop: string | null): string | undefined => {
       const joined = new JoinedMessagesBodies(OURS, () => true);
-      joined.take(bodyOf(['{"type":"text","text":"Half"}'], `"stop_reason":${JSON.stringify(stop ?? null)}`));
-      expect(joined.said).toBeUndefined();
-    }
+      joined.take(bodyOf(['{"type":"text","text":"Half"}'], `"stop_reason":${JSON.stringify(stop)}`));
+      return joined.said?.json;
+    };
+    expect(['refusal', null].map(saidAt)).toEqual([undefined, undefined]);
+    expect(saidAt('pause_turn')).toContain('"Half"');
   });
 
   it('is read with blocks of odd shapes, which stay', () => {

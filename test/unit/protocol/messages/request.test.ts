@@ -46,6 +46,23 @@ describe('a body of Messages', () => {
     expect(messages[5]?.facts.failed).toBe(true);
   });
 
+  it('tells a paused answer by its texts and ids, and the answer that goes on after it', () => {
+    const search = { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: { query: 'x' } };
+    const found = { type: 'web_search_tool_result', tool_use_id: 'srv_1', content: [] };
+    const paused = [assistant(text('Now the web.'), search), assistant(found, text('It is 42.'))];
+    const { messages } = read([user('Go.'), ...paused, user('And now?')]);
+    const names = (of: MessagesRequest['messages']) =>
+      of.map((message) => message instanceof ElementMessage && message.names());
+    const resumes = (of: MessagesRequest['messages']) =>
+      of.map((message) => message instanceof ElementMessage && message.resumes);
+    expect(resumes(messages)).toEqual([false, false, true, false]);
+    expect(names(messages)).toEqual([['Go.'], ['Now the web.', 'srv_1'], ['', 'It is 42.'], ['And now?']]);
+    const rewritten = assistant({ ...text('Now the web.'), citations: null }, { caller: null, ...search });
+    expect(names(read([user('Go.'), rewritten]).messages)[1]).toEqual(['Now the web.', 'srv_1']);
+    const prefilled = read([user('Go.'), assistant(text('It')), assistant(text('is 42.'))]);
+    expect(resumes(prefilled.messages)).toEqual([false, false, false]);
+  });
+
   it('takes what a harness says behind results for a part of them', () => {
     const reminder = text('<system-reminder>\nThe list is empty.\n</system-reminder>');
     const { messages } = read([...STEP.slice(0, 2), user([result('a', '1'), result('b', '2'), reminder])]);
