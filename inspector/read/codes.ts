@@ -177,6 +177,7 @@ export const REFUSED_LABELS: Labels<RunEvent['refused'][number]['because']> = {
 /** How an answer ended. */
 export const END_LABELS: Labels<RunEvent['ended']> = {
   complete: 'answered in full',
+  window_full: 'the answer filled the model’s context',
   caller_left: 'the client hung up',
   upstream_broke: 'the model’s answer broke off',
   error: 'ended with an error',

@@ -16,6 +16,7 @@ import { trace } from './trace.ts';
 import { upkeep } from './upkeep.ts';
 import { verdict } from './verdict.ts';
 import { webhooks } from './webhooks.ts';
+import { window } from './window.ts';
 
 export interface Features {
   /** Of every call, also of one that is not read. */
@@ -29,5 +30,16 @@ export interface Features {
 export const FEATURES: Features = {
   everyCall: [headers, trace, metrics, logLine],
   conversations: [runEvent],
-  answers: [verdict, movedSince, receipt, viewMetrics, webhooks, upkeep, memory, instructions, archive],
+  answers: [
+    verdict,
+    movedSince,
+    receipt,
+    viewMetrics,
+    webhooks,
+    upkeep,
+    memory,
+    instructions,
+    window,
+    archive,
+  ],
 };

@@ -182,7 +182,7 @@ class EventRecorder implements CallListener {
       usage: sumOf(usages),
       view_cached: usages[0]?.cached ?? null,
       status: this.head?.status ?? 500,
-      ended: how,
+      ended: how === 'complete' && this.usages.at(-1)?.filledWindow() ? 'window_full' : how,
       captured,
       error,
     });

@@ -1,6 +1,6 @@
 /**
- * What earlier requests of a conversation have shown, as far as this isolate knows: what its
- * upstream refuses, and whether its cache holds the instructions.
+ * What earlier requests have shown, as far as this isolate knows: what a conversation's upstream
+ * refuses, whether its cache holds the instructions, and how long a context may be.
  */
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
@@ -9,6 +9,7 @@ import type { Warning } from '../memory/plan/report.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
+import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
 import { uneditedKinds } from './unedited.ts';
 
@@ -73,4 +74,22 @@ function areNewlyWhole(call: Call, { dryRun }: MakeViewOptions): boolean {
 function toldEdited(call: Call) {
   const conversation = conversationOfCall(call);
   return conversation && call.scope.caches.conversation(conversation.name).toldEdited;
+}
+
+/**
+ * Remembers how long a context may be, and tells the deployer.
+ *
+ * @param limit undefined if nothing was learned
+ * @param stated the upstream's own number of tokens, which the limit was made from
+ */
+export function learnLimit(
+  limit: LearnedLimit | undefined,
+  stated: number | undefined,
+  { request, scope: { services, caller, waitUntil } }: Call,
+): void {
+  if (!limit || !caller.tenant) return;
+  const { id: tenant } = caller.tenant;
+  services.limits.learn(tenant, request.model, limit, request.answerTokens);
+  const data = { tenant, model: request.model ?? null, tokens: limit.tokens, stated: stated ?? null };
+  services.webhooks.notify('limit.learned', data, waitUntil);
 }

@@ -11,6 +11,7 @@ import {
   statedLimit,
 } from '../../upstream/learned-limits.ts';
 import { mayBeTooLong, readTooLong, readTooLongEvent } from '../../upstream/too-long.ts';
+import { learnLimit } from '../../view/learned.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
 import type { Attempt, Retry } from './retry.ts';
@@ -27,7 +28,7 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
       const refusal = status === undefined ? readTooLongEvent(json) : readTooLong(status, json);
       const refused = refusal && (await countRefused(attempt, call, judged));
       if (!refusal || !refused) return undefined;
-      remember(statedLimit(refusal, refused), refusal.limit, call);
+      learnLimit(statedLimit(refusal, refused), refusal.limit, call);
       const limit = limitOfRetry(refusal, refused);
       const fields = { limit: limit.tokens };
       call.scope.services.log('info', 'the upstream says that the context is too long', fields);
@@ -38,7 +39,7 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
       if (refusal.limit === undefined) proven = limitBetween(smaller.tokens, refused);
       return { made: smaller.made, without: attempt.without };
     },
-    answered: () => remember(proven, undefined, call),
+    answered: () => learnLimit(proven, undefined, call),
   };
 }
 
@@ -77,17 +78,4 @@ async function smallerView(
     made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
     tokens: report.tokens.after,
   };
-}
-
-/** @param stated the upstream's own number of tokens, which the limit was made from */
-function remember(
-  limit: LearnedLimit | undefined,
-  stated: number | undefined,
-  { request, scope: { services, caller, waitUntil } }: Call,
-): void {
-  if (!limit || !caller.tenant) return;
-  const { id: tenant } = caller.tenant;
-  services.limits.learn(tenant, request.model, limit, request.answerTokens);
-  const data = { tenant, model: request.model ?? null, tokens: limit.tokens, stated: stated ?? null };
-  services.webhooks.notify('limit.learned', data, waitUntil);
 }

@@ -76,10 +76,10 @@ export const runTimesSchema = z.strictObject({
 });
 
 /**
- * How an answer ended: the caller has left, the upstream broke it off, or it is or ends with an
- * error.
+ * How an answer ended: it was cut short since it has filled the model's window, the caller has
+ * left, the upstream broke it off, or it is or ends with an error.
  */
-const endSchema = z.enum(['complete', 'caller_left', 'upstream_broke', 'error']);
+const endSchema = z.enum(['complete', 'window_full', 'caller_left', 'upstream_broke', 'error']);
 
 export const runEventSchema = z.strictObject({
   object: z.literal('memory.request'),

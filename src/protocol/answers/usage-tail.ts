@@ -91,6 +91,17 @@ export class UsageTail {
     };
   }
 
+  /**
+   * Whether the answer was cut short since it has filled the model's window: Anthropic's
+   * `stop_reason`, and the `finish_reason` of servers that have taken the name over, such as z.ai.
+   */
+  filledWindow(): boolean {
+    const { tail } = this;
+    if (!bufferOf(tail).includes(WINDOW_FULL)) return false;
+    // Of a whole body the last one is the answer's own, since its content comes before.
+    return [...decoder.decode(tail).matchAll(REASON)].at(-1)?.[1] === WINDOW_FULL;
+  }
+
   /** Of the cache writes, those that are kept for an hour. 0 where no lifetimes are told. */
   hourWrites(): number {
     const messages = this.messagesUsage();
@@ -126,6 +137,8 @@ export class UsageTail {
 }
 
 const NONE = new Uint8Array();
+const WINDOW_FULL = 'model_context_window_exceeded';
+const REASON = /"(?:stop|finish)_reason"\s*:\s*"(\w+)"/g;
 const LF = new Uint8Array([0x0a]);
 
 /** The text is that of the end of a stream of Messages. */

@@ -199,3 +199,29 @@ it.each([
   expect(tail.usage()).toEqual({ input: 905, cached: 900, cache_writes: null, output: 7 });
   expect(tail.isOver()).toBe(true);
 });
+
+describe('an answer that has filled its model’s window', () => {
+  const FULL = 'model_context_window_exceeded';
+  const fills = (text: string): boolean => {
+    const tail = new UsageTail();
+    tail.push(new TextEncoder().encode(text));
+    return tail.filledWindow();
+  };
+  const request = { model: 'claude-opus-5-5' };
+
+  it('is told by its stop reason, streamed or not, and by the finish reason of a completion', () => {
+    const answer = { content: 'They weigh', stopReason: FULL };
+    expect(fills(JSON.stringify(messageOf(request, answer)))).toBe(true);
+    expect(fills([...messageEvents(request, answer)].join(''))).toBe(true);
+    expect(fills(`data: {"choices":[{"delta":{},"finish_reason":"${FULL}"}]}\n\ndata: [DONE]\n\n`)).toBe(
+      true,
+    );
+  });
+
+  it('is not told by its words, or by the input of a call', () => {
+    const args = JSON.stringify({ stop_reason: FULL });
+    const answer = { content: args, toolCalls: [{ id: 'toolu_1', name: 'say', arguments: args }] };
+    expect(fills(JSON.stringify(messageOf(request, answer)))).toBe(false);
+    expect(fills([...messageEvents(request, answer)].join(''))).toBe(false);
+  });
+});
