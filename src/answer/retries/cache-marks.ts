@@ -8,7 +8,7 @@ import { MOST_MARKS } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import type { ModelRequest } from '../../protocol/model-request.ts';
 import type { RequestScope } from '../../request/scope.ts';
-import type { Retry } from './retry.ts';
+import type { BodyOf, Retry } from './retry.ts';
 
 /** Whether the upstream is known to refuse marks for this model. */
 export function refusesMarks({ model }: ModelRequest, { services, caller }: RequestScope): boolean {
@@ -27,12 +27,21 @@ export function roomForMarks(request: ModelRequest, view: View | undefined): num
   return Math.min(Math.max(cacheMarks.most - marks, 0), MOST_MARKS);
 }
 
-export function withoutMarks(request: ModelRequest, { services, caller }: RequestScope): Retry {
+export function withoutMarks(
+  request: ModelRequest,
+  { services, caller }: RequestScope,
+  bodyOf: BodyOf,
+): Retry {
   return {
     mayHelp: ({ made, without }, status) =>
       (status === 400 || status === 422) && !without.has('marks') && roomForMarks(request, made.view) > 0,
-    next: async ({ made, without }, { json }) =>
-      request.cacheMarks.refusal.test(json) ? { made, without: new Set([...without, 'marks']) } : undefined,
+    next: async (refused, { json }) => {
+      if (!request.cacheMarks.refusal.test(json)) return undefined;
+      const without = new Set([...refused.without, 'marks' as const]);
+      // Where there was none of ours, the upstream refuses a mark of the caller's.
+      const isSame = Buffer.compare(bodyOf({ ...refused, without }).body, refused.sent) === 0;
+      return isSame ? undefined : { made: refused.made, without };
+    },
     answered: () => {
       services.refusedMarks.note(caller.tenant?.id ?? '', request.model, true);
       services.log('info', 'the upstream refuses marks of its prompt cache', { code: 'marks_refused' });

@@ -6,7 +6,7 @@ import { withoutThinking } from './bound-thinking.ts';
 import { withoutKey } from './cache-key.ts';
 import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
-import type { Retry } from './retry.ts';
+import type { BodyOf, Retry } from './retry.ts';
 import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
 
@@ -19,7 +19,7 @@ export function retriesOf(
   call: Call,
   { report }: MadeView,
   options: MakeViewOptions,
-  attempts: { readonly sendsKey: boolean },
+  attempts: { readonly sendsKey: boolean; readonly bodyOf: BodyOf },
 ): readonly Retry[] {
   const { request, scope } = call;
   return [
@@ -28,7 +28,7 @@ export function retriesOf(
     ...(passesThrough(report)
       ? []
       : [withoutThinking(call), withWholeOutputs(call, options), withinLimit(call, options)]),
-    withoutMarks(request, scope),
+    withoutMarks(request, scope, (attempt) => attempts.bodyOf(attempt)),
     ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
   ];
 }

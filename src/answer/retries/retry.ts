@@ -29,6 +29,9 @@ export interface Attempt extends NextAttempt {
   readonly report: Promise<Report>;
 }
 
+/** Writes the body of an attempt. */
+export type BodyOf = (attempt: Pick<Attempt, 'made' | 'without' | 'added'>) => { readonly body: Uint8Array };
+
 /** An error of the upstream in place of an answer. */
 export interface Refusal {
   /** Undefined for an error in a stream. */
