@@ -5,9 +5,10 @@
  * The caller's stay where their blocks stay. One whose block leaves moves to what stands in its
  * place: the text of ours there, or else the last message before it that can bear a mark. Ours are
  * added while fewer than four stand: behind the places of the view, and, where the caller sets
- * none, behind tools and a `system` that are long enough.
+ * none, behind tools and a `system` that are long enough for the model's cache.
  */
 import { asObject, isObject } from '../../lib/json.ts';
+import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
 import { marksIn } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
@@ -15,11 +16,8 @@ import { isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 import type { Layout, OurEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
 
-/**
- * Bytes of tools and instructions that are worth a mark: about the 1 024 tokens below which most
- * models write no cache.
- */
-const LEAST_BYTES = 4_096;
+/** The most bytes that a token of tools and instructions has on the average. */
+const BYTES_PER_TOKEN = 4;
 
 /** The marks to write, each as its JSON. */
 export interface WrittenMarks {
@@ -38,6 +36,7 @@ interface MarkedBody {
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
   readonly messages: readonly object[];
+  readonly model: string | undefined;
   /** See `ModelRequest`. */
   readonly marks: number;
 }
@@ -70,7 +69,7 @@ interface StandingMark {
 }
 
 function withOurs(
-  { bytes, root, messages }: MarkedBody,
+  { bytes, root, messages, model }: MarkedBody,
   { left }: Layout,
   places: readonly number[],
   moved: WrittenMarks,
@@ -78,8 +77,9 @@ function withOurs(
 ): WrittenMarks {
   const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const isFree = standing.length === 0;
-  const marksSystem = isFree && isWorth(tools, system) && systemTakesMark(bytes, system);
-  const marksTools = isFree && isWorth(tools);
+  const least = leastCachedPrompt(model) * BYTES_PER_TOKEN;
+  const marksSystem = isFree && bytesOf(tools, system) >= least && systemTakesMark(bytes, system);
+  const marksTools = isFree && bytesOf(tools) >= least;
   const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
   const added = places
     .filter((at) => messages[at] instanceof ElementMessage && !left.has(at))
@@ -94,8 +94,8 @@ function withOurs(
   };
 }
 
-function isWorth(...spans: readonly (JsonSpan | undefined)[]): boolean {
-  return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0) >= LEAST_BYTES;
+function bytesOf(...spans: readonly (JsonSpan | undefined)[]): number {
+  return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0);
 }
 
 function systemTakesMark(bytes: Uint8Array, system: JsonSpan | undefined): boolean {

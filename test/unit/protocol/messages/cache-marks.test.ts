@@ -58,6 +58,19 @@ describe('marks of the cache in Messages', () => {
     );
   });
 
+  it.each([
+    ['claude-opus-5-5', 1_500, 0],
+    ['claude-opus-5-5', 3_000, 2],
+    ['claude-haiku-4-5', 5_000, 0],
+    ['claude-haiku-4-5', 17_000, 2],
+    ['a-model-of-nobody', 5_000, 0],
+  ])('of ours stand behind tools and system that the cache of %s keeps: %s bytes', (model, length, many) => {
+    const tools = [{ name: 'search', description: 'x'.repeat(length), input_schema: { type: 'object' } }];
+    const request = read(STEP, { model, tools, system: 'Help.' });
+    const { tools: listed, system } = written(request, { marks: [1] }, { marks: 3 });
+    expect(JSON.stringify([listed, system]).split('cache_control')).toHaveLength(many + 1);
+  });
+
   it('of ours stand behind tools, system and the places of the view, where the caller sets none', () => {
     const tools = [{ name: 'search', description: 'x'.repeat(5_000), input_schema: { type: 'object' } }];
     const request = read(STEP, { tools, system: 'Help.' });
