@@ -191,6 +191,68 @@ describe.each([true, false])('a call of ours in an answer of Messages (stream: %
   });
 });
 
+describe('a round of ours that the API refuses', () => {
+  const errorOf = (type: string, message: string) => ({
+    type: 'error',
+    error: { type, message },
+    request_id: 'req_of_the_round',
+  });
+  const OVERLOADED = errorOf('overloaded_error', 'Overloaded');
+  const TOO_LONG = errorOf('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum');
+  const inStream = (error: object) => (_: unknown, response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write([...messageEvents({ model: MODEL }, { content: 'One two.' })].slice(0, 4).join(''));
+    response.end(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
+  };
+
+  it.each([
+    ['overloaded', 529, OVERLOADED],
+    ['too long', 400, TOO_LONG],
+  ])(
+    'ends the stream with its words behind what has come, by status or inside: %s',
+    async (_, status, error) => {
+      for (const isInside of [true, false]) {
+        const fields = fieldsOf({ stream: true });
+        const ref = await refOf(fields);
+        const call = (id: string) => ({ id, name: FETCH, arguments: JSON.stringify({ ref, lines: '7-8' }) });
+        anthropic.next(
+          { type: 'answer', content: 'Let me look.', toolCalls: [call('toolu_1')] },
+          { type: 'answer', content: 'And again.', toolCalls: [call('toolu_2')] },
+          isInside ? inStream(error) : { type: 'error', status, body: error },
+        );
+        const response = await post({ ...fields, messages: CONVERSATION });
+        expect(response.headers.get('request-id')).toMatch(/^req_/);
+        const events = eventsIn(await response.text());
+        const texts = events.flatMap(({ delta }) => (delta as Json)?.text ?? []).join('');
+        expect(texts).toContain('Let me look.And again.');
+        expect(events.at(-1)).toMatchObject({ type: 'error', error: error.error });
+        expect(events.filter(({ type }) => type === 'error' || type === 'message_stop')).toHaveLength(1);
+        expect(anthropic.messages()).toHaveLength(3);
+      }
+    },
+  );
+
+  it('ends an answer that is no stream as that refusal', async () => {
+    const fields = fieldsOf({});
+    const ref = await refOf(fields);
+    const call = { id: 'toolu_1', name: FETCH, arguments: JSON.stringify({ ref }) };
+    anthropic.next(
+      { type: 'answer', toolCalls: [call] },
+      {
+        type: 'error',
+        status: 529,
+        body: OVERLOADED,
+        headers: { 'retry-after': '4', 'x-should-retry': 'true' },
+      },
+    );
+    const response = await post({ ...fields, messages: CONVERSATION });
+    expect([response.status, await response.json()]).toEqual([529, OVERLOADED]);
+    expect(response.headers.get('retry-after')).toBe('4');
+    expect(response.headers.get('x-should-retry')).toBe('true');
+    expect(response.headers.get('request-id')).toMatch(/^req_/);
+  });
+});
+
 describe('a stream of Messages', () => {
   const asked = (): Json => ({ ...fieldsOf({ stream: true }), messages: CONVERSATION });
   const frames = [...messageEvents({ model: MODEL }, { content: 'One two three four.' })];
