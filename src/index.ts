@@ -17,7 +17,7 @@ export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts'
 
 export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
   protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
-    return writeInBackground(this, (name) => userMemory(this.env, name, this.log), material, claim);
+    return writeInBackground(this, (name) => userMemory(this.env, name, this.log), material, claim, this.log);
   }
 
   protected override embedder(): Embedder | undefined {

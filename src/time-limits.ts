@@ -87,6 +87,8 @@ const VALUES = {
   wholeSummaryMs: 120_000,
   /** The least limit of one call to a summarizer then. */
   wholeSummaryCallMs: 60_000,
+  /** One call for a summary that an API makes and signs: it reads all that a view has. */
+  ownSummaryMs: 120_000,
   /** The pause before the second attempt of a request that waits; each further one is longer. */
   summaryBackoffMs: 500,
   /** The longest of these pauses. */

@@ -30,7 +30,7 @@ export function askRounds(first: Attempt, attempts: Attempts, { call, answers, o
   return async (body, left, onto) => {
     const make = async (next: NextAttempt): Promise<Attempt> =>
       next === current
-        ? { ...current, sent: body, answer: await attempts.goOn(body, usages, left) }
+        ? { ...current, sent: body, answer: await attempts.goOn(body, usages, left, current.made) }
         : attempts.goOnWith(next, usages, left, onto);
     const asking = { request, answers, services: scope.services, make };
     const {

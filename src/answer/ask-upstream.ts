@@ -10,7 +10,13 @@ import type { RequestScope } from '../request/scope.ts';
 import type { SpendingCall } from '../request/spending-call.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
-import { forwardedSearch, requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
+import {
+  addToList,
+  forwardedSearch,
+  requestHeaders,
+  responseHeaders,
+  upstreamUrl,
+} from '../upstream/request.ts';
 import { tap } from '../upstream/tap.ts';
 
 /** How a request goes up. */
@@ -21,6 +27,8 @@ export interface AskOptions {
   readonly asItCame?: boolean;
   /** A header of ours. */
   readonly header?: readonly [name: string, value: string] | undefined;
+  /** A header, and a name to add to its list. */
+  readonly listed?: readonly [header: string, name: string] | undefined;
   /** Whether the usage of the answer is read, even if the deployment neither counts nor traces. */
   readonly counts?: boolean;
   /** The tokens of the body, if they were counted. */
@@ -43,7 +51,7 @@ export async function askUpstream(
   scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
-  { left, asItCame = !(body instanceof Uint8Array), counts = false, header, tokens }: AskOptions = {},
+  { left, asItCame = !(body instanceof Uint8Array), counts = false, header, listed, tokens }: AskOptions = {},
 ): Promise<CountedAnswer> {
   const { services, caller, timings, incoming, api } = scope;
   const { config, log } = services;
@@ -52,6 +60,7 @@ export async function askUpstream(
   const headers = requestHeaders(incoming.headers, account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   if (header) headers.set(...header);
+  if (listed) addToList(headers, listed);
   const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens }));
   const modelCall = scope.trace?.calling(url);
   if (modelCall?.traceparent) {

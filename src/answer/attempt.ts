@@ -87,7 +87,7 @@ export class Attempts {
     const answering =
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })
-        : this.ask(sent, usages, { tokens: made.report.tokens?.after });
+        : this.ask(sent, usages, { tokens: made.report.tokens?.after, listed: betaOf(made, call) });
     life.sent({ body: sent, usages });
     const viewReport = viewed.report();
     const answer = await answering;
@@ -115,11 +115,17 @@ export class Attempts {
    * Goes on after a round of ours.
    *
    * @param usages takes the usage of its answer
+   * @param made the view that the body begins with
    * @throws ApiError
    */
-  goOn(body: Uint8Array, usages: UsageTail[], left: AbortSignal): Promise<UpstreamAnswer> {
+  goOn(
+    body: Uint8Array,
+    usages: UsageTail[],
+    left: AbortSignal,
+    made: Pick<MadeView, 'view'>,
+  ): Promise<UpstreamAnswer> {
     if (this.sent) this.sent.hadRounds = true;
-    return this.ask(body, usages, { left });
+    return this.ask(body, usages, { left, listed: betaOf(made, this.asking.call) });
   }
 
   /**
@@ -138,7 +144,7 @@ export class Attempts {
     const { added, thinking, report } = await this.viewOf(made);
     const { body, thinkingFrom } = this.bodyOf({ made, without, added });
     const sent = onto(body);
-    const answer = await this.ask(sent, usages, { left });
+    const answer = await this.ask(sent, usages, { left, listed: betaOf(made, this.asking.call) });
     if (answer.response.ok) this.sent = thinking.noteSent(thinkingFrom);
     if (this.sent) this.sent.hadRounds = true;
     return { made, without, added, sent, answer, usages, report: report() };
@@ -153,7 +159,7 @@ export class Attempts {
   async ask(
     body: Uint8Array | ReadableStream,
     usages: UsageTail[],
-    options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens'> = {},
+    options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens' | 'listed'> = {},
   ): Promise<UpstreamAnswer> {
     const { path, call, life } = this.asking;
     const { key } = this;
@@ -182,6 +188,11 @@ export class Attempts {
     this.viewed.set(made, viewed);
     return viewed;
   }
+}
+
+/** What the headers must say of a view with a summary that the API has signed. */
+export function betaOf({ view }: Pick<MadeView, 'view'>, { request }: Call): AskOptions['listed'] {
+  return view?.summary?.signed === undefined ? undefined : request.ownCompaction?.beta;
 }
 
 /** That of all messages, and of what else a body has. */

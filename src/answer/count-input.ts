@@ -12,7 +12,7 @@ import { addedMessages } from '../view/added-messages.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
-import { writeBody } from './attempt.ts';
+import { betaOf, writeBody } from './attempt.ts';
 import { keptThinking } from './kept-thinking.ts';
 import { unread } from './unread-body.ts';
 
@@ -29,7 +29,7 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const added = await addedMessages(call, made, frozen);
   const { body } = writeBody(call, made, added, { shared }, keptThinking(call, made, added).from);
-  const answer = await askUpstream(scope, path, body);
+  const answer = await askUpstream(scope, path, body, { listed: betaOf(made, call) });
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
   new CallLife(scope, answers.name).answered(response, added.addTo(made.report));

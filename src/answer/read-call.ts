@@ -26,7 +26,7 @@ export async function readModelCall(came: ReadBody, api: ModelApi, scope: Reques
   const found = caller.tenant && caches.arrays.find(came.bytes, api.answers.name);
   const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
-  const call = await readCall(request, scope, isAside(scope.headers));
+  const call = await readCall(request, scope, isAside(scope.headers) || isOfItsApi(request));
   // A body with items of ours was opened, and is not kept.
   const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
   return withCaptureWarning({ ...call, kept }, hasEvent(call));
@@ -48,6 +48,11 @@ export async function withSettings<Request extends ModelRequest>(
 ): Promise<Call<Request>> {
   const { warnings } = await call.chosen.injection;
   return { ...call, chosen: { ...call.chosen, warnings } };
+}
+
+/** Whether a request asks its API for a summary, which must read all that it is to stand for. */
+export function isOfItsApi({ protocol, isCompaction }: ModelRequest): boolean {
+  return protocol === 'messages' && isCompaction;
 }
 
 /** Nothing is kept of a request that is none of a conversation. */

@@ -48,6 +48,26 @@ export interface CacheMarks {
   readonly refusal: RegExp;
 }
 
+/** A part of a conversation that its API is to summarise. */
+export interface CompactionRange {
+  /** The messages that leave, ascending; at least one. */
+  readonly messages: readonly number[];
+  /** The summary of what has left before. `signed`: as the API has signed it. */
+  readonly before?: { readonly text: string; readonly signed: string | undefined } | undefined;
+  /** See `Additions`. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/** How an API summarises a part of a conversation on demand, and signs the summary. */
+export interface OwnCompaction {
+  /** A header, and the name to add to its list, in each request that has to do with it. */
+  readonly beta: readonly [header: string, name: string];
+  /** Below the upstream's base URL. */
+  readonly path: string;
+  /** The body that asks for it. */
+  body(range: CompactionRange): Uint8Array;
+}
+
 /** What to add to a body with a view. */
 export interface Additions {
   /** After the preamble, in this order. */
@@ -106,6 +126,8 @@ export interface ModelRequest {
   readonly hasCompaction: boolean;
   /** Whether the request asks for nothing but a compaction. */
   readonly isCompaction: boolean;
+  /** Undefined where the API has none, or the request rules it out. */
+  readonly ownCompaction?: OwnCompaction | undefined;
   /**
    * Preamble messages that stand for earlier parts of the conversation and can't be read here, such
    * as the upstream's own compactions.

@@ -4,9 +4,11 @@
  */
 
 import type { Config } from '../config.ts';
+import { summarizesOnDemand } from '../memory/models/own-compaction.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
-import type { Additions, ModelRequest } from '../protocol/model-request.ts';
+import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
+import type { Call } from './call.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 
 type Upstream = Pick<Config, 'nativeCompaction'>;
@@ -44,4 +46,16 @@ export function compactionOf(
   if (passesThrough(strategy)) return undefined;
   if (!upstreamCompacts(request, upstream)) return request.compaction && 'cut';
   return request.compaction ? undefined : upstreamCompaction(strategy);
+}
+
+/**
+ * How the upstream summarises this conversation on demand, in the mode `native`. Undefined where it
+ * can't, or where another summary of its own rules it out: a summary of ours takes its place.
+ */
+export function ownCompactionOf({ request, chosen, scope }: Call): OwnCompaction | undefined {
+  const { caller, services } = scope;
+  if (chosen.strategy.mode !== 'native' || !caller.tenant || caller.isClosed) return undefined;
+  if (!summarizesOnDemand(request.model)) return undefined;
+  if (services.refusedBlocks.of(caller.tenant.id, request.model)) return undefined;
+  return request.ownCompaction;
 }

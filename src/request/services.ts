@@ -93,6 +93,8 @@ export interface Services {
   readonly refusedMarks: ModelFacts<boolean>;
   /** Models whose upstream refuses keys of its prompt cache. */
   readonly refusedKeys: ModelFacts<boolean>;
+  /** Models whose upstream refuses summaries that its API has signed. */
+  readonly refusedBlocks: ModelFacts<boolean>;
   /** Conversations with parts that the upstream refuses. */
   readonly refusals: ConversationRefusals;
   /** What stood before thinking that is bound to it. */
@@ -174,6 +176,7 @@ function createServices(env: Env): Services {
     reasoning: new LostReasoning(),
     refusedMarks: new ModelFacts<boolean>(Date.now),
     refusedKeys: new ModelFacts<boolean>(Date.now),
+    refusedBlocks: new ModelFacts<boolean>(Date.now),
     refusals: new ConversationRefusals(),
     boundThinking: new BoundThinking(),
   };

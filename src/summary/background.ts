@@ -3,6 +3,7 @@
  * claimed.
  */
 import { storing } from '../lib/store-error.ts';
+import type { Log } from '../log.ts';
 import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
 import type { Claimed } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
@@ -19,9 +20,11 @@ export async function writeInBackground(
   openUser: (name: string) => ObjectCaller<UserMemoryStub>,
   { publishTo, encoding, ...material }: RollMaterial,
   claim: Claimed,
+  log: Log,
 ): Promise<void> {
   await writeClaimed((call) => storing(() => call(chain)), claim, {
     ...material,
+    log,
     counter: createTokenCounter(await loadTokenize(encoding)),
     spent: (usage) => chain.spend(claim.memoryId, usage),
     publish: (text) => publishTo && publish(openUser, publishTo, text),

@@ -9,7 +9,9 @@
  * Summaries of prefixes and of windows differ in their order alone: a range of messages and the
  * terms of a claim.
  */
+import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
+import type { Log } from '../log.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import {
@@ -24,12 +26,20 @@ import {
 import type { SummaryChain } from '../storage/conversation/remote.ts';
 import type { ConversationMemoryStub } from '../storage/objects.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { sumOf } from './attempts.ts';
 import type { RollMaterial, StoredConversation, SummaryPorts } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import type { SummaryRange } from './material.ts';
-import type { SummarizerTarget } from './summarizer.ts';
+import { askCompaction, type CompactionCall } from './own-compaction.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
-import { knownOf, type SummaryTask, writeSummary } from './writer.ts';
+import {
+  knownOf,
+  type Progress,
+  type SummaryTask,
+  type WritingFault,
+  type WrittenSummary,
+  writeSummary,
+} from './writer.ts';
 
 /** A summary to be made: its messages, and the terms of its claim. */
 export interface SummaryOrder {
@@ -41,11 +51,14 @@ export interface SummaryOrder {
   >;
 }
 
-/** @param task absent if its material begins with the first message */
+/**
+ * @param timeoutMs of one call, see `longestCall`
+ * @param task absent if its material begins with the first message
+ */
 export function claimRequest(
   { range, terms }: SummaryOrder,
   { label }: StoredConversation,
-  { timeoutMs }: SummarizerTarget,
+  timeoutMs: number,
   task?: SummaryTask,
 ): ClaimRequest {
   return {
@@ -56,6 +69,11 @@ export function claimRequest(
     leaseMs: timeoutMs + range.retries.longestPauseMs + TIME_LIMITS.leaseMarginMs,
     from: task ? baseEnd(task) : 0,
   };
+}
+
+/** How long one call for a summary may take, in milliseconds. */
+export function longestCall({ target, own }: Pick<SummaryPorts, 'target' | 'own'>): number {
+  return Math.max(target.timeoutMs, own?.timeoutMs ?? 0);
 }
 
 /** The end that a stored base must reach, or 0 if the task contains its own base. */
@@ -94,6 +112,7 @@ export function settled(
  * answers at once.
  *
  * @param transcript of all messages in the range
+ * @param compaction see `RollMaterial`
  * @throws if the object does not answer
  */
 export async function roll(
@@ -102,9 +121,10 @@ export async function roll(
   transcript: Transcript,
   conversation: StoredConversation,
   ports: SummaryPorts,
+  compaction?: CompactionCall,
 ): Promise<OrderState> {
-  const request = claimRequest(order, conversation, ports.target, task);
-  const material = await rollMaterial(task, transcript, ports);
+  const request = claimRequest(order, conversation, longestCall(ports), task);
+  const material = await rollMaterial(task, transcript, ports, compaction);
   return ask(conversation, (stub) => stub.roll(request, material));
 }
 
@@ -113,11 +133,19 @@ export async function rollMaterial(
   task: SummaryTask,
   transcript: Transcript,
   { target, encoding, publication }: SummaryPorts,
+  compaction?: CompactionCall,
 ): Promise<RollMaterial> {
   const publishTo = await publication();
   // No request waits for the object, so it may retry for longer.
   const { withinMs: _, ...retries } = task.retries;
-  return { task: { ...task, retries }, target, encoding, transcript, ...(publishTo ? { publishTo } : {}) };
+  return {
+    task: { ...task, retries },
+    target,
+    encoding,
+    transcript,
+    ...(compaction ? { compaction } : {}),
+    ...(publishTo ? { publishTo } : {}),
+  };
 }
 
 /** The chain of summaries, called in this isolate or in another. */
@@ -131,8 +159,10 @@ type ReachedChain = {
 type Reach = <Result>(call: (chain: ReachedChain) => Result | Promise<Result>) => Promise<Result>;
 
 /** How a claimed summary is written. */
-interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target'> {
+interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target' | 'compaction'> {
   readonly counter: TokenCounter;
+  /** Logs why there is no summary of the API's own. */
+  readonly log?: Log;
   /** The parts of the task, if they are known. */
   readonly chunks?: TranscriptChunk[] | undefined;
   readonly transcript: Transcript | Promise<Transcript>;
@@ -159,21 +189,19 @@ export async function writeClaimed(
   { memoryId, lease, base }: Claimed,
   work: ClaimedWork,
 ): Promise<EndedClaim> {
-  const { task, target, counter } = work;
-  const { model } = target;
+  const { task, target, counter, compaction } = work;
   const start = Date.now();
   const progress = {
     retrying: (error: string) => reach((chain) => chain.retrying(memoryId, lease, error)),
     renew: () => reach((chain) => chain.renew(memoryId, lease)),
     advance: async (chunk: Pick<Chunk, 'boundary' | 'text' | 'tokens'>) => {
+      const { model } = target;
       const made = { ...chunk, ...NO_TRANSCRIPT, model, ms: Date.now() - start };
       return (await reach((chain) => chain.advance(memoryId, lease, made))) !== null;
     },
   };
-  const [written, transcript] = await Promise.all([
-    writeSummary(task, knownOf(base), target, counter, progress, work.chunks),
-    work.transcript,
-  ]);
+  const byItself = () => writeSummary(task, knownOf(base), target, counter, progress, work.chunks);
+  const [written, transcript] = await Promise.all([ownFirst(work, progress, byItself), work.transcript]);
   const ms = Date.now() - start;
   const { usage } = written.ok ? written.value : written.reason;
   const spent = usage.cost === undefined ? {} : { cost: usage.cost };
@@ -186,10 +214,33 @@ export async function writeClaimed(
     const memory = await reach((chain) => chain.fail(memoryId, lease, failure));
     return { memory, isWritten: false, usage };
   }
-  const { text, tokens } = written.value;
-  const made = { text, tokens, model, ms, ...spent, ...transcript };
+  const { text, tokens, signed } = written.value;
+  const { model } = (signed === undefined ? undefined : compaction) ?? target;
+  const made = { text, tokens, signed, model, ms, ...spent, ...transcript };
   const memory = await reach((chain) => chain.complete(memoryId, lease, made));
   // Another writer publishes its own text, and a deleted conversation publishes none.
   if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL)) await work.publish?.(text);
   return { memory, isWritten: true, usage };
+}
+
+/** A summary, and what is kept of it beside its text (see `Memory`). */
+type MadeSummary = WrittenSummary & { readonly signed?: string };
+
+/** Asks for the API's own summary first, if there is a call for it. */
+async function ownFirst(
+  { compaction, counter, log }: ClaimedWork,
+  progress: Progress,
+  byItself: () => Promise<Result<WrittenSummary, WritingFault>>,
+): Promise<Result<MadeSummary, WritingFault>> {
+  if (!compaction) return byItself();
+  const { made, usage } = await askCompaction(compaction, counter, progress.retrying);
+  if (made.ok) return { ok: true, value: { ...made.value, usage } };
+  const { error: code, cause } = made.reason;
+  const fields = { code, ...(cause === undefined ? {} : { error: cause }) };
+  log?.('info', "the API's own summary was not made", fields);
+  if (!(await progress.renew())) return { ok: false, reason: { error: 'lease_lost', usage } };
+  const written = await byItself();
+  if (!written.ok)
+    return { ok: false, reason: { ...written.reason, usage: sumOf(usage, written.reason.usage) } };
+  return { ok: true, value: { ...written.value, usage: sumOf(usage, written.value.usage) } };
 }

@@ -14,6 +14,7 @@ import type { ConversationMemoryStub, ObjectCaller, UserMemoryStub } from '../st
 import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
+import type { CompactionCall, OwnCompactions } from './own-compaction.ts';
 import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { splitLedger } from './text/headings.ts';
 import type { SummaryTask } from './writer.ts';
@@ -27,6 +28,8 @@ export interface RollMaterial {
   readonly target: SummarizerTarget;
   readonly encoding: TokenMeasure;
   readonly transcript: Transcript;
+  /** Asks for the API's own summary, before the summarizer is asked. */
+  readonly compaction?: CompactionCall | undefined;
   /** The place for the user's other conversations to read the summary. */
   readonly publishTo?: Publication;
 }
@@ -65,6 +68,8 @@ export interface SummaryPorts {
   /** Absent without a tenant. */
   readonly refs: RefWriter | undefined;
   readonly target: SummarizerTarget;
+  /** The summaries of the API that the request goes to. Absent if it is not asked for any. */
+  readonly own?: OwnCompactions | undefined;
   readonly encoding: TokenMeasure;
   readonly waitUntil: WaitUntil;
   /** A cache of digests. */
@@ -104,6 +109,8 @@ export interface ServedSummary {
   /** The transcript's ref, if it is known to be written. */
   readonly ref: string | undefined;
   readonly status: 'completed' | 'degraded' | 'pending';
+  /** The block that the API has signed for the text, if the view may show it. */
+  readonly signed?: string | undefined;
   readonly memoryId?: number;
   readonly baseMemoryId?: number | null;
   readonly usage: TokenUsage;

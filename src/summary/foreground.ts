@@ -16,7 +16,16 @@ import {
   type Memory,
 } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
-import { ask, claimRequest, roll, rollMaterial, type SummaryOrder, settled, writeClaimed } from './claim.ts';
+import {
+  ask,
+  claimRequest,
+  longestCall,
+  roll,
+  rollMaterial,
+  type SummaryOrder,
+  settled,
+  writeClaimed,
+} from './claim.ts';
 import {
   publish,
   type ServedSummary,
@@ -27,6 +36,7 @@ import {
 } from './conversation.ts';
 import { fetchableRef, isThere, ownRef } from './kept-transcript.ts';
 import { Material } from './material.ts';
+import { type CompactionCall, compactionFor, shownBlock } from './own-compaction.ts';
 import { type PrefixNeed, prefixOrder } from './prefix.ts';
 import { NO_USAGE } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
@@ -90,7 +100,13 @@ export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Pro
   // A digest is never a base.
   const base = memory?.model === DIGEST_MODEL ? null : memory;
   const material = new Material(order.range, ports, (await ports.counting()).counter);
-  await roll(order, material.task(base), await material.keepTranscript(base), conversation, ports);
+  const transcript = await material.keepTranscript(base);
+  await roll(order, material.task(base), transcript, conversation, ports, ownCall(need, base, ports));
+}
+
+/** The call for the API's own summary. A caller that holds one of its own gets none. */
+function ownCall(need: PrefixNeed, base: Memory | null, { own }: SummaryPorts): CompactionCall | undefined {
+  return own && !need.held ? compactionFor(own, need, base) : undefined;
 }
 
 function shown(summary: ServedSummary | undefined, ...warnings: Warning[]): Served {
@@ -150,7 +166,7 @@ class AwaitedSummary {
     const remembered = this.remembered(conversation);
     if (remembered) return this.ready(remembered);
     const { late } = this.need;
-    const request = claimRequest(this.order, conversation, this.ports.target);
+    const request = claimRequest(this.order, conversation, longestCall(this.ports));
     let mine: number | undefined;
     let usage = NO_USAGE;
     for (;;) {
@@ -217,7 +233,10 @@ class AwaitedSummary {
   }
 
   private async ready(memory: Memory, status = statusOf(memory)): Promise<Served> {
-    const summary = servedOf(memory, await this.refOf(memory), status);
+    const { own } = this.ports;
+    const signed = own && shownBlock(own, memory, this.need);
+    const served = servedOf(memory, await this.refOf(memory), status);
+    const summary = signed === undefined ? served : { ...served, signed };
     return status === 'completed' ? this.withRef(summary) : this.withRef(summary, WARNING_OF[status]);
   }
 
@@ -258,11 +277,12 @@ class AwaitedSummary {
   ): Promise<Served | undefined> {
     const { ports, material } = this;
     const task = material.task(claim.base);
-    const chunks = partsOf(task, knownOf(claim.base), ports.target, this.counter);
-    if (chunks && chunks.length > 1) {
+    const compaction = ownCall(this.need, claim.base, ports);
+    const chunks = compaction ? undefined : partsOf(task, knownOf(claim.base), ports.target, this.counter);
+    if (compaction || (chunks && chunks.length > 1)) {
       // This may take longer than a Worker lives after its answer.
       const transcript = await material.keepTranscript(claim.base);
-      const handedOver = await rollMaterial(task, transcript, ports);
+      const handedOver = await rollMaterial(task, transcript, ports, compaction);
       await ask(conversation, (stub) => stub.takeOver(claim, request, handedOver));
       return undefined;
     }

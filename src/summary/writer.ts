@@ -67,20 +67,20 @@ export function recent(texts: readonly string[]): string[] {
  * Receives the writer's progress. The writer stops if a call throws or returns false, since it has
  * lost its lease.
  */
-interface Progress {
+export interface Progress {
   retrying(error: string): Promise<boolean>;
   /** Called between the parts of one large piece. */
   renew(): Promise<boolean>;
   advance(chunk: { boundary: Boundary; text: string; tokens: number }): Promise<boolean>;
 }
 
-interface WrittenSummary {
+export interface WrittenSummary {
   readonly text: string;
   readonly tokens: number;
   readonly usage: TokenUsage;
 }
 
-interface WritingFault {
+export interface WritingFault {
   /** A code. */
   readonly error: SummaryFault | ModelFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
   /** The name of the caught error, if there was one. */

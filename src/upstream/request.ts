@@ -89,6 +89,12 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   return headers;
 }
 
+/** Adds a name to a header with a list of names, unless it has it. */
+export function addToList(headers: Headers, [header, name]: readonly [string, string]): void {
+  const listed = (headers.get(header) ?? '').split(',').map((one) => one.trim());
+  if (!listed.includes(name)) headers.append(header, name);
+}
+
 /** The encodings that the runtime decodes, in exactly this spelling. */
 const DECODED = new Set(['gzip', 'br']);
 

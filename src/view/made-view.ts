@@ -6,6 +6,7 @@ import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/run/event.ts';
+import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
@@ -75,6 +76,8 @@ export interface MakeViewOptions {
   readonly isAnswered?: boolean;
   /** The limit that the upstream has just stated. Absent: the one that is known already, if any. */
   readonly limit?: LearnedLimit | 'none';
+  /** Whether a summary that the API has signed is shown as a text of ours. */
+  readonly unsigned?: boolean;
   /** See `PlanContext`. Absent: those that are known already, if any. */
   readonly unedited?: ReadonlySet<string> | undefined;
 }
@@ -83,4 +86,8 @@ export interface MakeViewOptions {
 export interface ViewCall extends Call {
   readonly history: History;
   readonly options: MakeViewOptions;
+  /** See `MadeView`. */
+  readonly tools: OfferedTools | undefined;
+  /** The summaries that the upstream's API makes and signs. Undefined if the view has none. */
+  readonly own: OwnCompaction | undefined;
 }

@@ -23,7 +23,7 @@ import type { Call } from '../request/call.ts';
 import type { ChosenStrategy } from '../request/choose-strategy.ts';
 import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
-import { upstreamCompacts } from '../request/native-compaction.ts';
+import { ownCompactionOf, upstreamCompacts } from '../request/native-compaction.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
 import { userArchiveOf } from '../request/user-archive.ts';
@@ -51,7 +51,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const { request, chosen, owner, scope } = call;
   const { tenant } = scope.caller;
   const { config } = scope.services;
-  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, config));
+  const { strategy, own } = actingOn(call, options);
   if (owner.off.length > 0) return untouched(chosen, owner.off);
   const user = userArchiveOf(call);
   if (!edits(strategy)) return withTools(untouched(chosen, userWarnings(user, undefined)), strategy, call);
@@ -76,7 +76,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const known = { measure, terms, retrieval: tools?.retrieves === true };
   const asked = limitedOutline(strategy, call, options, known, within);
   const { history, limit } = asked;
-  const viewCall: ViewCall = { ...call, history, options };
+  const viewCall: ViewCall = { ...call, history, options, tools, own };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
   const rounds = await findRounds(strategy, tools, viewCall);
   const memory = recalled?.memory;
@@ -114,6 +114,18 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
+}
+
+/** The strategy that acts on a request, and how the API makes its summaries, if it does. */
+function actingOn(call: Call, { bare = false, unsigned = false }: MakeViewOptions) {
+  const { request, chosen, scope } = call;
+  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
+  // What goes back to the caller goes up by other requests, without the beta of such a summary.
+  const own = bare || unsigned ? undefined : ownCompactionOf(call);
+  if (!own || !('keep_first_user' in strategy)) return { strategy, own: undefined };
+  // Such a summary stands before all messages. The first request is a part of it, since it would be
+  // told as a later one behind it.
+  return { strategy: { ...strategy, keep_first_user: false }, own };
 }
 
 /** A plan whose rounds of ours can be shown, and their messages by key. */

@@ -68,8 +68,10 @@ export class PrefixSummary {
       const refused = tenant !== undefined && !accepted && !options.dryRun && summary?.status === 'pending';
       if (refused) this.warnings.push('store_failed');
       if (!summary) return undefined;
+      const { prefixHash } = this.summaries.boundaries.at(prefix.end);
+      if (summary.signed !== undefined) return { ...summary, prefixHash };
       const text = await provenText(summary.text, need, this.summaries.ports);
-      return { ...summary, text, prefixHash: this.summaries.boundaries.at(prefix.end).prefixHash };
+      return { ...summary, text, prefixHash };
     });
   }
 

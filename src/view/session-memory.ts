@@ -96,7 +96,8 @@ function sessionOf(call: Call): { need: SessionNeed; ports: RequestSummaries['po
   const strategy: SummarizeStrategy = wholeSummary(chosen.strategy);
   const { history } = outlineOf(strategy, request, scope.caller.tenant?.refs, { whole: true });
   const options = { force: true, dryRun: false, count: false, viewOnly: true, whole: true };
-  const { boundaries, ports } = summariesOf(strategy, { ...call, history, options });
+  const viewCall = { ...call, history, options, tools: undefined, own: undefined };
+  const { boundaries, ports } = summariesOf(strategy, viewCall);
   const at = Date.now();
   const place = ports.conversation?.publishTo;
   const publication = async () => place && { ...place, at };

@@ -11,6 +11,7 @@ import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { ViewCall } from './made-view.ts';
+import { ownSummaries } from './own-summaries.ts';
 
 export interface RequestSummaries {
   readonly boundaries: Boundaries;
@@ -40,6 +41,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       conversation,
       refs: tenant && refWriterOf(tenant, call),
       target: { ...target, timeoutMs },
+      own: ownSummaries(call),
       encoding: measure,
       waitUntil,
       digests: caches.digests,
@@ -64,12 +66,13 @@ export interface NamedSummary extends ServedSummary {
 
 export function reportedSummary(
   { text, ref, status, memoryId, baseMemoryId, usage, prefixHash }: NamedSummary,
-  { covers, rehydrated }: ShownSummary,
+  { covers, rehydrated, form }: ShownSummary,
 ): ReportedSummary {
   return {
     text,
     covers,
     prefix_hash: prefixHash,
+    ...(form === 'signed' ? { signed: true } : {}),
     ...(ref === undefined ? {} : { ref }),
     status,
     ...(memoryId === undefined ? {} : { memory_id: memoryId, base_memory_id: baseMemoryId ?? null }),

@@ -6,6 +6,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { nextThought } from './bound-thinking.ts';
+import { compactionOf } from './compaction.ts';
 import { type MessageAnswer, messageEvents, messageOf } from './message.ts';
 import { MessagesCache, promptTokens } from './messages-cache.ts';
 import { type RecordedRequest, record } from './recorded-request.ts';
@@ -15,6 +16,8 @@ export type MessagesBehaviour =
   | ({ type: 'answer'; headers?: Record<string, string> } & MessageAnswer)
   /** Whatever the model says of a body. */
   | { type: 'model'; answer(body: RecordedRequest['body']): MessageAnswer }
+  /** A summary, for a request that asks for one. It is what such a request gets by default. */
+  | { type: 'compaction'; content?: string }
   | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
   /** A model with a limited context. `streamed`: it says so inside of a stream of status 200. */
   | { type: 'window'; tokens: number; streamed?: true }
@@ -39,6 +42,8 @@ export interface MessagesUpstream {
   messages(): RecordedRequest[];
   /** Queues behaviours for the coming requests for an answer. */
   next(...behaviours: MessagesBehaviour[]): void;
+  /** Likewise for requests for a compaction. */
+  nextCompactions(...behaviours: MessagesBehaviour[]): void;
   /** Forgets what it was asked and what was queued, and behaves by these options from now on. */
   become(options: MessagesUpstreamOptions): void;
   close(): Promise<void>;
@@ -64,20 +69,29 @@ export async function startMessagesUpstream(
   const requests: RecordedRequest[] = [];
   const refusals: string[] = [];
   const queue: MessagesBehaviour[] = [];
+  const compactions: MessagesBehaviour[] = [];
   let cache = new MessagesCache();
   let current = options;
 
   async function answer(recorded: RecordedRequest, response: ServerResponse): Promise<void> {
     const { body } = recorded;
-    const found = current.strict === false ? [] : violations(body, { binds: current.thinks === true });
+    const found =
+      current.strict === false
+        ? []
+        : violations(body, { binds: current.thinks === true, headers: recorded.headers });
     const [first] = found;
     if (first !== undefined) {
       refusals.push(...found);
       return refuse(response, 400, first);
     }
-    const behaviour = queue.shift() ?? current.messages ?? { type: 'answer' as const };
+    const asked: MessagesBehaviour | undefined = body.compaction ? { type: 'compaction' } : undefined;
+    const behaviour = (asked ? compactions.shift() : queue.shift()) ??
+      asked ??
+      current.messages ?? { type: 'answer' };
     if (typeof behaviour === 'function') return behaviour(recorded, response);
     switch (behaviour.type) {
+      case 'compaction':
+        return send(body, response, compactionOf(body, recorded.headers, behaviour.content));
       case 'error':
         return sendError(behaviour, response);
       case 'window': {
@@ -104,8 +118,8 @@ export async function startMessagesUpstream(
     given: MessageAnswer,
   ): Promise<void> {
     const thinking = current.thinks ? nextThought(body, THOUGHT) : undefined;
-    const usage = { ...cache.usage(body, 20) };
-    const said: MessageAnswer = { ...(thinking ? { thinking } : {}), ...given, usage };
+    const usage = (body.compaction ? given.usage : undefined) ?? { ...cache.usage(body, 20) };
+    const said: MessageAnswer = { ...(thinking && !body.compaction ? { thinking } : {}), ...given, usage };
     if (body.stream !== true) return sendJson(response, messageOf(body, said));
     openStream(response);
     for (const event of messageEvents(body, said)) response.write(event);
@@ -127,7 +141,11 @@ export async function startMessagesUpstream(
       return sendJson(response, modelsPage(Number(searchParams.get('limit') ?? 20)));
     if (route === 'POST /messages') return answer(recorded, response);
     if (route === 'POST /messages/count_tokens') {
-      const [first] = violations(recorded.body, { counts: true, binds: current.thinks === true });
+      const [first] = violations(recorded.body, {
+        counts: true,
+        binds: current.thinks === true,
+        headers: recorded.headers,
+      });
       if (first !== undefined) refusals.push(first);
       if (first !== undefined) return refuse(response, 400, first);
       return sendJson(response, { input_tokens: promptTokens(recorded.body) });
@@ -145,10 +163,14 @@ export async function startMessagesUpstream(
     next: (...behaviours) => {
       queue.push(...behaviours);
     },
+    nextCompactions: (...behaviours) => {
+      compactions.push(...behaviours);
+    },
     become(other) {
       requests.length = 0;
       refusals.length = 0;
       queue.length = 0;
+      compactions.length = 0;
       cache = new MessagesCache();
       current = other;
     },

@@ -7,12 +7,15 @@
  * The sentences are the API's own, as far as public reports quote them.
  */
 import { boundWords, refusedBlock } from './bound-thinking.ts';
+import { checkCompaction } from './compaction.ts';
 
 export interface StrictMessagesOptions {
   /** Whether the body is one of `/v1/messages/count_tokens`, which has no limit of the answer. */
   counts?: boolean;
   /** Whether signatures are bound to what stands before them (`bound-thinking.ts`). */
   binds?: boolean;
+  /** Of the request. Absent: no betas and no account are checked. */
+  headers?: Readonly<Record<string, unknown>>;
 }
 
 type Fields = Record<string, unknown>;
@@ -45,7 +48,7 @@ const MOST_MARKS = 4;
  * Everything that the API would refuse in this body: one sentence each, beginning with the field.
  * Empty if the body is accepted.
  */
-export function violations(body: unknown, { counts, binds }: StrictMessagesOptions = {}): string[] {
+export function violations(body: unknown, { counts, binds, headers }: StrictMessagesOptions = {}): string[] {
   const found: string[] = [];
   const report: Report = (sentence) => found.push(sentence);
   if (!isFields(body)) return ['body: not a JSON object'];
@@ -66,6 +69,8 @@ export function violations(body: unknown, { counts, binds }: StrictMessagesOptio
     checkMessage(message, at, at === messages.length - 1, report);
   checkOrder(messages.filter(isFields), report);
   checkPairs(messages.filter(isFields), report);
+  // A count of tokens takes no notice of the field.
+  checkCompaction(counts ? { ...body, compaction: undefined } : body, headers, report);
   const block = binds ? refusedBlock(body) : undefined;
   if (block) report(boundWords(block.element));
   return found;
@@ -196,7 +201,8 @@ function checkOrder(messages: readonly Fields[], report: Report): void {
     const next = messages[at + 1];
     if (at === 0 && role === 'system')
       report("messages.0: use the top-level 'system' parameter for the initial system prompt");
-    if (at === 0 && role === 'assistant') report('messages: first message must use the "user" role');
+    if (at === 0 && role === 'assistant' && blocksOf(content)[0]?.type !== 'compaction')
+      report('messages: first message must use the "user" role');
     if (at > 0 && role === 'system') {
       const used = blocksOf(before?.content).at(-1)?.type;
       const endsInServer = before?.role === 'assistant' && String(used).startsWith('server_');
@@ -205,9 +211,6 @@ function checkOrder(messages: readonly Fields[], report: Report): void {
       if (next && next.role !== 'assistant')
         report(`messages.${at}: role 'system' must be last, or an 'assistant' message must follow it`);
     }
-    for (const [index, { type }] of blocksOf(content).entries())
-      if (type === 'compaction' && (at > 0 || index > 0))
-        report(`messages.${at}.content.${index}: a compaction block must be the first block of messages`);
   }
 }
 

@@ -7,6 +7,7 @@ import { withoutKey } from './cache-key.ts';
 import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
 import type { BodyOf, Retry } from './retry.ts';
+import { withoutSignature } from './signed-summary.ts';
 import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
 
@@ -27,7 +28,12 @@ export function retriesOf(
     // What goes up as it came is not shortened.
     ...(passesThrough(report)
       ? []
-      : [withoutThinking(call), withWholeOutputs(call, options), withinLimit(call, options)]),
+      : [
+          withoutSignature(call, options),
+          withoutThinking(call),
+          withWholeOutputs(call, options),
+          withinLimit(call, options),
+        ]),
     withoutMarks(request, scope, (attempt) => attempts.bodyOf(attempt)),
     ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
   ];

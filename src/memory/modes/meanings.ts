@@ -8,7 +8,7 @@ export const MODES: Readonly<Record<Mode, string>> = {
   summarize: 'Old turns become a running summary.',
   rolling_summary: 'A memory of old rounds, made in the background; no request waits for it.',
   auto: "The cheapest edit, when it pays off: placeholders first, a summary if they aren't enough.",
-  native: "The Responses API's own compaction, or that of Precis where the upstream has none.",
+  native: "The upstream's own compaction, or a summary by Precis where it has none.",
 };
 
 /** Their names, in the order of the table. */

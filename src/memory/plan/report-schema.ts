@@ -94,6 +94,10 @@ export const reportedSummarySchema = z.strictObject({
     .tuple([count, count])
     .describe("The first and the last message of the caller's array that it covers."),
   prefix_hash: z.string().describe('Hash of the messages up to the end of the summary.'),
+  signed: z
+    .literal(true)
+    .exactOptional()
+    .describe("It is the API's own, and stands in the view as the block that the API has signed."),
   ref: refName.exactOptional().describe('Of the transcript of what it covers.'),
   status: z
     .enum(['completed', 'degraded', 'pending'])

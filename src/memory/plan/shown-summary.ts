@@ -15,9 +15,12 @@ export interface ShownSummary {
   /**
    * `recap`: an answer to the first request. `pair`: a shadow line and an answer, in place of the
    * first dropped message. `request`: the opening of the current user message. `alone`: a user
-   * message of its own, if there is no other.
+   * message of its own, if there is no other. `signed`: a message that the upstream has signed,
+   * before all others.
    */
-  readonly form: 'recap' | 'pair' | 'request' | 'alone';
+  readonly form: 'recap' | 'pair' | 'request' | 'alone' | 'signed';
+  /** In the form `signed`: the upstream's own text of that message. Opaque here. */
+  readonly signed?: string;
   /** In the form `recap`. */
   readonly recap?: RecapPlace;
   /**
@@ -36,6 +39,8 @@ export interface SummaryWords {
   readonly text: string;
   /** The ref of the transcript, if it is known to be written. */
   readonly ref: string | undefined;
+  /** See `ShownSummary`. The text is then what it says. */
+  readonly signed?: string | undefined;
   /** The first message that the text covers, if it is not the first of the array. */
   readonly from?: number;
   /** The message before which the text ends, if the prefix ends elsewhere. */
@@ -55,12 +60,16 @@ export function recapOverhead({ goesOn }: RecapPlace, counter: TokenCounter): nu
 export function showSummary(
   history: History,
   { unit, end, request, first: kept }: SummarizedPrefix,
-  { text, ref, from = 0, to = end }: SummaryWords,
+  { text, ref, signed, from = 0, to = end }: SummaryWords,
   counter: TokenCounter,
   behind?: ShownOutputs,
 ): ShownSummary {
   const first = history.messages.findIndex(({ role }, index) => role !== 'preamble' && index >= from);
   const covers = [Math.max(0, first), to - 1] as const;
+  if (signed !== undefined) {
+    const tokens = counter.marker(text) + MESSAGE_OVERHEAD;
+    return { block: text, covers, form: 'signed', signed, tokens };
+  }
   const summary = writeBlock(text, ref, covers);
   const block = behind ? `${summary}\n\n${behind.text}` : summary;
   const shown = { block, covers, ...(behind ? { rehydrated: behind.outputs } : {}) };

@@ -73,7 +73,7 @@ export interface ViewWords {
   /** The digest in the place of a removed output. Absent, or without one, its preview stands. */
   digestOf?(removal: Removal): string | undefined;
   /** The summary of the plan's prefix. Without one its messages stay. */
-  readonly summary?: Pick<SummaryWords, 'text' | 'ref'> | undefined;
+  readonly summary?: Pick<SummaryWords, 'text' | 'ref' | 'signed'> | undefined;
   /** The messages of rounds of ours, by their key. Those of the plan must be known. */
   readonly rounds?: ReadonlyMap<string, string> | undefined;
   /** The line for the messages that are trimmed. Without one they stay. */
@@ -182,10 +182,13 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
   const { summary, line } = words;
   const prefix = line ? trimmed?.prefix : plan.prefix;
   if (!prefix || !summary) return undefined;
-  const text = { text: summary.text, ref: summary.ref };
+  const text = { text: summary.text, ref: summary.ref, signed: summary.signed };
   const { rehydrated } = prefix;
   const most = replacedTokens(prefix);
-  const behind = rehydrated && showOutputs(history, rehydrated, segments.flat(), words.isWritten);
+  const behind =
+    rehydrated &&
+    text.signed === undefined &&
+    showOutputs(history, rehydrated, segments.flat(), words.isWritten);
   const whole = behind && showSummary(history, prefix, text, counter, behind);
   if (whole && whole.tokens < most) return whole;
   const shown = showSummary(history, prefix, text, counter);

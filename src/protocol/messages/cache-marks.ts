@@ -13,6 +13,7 @@ import { marksIn } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
 import { isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
+import { markedBlock } from './compaction.ts';
 import type { Layout, OurEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
 
@@ -205,8 +206,9 @@ function canBear(message: ElementMessage): boolean {
   return message.role !== 'preamble' && message.bearsMark(false);
 }
 
-/** Messages of ours with a mark behind the last one. */
-export function withMark(json: string, mark: string): string {
+/** Messages of ours with a mark behind the last one. The API's own summary keeps its bytes. */
+export function withMark({ json, isSigned = false }: OurEntry, mark: string): string {
+  if (isSigned) return markedBlock(json, mark);
   const messages = JSON.parse(`[${json}]`) as { role: string; content: unknown }[];
   return messages
     .map(({ role, content }, index) => {

@@ -14,6 +14,7 @@ import { levels } from '../json/outline.ts';
 import { cutMembers, jsonOf, splice, within } from '../json/spans.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
 import { type Block, MARK_FIELD } from './block.ts';
+import { signedMessage } from './compaction.ts';
 import type { Element } from './element.ts';
 import { ElementMessage } from './message.ts';
 
@@ -42,6 +43,10 @@ export interface OurEntry {
   readonly json: string;
   /** Whether they stand for messages that left. */
   readonly stands: boolean;
+  /** Whether they are the API's own summary. */
+  readonly isSigned?: boolean;
+  /** Whether they are rounds that led to an answer. */
+  readonly isRound?: boolean;
   /** The message before or behind which they stand. */
   readonly at: number;
 }
@@ -58,13 +63,17 @@ export interface Layout {
   isCleared(index: number): boolean;
 }
 
-/** @param injected messages of ours of the role `user`, as JSON; empty without any */
+/**
+ * @param injected messages of ours of the role `user`, as JSON; empty without any
+ * @param behind see `lastThreshold`
+ */
 export function layoutOf(
   messages: readonly (ElementMessage | { readonly role: 'preamble' })[],
   elements: readonly Element[],
   view: EditedMessages,
   thinkingFrom: number,
   injected: string,
+  behind?: number,
 ): Layout {
   const { removals, summary, recap, rounds } = view;
   const replaced = replacedBySummary(view);
@@ -102,7 +111,7 @@ export function layoutOf(
     const shown = left.has(index) ? undefined : rounds?.get(index);
     if (shown) {
       const json = index < thinkingFrom ? roundsWithoutThinking(shown.json, 'messages') : shown.json;
-      entries.push(ours(index, json, ['assistant', 'user'], false));
+      entries.push({ ...ours(index, json, ['assistant', 'user'], false), isRound: true });
     }
     if (!left.has(index)) {
       const { role } = message.element;
@@ -127,7 +136,9 @@ export function layoutOf(
   }
   // The API's own summary may be all that there is.
   if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
-  const pieced = isPieced ? withPieces(entries) : entries;
+  const signed = signedFirst(entries, summary?.signed, Math.max(first, 0));
+  const placed = entriesBehind(signed, behind, summary?.covers[1]);
+  const pieced = isPieced ? withPieces(placed) : placed;
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
   return {
     entries: isSame ? pieced : withSystemInPlace(pieced, elements),
@@ -150,6 +161,37 @@ function leaving(
     if (message instanceof ElementMessage && message.thinking()?.isAll) left.add(index);
   }
   return left;
+}
+
+/** A summary that the API has signed stands before all other messages, or it is refused. */
+function signedFirst(entries: readonly Entry[], signed: string | undefined, at: number): readonly Entry[] {
+  if (signed === undefined) return entries;
+  const json = signedMessage(signed);
+  const said = { first: 'assistant', last: 'assistant', stands: true, isSigned: true } as const;
+  return [{ kind: 'ours', json, at, ...said }, ...entries];
+}
+
+/**
+ * Messages of ours behind a summary of the API that leaves out all before it. Rounds stay, and so
+ * does a summary of ours that has nothing to add.
+ *
+ * @param covered the last message that the summary of ours covers
+ */
+function entriesBehind(
+  entries: readonly Entry[],
+  at: number | undefined,
+  covered = Number.POSITIVE_INFINITY,
+): readonly Entry[] {
+  if (at === undefined) return entries;
+  const moves = ({ stands, isRound = false }: OurEntry): boolean => !isRound && (!stands || covered >= at);
+  const own = entries.findIndex((entry) => entry.kind === 'own' && entry.messages.includes(at));
+  const isEarly = (entry: Entry, index: number): boolean =>
+    index < own && entry.kind === 'ours' && moves(entry);
+  const early = entries.filter(isEarly);
+  if (early.length === 0) return entries;
+  const rest = entries.filter((entry, index) => !isEarly(entry, index));
+  const place = own - early.length + 1;
+  return [...rest.slice(0, place), ...early, ...rest.slice(place)];
 }
 
 /** Says which entries are pieces of an element. */

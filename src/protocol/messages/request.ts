@@ -6,6 +6,7 @@
  * that came. Fields that are not read pass: `thinking`, `context_management`, `container` and all
  * others.
  */
+import { bufferOf } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { View } from '../../memory/plan/view.ts';
@@ -20,16 +21,19 @@ import {
   type InjectedMessage,
   injectedJson,
   type ModelRequest,
+  type OwnCompaction,
   type WireMessage,
 } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { BLOCK_FIELDS, isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 import { marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
+import { ownCompaction } from './compaction.ts';
 import { Element, type ElementFacts } from './element.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
 import { type BlockFacts, ElementMessage, messagesOf } from './message.ts';
 import { SystemEntry, saidValue } from './system-entry.ts';
+import { lastThreshold, readBehind } from './threshold.ts';
 import { viewSplices } from './view-splices.ts';
 
 const fields = (names: readonly string[], of: Outline = {}): Outline => ({
@@ -99,14 +103,27 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   readonly compaction = undefined;
   readonly hasCompaction = false;
   readonly asksReasoning = true;
-  readonly isCompaction = false;
+
+  /** Whether it asks for the API's compaction, which must read all of it. */
+  get isCompaction(): boolean {
+    return this.given('compaction') !== undefined;
+  }
+
+  get ownCompaction(): OwnCompaction | undefined {
+    return ownCompaction(this);
+  }
 
   /** The API's own summary, which begins the conversation. */
   get compacted(): readonly WireMessage[] {
+    if (!this.mayHaveCompactions) return [];
     return this.messages.filter(
       (message) =>
         message instanceof ElementMessage && message.blocks?.some(({ type }) => type === 'compaction'),
     );
+  }
+
+  private get mayHaveCompactions(): boolean {
+    return bufferOf(this.bytes).includes('"compaction"');
   }
 
   get array(): ReadArray | undefined {
@@ -165,11 +182,13 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     { injected = [], tools = [], marks: most = 0, thinkingFrom: from = 0 }: Additions = {},
     kept?: KnownStart,
   ): Uint8Array {
-    const edited = view ?? NO_EDITS;
+    const adds = view?.summary !== undefined || injected.length > 0;
+    const behind = adds && this.mayHaveCompactions ? lastThreshold(this.messages) : undefined;
+    const edited = readBehind(view ?? NO_EDITS, behind);
     const thinkingFrom = Math.max(from, edited.thinkingFrom ?? 0);
     const [ofSystem, ofUser] = [ofRole(injected, 'system'), ofRole(injected, 'user')];
     const { messages, elements } = this;
-    const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser));
+    const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser), behind);
     const places = latestMarks(view, most);
     const marks = marksFor(this, layout, places);
     const added = this.toolEdits(tools, marks);

@@ -3,6 +3,7 @@
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { RunUsage } from '../../memory/run/event.ts';
 import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
 
@@ -59,11 +60,36 @@ export function isMessagesUsage(usage: Usage): boolean {
 
 /** A usage in terms of all protocols. Undefined if it has no input. */
 export function runUsageOf(usage: Usage): RunUsage | undefined {
-  const counts = MESSAGES_USAGE.prompt.map((key) => countOf(usage[key]));
-  const [fresh, cached = null, cache_writes = null] = counts;
-  if (fresh === null) return undefined;
-  const input = counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
-  return { input, cached, cache_writes, output: countOf(usage.output_tokens) };
+  if (countOf(usage.input_tokens) === null) return undefined;
+  const all = [usage, ...compactionsIn(usage)];
+  const sumOf = (key: string): number | null => {
+    const counts = all.map((one) => countOf(one[key])).filter((count) => count !== null);
+    return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
+  };
+  const [fresh, cached = null, cache_writes = null] = MESSAGES_USAGE.prompt.map(sumOf);
+  const input = (fresh ?? 0) + (cached ?? 0) + (cache_writes ?? 0);
+  return { input, cached, cache_writes, output: sumOf('output_tokens') };
+}
+
+/**
+ * The calls for summaries among the iterations of an answer. Its own counts leave them out
+ * (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand, "Count compaction
+ * usage").
+ */
+function compactionsIn({ iterations }: Usage): JsonObject[] {
+  if (!Array.isArray(iterations)) return [];
+  return iterations.map(asObject).filter(({ type }) => type === 'compaction');
+}
+
+/** The tokens of an answer, with its compactions, as the summarizer's usage has them. */
+export function countedUsage(usage: Usage): Omit<TokenUsage, 'total_tokens' | 'cost'> {
+  const { input, cached, cache_writes, output } = runUsageOf(usage) ?? {};
+  return {
+    prompt_tokens: input ?? 0,
+    completion_tokens: output ?? 0,
+    ...(cached ? { cached_tokens: cached } : {}),
+    ...(cache_writes ? { cache_write_tokens: cache_writes } : {}),
+  };
 }
 
 /** Of the tokens that were written to the cache, those that it keeps for an hour. */

@@ -60,7 +60,7 @@ function gapSplices(written: WrittenView): Splice[] {
 function jsonOf(entry: Entry, written: WrittenView): string {
   if (entry.kind === 'own') return pieceJson(entry, written);
   const mark = written.marks.ours.get(entry);
-  return mark === undefined ? entry.json : withMark(entry.json, mark);
+  return mark === undefined ? entry.json : withMark(entry, mark);
 }
 
 /** Some messages of an element as a message of their own. */

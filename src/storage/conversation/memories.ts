@@ -18,7 +18,13 @@ export const DIGEST_MODEL = 'digest';
 export type ListedMemory = Immutable<Omit<z.output<typeof versionSchema>, 'completed_at_ms'>>;
 
 /** A version in the making, or one that is used. */
-export type Memory = Omit<ListedMemory, 'completed_at'>;
+export interface Memory extends Omit<ListedMemory, 'completed_at'> {
+  /**
+   * The same summary as an upstream has signed it, with what it is bound to. It goes back to that
+   * upstream alone, and is not listed. Null without one.
+   */
+  readonly signed: string | null;
+}
 
 export type MemoryStatus = Memory['status'];
 
@@ -92,6 +98,8 @@ export interface Written extends Transcript {
   readonly text: string;
   readonly tokens: number;
   readonly model: string;
+  /** See `Memory`. */
+  readonly signed?: string | undefined;
   /** How long it took. */
   readonly ms: number;
   /** Absent: nothing was called; null: the price is not known. */

@@ -31,9 +31,11 @@ const MOST_CANDIDATES = 20_000;
  */
 const OWN_WINDOW = 'CASE WHEN m.window_size IS NOT NULL THEN m.end_sequence - m.start_sequence + 1 END';
 
-const COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, m.start_sequence, m.end_sequence,
+const LISTED_COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, m.start_sequence, m.end_sequence,
   m.base_end_seq, ${OWN_WINDOW} AS window_size, m.covers_end, m.status, m.memory_text, m.ref, m.tokens, m.model, m.attempts, m.error,
   m.created_at, m.generation_time_ms, m.transcript_from, m.transcript_earlier`;
+
+const COLUMNS = `${LISTED_COLUMNS}, m.signed`;
 
 /**
  * Of several versions of a boundary the first completed counts; in the same millisecond, a digest
@@ -202,7 +204,7 @@ export class MemoryRows {
       conversation_memory: newest?.memory_text ?? null,
       memories: sql
         .exec<ListedRow>(
-          `SELECT ${COLUMNS}, m.completed_at FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED}`,
+          `SELECT ${LISTED_COLUMNS}, m.completed_at FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED}`,
         )
         .toArray(),
       stats: sql

@@ -33,6 +33,7 @@ const SCHEMA = `
     covers_end INTEGER NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
     memory_text TEXT,
+    signed TEXT,
     ref TEXT,
     transcript_from TEXT NOT NULL DEFAULT '',
     transcript_earlier TEXT,
@@ -159,6 +160,9 @@ export class ConversationTables extends Tables {
   }
 
   private migrate(): void {
+    const columns = this.sql.exec<{ name: string }>('PRAGMA table_info(memories)').toArray();
+    if (!columns.some(({ name }) => name === 'signed'))
+      this.sql.exec('ALTER TABLE memories ADD COLUMN signed TEXT');
     if (this.get('schema_version') !== '1') return;
     this.sql.exec(FROM_VERSION_1 + LINEAGES);
     this.set('schema_version', SCHEMA_VERSION);

@@ -280,12 +280,13 @@ export class MemoryWriter {
   }
 
   private columnsOfWritten(written: Written): Columns {
-    const { text, tokens, ref, transcript_from, transcript_earlier, model, ms } = written;
+    const { text, signed = null, tokens, ref, transcript_from, transcript_earlier, model, ms } = written;
     const completed_at = this.ports.now();
     return {
       status: 'completed',
       error: null,
       memory_text: text,
+      signed,
       tokens,
       ref,
       transcript_from,

@@ -269,7 +269,7 @@ function longerReplacements({ view, request }: Viewed): string[] {
  */
 function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   const { summary, recap, dropped } = view;
-  const own = { pair: 2, alone: 1, request: 0, recap: 0 }[summary?.form ?? 'request'];
+  const own = { pair: 2, alone: 1, request: 0, recap: 0, signed: 1 }[summary?.form ?? 'request'];
   const place = Math.min(...dropped);
   const ours = (length: number): undefined[] => Array.from({ length }, () => undefined);
   return request.messages.flatMap((_, index) => [

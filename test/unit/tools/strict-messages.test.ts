@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nextThought } from '../../../tools/upstream/bound-thinking.ts';
+import { COMPACTION_BETA, compactionOf } from '../../../tools/upstream/compaction.ts';
 import { violations } from '../../../tools/upstream/strict-messages.ts';
 
 type Json = Record<string, unknown>;
@@ -173,8 +174,8 @@ describe('bodies of Messages', () => {
     ['a choice without tools', 'tool_choice', body([HI], { tool_choice: { type: 'any' } })],
     [
       'a summary of the API behind others',
-      'compaction block',
-      body([HI, assistant([{ type: 'compaction', content: 'x' }]), HI]),
+      'compaction_block_misplaced',
+      body([HI, assistant([{ type: 'compaction', content: 'x', signature: 's' }]), HI]),
     ],
     ['half a character', 'lone surrogate', body([user('\ud83d')])],
   ])('are refused: %s', (_, words, given) => {
@@ -190,5 +191,44 @@ describe('bodies of Messages', () => {
       (entries) => violations(body(answered, { system: entries }), { binds: true }).length,
     );
     expect(found).toEqual([0, 0, 1]);
+  });
+});
+
+describe('compactions', () => {
+  const headers = { 'x-api-key': 'sk-one', 'anthropic-beta': `some-beta-2026-01-01, ${COMPACTION_BETA}` };
+  const said = [HI, assistant('Hello.'), user('Go on.')];
+  const asked = (more: Json = {}) => body(said, { compaction: { type: 'summarize' }, ...more });
+  const [block] = compactionOf(asked(), headers).blocks ?? [];
+  const next = (...messages: Json[]) => body([assistant([block]), user('And now?'), ...messages]);
+
+  it('are accepted with the beta, and the block first in what follows', () => {
+    expect(violations(asked(), { headers })).toEqual([]);
+    expect(violations(next(), { headers })).toEqual([]);
+    const again = compactionOf(body([assistant([block]), HI]), headers).blocks ?? [];
+    expect(violations(body([assistant(again), user('So?')]), { headers })).toEqual([]);
+  });
+
+  it('may come of a threshold, behind what they stand for', () => {
+    const other = assistant([{ type: 'compaction', content: 'x' }, text('Hello.')]);
+    expect(violations(body([HI, other, user('Go on.')]), { headers })).toEqual([]);
+  });
+
+  it.each<[what: string, words: string, given: Json, from?: Json]>([
+    ['a request without the beta', 'requires anthropic-beta', asked(), { 'x-api-key': 'sk-one' }],
+    ['a block without the beta', "Input tag 'compaction'", next(), { 'x-api-key': 'sk-one' }],
+    ['a model without it', 'does not support', asked({ model: 'claude-haiku-5-5' })],
+    ['another edit of the context', 'context_management', asked({ context_management: { edits: [] } })],
+    ['stop sequences', 'stop_sequences', asked({ stop_sequences: ['.'] })],
+    ['a forced tool', 'forced tool', asked({ tool_choice: { type: 'any' } })],
+    ['a remaining budget', 'task_budget', next(), headers],
+    ['a changed block', 'content_mismatch', body([assistant([{ ...block, content: 'y' }]), HI])],
+    ['a member that it did not have', 'citations', body([assistant([{ ...block, citations: null }]), HI])],
+    ['a block of another account', 'signature_invalid', next(), { ...headers, 'x-api-key': 'sk-two' }],
+    ['a second block', 'at most one', next(assistant([block]), HI)],
+    ['what it stands for beside it', 'stands beside', next(...said)],
+  ])('are refused: %s', (_, words, given, from = headers) => {
+    const budget = words === 'task_budget' ? { output_config: { task_budget: { remaining: 1 } } } : {};
+    const found = violations({ ...given, tools: [], ...budget }, { headers: from });
+    expect(found.join('\n')).toContain(words);
   });
 });

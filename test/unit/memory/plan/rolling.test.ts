@@ -312,7 +312,7 @@ describe('a rolling view', () => {
             expect(request.messages[index]?.role).not.toBe('preamble');
           }
           const kept = messages.filter((_, index) => !dropped.has(index));
-          const put = shown ? { pair: 2, alone: 1, request: 0, recap: 0 }[shown.form] : 0;
+          const put = shown ? { pair: 2, alone: 1, request: 0, recap: 0, signed: 1 }[shown.form] : 0;
           expect(sent).toHaveLength(kept.length + put);
           const own = new Set(kept.map((message) => JSON.stringify(message)));
           expect(sent.filter((message) => own.has(JSON.stringify(message)))).toHaveLength(kept.length);

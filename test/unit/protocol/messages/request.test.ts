@@ -276,6 +276,43 @@ describe('a view in Messages', () => {
     expect(violations(written(read([own, terse]), undefined, { injected }))).toEqual([]);
   });
 
+  it('puts texts of ours behind a summary of the API that leaves out all before it', () => {
+    const kept = assistant({ type: 'compaction', content: 'All so far.' }, text('So.'));
+    const said = [
+      user('One.'),
+      assistant(text('Yes.')),
+      user('Two.'),
+      kept,
+      user('Three.'),
+      assistant(text('No.')),
+    ];
+    const injected = [{ role: 'user', content: 'Ours.' }] as const;
+    const all = [...said, user('Four.')];
+    expect(sent(read(all), undefined, { injected })).toEqual([
+      ...all.slice(0, 4),
+      user('Ours.'),
+      ...all.slice(4),
+    ]);
+    const summary = { block: 'In short.', covers: [0, 5], tokens: 1 } as const;
+    const ours = { dropped: new Set([0, 1, 4, 5]), summary: { ...summary, form: 'alone' as const } };
+    expect(sent(read(all), ours)).toEqual([user('Two.'), kept, user('In short.'), user('Four.')]);
+    // One that would open a message before it, or stand as a recap there.
+    const opens = { ...ours.summary, form: 'request' as const, request: { message: 2, opening: 0 } };
+    expect(sent(read(all), { ...ours, summary: opens })).toEqual([
+      user('Two.'),
+      kept,
+      user('In short.'),
+      user('Four.'),
+    ]);
+    // The API's own covers all that ours would say.
+    const early = { dropped: new Set([0, 1]), summary: { ...ours.summary, covers: [0, 1] as const } };
+    expect((sent(read(all), early) as Json[]).slice(0, 3)).toEqual([user('In short.'), user('Two.'), kept]);
+    const failed = all.map((one) =>
+      one === kept ? assistant({ type: 'compaction', content: null }, text('So.')) : one,
+    );
+    expect((sent(read(failed), undefined, { injected }) as Json[])[0]).toEqual(user('Ours.'));
+  });
+
   it('reads the calls of an answer once, however many of them lose their input', () => {
     const ids = Array.from({ length: 50 }, (_, at) => `call${at}`);
     const request = read([

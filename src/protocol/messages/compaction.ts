@@ -1,0 +1,153 @@
+/**
+ * Compaction on demand: a request that asks for nothing but a summary of its messages, which the
+ * API signs (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand).
+ *
+ * The block goes back as the bytes that came, as the first thing of `messages`.
+ */
+import { asObject, asString, type JsonObject } from '../../lib/json.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
+import { levels, type Outline } from '../json/outline.ts';
+import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
+import type { CompactionRange, ModelRequest, OwnCompaction } from '../model-request.ts';
+import { MARK_FIELD } from './block.ts';
+import { countedUsage } from './usage.ts';
+
+/** With the request for a block, and with each request that has one. */
+const BETA = ['anthropic-beta', 'compact-2026-09-04'] as const;
+
+/**
+ * The answer's limit: that of the summary, with the thinking before it. The page says to allow
+ * several thousand tokens.
+ */
+const MOST_TOKENS = 25_000;
+
+/** Settings of an answer, with which the API refuses a compaction, or which it has no use for. */
+const OF_ANSWERS: ReadonlySet<string> = new Set([
+  ...['stream', 'stop_sequences', 'output_format', 'diagnostics', 'context_management'],
+]);
+
+/**
+ * How the API summarises for a request. Undefined where the request rules it out: it compacts by
+ * itself, asks for context editing or for a remaining budget, or has a block already.
+ */
+export function ownCompaction(request: ModelRequest): OwnCompaction | undefined {
+  const { task_budget } = asObject(request.field('output_config'));
+  const isRuledOut =
+    (request.field('context_management') ?? null) !== null ||
+    (asObject(task_budget).remaining ?? null) !== null ||
+    request.isCompaction ||
+    request.tooManyMessages ||
+    request.compacted.length > 0;
+  if (isRuledOut) return undefined;
+  return { beta: BETA, path: '/messages', body: (range) => bodyOf(request, range) };
+}
+
+/**
+ * What stands for the request of the turn, which stays in the view: a conversation begins with a
+ * user message.
+ */
+const STANDS_BESIDE =
+  '[The request that the following work is about is not part of this summary. It stands behind it, word for word.]';
+
+/**
+ * The body that asks for a summary of some messages: with the model, the tools and the instructions
+ * of the request, and without thinking, since what stood before it has changed.
+ */
+function bodyOf(request: ModelRequest, { messages, before, tools }: CompactionRange): Uint8Array {
+  const sent = new Set(messages);
+  const first = request.messages.findIndex(({ role }) => role !== 'preamble');
+  const dropped = new Set(
+    request.messages.flatMap((_, index) => (index >= first && !sent.has(index) ? [index] : [])),
+  );
+  const opens = request.messages[messages[0] ?? -1]?.role === 'user';
+  const summary = before ? writtenBefore(before) : opens ? undefined : alone(STANDS_BESIDE);
+  const view = { removals: new Map(), dropped, tokens: 0, incomplete: false };
+  const body = request.write(
+    { ...view, ...(summary ? { summary } : {}) },
+    { tools, thinkingFrom: request.messages.length },
+  );
+  return asCompaction(body);
+}
+
+function writtenBefore({ text, signed }: NonNullable<CompactionRange['before']>): ShownSummary {
+  if (signed === undefined) return alone(text);
+  return { block: text, covers: [0, 0], form: 'signed', signed, tokens: 0 };
+}
+
+function alone(block: string): ShownSummary {
+  return { block, covers: [0, 0], form: 'alone', tokens: 0 };
+}
+
+/** A body for an answer as one for a compaction. */
+function asCompaction(body: Uint8Array): Uint8Array {
+  const root = scanObject(body, levels(1));
+  if (!root) throw new Error('a view was written that can not be read');
+  const given = (key: string): JsonObject => {
+    const value = fieldOf(root, key)?.value;
+    return value ? asObject(jsonOf(body, value)) : {};
+  };
+  const { format, ...output } = given('output_config');
+  const forces = ['any', 'tool'].includes(asString(given('tool_choice').type));
+  // A budget of thinking wants an open round to begin with some, and this body has none.
+  const budgets = given('thinking').type === 'enabled';
+  const isCut = (key: string): boolean =>
+    OF_ANSWERS.has(key) || (key === 'tool_choice' && forces) || (key === 'thinking' && budgets);
+  const members = [
+    { key: 'max_tokens', json: String(MOST_TOKENS) },
+    ...(format === undefined ? [] : [{ key: 'output_config', json: JSON.stringify(output) }]),
+    { key: 'compaction', json: '{"type":"summarize"}' },
+  ];
+  return splice(body, root, memberSplices(root, isCut, members));
+}
+
+const ANSWER: Outline = {
+  fields: new Map<string, Outline>([['content', { items: {}, most: 16 }]]),
+  others: {},
+};
+
+/** What an answer to a request for a compaction says. */
+export interface CompactionAnswer {
+  /** The summary, and the block that has it, in the API's bytes. Undefined if there is none. */
+  readonly made?: { readonly text: string; readonly signed: string } | undefined;
+  /** Why it ended. */
+  readonly stopReason: string;
+  readonly usage: Omit<TokenUsage, 'total_tokens' | 'cost'>;
+}
+
+/** @returns undefined if it is no message */
+export function readCompaction(bytes: Uint8Array): CompactionAnswer | undefined {
+  const root = scanObject(bytes, ANSWER);
+  if (!root) return undefined;
+  const given = (key: string): unknown => {
+    const value = fieldOf(root, key)?.value;
+    return value && jsonOf(bytes, value);
+  };
+  const blocks = fieldOf(root, 'content')?.value.items;
+  if (!blocks) return undefined;
+  const stopReason = asString(given('stop_reason'));
+  const [block] = blocks;
+  const { type, content, signature } = asObject(block && jsonOf(bytes, block));
+  const isMade =
+    block !== undefined &&
+    blocks.length === 1 &&
+    stopReason === 'compaction' &&
+    type === 'compaction' &&
+    asString(content).trim() !== '' &&
+    asString(signature) !== '';
+  return {
+    made: isMade ? { text: asString(content), signed: textOf(bytes, block) } : undefined,
+    stopReason,
+    usage: countedUsage(asObject(given('usage'))),
+  };
+}
+
+/** A block as a message of the conversation. */
+export function signedMessage(signed: string): string {
+  return `{"role":"assistant","content":[${signed}]}`;
+}
+
+/** The same with a mark of the prompt cache, which stands behind the summary. */
+export function markedBlock(message: string, mark: string): string {
+  return `${message.slice(0, -'}]}'.length)},"${MARK_FIELD}":${mark}}]}`;
+}
