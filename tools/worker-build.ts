@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
-import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import type { BuiltWorker } from './worker-modules.ts';
 import { ROOT, WRANGLER } from './worker-server.ts';
 
@@ -45,6 +44,8 @@ export async function buildWorker(
   // The source map is twice as long as the code, and would be read at every start.
   const code = await readFile(module, 'utf8');
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
+  // It takes a second to load, also where a command line is refused before anything is built.
+  const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
   return { module, options: workerOptions };
 }
