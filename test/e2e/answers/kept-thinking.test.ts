@@ -4,7 +4,12 @@ import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
 import { type SigningModel, signingModel } from '../../../tools/upstream/signing-model.ts';
-import { type Answered, ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
+import {
+  type Answered,
+  ThinkingAgent,
+  type ThinkingAgentOptions,
+  workingModel,
+} from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
 const STEPS = 5;
@@ -24,7 +29,7 @@ const MODELS = ['anthropic/claude-fable-5.1', 'claude-fable-5-2'];
 let conversations = 0;
 
 /** An agent of its own conversation, and its requests that went up. */
-function agentOf(dialect: Dialect, stream: boolean, fields: object, steps = STEPS) {
+function agentOf(dialect: Dialect, stream: ThinkingAgentOptions['stream'], fields: object, steps = STEPS) {
   model = signingModel({ dialect, answer: workingModel(steps) });
   const conversation_id = `thinker-${++conversations}`;
   const all = { model: MODELS[conversations % 2], conversation_id, user: 'u', ...fields };
@@ -43,7 +48,8 @@ const FORMS = DIALECTS.flatMap((dialect) =>
 
 const isMove = ({ memory }: Answered): boolean => memory.frontier.moved;
 
-describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
+// What a mode does to an array does not depend on how an answer came, so each has both in turn.
+describe.each(DIALECTS)('thinking by %s, of answers in one piece and in streams,', (dialect) => {
   it.each<[what: string, strategy: object]>([
     ['auto', { mode: 'auto', token_budget: 8_000, context_window_tokens: 12_000 }],
     ['auto that enforces its budget', { mode: 'auto', token_budget: 8_000, min_reclaim_tokens: 0 }],
@@ -54,7 +60,7 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
     ['trim', { mode: 'trim', max_turns: 3, keep_last_n_turns: 1 }],
     ['rolling_summary', { mode: 'rolling_summary', summarize_after_seq: 1, full_zone_turns: 1 }],
   ])('is never refused under %s', async (_, memory_strategy) => {
-    const { agent, sent } = agentOf(dialect, stream, { memory_strategy });
+    const { agent, sent } = agentOf(dialect, 'in turn', { memory_strategy });
     const answers: Answered[] = [];
     for (let turn = 1; turn <= 4; turn++)
       answers.push(...(await agent.turn(`What does number ${turn} weigh?`)));
@@ -66,7 +72,9 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
     for (const { memory } of dropped) expect(memory.dropped_thinking_blocks).toBeGreaterThan(0);
     expect(sent().some(({ body }) => blocksIn(body).length > 1)).toBe(true);
   });
+});
 
+describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
   it.each([true, false])(
     'is never refused behind rounds of ours, kept or not (keep_rounds: %s)',
     async (keep_rounds) => {

@@ -21,7 +21,8 @@ export interface Answered {
 
 export interface ThinkingAgentOptions {
   readonly dialect: Dialect;
-  readonly stream: boolean;
+  /** `'in turn'`: every other answer, the first one too. */
+  readonly stream: boolean | 'in turn';
   /** Fields of each body. */
   readonly fields: Json;
   /** Lines of a tool's output. */
@@ -35,6 +36,7 @@ export class ThinkingAgent {
   readonly array: Json[] = [];
   private client: OpenAI;
   private readonly options: ThinkingAgentOptions;
+  private asked = 0;
 
   constructor(client: OpenAI, options: ThinkingAgentOptions) {
     this.client = client;
@@ -87,13 +89,15 @@ export class ThinkingAgent {
 
   /** One request. */
   async ask(more: Json = {}): Promise<Answered> {
-    const answered = this.isResponses ? await this.respond(more) : await this.complete(more);
+    const { stream: asks } = this.options;
+    const stream = asks === 'in turn' ? this.asked++ % 2 === 0 : asks;
+    const answered = this.isResponses ? await this.respond(more, stream) : await this.complete(more, stream);
     this.array.push(...answered.added);
     return answered;
   }
 
-  private async complete(more: Json): Promise<Answered> {
-    const { stream, fields } = this.options;
+  private async complete(more: Json, stream: boolean): Promise<Answered> {
+    const { fields } = this.options;
     const body = { model: '', tools, memory_report: true, stream, ...fields, ...more, messages: this.array };
     const answer = (await this.client.chat.completions.create(body as never)) as unknown;
     if (!stream) {
@@ -110,8 +114,8 @@ export class ThinkingAgent {
     return { memory: memory as Report, added: [message] };
   }
 
-  private async respond(more: Json): Promise<Answered> {
-    const { stream, fields } = this.options;
+  private async respond(more: Json, stream: boolean): Promise<Answered> {
+    const { fields } = this.options;
     const body = {
       model: '',
       instructions: 'You weigh things.',
