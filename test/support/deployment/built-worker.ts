@@ -16,13 +16,19 @@ export interface HostOrder {
 /** From worker-host.ts, about the Worker with this number. */
 export interface HostReply {
   readonly id: number;
-  /** Its address: it answers. */
+  /** Its addresses: it answers. */
   readonly url?: string;
+  readonly entry?: string;
   /** A part of its output. */
   readonly printed?: string;
   readonly closed?: boolean;
   /** Why it could not be started or closed. */
   readonly failed?: string;
+}
+
+export interface RunningWorker extends WorkerServer {
+  /** Of the runtime's entry before the Worker, which has the path of the scheduled handler. */
+  readonly entry: string;
 }
 
 /** The process with the Workers of this one. */
@@ -41,7 +47,7 @@ class Host {
   }
 
   /** Resolves when the Worker answers. @throws if it does not start */
-  async start(options: BuiltWorkerOptions): Promise<WorkerServer> {
+  async start(options: BuiltWorkerOptions): Promise<RunningWorker> {
     const id = this.orders++;
     let printed = '';
     let settle: PromiseWithResolvers<HostReply>;
@@ -55,19 +61,19 @@ class Host {
       if (reply.failed !== undefined) settle.reject(new Error(`A Worker failed: ${reply.failed}`));
       else if (reply.url !== undefined || reply.closed) settle.resolve(reply);
     });
-    const { url = '' } = await order({ id, start: { built: inject('builtWorker'), options } });
+    const { url = '', entry = '' } = await order({ id, start: { built: inject('builtWorker'), options } });
     const close = async () => {
       await order({ id });
       this.heard.delete(id);
     };
-    return { url, output: () => printed, close };
+    return { url, entry, output: () => printed, close };
   }
 }
 
 let host: Host | undefined;
 
 /** Resolves when the Worker answers. @param options variables beside those of wrangler.toml */
-export function startBuiltWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
+export function startBuiltWorker(options: BuiltWorkerOptions): Promise<RunningWorker> {
   host ??= new Host();
   return host.start(options);
 }
