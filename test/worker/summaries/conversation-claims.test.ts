@@ -48,6 +48,7 @@ describe.each([
         covers_end: 4,
         status: 'completed',
         memory_text: 'a summary',
+        signed: null,
         ref: 'ref_transcript',
         tokens: 7,
         model: 'a-model',
