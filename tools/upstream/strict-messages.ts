@@ -24,7 +24,7 @@ type Report = (sentence: string) => void;
 const BODY_FIELDS = words(
   'model messages system max_tokens metadata stop_sequences stream temperature top_p top_k tools tool_choice',
   'thinking output_config output_format context_management container mcp_servers service_tier cache_control',
-  'inference_geo speed compaction diagnostics fallback',
+  'inference_geo speed compaction diagnostics fallback safeguards',
 );
 
 const ROLES: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
@@ -71,6 +71,7 @@ export function violations(body: unknown, { counts, binds, headers }: StrictMess
   checkPairs(messages.filter(isFields), report);
   // A count of tokens takes no notice of the field.
   checkCompaction(counts ? { ...body, compaction: undefined } : body, headers, report);
+  checkEnd(body.thinking, messages.filter(isFields), report);
   const block = binds ? refusedBlock(body) : undefined;
   if (block) report(boundWords(block.element));
   return found;
@@ -136,8 +137,7 @@ function checkMessage(message: unknown, at: number, isLast: boolean, report: Rep
     report(`${path}.content: Field required`);
     return;
   }
-  // With the beta per-turn-control, a message of the system may have settings and no words.
-  const isSetting = message.role === 'system' && message.output_config !== undefined;
+  const isSetting = message.role === 'system' && isSet(message.output_config);
   if (content.length === 0) {
     if (!mayBeEmpty && !isSetting)
       report(
@@ -151,6 +151,9 @@ function checkMessage(message: unknown, at: number, isLast: boolean, report: Rep
   }
   for (const [index, block] of content.entries())
     checkBlock(block, kinds, `${path}.content.${index}`, report);
+  const last = content.at(-1);
+  if (message.role === 'assistant' && isFields(last) && isThinking(last))
+    report(`${path}: The final block in an assistant message cannot be \`thinking\`.`);
 }
 
 function checkBlock(block: unknown, kinds: ReadonlySet<string>, path: string, report: Report): void {
@@ -185,6 +188,8 @@ function checkResult({ tool_use_id, content, is_error }: Fields, path: string, r
   if (!CALL_ID.test(String(tool_use_id))) report(`${path}.tool_result.tool_use_id: Field required`);
   if (is_error !== undefined && typeof is_error !== 'boolean')
     report(`${path}.tool_result.is_error: not a boolean`);
+  if (is_error === true && (content === undefined || isEmpty(content)))
+    report(`${path}.tool_result: content cannot be empty if \`is_error\` is true`);
   if (content === undefined || typeof content === 'string') return;
   if (!Array.isArray(content)) {
     report(`${path}.tool_result.content: neither a string nor an array`);
@@ -203,7 +208,8 @@ function checkOrder(messages: readonly Fields[], report: Report): void {
       report("messages.0: use the top-level 'system' parameter for the initial system prompt");
     if (at === 0 && role === 'assistant' && blocksOf(content)[0]?.type !== 'compaction')
       report('messages: first message must use the "user" role');
-    if (at > 0 && role === 'system') {
+    const isFree = setsAlone(messages[at]) && !speaks(before) && !speaks(next);
+    if (at > 0 && role === 'system' && !isFree) {
       const used = blocksOf(before?.content).at(-1)?.type;
       const endsInServer = before?.role === 'assistant' && String(used).startsWith('server_');
       if (before?.role !== 'user' && !endsInServer)
@@ -213,6 +219,22 @@ function checkOrder(messages: readonly Fields[], report: Report): void {
     }
   }
 }
+
+/** Whether a message of the system has settings, which an empty object has not. */
+const isSet = (settings: unknown): boolean => isFields(settings) && Object.keys(settings).length > 0;
+
+/**
+ * Whether a message of the system has settings and no words. It may stand anywhere but beside one
+ * with words (…/build-with-claude/effort-per-message).
+ */
+function setsAlone(message: Fields | undefined): boolean {
+  return message?.role === 'system' && isSet(message.output_config) && isEmpty(message.content);
+}
+
+const isEmpty = (content: unknown): boolean =>
+  content === '' || (Array.isArray(content) && content.length === 0);
+
+const speaks = (message: Fields | undefined): boolean => message?.role === 'system' && !setsAlone(message);
 
 interface Turn {
   readonly role: unknown;
@@ -271,6 +293,22 @@ function checkPairs(messages: readonly Fields[], report: Report): void {
 function resultsIn(turn: Turn | undefined): unknown[] {
   if (turn?.role !== 'user') return [];
   return turn.blocks.filter(({ type }) => type === 'tool_result').map(({ tool_use_id }) => tool_use_id);
+}
+
+/** What the end of a conversation has to be for an answer to go on from it. */
+function checkEnd(thinking: unknown, messages: readonly Fields[], report: Report): void {
+  const at = messages.findLastIndex(({ role }) => role === 'assistant');
+  const said = blocksOf(messages[at]?.content);
+  const last = said.at(-1);
+  if (at === messages.length - 1 && last?.type === 'text' && /\s$/.test(String(last.text)))
+    report('messages: final assistant content cannot end with trailing whitespace');
+  // With a budget of its own, as earlier models have it, thinking stays through a run of tools.
+  const isManual = isFields(thinking) && thinking.type === 'enabled';
+  const first = said[0];
+  if (isManual && first && !isThinking(first) && resultsIn(turnsOf(messages).at(-1)).length > 0)
+    report(
+      `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`,
+    );
 }
 
 /**

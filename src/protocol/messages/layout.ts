@@ -8,10 +8,11 @@
  *
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
+import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import { levels } from '../json/outline.ts';
-import { cutMembers, jsonOf, splice, within } from '../json/spans.ts';
+import { cutMembers, fieldOf, jsonOf, splice, within } from '../json/spans.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
 import { type Block, MARK_FIELD } from './block.ts';
 import { signedMessage } from './compaction.ts';
@@ -208,51 +209,102 @@ function withPieces(entries: readonly Entry[]): readonly Entry[] {
 function withSystemInPlace(entries: readonly Entry[], elements: readonly Element[]): readonly Entry[] {
   if (!elements.some(isSystem)) return entries;
   const placed: Entry[] = [];
-  let waiting: OwnEntry[] = [];
-  for (const [at, entry] of entries.entries()) {
-    const next = entries[at + 1];
+  let waiting: readonly OwnEntry[] = [];
+  for (let at = 0; at < entries.length; ) {
+    const run = systemRun(entries, at, elements);
     const before = placed.at(-1);
-    const isOfSystem = entry.kind === 'own' && isSystem(elements[entry.place]);
-    if (isOfSystem && wasInPlace(entry.place, elements) && !mayStand(before, next)) {
-      waiting.push(entry);
-      continue;
-    }
-    if (isOfSystem && waiting.length > 0) {
-      placed.push(merged([...waiting, entry], elements));
+    const next = entries[at + Math.max(run.length, 1)];
+    const entry = entries[at];
+    at += Math.max(run.length, 1);
+    if (entry && run.length === 0) {
+      placed.push(entry);
+      if (!mayStand(entry, next)) continue;
+      if (waiting.length > 0) placed.push(merged(waiting, elements));
       waiting = [];
-      continue;
-    }
-    placed.push(entry);
-    if (waiting.length > 0 && mayStand(entry, next)) {
-      placed.push(merged(waiting, elements));
+    } else if (mayStand(before, next)) {
+      placed.push(...(isAsItCame(waiting, run, elements) ? run : [merged([...waiting, ...run], elements)]));
       waiting = [];
-    }
+    } else if (mayStay(run, before, elements)) placed.push(...run);
+    else waiting = [...waiting, ...run];
   }
   return waiting.length > 0 ? entries : placed;
 }
 
+/** The messages of the system that stand in a row from an entry on. */
+function systemRun(entries: readonly Entry[], from: number, elements: readonly Element[]): OwnEntry[] {
+  const run: OwnEntry[] = [];
+  for (let at = from; at < entries.length; at++) {
+    const entry = entries[at];
+    if (entry?.kind !== 'own' || !isSystem(elements[entry.place])) break;
+    run.push(entry);
+  }
+  return run;
+}
+
+/**
+ * Whether messages of the system stay although no answer may follow them here: those with settings
+ * alone, which may stand anywhere but first and beside words of the system
+ * (https://platform.claude.com/docs/en/build-with-claude/effort-per-message), and those that had no
+ * place before, which is for the upstream to refuse.
+ */
+function mayStay(run: readonly OwnEntry[], before: Entry | undefined, elements: readonly Element[]): boolean {
+  if (!run.every(({ place }) => wasInPlace(place, elements))) return true;
+  const isQuiet = run.every(({ place }) => !speaks(elements[place]));
+  return isQuiet && before !== undefined && before.last !== 'system';
+}
+
 const isSystem = (element: Element | undefined): boolean => element?.role === 'system';
 
+/** Whether an element is of the system and has words, not settings alone. */
+function speaks(element: Element | undefined): boolean {
+  return element !== undefined && isSystem(element) && (!element.content || saidIn(element).length > 0);
+}
+
+/** Whether a message stands where its kind may stand. One that never did is not moved. */
 function wasInPlace(place: number, elements: readonly Element[]): boolean {
-  const next = elements[place + 1];
-  return elements[place - 1]?.role === 'user' && (!next || next.role === 'assistant');
+  const [before, own, next] = [elements[place - 1], elements[place], elements[place + 1]];
+  if (before?.role === 'user' && (!next || next.role === 'assistant')) return true;
+  return before !== undefined && ![before, own, next].some(speaks);
 }
 
 function mayStand(before: Entry | undefined, next: Entry | undefined): boolean {
   return before?.last === 'user' && (!next || next.first === 'assistant');
 }
 
-/** Messages of the system as one, without marks: these would stand behind later ones. */
+/** Whether messages of the system that stand in their place need no edit. */
+function isAsItCame(
+  waiting: readonly OwnEntry[],
+  run: readonly OwnEntry[],
+  elements: readonly Element[],
+): boolean {
+  if (waiting.length > 0) return false;
+  return run.length === 1 || !run.some(({ place }) => speaks(elements[place]));
+}
+
+/**
+ * Messages of the system as one, without marks: these would stand behind later ones. Of their
+ * settings the last count.
+ */
 function merged(entries: readonly OwnEntry[], elements: readonly Element[]): OurEntry {
-  const blocks = entries.flatMap(({ place }) => {
-    const { body, blocks, content } = elements[place] ?? {};
-    if (!body) return [];
-    if (blocks) return blocks.map((block) => withoutMark(body, block));
-    return content ? [JSON.stringify({ type: 'text', text: jsonOf(body, content) })] : [];
-  });
-  const json = `{"role":"system","content":[${blocks.join(',')}]}`;
+  const all = entries.flatMap(({ place }) => elements[place] ?? []);
+  const blocks = all.flatMap(saidIn);
+  const settings = Object.assign({}, ...all.map(settingsOf)) as JsonObject;
+  const others = Object.keys(settings).length > 0 ? `,"output_config":${JSON.stringify(settings)}` : '';
+  const json = `{"role":"system","content":[${blocks.join(',')}]${others}}`;
   const at = entries.at(-1)?.messages[0] ?? 0;
   return { kind: 'ours', first: 'system', last: 'system', json, stands: false, at };
+}
+
+/** The blocks of a message of the system, without marks; empty if it has settings alone. */
+function saidIn({ body, blocks, content }: Element): string[] {
+  if (blocks) return blocks.map((block) => withoutMark(body, block));
+  const text = content && jsonOf(body, content);
+  return text === undefined || text === '' ? [] : [JSON.stringify({ type: 'text', text })];
+}
+
+function settingsOf({ body, span }: Element): JsonObject {
+  const settings = fieldOf(within(body, span, levels(1)), 'output_config')?.value;
+  return settings ? asObject(jsonOf(body, settings)) : {};
 }
 
 function withoutMark(body: Uint8Array, { span }: Block): string {

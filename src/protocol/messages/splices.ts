@@ -87,10 +87,11 @@ function blockSplices(
     return replaced(part.span, removal, (at === last ? mark : undefined) ?? part.mark);
   });
   return [
-    ...splices,
+    // Before a text in the place of the first block, which begins where this one is put.
     ...(opened && content
       ? [openingPart(message, content, blocks[0]?.span, opened.text, opened.taken, 'text')]
       : []),
+    ...splices,
     ...(parts.has(last) ? [] : markBehind(blocks[last], mark)),
   ];
 }
