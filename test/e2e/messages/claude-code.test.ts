@@ -55,6 +55,19 @@ function body(reads: number, user?: string): Json {
   };
 }
 
+/** The same, where a hook speaks after each call and the effort has changed on the way. */
+function hooked(name: string, reads: number): Json {
+  const asked = body(reads);
+  const messages = (asked.messages as Json[]).flatMap((message, at): Json[] => {
+    const text = JSON.stringify(message).replaceAll(/a line of file/g, `a line of ${name}, of file`);
+    const said = JSON.parse(text.replace('Read the files.', `Read the files of ${name}.`)) as Json;
+    if (at < 3 || message.role !== 'user') return [said];
+    const mark = at === (asked.messages as Json[]).length - 1 ? {} : { output_config: { effort: 'low' } };
+    return [said, { role: 'system', content: `A hook of ${name} says: go on.`, ...mark }];
+  });
+  return { ...asked, messages };
+}
+
 const headersOf = (session: string, more: Record<string, string> = {}) => ({
   'x-claude-code-session-id': session,
   'x-claude-code-request-class': 'main',
@@ -101,6 +114,34 @@ describe('a session of Claude Code', () => {
     });
     const [run] = await runsOf(passing, `${session}/requests`);
     expect(run).toMatchObject({ protocol: 'messages', model: 'claude-opus-5-5' });
+  });
+
+  it('shares nothing with its agents that run at once, with hooks, settings and a stream that breaks', async () => {
+    const session = randomUUID();
+    const memory_strategy = { mode: 'auto', token_budget: 2_000, min_reclaim_tokens: 0 };
+    const names = ['main', 'agent-1', 'agent-2'];
+    const run = async (name: string): Promise<void> => {
+      const headers = headersOf(session, name === 'main' ? {} : { 'x-claude-code-agent-id': name });
+      for (let reads = 1; reads <= 5; reads++) {
+        const asked = { ...hooked(name, reads), memory_strategy };
+        const response = await editing.post(asked, headers);
+        // As Esc does, and the client asks again.
+        if (reads === 3) await response.body?.cancel();
+        else
+          expect([name, reads, (await response.text()).includes('message_stop')]).toEqual([
+            name,
+            reads,
+            true,
+          ]);
+      }
+    };
+    await Promise.all(names.map(run));
+    const views = editing.upstream.messages().map(({ rawBody }) => rawBody.toString());
+    const mixed = views.filter((view) => names.filter((name) => view.includes(`of ${name}`)).length > 1);
+    expect(mixed).toEqual([]);
+    expect(views.filter((view) => /ref=\\?"?ref_\w+/.test(view)).length).toBeGreaterThan(3);
+    expect(views.filter((view) => (view.match(/"cache_control"/g) ?? []).length > 4)).toEqual([]);
+    expect(editing.upstream.refusals).toEqual([]);
   });
 
   it('is named otherwise where the request names its conversation', async () => {
