@@ -2,7 +2,7 @@
  * `CALLER_LIMITS`: what callers with access keys may spend
  * (docs/operating.md#budgets-and-limits).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';

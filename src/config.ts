@@ -3,7 +3,7 @@
  * fails every request, with a message that names the variable.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { type ConfiguredLimits, readCallerLimits } from './caller-limits.ts';
 import { ConfigError } from './config-error.ts';

@@ -1,5 +1,5 @@
 /** What a deployer says of models in variables: prices, token factors, windows. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigError } from './config-error.ts';
 import {
   LARGEST_FACTOR,

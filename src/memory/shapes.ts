@@ -1,5 +1,5 @@
 /** Schemas that several shapes are made of. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Names a schema: the reference lists it by this id, and refers to it. */
 export function name(schema: z.ZodType, id: string): void {

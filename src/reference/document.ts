@@ -5,7 +5,7 @@
  * checks of requests, whose errors name what would be right; `hono-openapi` would put a middleware
  * before each handler. A table beside the app changes no request.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { MODE_NAMES, MODES } from '../memory/modes/meanings.ts';
 import type { Mode } from '../memory/modes/table.ts';
 import { warningSchema } from '../memory/plan/report-schema.ts';

@@ -1,5 +1,5 @@
 /** From schemas in zod to JSON Schema, with the named ones as components of a document. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonSchema, Shape } from './shape.ts';
 
 type Tree = Record<string, unknown>;

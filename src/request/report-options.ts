@@ -1,5 +1,5 @@
 /** `memory_report` and its header: whether to report a request, and to capture its view. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { whatIsWrong } from '../memory/strategy/hint.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';

@@ -1,5 +1,5 @@
 /** The summary that a caller keeps itself and sends with its request. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 

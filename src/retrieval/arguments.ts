@@ -1,6 +1,6 @@
 /** The arguments of a tool call, as a model writes them. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseJson } from '../lib/json.ts';
 import type { Result } from '../lib/result.ts';
 

@@ -3,7 +3,7 @@
  * arguments, results. Its name and argument are Letta's archival memory
  * (https://docs.letta.com/guides/agents/archival-memory).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { within } from '../lib/time-limit.ts';
 import { charactersIn } from '../memory/strategy/block-text.ts';
 import type { FunctionTool } from '../protocol/tools.ts';

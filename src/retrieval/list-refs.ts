@@ -2,7 +2,7 @@
  * The tool with which a model finds contents that its view no longer names: definition, arguments,
  * results.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { firstLine } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';

@@ -1,7 +1,7 @@
 /**
  * The tool with which a model searches a conversation's archive: definition, arguments, results.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Config } from '../config.ts';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';

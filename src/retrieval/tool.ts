@@ -2,7 +2,7 @@
  * The tool with which a model fetches removed content (docs/design.md#the-strategy). Its definition
  * has the same bytes on every request.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Result } from '../lib/result.ts';
 import type { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { FunctionTool } from '../protocol/tools.ts';

@@ -3,7 +3,7 @@
  * arguments, results. Names and arguments are Letta's
  * (https://docs.letta.com/guides/agents/memory-blocks).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
 import { type BlockEdit, LONGEST_BLOCK, writeBlock } from '../memory/strategy/block-text.ts';

@@ -12,7 +12,7 @@
  * not open there.
  */
 import { Buffer } from 'node:buffer';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Tenant } from './identity.ts';
 
 const VERSION = 2;

@@ -1,5 +1,5 @@
 /** The settings of `auto` (docs/strategy-reference.md#auto). */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   compaction,
   count,

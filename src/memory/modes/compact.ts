@@ -1,5 +1,5 @@
 /** `compact`: replaces old tool outputs, and optionally old arguments, by placeholders. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
 import type { History } from '../conversation/history.ts';

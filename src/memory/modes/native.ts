@@ -1,5 +1,5 @@
 /** `native`: the upstream's own compaction. If it has none, a summary of the prefix stands in. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { archiveField } from '../strategy/archive.ts';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';

@@ -1,5 +1,5 @@
 /** `none`: requests are forwarded unchanged. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { archiveField } from '../strategy/archive.ts';
 import type { MemoryMode } from './mode.ts';
 

@@ -2,7 +2,7 @@
  * `rolling_summary`: a memory of the rounds before the full zone, made in the background. Its view
  * is planned around the memory that is ready (`plan/rolling.ts`), and not by replay.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PlanContext } from '../plan/planned.ts';
 import { planRolling } from '../plan/rolling.ts';
 import { count, editing, seconds, summary, summaryTokens } from '../strategy/fields.ts';

@@ -1,5 +1,5 @@
 /** `summarize`: a summary replaces the oldest turns. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { stayingRequest } from '../edits/first-request.ts';
 import { settingsOf } from '../edits/known-removal.ts';
 import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';

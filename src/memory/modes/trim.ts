@@ -1,6 +1,6 @@
 /** `trim`: drops the oldest turns, and stores nothing. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { HeldTokens } from '../conversation/bonds.ts';
 import { goesWithSteps, type History } from '../conversation/history.ts';
 import { settingsOf } from '../edits/known-removal.ts';

@@ -1,5 +1,5 @@
 /** The shapes of bills and of their sums (docs/money.md). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, name } from '../shapes.ts';
 
 /** Nanodollars that are spent. */

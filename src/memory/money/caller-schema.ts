@@ -1,5 +1,5 @@
 /** The shapes of a caller's limits, and its states (docs/operating.md#budgets-and-limits). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { name } from '../shapes.ts';
 
 export const CALLER_STATES = ['active', 'disabled', 'deleted'] as const;

@@ -1,5 +1,5 @@
 /** Tokens as an upstream counted them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { count, name } from '../shapes.ts';
 

@@ -1,5 +1,5 @@
 /** The shape of a course: the requests of a conversation, with their tokens and prices. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count } from '../shapes.ts';
 
 /** In nanodollars; null if it is not known. */

@@ -1,5 +1,5 @@
 /** The shape of an explanation: what becomes of each message of an array, and why. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { FATES, REMOVAL_KINDS, REMOVAL_REASONS, type RemovalReason } from '../edits/fates.ts';
 import { TRIGGERS } from '../replay/trigger.ts';

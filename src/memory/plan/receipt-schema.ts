@@ -1,5 +1,5 @@
 /** The shape of a receipt (docs/answers-and-errors.md#receipts). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, hash, name } from '../shapes.ts';
 
 export const receiptHashesSchema = z.strictObject({

@@ -2,7 +2,7 @@
  * The shape of a report, the `memory` object of an answer (docs/design.md#4-what-the-caller-gets).
  * A member that is optional is absent where the request has nothing of it. Sizes are in tokens.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { MODE_NAMES } from '../modes/meanings.ts';
 import { potentialBillSchema } from '../money/bill-schema.ts';

@@ -3,7 +3,7 @@
  * (docs/design.md#run-events). It holds closed codes, numbers, refs and names of tools, never a
  * message's content.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { REMOVAL_KINDS } from '../edits/fates.ts';
 import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
 import { count } from '../shapes.ts';

@@ -2,7 +2,7 @@
  * The outline of a view: what became of each message of the caller's array, from the request's
  * event alone.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { FATES, fateOf } from '../edits/fates.ts';
 import { count } from '../shapes.ts';
 import { type RunEvent, runEditSchema } from './event.ts';

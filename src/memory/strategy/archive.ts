@@ -1,5 +1,5 @@
 /** `archive`: whether a conversation's messages are kept, and what the model may reach of them. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const settings = z
   .strictObject({

@@ -1,5 +1,5 @@
 /** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { TOKEN_ESTIMATORS } from '../models/facts.ts';
 import { archive } from './archive.ts';
 import { rehydrate } from './rehydration.ts';

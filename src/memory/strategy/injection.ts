@@ -3,7 +3,7 @@
  * (docs/design.md#7-storage).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';

@@ -1,5 +1,5 @@
 /** `memory_blocks`: which memory blocks a request shows to the model (docs/memory-blocks.md). */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { isLabel, LABEL_FORM } from './block-text.ts';
 import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';

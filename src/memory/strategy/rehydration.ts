@@ -1,5 +1,5 @@
 /** `rehydrate`: which contents stand behind a summary again (docs/design.md#the-strategy). */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Defaults and maxima: outputs, and tokens of all of them together. */
 const ITEMS = 5;

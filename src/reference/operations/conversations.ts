@@ -1,5 +1,5 @@
 /** The routes of conversations, of users and of statistics. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { own, SETTINGS, WHOLE } from '../bodies.ts';
 import { MEMORY_HEADERS } from '../headers.ts';
 import type { Operation, Parameter, Sample } from '../operation.ts';

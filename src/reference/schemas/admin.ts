@@ -1,5 +1,5 @@
 /** What the operator's routes answer. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { name } from './common.ts';
 
 export const PARTS = [

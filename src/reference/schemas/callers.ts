@@ -1,5 +1,5 @@
 /** What the operator's routes of callers answer. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { CALLER_STATES, callerLimitsSchema } from '../../memory/money/caller-schema.ts';
 import { count, deletion, name, page, seconds, tokens } from './common.ts';

@@ -2,7 +2,7 @@
  * Parts of the answers of our own routes. The schemas of this folder are loaded when the reference
  * is asked for (`routes/site.ts`), so they import nothing that a model request runs.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, name, refName } from '../../memory/shapes.ts';
 import { milliseconds, seconds } from '../../storage/conversation/memory-schema.ts';
 

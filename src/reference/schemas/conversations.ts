@@ -1,5 +1,5 @@
 /** What the routes of conversations, users and statistics answer. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
 import { healthSchema, overviewSchema, timesSchema } from '../../storage/conversation/memory-schema.ts';

@@ -1,5 +1,5 @@
 /** What `GET /v1/deployment` answers. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { name } from './common.ts';
 
 export const deployment = z.strictObject({

@@ -1,5 +1,5 @@
 /** The body of an error that Precis makes, in OpenAI's shape and in Anthropic's. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../../request/error-codes.ts';
 import { name } from './common.ts';
 

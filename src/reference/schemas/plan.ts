@@ -1,5 +1,5 @@
 /** What `POST /v1/compact` and `POST /v1/explain` answer, and the compaction of responses. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { explanationSchema } from '../../memory/plan/explanation-schema.ts';
 import { receiptHashesSchema } from '../../memory/plan/receipt-schema.ts';
 import { reportSchema } from '../../memory/plan/report-schema.ts';

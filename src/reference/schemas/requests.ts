@@ -1,5 +1,5 @@
 /** What the routes of requests answer: the events of `memory/run/`. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';

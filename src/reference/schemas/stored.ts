@@ -1,5 +1,5 @@
 /** What the routes of refs, memory blocks, all data and the deployment answer. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, deletion, name, page, refName, seconds, tokens } from './common.ts';
 
 const facts = {

@@ -3,7 +3,7 @@
  * follows from other members is accepted and made anew.
  */
 import { Buffer } from 'node:buffer';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
 import { once } from '../../lib/once.ts';
 import type { Result } from '../../lib/result.ts';

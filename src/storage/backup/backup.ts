@@ -2,7 +2,7 @@
  * Makes a backup, a few records per call: `records.ts` has their form, `walk.ts` their order. What
  * the next call needs is sealed in the last record of each (`N`).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { VERSION } from '../../lib/version.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { FORMAT } from './contents.ts';

@@ -2,7 +2,7 @@
  * What a backup holds, as the contents of its records (`records.ts`). Times are in milliseconds
  * since 1970.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Of this format. A change that earlier versions can't read has another number. */
 export const FORMAT = 1;

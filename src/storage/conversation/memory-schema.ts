@@ -2,7 +2,7 @@
  * The memory of a conversation, as callers read it (docs/conversations.md): versions of summaries,
  * and the rounds that use them. The object keeps the same members, with times in milliseconds.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, hash, name, refName } from '../../memory/shapes.ts';
 
 export const milliseconds = count.describe('In milliseconds.');

@@ -6,7 +6,7 @@ import { tool as langchainTool } from '@langchain/core/tools';
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import AnthropicBefore from 'anthropic-sdk-0';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 

@@ -6,7 +6,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const int64 = z.string().regex(/^-?\d{1,19}$/);
 const nanos = z.string().regex(/^[1-9]\d{18}$/);

@@ -1,6 +1,6 @@
 /** Real answers of all routes are what the reference says of them. */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Env } from '../../../src/config.ts';
 import { reportSchema } from '../../../src/memory/plan/report-schema.ts';
 import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/reference/headers.ts';
