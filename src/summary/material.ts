@@ -19,6 +19,7 @@ import {
   type TranscriptRange,
   transcriptStart,
 } from './kept-transcript.ts';
+import { leftMessages } from './own-compaction.ts';
 import { writeDigest } from './text/digest.ts';
 import { entriesOf, piecesOf } from './text/entries.ts';
 import { splitLedger } from './text/headings.ts';
@@ -86,7 +87,7 @@ export class Material {
     // The user may have stated constraints before the window.
     const users = this.entries(0).filter(({ role }) => role === 'user');
     return {
-      pieces: this.pieces(from),
+      pieces: this.pieces(from, base),
       from,
       ...(prior ? { prior } : {}),
       facts: this.facts(),
@@ -112,7 +113,7 @@ export class Material {
     return digests.remember(sha256Hex(key), () =>
       writeDigest({
         ...(start ? { priorText: start.text } : {}),
-        entries: this.entries(from),
+        entries: [...this.beside(from, base), ...this.entries(from)],
         facts: this.facts(),
         maxTokens: limit,
         counter,
@@ -166,12 +167,25 @@ export class Material {
     return this.knownFacts;
   }
 
-  private pieces(from: number): Piece[] {
+  private pieces(from: number, base: Memory | null | undefined): Piece[] {
     const { history, removals, closing } = this.range;
     const pieces = piecesOf(history, from, this.range.pieceEnds(), removals);
+    const beside = this.beside(from, base);
+    const [first] = pieces;
+    if (first && beside.length > 0) pieces[0] = { ...first, entries: [...beside, ...first.entries] };
     const last = pieces.pop();
     if (!last) return [];
     return [...pieces, closing ? { ...last, entries: [...last.entries, closing] } : last];
+  }
+
+  /** Messages before the end of a base that its text does not tell of. */
+  private beside(from: number, base: Memory | null | undefined): Entry[] {
+    const { history } = this.range;
+    if (!base || base.covers_end !== from) return [];
+    const left = new Set(leftMessages(base, history));
+    return left.size === 0
+      ? []
+      : entriesOf(history, 0, from, 'readable').filter(({ index }) => left.has(index));
   }
 
   private entries(from: number): Entry[] {

@@ -122,16 +122,26 @@ interface KnownBase {
 function baseIn(base: Memory, account: string, { history, prefix }: Wanted): KnownBase | undefined {
   const { covers_end, memory_text, ref } = base;
   const signed = signedOf(base);
+  const left = new Set(leftMessages(base, history));
+  const standsFor = (index: number): boolean => index < covers_end && !left.has(index);
   if (signed?.account !== account) {
     const text = writeBlock(memory_text ?? '', ref ?? undefined, [0, covers_end - 1]);
-    // A text of ours stands for all messages before its end.
-    return { text, signed: undefined, standsFor: (index) => index < covers_end };
+    return { text, signed: undefined, standsFor };
   }
-  const left = new Set(signed.left);
-  const standsFor = (index: number): boolean =>
-    index < covers_end && !left.has(history.messages[index]?.digest ?? '');
   if (leftIndices({ history, prefix }).some(standsFor)) return undefined;
   return { text: memory_text ?? '', signed: signed.block, standsFor };
+}
+
+/**
+ * The messages before the end of a version that its text does not tell of, ascending: those that
+ * stayed beside its block. A text of ours tells of all of them.
+ */
+export function leftMessages(memory: Pick<Memory, 'covers_end' | 'signed'>, { messages }: History): number[] {
+  const left = new Set(signedOf(memory)?.left);
+  if (left.size === 0) return [];
+  return messages
+    .slice(0, memory.covers_end)
+    .flatMap(({ digest }, index) => (left.has(digest) ? [index] : []));
 }
 
 /** The messages before the end of a prefix that stay, without the preamble. */

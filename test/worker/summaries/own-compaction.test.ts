@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { compactionOf } from '../../../tools/upstream/compaction.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
@@ -9,6 +10,14 @@ import { violations } from '../../../tools/upstream/strict-messages.ts';
 import { startApp } from '../support.ts';
 
 type Json = Record<string, unknown>;
+
+const SUMMARY = writeSections(
+  new Map([
+    ['## User Intent', 'Go on.'],
+    ['## Progress', 'Much was done.'],
+    ['## Next Steps', 'Go on.'],
+  ]),
+);
 
 const NAME = 'own-compaction';
 const KEY = `a-key-of-the-caller-${NAME}`;
@@ -29,19 +38,26 @@ function deployed(account: string) {
   const { request } = startApp(env.REFS, variables, KEY);
   const bodies: Json[] = [];
   const refusals: string[] = [];
+  let refuses = false;
   vi.mocked(globalThis.fetch).mockImplementation(async (input, init) => {
     const asked = new Request(input, init);
     const body = (await asked.json()) as Json;
     const headers = Object.fromEntries(asked.headers);
     bodies.push(body);
     refusals.push(...violations(body, { headers }));
+    if (refuses && body.compaction) return Response.json({ type: 'error', error: {} }, { status: 400 });
+    // A summarizer of ours gets a summary.
+    if (typeof body.system === 'string') return Response.json(messageOf(body, { content: SUMMARY }));
     return Response.json(messageOf(body, body.compaction ? compactionOf(body, headers) : {}));
   });
-  const ask = async (conversation: string, turns: number): Promise<Report> => {
+  const ask = (conversation: string, turns: number): Promise<Report> => {
     const messages = Array.from({ length: 2 * turns - 1 }, (_, at) => ({
       role: at % 2 === 0 ? 'user' : 'assistant',
       content: `${conversation} ${at}: ${'a sentence of some words. '.repeat(150)}`,
     }));
+    return send(conversation, messages);
+  };
+  const send = async (conversation: string, messages: readonly Json[], more: Json = {}): Promise<Report> => {
     const answer = await request('/v1/messages', {
       method: 'POST',
       headers: { 'anthropic-version': '2023-06-01' },
@@ -52,12 +68,16 @@ function deployed(account: string) {
         conversation_id: conversation,
         memory_report: true,
         memory_strategy: { mode: 'native', compact_threshold: 6_000 },
+        ...more,
       }),
     });
     const { memory } = (await answer.json()) as { memory: Report };
     return memory;
   };
-  return { ask, bodies, refusals };
+  const refuse = (): void => {
+    refuses = true;
+  };
+  return { ask, send, bodies, refusals, refuse };
 }
 
 const beginsWithBlock = (body: Json | undefined): boolean =>
@@ -96,5 +116,41 @@ describe('a summary that the API has signed', () => {
     await vi.waitFor(async () => expect((await days()) - before).toBeGreaterThanOrEqual(COST));
     expect(((await days()) - before) % COST).toBe(0);
     expect(calls()).toBeGreaterThan(0);
+  });
+});
+
+describe('a summary of ours that builds on a signed one', () => {
+  it('tells of the request that stood beside the block', async () => {
+    const { send, bodies, refusals, refuse } = deployed('sk-ant-one');
+    const words = 'a sentence of some words. '.repeat(150);
+    const round = (at: number): Json[] => [
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'f', input: { at } }],
+      },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: `toolu_${at}`, content: `${at} ${words}` }],
+      },
+    ];
+    const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+    const work = Array.from({ length: 12 }, (_, at) => round(at)).flat();
+    const turn = [{ role: 'user', content: 'Paint the zebra crossing.' }, ...work];
+    const made = await send('beside', turn, { tools });
+    expect(made.summary?.signed).toBe(true);
+    refuse();
+    const later = Array.from({ length: 23 }, (_, at) => ({
+      role: at % 2 === 0 ? 'user' : 'assistant',
+      content: `beside ${at}: ${words}`,
+    }));
+    const done = { role: 'assistant', content: 'The work is done.' };
+    const ours = await send('beside', [...turn, done, ...later], { tools });
+    expect(ours.summary).toMatchObject({ status: 'completed' });
+    expect(ours.summary).not.toHaveProperty('signed');
+    expect(JSON.stringify(bodies.at(-1)?.messages)).not.toContain('zebra');
+    const asked = bodies.filter(({ system }) => typeof system === 'string');
+    expect(asked.length).toBeGreaterThan(0);
+    expect(JSON.stringify(asked[0])).toContain('Paint the zebra crossing.');
+    expect(refusals).toEqual([]);
   });
 });
