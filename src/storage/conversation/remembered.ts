@@ -19,7 +19,8 @@ import type { Found, FrozenBlock, Memory } from './memories.ts';
 /** Bytes of a version beside its text, and of an answer beside its version. */
 const VERSION_BYTES = 1_024;
 
-const sizeOfVersion = ({ memory_text }: Memory): number => VERSION_BYTES + textBytes(memory_text ?? '');
+const sizeOfVersion = ({ memory_text, signed }: Memory): number =>
+  VERSION_BYTES + textBytes(memory_text ?? '') + textBytes(signed ?? '');
 const sizeOfFound = ({ memory }: Found): number => VERSION_BYTES + (memory ? sizeOfVersion(memory) : 0);
 
 /** A summary has a few thousand tokens, an injected block 800 at most. */
