@@ -1,7 +1,7 @@
 /** The calls with which the upstream's API makes the summaries of a request, and signs them. */
 import { baseUrlOf } from '../config.ts';
 import { urlOf } from '../lib/request-url.ts';
-import { billingOf } from '../request/billing.ts';
+import { scheduleOfRequest } from '../request/billing.ts';
 import type { OwnCompactions } from '../summary/own-compaction.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { bearerToken } from '../upstream/api.ts';
@@ -40,7 +40,7 @@ export function ownSummaries({ own, tools, request, scope }: ViewCall): OwnCompa
       body: own.body({ ...range, tools: tools?.definitions }),
       timeoutMs: TIME_LIMITS.ownSummaryMs,
       backoffMs: TIME_LIMITS.longestSummaryPauseMs,
-      schedule: billingOf(model, services),
+      schedule: scheduleOfRequest(request, services),
     }),
   };
 }

@@ -29,11 +29,11 @@ afterEach(() => {
 });
 
 /** A deployment whose account is that of a key, in front of a strict upstream. */
-function deployed(account: string) {
+function deployed(account: string, limits: Json = { usd_per_day: 100 }) {
   const variables = {
     ACCESS_KEYS: `${NAME}=${KEY}`,
     ANTHROPIC_API_KEY: account,
-    CALLER_LIMITS: JSON.stringify({ [NAME]: { usd_per_day: 100 } }),
+    CALLER_LIMITS: JSON.stringify({ [NAME]: limits }),
   };
   const { request } = startApp(env.REFS, variables, KEY);
   const bodies: Json[] = [];
@@ -116,6 +116,17 @@ describe('a summary that the API has signed', () => {
     await vi.waitFor(async () => expect((await days()) - before).toBeGreaterThanOrEqual(COST));
     expect(((await days()) - before) % COST).toBe(0);
     expect(calls()).toBeGreaterThan(0);
+  });
+
+  it('has no price in a mode of the model that is billed otherwise', async () => {
+    // A budget in dollars takes no request without a price.
+    const { send } = deployed('sk-ant-one', {});
+    const messages = Array.from({ length: 23 }, (_, at) => ({
+      role: at % 2 === 0 ? 'user' : 'assistant',
+      content: `fast ${at}: ${'a sentence of some words. '.repeat(150)}`,
+    }));
+    const { summary } = await send('fast', messages, { speed: 'fast' });
+    expect(summary).toMatchObject({ signed: true, usage: { prompt_tokens: 1_000, cost: null } });
   });
 });
 
