@@ -32,6 +32,8 @@ export interface MadeView {
   readonly limit?: LearnedLimit | undefined;
   /** See `PlanContext`. */
   readonly unedited?: ReadonlySet<string> | undefined;
+  /** See `MakeViewOptions`. */
+  readonly unsigned?: boolean;
   /**
    * Instructions of a field of their own that stand in the array instead. `begin`: those of the
    * request before have stayed. Absent: they stay.
@@ -77,7 +79,7 @@ export interface MakeViewOptions {
   /** The limit that the upstream has just stated. Absent: the one that is known already, if any. */
   readonly limit?: LearnedLimit | 'none';
   /** Whether a summary that the API has signed is shown as a text of ours. */
-  readonly unsigned?: boolean;
+  readonly unsigned?: boolean | undefined;
   /** See `PlanContext`. Absent: those that are known already, if any. */
   readonly unedited?: ReadonlySet<string> | undefined;
 }

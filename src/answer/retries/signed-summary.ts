@@ -20,7 +20,8 @@ export function withoutSignature(call: Call, options: MakeViewOptions): Retry {
       const { limit = 'none', unedited } = made;
       const again = await makeView(call, { ...options, limit, unedited, unsigned: true });
       const frontier = { ...again.report.frontier, moved: true };
-      return { made: { ...again, report: { ...again.report, frontier } }, without };
+      const report = { ...again.report, frontier };
+      return { made: { ...again, report, unsigned: true }, without };
     },
     answered: () => {
       services.refusedBlocks.note(caller.tenant?.id ?? '', request.model, true);

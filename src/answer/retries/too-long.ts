@@ -32,8 +32,8 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
       const limit = limitOfRetry(refusal, refused);
       const fields = { limit: limit.tokens };
       call.scope.services.log('info', 'the upstream says that the context is too long', fields);
-      const { unedited } = attempt.made;
-      const smaller = await smallerView(refused, limit, call, { ...judged, unedited });
+      const { unedited, unsigned } = attempt.made;
+      const smaller = await smallerView(refused, limit, call, { ...judged, unedited, unsigned });
       if (!smaller) return undefined;
       // Only an accepted retry proves that the length was the fault.
       if (refusal.limit === undefined) proven = limitBetween(smaller.tokens, refused);

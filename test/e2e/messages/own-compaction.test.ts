@@ -14,6 +14,8 @@ import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-
 type Json = Record<string, unknown>;
 
 const MODEL = 'claude-opus-5-5';
+/** What is learned of it is learned of no other. */
+const OTHER_MODEL = 'claude-opus-5-6';
 const BETA = 'compact-2026-09-04';
 const STRATEGY = { mode: 'native', compact_threshold: 4_000 };
 
@@ -267,6 +269,30 @@ describe('a count of tokens', () => {
 
 // Last, since a refusal is remembered for the model.
 describe('a signed block that the API refuses', () => {
+  it('does not come back in a smaller view of the same request', async () => {
+    const { messages } = await run('smaller', { turns: 2, model: OTHER_MODEL });
+    const before = withBlock().length;
+    expect(before).toBeGreaterThan(0);
+    const says = (message: string): MessagesBehaviour => ({
+      type: 'error',
+      status: 400,
+      body: { type: 'error', error: { type: 'invalid_request_error', message } },
+    });
+    deployment.upstream.next(
+      says('messages.0.content.0: compaction_signature_invalid'),
+      says('prompt is too long: 3900 tokens > 3500 maximum'),
+    );
+    const { seen } = await deployment.ask({
+      model: OTHER_MODEL,
+      system: SYSTEM,
+      tools: [TOOL],
+      messages: [...messages, { role: 'user', content: 'Read "smaller" from page 30.' }],
+      memory_strategy: STRATEGY,
+    });
+    expect(withBlock()).toHaveLength(before + 1);
+    expect(blocksOf(seen)).toEqual([]);
+  });
+
   it('is replaced by its text, in this request and the next ones', async () => {
     const refused: MessagesBehaviour = (recorded, response) => {
       const isOne = blocksOf(recorded).length > 0;
