@@ -92,7 +92,10 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
 /** Adds a name to a header with a list of names, unless it has it. */
 export function addToList(headers: Headers, [header, name]: readonly [string, string]): void {
   const listed = (headers.get(header) ?? '').split(',').map((one) => one.trim());
-  if (!listed.includes(name)) headers.append(header, name);
+  if (listed.includes(name)) return;
+  // An empty name would be one that the API does not know.
+  if (listed.every((one) => one === '')) headers.set(header, name);
+  else headers.append(header, name);
 }
 
 /** The encodings that the runtime decodes, in exactly this spelling. */

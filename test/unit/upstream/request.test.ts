@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { requestHeaders, responseHeaders, upstreamUrl } from '../../../src/upstream/request.ts';
+import { addToList, requestHeaders, responseHeaders, upstreamUrl } from '../../../src/upstream/request.ts';
 import { anyPath } from '../../support/conversations/urls.ts';
 
 describe('the upstream’s URL', () => {
@@ -92,5 +92,19 @@ describe('the headers of a request and of its answer', () => {
     });
     expect(Object.fromEntries(responseHeaders(encoded, {}))).toEqual({ 'x-request-id': 'r' });
     expect(responseHeaders(new Headers({ 'content-length': '9' }), {}).get('content-length')).toBe('9');
+  });
+});
+
+describe('a header with a list of names', () => {
+  it.each([
+    [undefined, 'new'],
+    ['', 'new'],
+    ['a,b', 'a,b, new'],
+    ['a, new', 'a, new'],
+  ])('of %j gets a further one once', (came, went) => {
+    const headers = new Headers(came === undefined ? {} : { 'x-list': came });
+    addToList(headers, ['x-list', 'new']);
+    addToList(headers, ['x-list', 'new']);
+    expect(headers.get('x-list')).toBe(went);
   });
 });
