@@ -19,6 +19,7 @@
  * still costs.
  */
 import { factsBytes } from '../memory/conversation/facts-size.ts';
+import type { JsonSpan } from './json/outline.ts';
 import { isEqual, type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
 import type { ModelRequest } from './model-request.ts';
 
@@ -188,12 +189,19 @@ function sizeOf({ bytes, list, before, messages }: ReadArray): number {
   for (const { fields = [] } of list.items ?? []) {
     size += SPAN_BYTES + PLAN_BYTES;
     // Parts of a content may be kept as spans, too.
-    for (const { value } of fields) size += SPAN_BYTES * (value.items?.length ?? 0);
+    for (const { value } of fields) size += partsBytes(value);
   }
   return size;
 }
 
-/** Bytes of the spans of an element, or of a part: its own, and those of its fields. */
+function partsBytes({ items = [] }: JsonSpan): number {
+  return items.reduce((sum, { fields = [] }) => sum + PART_BYTES + FIELD_BYTES * fields.length, 0);
+}
+
+/** Bytes of an element's spans: its own, and those of its fields. */
 const SPAN_BYTES = 600;
+/** Bytes of a part of a content, and of each field of it that is kept. */
+const PART_BYTES = 200;
+const FIELD_BYTES = 130;
 /** Bytes of an element's message, and of its part in the plan. */
 const PLAN_BYTES = 400;

@@ -10,6 +10,7 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type SharedArray, sharedWith } from '../../../src/protocol/known-array.ts';
 import { KnownArrays } from '../../../src/protocol/known-arrays.ts';
+import { BLOCK_FIELDS } from '../../../src/protocol/messages/block.ts';
 import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import type { Additions, ModelRequest } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
@@ -420,13 +421,16 @@ describe('the arrays of an isolate', () => {
     expect(arrays.of('t').find(body('old'), 'chat')).toBeUndefined();
   });
 
-  it('does not keep more parts of contents than memory has room for', () => {
-    const content = Array.from({ length: 100 }, () => ({ type: 'text', text: 'a' }));
+  it.each([
+    ['few fields', { type: 'text', text: 'a' }, 100_000],
+    ['all fields that are read', Object.fromEntries(BLOCK_FIELDS.map((key) => [key, 1])), 250_000],
+  ])('does not keep more parts of contents, with %s, than memory has room for', (_, part, most) => {
+    const content = Array.from({ length: 100 }, () => part);
     const bytes = encoder.encode(JSON.stringify({ messages: [{ role: 'user', content }] }));
     const read = readMessagesRequest(bytes);
     if (!read.ok) throw new Error('a valid body was refused');
-    const own = (most: number) => new KnownArrays(most, 0).of('t');
-    const [small, large] = [own(40_000), own(100_000)];
+    const own = (room: number) => new KnownArrays(room, 0).of('t');
+    const [small, large] = [own(0.4 * most), own(most)];
     for (const arrays of [small, large]) arrays.keep(read.value, undefined);
     expect(small.find(bytes, 'messages')).toBeUndefined();
     expect(large.find(bytes, 'messages')).toBeDefined();
