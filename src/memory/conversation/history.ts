@@ -256,17 +256,19 @@ function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
   return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
 }
 
-/** Merges all units after one into it. */
+/** Merges all units after one into it. Thousands of results may each have words before them. */
 function closeOver(units: OpenUnit[], unit: OpenUnit): OpenUnit {
+  let isSorted = true;
   while (units.at(-1) !== unit) {
     const swallowed = units.pop();
     if (!swallowed) throw new InvariantError('a result was paired with a call of an unknown unit');
     unit.outputs.push(...swallowed.outputs);
+    isSorted &&= swallowed.outputs.length === 0;
     unit.unanswered += swallowed.unanswered;
     unit.step ||= swallowed.step;
     swallowed.within = unit;
   }
-  unit.outputs.sort((a, b) => a.message - b.message);
+  if (!isSorted) unit.outputs.sort((a, b) => a.message - b.message);
   return unit;
 }
 
