@@ -4,7 +4,7 @@
  * piece, in order.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Slots } from '../src/lib/slots.ts';
@@ -84,9 +84,11 @@ function temporaryDirectory(): string {
 
 /**
  * Where Node.js keeps the code of modules as it has compiled them. Tests start dozens of processes
- * that load the same ones.
+ * that load the same ones. Emptied before each run: modules with a path of their own in each run,
+ * such as Vitest's bundled configurations, would pile up.
  */
 const COMPILED = join(import.meta.dirname, '../node_modules/.cache/compiled');
+rmSync(COMPILED, { recursive: true, force: true });
 
 /** @returns whether it succeeded */
 function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promise<boolean> {
