@@ -139,7 +139,7 @@ export function layoutOf(
   if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
   const signed = signedFirst(entries, summary?.signed, Math.max(first, 0));
   const placed = entriesBehind(signed, behind, summary?.covers[1]);
-  const pieced = isPieced ? withPieces(placed) : placed;
+  const pieced = isPieced || placed !== signed ? withPieces(placed) : placed;
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
   return {
     entries: isSame ? pieced : withSystemInPlace(pieced, elements),
@@ -173,8 +173,8 @@ function signedFirst(entries: readonly Entry[], signed: string | undefined, at: 
 }
 
 /**
- * Messages of ours behind a summary of the API that leaves out all before it. Rounds stay, and so
- * does a summary of ours that has nothing to add.
+ * Messages of ours behind a summary of the API that leaves out all before it, and before the calls
+ * of its answer. Rounds stay, and so does a summary of ours that has nothing to add.
  *
  * @param covered the last message that the summary of ours covers
  */
@@ -190,9 +190,16 @@ function entriesBehind(
     index < own && entry.kind === 'ours' && moves(entry);
   const early = entries.filter(isEarly);
   if (early.length === 0) return entries;
-  const rest = entries.filter((entry, index) => !isEarly(entry, index));
-  const place = own - early.length + 1;
-  return [...rest.slice(0, place), ...early, ...rest.slice(place)];
+  return entries.flatMap((entry, index) => {
+    if (index !== own || entry.kind !== 'own') return isEarly(entry, index) ? [] : [entry];
+    // The calls of the answer stay before their results.
+    const [upTo, behind] = [
+      entry.messages.filter((one) => one <= at),
+      entry.messages.filter((one) => one > at),
+    ];
+    const rest = behind.length > 0 ? [{ ...entry, messages: behind }] : [];
+    return [{ ...entry, messages: upTo }, ...early, ...rest];
+  });
 }
 
 /** Says which entries are pieces of an element. */

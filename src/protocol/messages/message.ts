@@ -3,8 +3,9 @@
  *
  * A user message with results of tools is several messages of the core: one for each result, and
  * one for what stands behind them. So units and indices are those of chat, and a conversation has
- * the same view in both protocols. The writer (`view-splices.ts`) edits what is in the caller's
- * message.
+ * the same view in both protocols. An answer that begins with a summary of the API and calls tools
+ * is two: the summary stays, and the calls leave with their results. The writer (`view-splices.ts`)
+ * edits what is in the caller's message.
  */
 import { asObject } from '../../lib/json.ts';
 import type {
@@ -65,10 +66,17 @@ function newFacts({ blocks }: Element, { role, from }: Part): BlockFacts {
 
 function partsOf({ role, blocks = [] }: Element): Part[] {
   const whole = (of: Role): Part[] => [{ role: of, from: 0, end: blocks.length }];
-  const isCalling = blocks.some(({ type }) => type === 'tool_use');
   // The API's own summary stands for what it has summarised, and for nothing else.
-  if (blocks.some(({ type }) => type === 'compaction') && !isCalling) return whole('preamble');
-  if (role === 'assistant') return whole('assistant');
+  const behind = blocks.findLastIndex(({ type }) => type === 'compaction') + 1;
+  const call = blocks.findIndex(({ type }) => type === 'tool_use');
+  if (behind > 0 && call < 0) return whole('preamble');
+  if (role === 'assistant') {
+    if (behind === 0 || call < behind) return whole('assistant');
+    return [
+      { role: 'preamble', from: 0, end: behind },
+      { role: 'assistant', from: behind, end: blocks.length },
+    ];
+  }
   if (role !== 'user') return whole('preamble');
   const parts: Part[] = [];
   for (const [at, { type }] of blocks.entries()) {
@@ -177,7 +185,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   get json(): Uint8Array {
     const { body, span } = this.element;
     if (this.isWhole) return body.subarray(span.start, span.end);
-    return new TextEncoder().encode(`{"role":"user","content":${this.list}}`);
+    return new TextEncoder().encode(`{"role":"${this.wireRole}","content":${this.list}}`);
   }
 
   get bytes(): number {

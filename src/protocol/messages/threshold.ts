@@ -10,10 +10,14 @@ import { ElementMessage } from './message.ts';
 
 type Messages = readonly (ElementMessage | { readonly role: 'preamble' })[];
 
-/** The last message with such a summary; undefined if there is none. A failed one says nothing. */
+/**
+ * The last message with such a summary; undefined if there is none. A failed one says nothing, and
+ * behind one with calls only their results may stand.
+ */
 export function lastThreshold(messages: Messages): number | undefined {
   const at = messages.findLastIndex(
-    (message) => message instanceof ElementMessage && message.blocks?.some(isSummary),
+    (message) =>
+      message.role === 'preamble' && message instanceof ElementMessage && message.blocks?.some(isSummary),
   );
   return at < 0 ? undefined : at;
 }

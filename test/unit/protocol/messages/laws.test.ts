@@ -22,6 +22,7 @@ import {
   viewInMessages,
 } from '../../../support/laws/in-messages.ts';
 import { type SummaryWriter, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
+import type { Json } from './edited.ts';
 
 const RUNS = { numRuns: 60, endOnFailure: true };
 
@@ -51,6 +52,14 @@ const ADDITIONS = {
   ],
   tools: ['{"name":"retrieve_ref","description":"Fetches.","input_schema":{"type":"object"}}'],
 } as const;
+
+const SUMMARY = { type: 'compaction', content: 'All before, in the words of the API.' };
+
+function callsIn({ messages }: Json): Json[] {
+  return (messages as Json[]).filter(
+    ({ content }) => Array.isArray(content) && content.some(({ type }: Json) => type === 'tool_use'),
+  );
+}
 
 describe.each(CASES)('any conversation in Messages, %s', (_, planned) => {
   it('has the view that it has as chat messages', () => {
@@ -85,6 +94,27 @@ describe.each(CASES)('any conversation in Messages, %s', (_, planned) => {
       RUNS,
     );
     expect(edited).toBeGreaterThan(10);
+  });
+
+  it('keeps a summary of the API that begins an answer with calls', () => {
+    fc.assert(
+      fc.property(planned, fc.nat(), ([spoken, input, options], chosen) => {
+        const body = messagesBody({ ...asBlocksSayIt(spoken) });
+        fc.pre(violations(body).length === 0);
+        const calling = callsIn(body);
+        fc.pre(calling.length > 0);
+        const answer = calling[chosen % calling.length] as Json;
+        answer.content = [SUMMARY, ...(answer.content as Json[])];
+        const viewed = viewInMessages(body, input, { ...options, marks: true });
+        expect(brokenInMessages(viewed)).toEqual([]);
+        for (const additions of [{}, ADDITIONS]) {
+          const sent = parsed(viewed.request.write(viewed.view, additions));
+          expect(violations(sent)).toEqual([]);
+          expect(JSON.stringify(sent).split(JSON.stringify(SUMMARY))).toHaveLength(2);
+        }
+      }),
+      RUNS,
+    );
   });
 });
 

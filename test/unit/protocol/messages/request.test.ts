@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ElementMessage } from '../../../../src/protocol/messages/message.ts';
 import { type MessagesRequest, readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import { violations } from '../../../../tools/upstream/strict-messages.ts';
+import { viewOfRequest } from '../../../support/laws/view-of.ts';
 import {
   assistant,
   type Json,
@@ -311,6 +312,65 @@ describe('a view in Messages', () => {
       one === kept ? assistant({ type: 'compaction', content: null }, text('So.')) : one,
     );
     expect((sent(read(failed), undefined, { injected }) as Json[])[0]).toEqual(user('Ours.'));
+  });
+
+  describe('with a summary of the API in an answer that calls tools', () => {
+    const summary = { type: 'compaction', content: 'All so far.' };
+    const long = (word: string) => `${word} `.repeat(400);
+    const step = (id: string, ...before: Json[]): Json[] => [
+      user(`Do ${id}. ${long('asked')}`),
+      assistant(...before, thinking(long('hm')), text('I look.'), use(id, { q: long('sought') })),
+      user([result(id, `${id} ${long('found')}`)]),
+      assistant(text('Done.')),
+    ];
+    const all = [step('a'), step('b', summary), step('c'), step('d'), [user('And?')]].flat();
+
+    it.each([
+      ['trim', { mode: 'trim', token_budget: 1_500 }, 'Done.'],
+      ['summarize', { mode: 'summarize', token_budget: 1_500 }, 'Summary of'],
+    ] as const)('keeps the summary where the calls leave (%s)', (_, strategy, left) => {
+      const { bytes } = viewOfRequest(read(all), strategy);
+      const { messages } = JSON.parse(new TextDecoder().decode(bytes)) as { messages: Json[] };
+      expect(messages).toContainEqual(assistant(summary));
+      const [before, ...behind] = JSON.stringify(messages).split(JSON.stringify(summary));
+      expect(behind).toHaveLength(1);
+      expect(behind[0]).toContain(left);
+      expect(before).not.toContain('Summary of');
+      expect(JSON.stringify(messages)).not.toContain('"id":"b"');
+      expect(violations({ model: 'claude-opus-5-5', max_tokens: 100, messages })).toEqual([]);
+    });
+
+    it('keeps its bytes where arguments behind it are cleared', () => {
+      const strategy = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
+      const { bytes } = viewOfRequest(read(all), { ...strategy, compact_clear_tool_inputs: true });
+      const { messages } = JSON.parse(new TextDecoder().decode(bytes)) as { messages: Json[] };
+      const { content } = messages[5] as { content: Json[] };
+      expect(content[0]).toEqual(summary);
+      expect(content.at(-1)).toMatchObject({ id: 'b', input: { _removed: expect.any(String) } });
+      expect(messages).toHaveLength(all.length);
+    });
+
+    const injected = [{ role: 'user', content: 'Ours.' }] as const;
+
+    it.each([
+      ['first', []],
+      ['behind others', [user('One.'), assistant(text('Yes.')), user('Two.')]],
+    ])('puts texts of ours behind the summary, and the calls behind these (%s)', (_, before) => {
+      const answered = [assistant(summary, text('I look.'), use('a')), user([result('a', 'found')])];
+      expect(sent(read([...before, ...answered]), undefined, { injected })).toEqual([
+        ...before,
+        assistant(summary),
+        user('Ours.'),
+        assistant(text('I look.'), use('a')),
+        answered[1],
+      ]);
+    });
+
+    it('leaves an answer whole that has called before it', () => {
+      const all = [user('Go.'), assistant(use('a'), summary), user([result('a', 'found')])];
+      expect(read(all).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+      expect(sent(read(all), undefined, { injected })).toEqual([user('Ours.'), ...all]);
+    });
   });
 
   it('reads the calls of an answer once, however many of them lose their input', () => {
