@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Explained } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { type Loaded, useLoad } from '../api/use-load.ts';
-import type { Recorded } from '../read/recorded.ts';
+import { apiOf, type Recorded } from '../read/recorded.ts';
+import { APIS } from '../read/snippets.ts';
 import { strategyOf } from '../read/strategies.ts';
 import { CopyAs } from './copied.tsx';
 import { Folded } from './folded.tsx';
@@ -17,8 +18,6 @@ import { Word } from './text.tsx';
 
 /** How long the sliders rest before the plans are asked for, in milliseconds. */
 const REST_MS = 120;
-/** Of an array whose model nobody has told. */
-const ANY_MODEL = 'gpt-4.1';
 
 interface Props {
   readonly client: Client;
@@ -29,9 +28,10 @@ interface Props {
 
 export function Comparison({ client, recorded, initial, onRef }: Props) {
   const { messages, field, tools, system } = recorded;
+  const api = apiOf(recorded);
   const [choices, setChoices] = useState(initial);
   const [both, setBoth] = useState<Both>({
-    model: recorded.model ?? ANY_MODEL,
+    model: recorded.model ?? APIS[api].model,
     length: messages.length,
     isForced: false,
   });
@@ -90,7 +90,7 @@ export function Comparison({ client, recorded, initial, onRef }: Props) {
           </label>
         ))}
       </fieldset>
-      <CopyAs name={`Strategy ${read}`} copied={{ baseUrl: baseUrl(), model, strategy, field }} />
+      <CopyAs name={`Strategy ${read}`} copied={{ baseUrl: baseUrl(), model, strategy, api }} />
       {chosen.value && (
         <PlanShown key={read} client={client} explained={chosen.value} recorded={recorded} onRef={onRef} />
       )}
@@ -158,7 +158,7 @@ function ForBoth({ both, most, onBoth }: BothProps) {
 
 /** Of this Worker, wherever it is mounted. */
 function baseUrl(): string {
-  return new URL('v1', document.baseURI).href;
+  return new URL('.', document.baseURI).href.replace(/\/$/, '');
 }
 
 /** Asks again when the mark has rested. */

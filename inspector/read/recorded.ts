@@ -2,6 +2,7 @@
  * Reads what is pasted or dropped into the page: an array of messages or items, a request's body,
  * or a recorded transcript, as JSON or JSONL.
  */
+import type { Api } from './snippets.ts';
 
 /** An array that can be explained. */
 export interface Recorded {
@@ -15,6 +16,12 @@ export interface Recorded {
   readonly tools: readonly unknown[] | undefined;
   /** The body's own strategy. */
   readonly strategy: unknown;
+}
+
+/** The API that takes the array. */
+export function apiOf({ field, system }: Pick<Recorded, 'field' | 'system'>): Api {
+  if (field === 'input') return 'responses';
+  return system ? 'messages' : 'chat';
 }
 
 export type Reading =

@@ -86,7 +86,9 @@ it('the front page leads to the inspector', async () => {
   const links = await page.locator('main a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
   expect(links).toEqual(['inspect', 'docs', 'openapi.json', 'llms.txt']);
   for (const link of links) expect((await page.request.get(`${precis.url}/${link}`)).status()).toBe(200);
-  expect(await page.locator('pre').innerText()).toContain(`curl ${precis.url}/v1/chat/completions`);
+  const [openai, anthropic] = await page.locator('pre').allInnerTexts();
+  expect(openai).toContain(`curl ${precis.url}/v1/chat/completions`);
+  expect(anthropic).toContain(`curl ${precis.url}/v1/messages`);
   await page.getByRole('link', { name: 'Inspector' }).click();
 
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);

@@ -150,6 +150,27 @@ describe('a strategy that is tried', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await text.innerText());
   });
 
+  it('copies a conversation of Messages for Anthropic’s client and key', async () => {
+    const page = await open({ at: '#/try' });
+    await openSource(page);
+    const called = { type: 'tool_use', id: 'c1', name: 'read', input: {} };
+    const messages = [
+      { role: 'user', content: 'Read it.' },
+      { role: 'assistant', content: [called] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'Line one.' }] },
+    ];
+    await openFile(page, 'body.json', JSON.stringify({ system: 'Help.', messages }));
+    const text = page.locator('.copied .strategy');
+    await expect.poll(() => text.innerText()).toContain(`curl ${precis.url}/v1/messages`);
+    expect(await text.innerText()).toContain('x-api-key: $ANTHROPIC_API_KEY');
+    expect(await text.innerText()).toContain('"model": "claude-sonnet-5-5"');
+    await expect.poll(async () => (await line(page, 'dollars'))[0]).toMatch(/^\$/);
+    await page.getByLabel('Strategy A as').selectOption('TypeScript');
+    expect(await text.innerText()).toContain(`new Anthropic({ baseURL: "${precis.url}" })`);
+    await text.scrollIntoViewIfNeeded();
+    await expectShownWell(page, 'try-messages');
+  });
+
   it('takes a file that is dropped, and items of the Responses API', async () => {
     const page = await open({ at: '#/try' });
     await openSource(page);

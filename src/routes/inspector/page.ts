@@ -27,20 +27,24 @@ export interface FrontFacts extends PageFacts {
   readonly isHealthy: boolean;
 }
 
-/** `/`: what this is, its state, and a first request. */
-export function frontPage({ origin, isHealthy, keyOptional }: FrontFacts): string {
+/** `/`: what this is, its state, and a first request of each API. */
+export function frontPage(facts: FrontFacts): string {
+  const { origin, isHealthy } = facts;
   const state = isHealthy
     ? '<p><span class="status healthy">It is running.</span></p>'
     : '<p><span class="status stuck">It is misconfigured and refuses all requests. Its log says why.</span></p>';
   const body = `<main class="front">
 <h1>Precis</h1>
-<p class="lead">A memory proxy for the OpenAI API. Your client sends the whole conversation each time; Precis forwards
-a shorter, still valid view of it, keeps what it leaves out, and says what that has saved.</p>
+<p class="lead">A memory proxy for the APIs of OpenAI and Anthropic. Your client sends the whole conversation each
+time; Precis forwards a shorter, still valid view of it, keeps what it leaves out, and says what that has saved.</p>
 ${state}
 <h2>A first request</h2>
-<p>Set the <code>baseURL</code> of your client to <code>${escaped(origin)}/v1</code>, or try it here. A click selects all
-of it.</p>
-<pre class="copied" tabindex="0">${escaped(firstRequest(origin, keyOptional))}</pre>
+<p>Set the <code>baseURL</code> of OpenAI’s client to <code>${escaped(origin)}/v1</code>, or try it here. A click selects
+all of it.</p>
+${copied(FIRST_REQUESTS.openai, facts)}
+<p>Anthropic’s client adds <code>/v1</code> itself: set its <code>baseURL</code> to <code>${escaped(origin)}</code>, or
+try it here.</p>
+${copied(FIRST_REQUESTS.anthropic, facts)}
 <h2>Go on</h2>
 <ul class="links">
 <li><a href="inspect">Inspector</a>: what a model saw of your conversations, why, and what it has saved</li>
@@ -49,16 +53,46 @@ of it.</p>
 <li><a href="llms.txt">llms.txt</a>: the same for models</li>
 </ul>
 </main>`;
-  return documentOf('Precis: a memory proxy for the OpenAI API', '', body, '');
+  return documentOf('Precis: a memory proxy for OpenAI and Anthropic', '', body, '');
 }
 
-function firstRequest(origin: string, keyOptional: boolean): string {
-  const key = keyOptional ? '' : `  -H "Authorization: Bearer $OPENAI_API_KEY" \\\n`;
-  return `curl ${origin}/v1/chat/completions \\
-${key}  -H "Content-Type: application/json" \\
-  -d '{
-    "model": "gpt-4.1-mini",
-    "conversation_id": "first",
+/** What tells the first requests of two APIs apart. */
+interface FirstRequest {
+  readonly path: string;
+  /** The header with the caller's key. */
+  readonly key: string;
+  readonly headers: readonly string[];
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const FIRST_REQUESTS = {
+  openai: {
+    path: '/v1/chat/completions',
+    key: 'Authorization: Bearer $OPENAI_API_KEY',
+    headers: [],
+    body: { model: 'gpt-4.1-mini' },
+  },
+  anthropic: {
+    path: '/v1/messages',
+    key: 'x-api-key: $ANTHROPIC_API_KEY',
+    headers: ['anthropic-version: 2023-06-01'],
+    body: { model: 'claude-sonnet-5-5', max_tokens: 1024 },
+  },
+} as const satisfies Record<string, FirstRequest>;
+
+function copied(request: FirstRequest, facts: FrontFacts): string {
+  return `<pre class="copied" tabindex="0">${escaped(firstRequest(request, facts))}</pre>`;
+}
+
+function firstRequest(
+  { path, key, headers, body }: FirstRequest,
+  { origin, keyOptional }: FrontFacts,
+): string {
+  const all = [...(keyOptional ? [] : [key]), ...headers, 'Content-Type: application/json'];
+  const members = Object.entries(body).map(([name, value]) => `    "${name}": ${JSON.stringify(value)},\n`);
+  return `curl ${origin}${path} \\
+${all.map((header) => `  -H "${header}" \\\n`).join('')}  -d '{
+${members.join('')}    "conversation_id": "first",
     "memory_strategy": {"mode": "auto"},
     "messages": [{"role": "user", "content": "Say hello."}]
   }'`;

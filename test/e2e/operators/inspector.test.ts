@@ -57,6 +57,8 @@ describe('the inspector', () => {
     expect(html).toContain('It is running.');
     expect(html).toContain(`curl ${precis.url}/v1/chat/completions`);
     expect(html).toContain('Authorization: Bearer $OPENAI_API_KEY');
+    expect(html).toContain(`curl ${precis.url}/v1/messages`);
+    expect(html).toContain('x-api-key: $ANTHROPIC_API_KEY');
   });
 
   it.each(PATHS.slice(2))('is sent again only when it has changed (%s)', async (path) => {

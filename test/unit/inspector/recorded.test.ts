@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../../inspector/read/example.ts';
-import { readRecorded } from '../../../inspector/read/recorded.ts';
+import { apiOf, readRecorded } from '../../../inspector/read/recorded.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 
 const MESSAGES = [
@@ -29,6 +29,7 @@ describe('what is pasted', () => {
     const [first, ...others] = found(JSON.stringify(value));
 
     expect(first).toMatchObject({ field });
+    expect(first && apiOf(first)).toBe(field === 'input' ? 'responses' : 'chat');
     expect(first?.messages).toHaveLength(2);
     expect(others).toEqual([]);
   });
@@ -40,6 +41,7 @@ describe('what is pasted', () => {
       [{ type: 'text', text: 'Help.' }],
       [],
     ]);
+    expect(found(JSON.stringify(bodies)).map(apiOf)).toEqual(['messages', 'messages']);
     expect(found(JSON.stringify({ messages: MESSAGES }))[0]).not.toHaveProperty('system');
   });
 

@@ -12,7 +12,6 @@ import {
   overBudget,
 } from '../../../inspector/read/request-words.ts';
 import { ALL_RULES } from '../../../inspector/read/rules.ts';
-import { type Copied, SNIPPETS } from '../../../inspector/read/snippets.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { endedRun } from '../../support/conversations/ended-runs.ts';
@@ -162,31 +161,5 @@ describe('a course', () => {
   it('is a line that fills its box', () => {
     expect(linePoints([0, 5, 10], 10)).toBe('0.00,39.00 50.00,20.00 100.00,1.00');
     expect(linePoints([5], 10)).toBe('0,20.00 100,20.00');
-  });
-});
-
-describe('a request that is copied', () => {
-  const copied: Copied = {
-    baseUrl: 'http://127.0.0.1:8787/v1',
-    model: 'a "model"',
-    strategy: { mode: 'auto', token_budget: 8_000 },
-    field: 'messages',
-  };
-
-  it('has the strategy in each language, and calls the API of its field', () => {
-    const [, head = ''] = /<<'EOF'\n([\s\S]*)\nEOF\n/.exec(SNIPPETS.curl(copied)) ?? [];
-    const messages = [{ role: 'user', content: 'Hello.' }];
-    expect(JSON.parse(`${head}${JSON.stringify(messages)}}`)).toEqual({
-      model: 'a "model"',
-      memory_strategy: copied.strategy,
-      messages,
-    });
-    expect(SNIPPETS.curl(copied)).toContain('/v1/chat/completions');
-    expect(SNIPPETS.curl({ ...copied, field: 'input' })).toContain('/v1/responses');
-    for (const language of ['TypeScript', 'Python'] as const) {
-      expect(SNIPPETS[language](copied)).toContain(JSON.stringify(copied.strategy));
-      expect(SNIPPETS[language](copied)).toContain('chat.completions.create');
-      expect(SNIPPETS[language]({ ...copied, field: 'input' })).toContain('client.responses.create');
-    }
   });
 });

@@ -34,7 +34,7 @@ const PROGRAMS = [
   'vllm',
 ];
 /** Set by the reader; all others are set by the page. */
-const OWN = ['OPENAI_API_KEY', 'METRICS_TOKEN'];
+const OWN = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'METRICS_TOKEN'];
 /** The host of a deployment, or the variable that stands for it. */
 const DEPLOYMENT = /^(?:https?:\/\/[^/]+|\$HOST)(?=\/)/;
 

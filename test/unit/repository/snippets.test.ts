@@ -7,6 +7,7 @@ import { Script } from 'node:vm';
 import { afterAll, describe, expect, it } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';
 import { parse } from 'yaml';
+import { APIS, type Api, SNIPPETS as COPIED } from '../../../inspector/read/snippets.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { ROOT } from '../../../tools/worker-server.ts';
 import { fencesOf, inLanguage, PAGES, regionOf, SNIPPETS } from '../../support/documents/snippets.ts';
@@ -32,6 +33,15 @@ declare const model: string;
 declare const messages: OpenAI.ChatCompletionMessageParam[];
 declare const tools: never[];
 declare const input: OpenAI.Responses.ResponseInput;`;
+
+function copiedFromInspector(): { readonly place: string; readonly code: string }[] {
+  const copied = { baseUrl: 'http://127.0.0.1:8787', model: 'm', strategy: { mode: 'auto' } };
+  const apis = Object.keys(APIS) as Api[];
+  return apis.map((api) => ({
+    place: `the inspector's for ${api}`,
+    code: COPIED.TypeScript({ ...copied, api }),
+  }));
+}
 
 /** A snippet as a module: its imports first, the rest where it may name what is at hand anew. */
 function moduleOf(code: string): string {
@@ -61,7 +71,8 @@ describe('the code in the documents', () => {
 
   it('compiles, with the types of the clients', () => {
     mkdirSync(DIRECTORY, { recursive: true });
-    const names = new Map(inLanguage('ts').map(([, snippet], index) => [`${index}.ts`, snippet]));
+    const all = [...inLanguage('ts').map(([, snippet]) => snippet), ...copiedFromInspector()];
+    const names = new Map(all.map((snippet, index) => [`${index}.ts`, snippet]));
     for (const [name, { code }] of names) writeFileSync(join(DIRECTORY, name), moduleOf(code));
     const config = {
       extends: join(ROOT, 'tsconfig.json'),
