@@ -9,6 +9,7 @@ import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
+import { MOST_MESSAGES } from '../model-body.ts';
 import type { CompactionRange, ModelRequest, OwnCompaction } from '../model-request.ts';
 import { MARK_FIELD } from './block.ts';
 import { countedUsage } from './usage.ts';
@@ -67,7 +68,28 @@ function bodyOf(request: ModelRequest, { messages, before, tools }: CompactionRa
     { ...view, ...(summary ? { summary } : {}) },
     { tools, thinkingFrom: request.messages.length },
   );
-  return asCompaction(body);
+  return asCompaction(withTrimmedEnd(body));
+}
+
+/** The messages, down to the fields of their blocks. */
+const LAST: Outline = {
+  fields: new Map<string, Outline>([['messages', { items: levels(3), most: MOST_MESSAGES }]]),
+};
+
+/** The API refuses a body whose last answer ends in white space, which an answer may do. */
+function withTrimmedEnd(body: Uint8Array): Uint8Array {
+  const root = scanObject(body, LAST);
+  const last = root && fieldOf(root, 'messages')?.value.items?.at(-1);
+  const role = last && fieldOf(last, 'role')?.value;
+  if (!root || !last || !role || jsonOf(body, role) !== 'assistant') return body;
+  const content = fieldOf(last, 'content')?.value;
+  const block = content?.items?.at(-1);
+  const text = content?.kind === 'string' ? content : block && fieldOf(block, 'text')?.value;
+  if (text?.kind !== 'string') return body;
+  const said = asString(jsonOf(body, text));
+  const trimmed = said.trimEnd();
+  if (trimmed === said || trimmed === '') return body;
+  return splice(body, root, [{ start: text.start, end: text.end, with: JSON.stringify(trimmed) }]);
 }
 
 function writtenBefore({ text, signed }: NonNullable<CompactionRange['before']>): ShownSummary {

@@ -107,6 +107,17 @@ describe("the API's own summary of a prefix", () => {
     expect(shownBlock(own, memory, { history, prefix: prefixTo(4, undefined) })).toContain('"signature"');
   });
 
+  it.each([
+    ['a text', 'Done. \n'],
+    ['a block', [{ type: 'text', text: 'Done. \n', citations: null }]],
+  ])('is asked for without white space at its end, in %s', (_, content) => {
+    const messages = [user('First.'), assistant(content)];
+    const body = requestOf({}, messages).ownCompaction?.body({ messages: [0, 1] });
+    const sent = JSON.parse(decoder.decode(body)) as Json;
+    expect(violations(sent, { headers })).toEqual([]);
+    expect(sent.messages).toEqual(JSON.parse(JSON.stringify(messages).replace('Done. \\n', 'Done.')));
+  });
+
   it('stands for no request that stays, and the next one does', () => {
     const first = made(prefixTo(7, 4));
     expect(texts(first.body)).not.toContain('Second.');
