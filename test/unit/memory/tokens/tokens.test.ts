@@ -102,6 +102,17 @@ describe('the token counter', () => {
     expect(counted).toBe(1);
   });
 
+  it('counts a message anew for another tokenizer, and back again', () => {
+    const [message] = read([user('the same words')]);
+    if (!message) throw new Error('a message was written');
+    const one = createTokenCounter((text) => text.length);
+    const other = createTokenCounter((text) => 2 * text.length);
+    const [few, many] = [one.content(message), other.content(message)];
+    expect([few, many]).toEqual([14, 28]);
+    expect([one.content(message), other.content(message)]).toEqual([few, many]);
+    expect(other.message(message) - one.message(message)).toBe(14);
+  });
+
   it('does not take a message for the tools of the same bytes', () => {
     const [message] = read([user('x')]);
     if (!message) throw new Error('a message was written');
