@@ -66,7 +66,7 @@ function jsonOf(entry: Entry, written: WrittenView): string {
 /** Some messages of an element as a message of their own. */
 function pieceJson(entry: OwnEntry, written: WrittenView): string {
   const element = written.elements[entry.place];
-  const blocks = entry.messages.flatMap((index) => messageAt(written, index).blocks ?? []);
+  const blocks = entry.messages.flatMap((index) => keptBlocks(index, written));
   const [first, last] = [blocks[0], blocks.at(-1)];
   const kept = new Set(blocks);
   if (!element || !first || !last) throw new Error('a message without blocks was divided');

@@ -366,6 +366,19 @@ describe('a view in Messages', () => {
       ]);
     });
 
+    it('cuts thinking and rounds from the calls that stand apart from the summary', () => {
+      const ends = user([result('a', 'found')]);
+      const thought = [assistant(summary, thinking('hm'), text('I look.'), use('a')), ends];
+      const split = [assistant(summary), user('Ours.'), assistant(text('I look.'), use('a')), ends];
+      expect(sent(read(thought), undefined, { injected, thinkingFrom: 2 })).toEqual(split);
+
+      const round = [assistant(text('First.'), use('ours')), user([result('ours', 'Kept.')])];
+      const json = round.map((message) => JSON.stringify(message)).join(',');
+      const joined = [assistant(summary, text('First.'), text('I look.'), use('a')), ends];
+      const rounds = new Map([[1, { json, rounds: 1, tokens: 1 }]]);
+      expect(sent(read(joined), { rounds })).toEqual([assistant(summary), ...round, ...split.slice(2)]);
+    });
+
     it('leaves an answer whole that has called before it', () => {
       const all = [user('Go.'), assistant(use('a'), summary), user([result('a', 'found')])];
       expect(read(all).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
