@@ -55,6 +55,10 @@ beforeEach(() => {
 const ofType = (type: string): Event[] =>
   received.map(({ event }) => event).filter((one) => one.type === type);
 
+/** Each answer that closes a turn tells of it, maybe after all else that a test waits for. */
+const turnsAreTold = (turns: number): Promise<void> =>
+  until('all turns are told', () => ofType('turn.added').length >= turns);
+
 async function first(type: string): Promise<Event | undefined> {
   await until(`${type} is received`, () => ofType(type).length > 0);
   return ofType(type)[0];
@@ -130,6 +134,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
       base_tokens: null,
     });
     expect((await first('health.changed'))?.data).toEqual({ ...ids, before: 'healthy', health: 'degraded' });
+    await turnsAreTold(1);
   });
 
   it.each([false, true])('tells of a turn when its answer closes it, with stream: %s', async (stream) => {
@@ -193,6 +198,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
       tokens: expect.any(Number),
       base_tokens: before?.tokens,
     });
+    await turnsAreTold(4);
   });
 
   it('tells of a limit that was learned', async () => {
@@ -215,6 +221,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
       stated: expect.any(Number),
       tokens: expect.any(Number),
     });
+    await turnsAreTold(1);
   });
 
   it('is signed, tried again under the same id, and holds no content and no key', async () => {
