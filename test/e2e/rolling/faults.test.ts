@@ -45,8 +45,7 @@ describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
   /** Three rounds after the memory, and a question. */
   async function crowded() {
     const to = talk({ full_zone_turns: 3 });
-    await to.rounds(1, 5, 4);
-    await to.rounds(6, 6, 5);
+    await to.rounds(1, 6, 4);
     const said = await to.send([{ role: 'user', content: question(7) }]);
     const again = (total_max_tokens: number, overflow_policy: string) =>
       to.send([], { memory_strategy: { ...ALL, full_zone_turns: 3, total_max_tokens, overflow_policy } });
