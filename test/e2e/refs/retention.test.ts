@@ -93,7 +93,7 @@ describe('the scheduled handler', () => {
     const { remember, refs, archived } = caller('collecting');
     await remember(['unused'], 'unused');
     const run = (days: number) =>
-      fetch(`${deployment.worker.entry}/cdn-cgi/local/scheduled?time=${Date.now() + days * DAY}`);
+      deployment.fetch(`/cdn-cgi/local/scheduled?time=${Date.now() + days * DAY}`);
 
     expect((await run(29)).status).toBe(200);
     expect(await refs()).toHaveLength(1);

@@ -16,19 +16,13 @@ export interface HostOrder {
 /** From worker-host.ts, about the Worker with this number. */
 export interface HostReply {
   readonly id: number;
-  /** Its addresses: it answers. */
+  /** Its address: it answers. */
   readonly url?: string;
-  readonly entry?: string;
   /** A part of its output. */
   readonly printed?: string;
   readonly closed?: boolean;
   /** Why it could not be started or closed. */
   readonly failed?: string;
-}
-
-export interface RunningWorker extends WorkerServer {
-  /** Of the runtime's entry before the Worker, which has the path of the scheduled handler. */
-  readonly entry: string;
 }
 
 /** The process with the Workers of this one. */
@@ -47,7 +41,7 @@ class Host {
   }
 
   /** Resolves when the Worker answers. @throws if it does not start */
-  async start(options: BuiltWorkerOptions): Promise<RunningWorker> {
+  async start(options: BuiltWorkerOptions): Promise<WorkerServer> {
     const id = this.orders++;
     let printed = '';
     let settle: PromiseWithResolvers<HostReply>;
@@ -61,19 +55,19 @@ class Host {
       if (reply.failed !== undefined) settle.reject(new Error(`A Worker failed: ${reply.failed}`));
       else if (reply.url !== undefined || reply.closed) settle.resolve(reply);
     });
-    const { url = '', entry = '' } = await order({ id, start: { built: inject('builtWorker'), options } });
+    const { url = '' } = await order({ id, start: { built: inject('builtWorker'), options } });
     const close = async () => {
       await order({ id });
       this.heard.delete(id);
     };
-    return { url, entry, output: () => printed, close };
+    return { url, output: () => printed, close };
   }
 }
 
 let host: Host | undefined;
 
 /** Resolves when the Worker answers. @param options variables beside those of wrangler.toml */
-export function startBuiltWorker(options: BuiltWorkerOptions): Promise<RunningWorker> {
+export function startBuiltWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
   host ??= new Host();
   return host.start(options);
 }

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../../../tools/upstream/upstream.ts';
+import type { WorkerServer } from '../../../tools/worker-server.ts';
 import type { TimeLimits } from '../time-limits.ts';
-import { type RunningWorker, startBuiltWorker } from './built-worker.ts';
+import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
@@ -48,7 +49,7 @@ export interface DeploymentOptions {
 /** The parts of a deployment. */
 interface Running {
   upstream: Upstream;
-  readonly worker: RunningWorker;
+  readonly worker: WorkerServer;
   readonly summarizer: Summarizer | undefined;
   /** Length of the Worker's output when the file began. */
   printed: number;
@@ -72,7 +73,7 @@ export interface Asked {
 export interface Deployment {
   /** The Worker's URL, without `/v1`. */
   readonly url: string;
-  readonly worker: RunningWorker;
+  readonly worker: WorkerServer;
   readonly upstream: Upstream;
   readonly summarizer: Summarizer;
   /** The protocol on the wire. All functions below take and return chat. */

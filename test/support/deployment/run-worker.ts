@@ -13,9 +13,7 @@ export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
 }
 
 /**
- * Resolves when the Worker answers, with two addresses. `url` is a socket straight into it. `entry`
- * is Miniflare's own Worker before it, which compresses each answer and takes a fifth of the
- * processor time of a request; it has the path of the scheduled handler.
+ * Resolves when the Worker answers.
  *
  * @param vars beside those of wrangler.toml
  * @param print takes the Worker's output, line by line
@@ -24,17 +22,16 @@ export async function runWorker(
   built: BuiltWorker,
   { vars = {}, state }: BuiltWorkerOptions,
   print: (line: string) => void,
-): Promise<{ readonly url: string; readonly entry: string; close(): Promise<void> }> {
+): Promise<{ readonly url: string; close(): Promise<void> }> {
   const miniflare = startRuntime({
     built,
     modules: await watchedModules(built),
     vars,
     storage: state,
     print: (line) => print(`${line}\n`),
+    // Gives the scheduled handler a path.
     more: { unsafeTriggerHandlers: true },
-    moreOfWorker: { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }] },
   });
-  const entry = await miniflare.ready;
-  const url = await miniflare.unsafeGetDirectURL();
-  return { url: url.origin, entry: entry.origin, close: () => miniflare.dispose() };
+  const url = await miniflare.ready;
+  return { url: url.origin, close: () => miniflare.dispose() };
 }

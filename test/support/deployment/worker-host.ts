@@ -16,7 +16,7 @@ async function obey({ id, start }: HostOrder): Promise<HostReply> {
   if (start) {
     const worker = await runWorker(start.built, start.options, (printed) => reply({ id, printed }));
     workers.set(id, worker);
-    return { id, url: worker.url, entry: worker.entry };
+    return { id, url: worker.url };
   }
   await workers.get(id)?.close();
   workers.delete(id);
