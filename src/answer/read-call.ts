@@ -26,7 +26,7 @@ export async function readModelCall(came: ReadBody, api: ModelApi, scope: Reques
   const found = caller.tenant && caches.arrays.find(came.bytes, api.answers.name);
   const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
-  const call = await readCall(request, scope, isAside(scope.headers) || isOfItsApi(request));
+  const call = await readCall(request, scope, goesAside(request, scope));
   // A body with items of ours was opened, and is not kept.
   const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
   return withCaptureWarning({ ...call, kept }, hasEvent(call));
@@ -50,9 +50,12 @@ export async function withSettings<Request extends ModelRequest>(
   return { ...call, chosen: { ...call.chosen, warnings } };
 }
 
-/** Whether a request asks its API for a summary, which must read all that it is to stand for. */
-export function isOfItsApi({ protocol, isCompaction }: ModelRequest): boolean {
-  return protocol === 'messages' && isCompaction;
+/**
+ * Whether a request goes to a model beside its conversation: its class says so, or it asks its API
+ * for a summary, which must read all that it is to stand for.
+ */
+export function goesAside({ protocol, isCompaction }: ModelRequest, { headers }: RequestScope): boolean {
+  return isAside(headers) || (protocol === 'messages' && isCompaction);
 }
 
 /** Nothing is kept of a request that is none of a conversation. */

@@ -3,11 +3,10 @@ import type { Context } from 'hono';
 import { answerCall } from '../answer/answer-call.ts';
 import { countInput } from '../answer/count-input.ts';
 import type { ModelApi } from '../answer/model-api.ts';
-import { checkState, isOfItsApi, readRequest, readWholeCall } from '../answer/read-call.ts';
+import { checkState, goesAside, readRequest, readWholeCall } from '../answer/read-call.ts';
 import { messagesFormat } from '../protocol/messages/format.ts';
 import { type MessagesRequest, readMessagesRequest } from '../protocol/messages/request.ts';
 import { readBody } from '../request/body.ts';
-import { isAside } from '../request/claude-code.ts';
 import type { AppEnv } from '../request/services.ts';
 import { scopeOf, tracedScope } from './scope-of.ts';
 
@@ -27,6 +26,6 @@ export async function countMessagesInput(c: Context<AppEnv>): Promise<Response> 
   const scope = scopeOf(c);
   const request = await readRequest(await readBody(c.req.raw, MESSAGES.field), MESSAGES, scope);
   checkState(request, scope);
-  const call = await readWholeCall(request, scope, isAside(scope.headers) || isOfItsApi(request));
+  const call = await readWholeCall(request, scope, goesAside(request, scope));
   return countInput('/messages/count_tokens', MESSAGES.answers, call);
 }

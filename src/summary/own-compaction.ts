@@ -122,7 +122,7 @@ interface KnownBase {
 function baseIn(base: Memory, account: string, { history, prefix }: Wanted): KnownBase | undefined {
   const { covers_end, memory_text, ref } = base;
   const signed = signedOf(base);
-  const left = new Set(leftMessages(base, history));
+  const left = new Set(leftBefore(covers_end, signed, history));
   const standsFor = (index: number): boolean => index < covers_end && !left.has(index);
   if (signed?.account !== account) {
     const text = writeBlock(memory_text ?? '', ref ?? undefined, [0, covers_end - 1]);
@@ -136,12 +136,14 @@ function baseIn(base: Memory, account: string, { history, prefix }: Wanted): Kno
  * The messages before the end of a version that its text does not tell of, ascending: those that
  * stayed beside its block. A text of ours tells of all of them.
  */
-export function leftMessages(memory: Pick<Memory, 'covers_end' | 'signed'>, { messages }: History): number[] {
-  const left = new Set(signedOf(memory)?.left);
+export function leftMessages(memory: Pick<Memory, 'covers_end' | 'signed'>, history: History): number[] {
+  return leftBefore(memory.covers_end, signedOf(memory), history);
+}
+
+function leftBefore(end: number, signed: SignedSummary | undefined, { messages }: History): number[] {
+  const left = new Set(signed?.left);
   if (left.size === 0) return [];
-  return messages
-    .slice(0, memory.covers_end)
-    .flatMap(({ digest }, index) => (left.has(digest) ? [index] : []));
+  return messages.slice(0, end).flatMap(({ digest }, index) => (left.has(digest) ? [index] : []));
 }
 
 /** The messages before the end of a prefix that stay, without the preamble. */

@@ -256,7 +256,10 @@ function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
   return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
 }
 
-/** Merges all units after one into it. Thousands of results may each have words before them. */
+/**
+ * Merges all units after one into it. Sorts its outputs only if a merged unit has brought some:
+ * a unit may have thousands of results, each with words before it.
+ */
 function closeOver(units: OpenUnit[], unit: OpenUnit): OpenUnit {
   let isSorted = true;
   while (units.at(-1) !== unit) {

@@ -74,6 +74,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   private readonly before: readonly SystemEntry[];
   /** Its marks. */
   private counted: number | undefined;
+  private namesCompaction: boolean | undefined;
 
   /**
    * @param list the span of `messages`: an array
@@ -122,8 +123,10 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     );
   }
 
+  /** Searches the body once. */
   private get mayHaveCompactions(): boolean {
-    return bufferOf(this.bytes).includes('"compaction"');
+    this.namesCompaction ??= bufferOf(this.bytes).includes('"compaction"');
+    return this.namesCompaction;
   }
 
   get array(): ReadArray | undefined {

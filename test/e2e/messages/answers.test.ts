@@ -7,7 +7,7 @@ import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { messageEvents } from '../../../tools/upstream/message.ts';
 import { startMessagesUpstream } from '../../../tools/upstream/messages-upstream.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
-import { rows } from '../../support/clients/agent-run.ts';
+import { rows, searchTurns } from '../../support/clients/agent-run.ts';
 import { eventsIn, messageFrom } from '../../support/conversations/message-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -289,16 +289,7 @@ describe('a stream of Messages', () => {
   it.each([true, undefined])(
     'is asked again with a smaller view if the prompt is too long (in it: %s)',
     async (streamed) => {
-      const turns = Array.from({ length: 12 }, (_, at) => [
-        { role: 'user', content: `What do pears of ${at} weigh?` },
-        { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'search', input: {} }] },
-        {
-          role: 'user',
-          content: [{ type: 'tool_result', tool_use_id: `toolu_${at}`, content: rows(`pears ${at}`, 60) }],
-        },
-        { role: 'assistant', content: 'A lot.' },
-      ]).flat();
-      const messages = [...turns, { role: 'user', content: 'And now?' }];
+      const messages = [...searchTurns('pears', 12), { role: 'user', content: 'And now?' }];
       anthropic.next(
         streamed ? { type: 'window', tokens: 8_000, streamed } : { type: 'window', tokens: 8_000 },
       );

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
-import { rows } from '../../support/clients/agent-run.ts';
+import { searchTurns } from '../../support/clients/agent-run.ts';
 import { eventsIn } from '../../support/conversations/message-stream.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -11,15 +11,7 @@ type Json = Record<string, unknown>;
 
 const deployment = deployMessages();
 
-const CONVERSATION = Array.from({ length: 12 }, (_, at) => [
-  { role: 'user', content: `What do pears of ${at} weigh?` },
-  { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'search', input: {} }] },
-  {
-    role: 'user',
-    content: [{ type: 'tool_result', tool_use_id: `toolu_${at}`, content: rows(`pears ${at}`, 60) }],
-  },
-  { role: 'assistant', content: 'A lot.' },
-]).flat();
+const CONVERSATION = searchTurns('pears', 12);
 
 const asked = (question: string): Json => ({
   tools: [{ name: 'search', description: 'Searches.', input_schema: { type: 'object' } }],

@@ -23,6 +23,19 @@ export function rows(topic: string, count: number): string {
   ).join('\n');
 }
 
+/** Turns in Messages form that each search for a topic once. */
+export function searchTurns(topic: string, count: number): object[] {
+  return Array.from({ length: count }, (_, at) => [
+    { role: 'user', content: `What do ${topic} of ${at} weigh?` },
+    { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'search', input: {} }] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: `toolu_${at}`, content: rows(`${topic} ${at}`, 60) }],
+    },
+    { role: 'assistant', content: 'A lot.' },
+  ]).flat();
+}
+
 /** An inline image with so many bytes of base64. */
 export function image(topic: string, bytes = 3_000): object {
   const data = Buffer.from(`${topic} `.repeat(bytes)).toString('base64').slice(0, bytes);

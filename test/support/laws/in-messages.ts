@@ -8,6 +8,16 @@ import { type Viewed, type ViewOptions, viewOfRequest } from './view-of.ts';
 
 type Json = Record<string, unknown>;
 
+/** All that Precis adds to a body. */
+export const ADDITIONS = {
+  marks: 3,
+  injected: [
+    { role: 'system', content: 'Of us.' },
+    { role: 'user', content: 'Of us, too.' },
+  ],
+  tools: ['{"name":"retrieve_ref","description":"Fetches.","input_schema":{"type":"object"}}'],
+} as const;
+
 /** Plans and renders a body of Messages. */
 export function viewInMessages(
   body: object,

@@ -16,6 +16,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { asBlocksSayIt } from '../../../support/conversations/messages.ts';
 import {
+  ADDITIONS,
   brokenInMessages,
   otherThanInChat,
   parsed,
@@ -42,16 +43,6 @@ const CASES: readonly (readonly [string, fc.Arbitrary<Planned>])[] = [
   ['auto', fc.tuple(richConversation, autoStrategy, autoOptions(false))],
   ['auto that clears reasoning', fc.tuple(richConversation, clearingStrategy, autoOptions(false))],
 ];
-
-/** All that Precis adds to a body. */
-const ADDITIONS = {
-  marks: 3,
-  injected: [
-    { role: 'system', content: 'Of us.' },
-    { role: 'user', content: 'Of us, too.' },
-  ],
-  tools: ['{"name":"retrieve_ref","description":"Fetches.","input_schema":{"type":"object"}}'],
-} as const;
 
 const SUMMARY = { type: 'compaction', content: 'All before, in the words of the API.' };
 

@@ -8,19 +8,9 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
-import { brokenInMessages, parsed, viewInMessages } from '../../../support/laws/in-messages.ts';
+import { ADDITIONS, brokenInMessages, parsed, viewInMessages } from '../../../support/laws/in-messages.ts';
 
 type Json = Record<string, unknown>;
-
-/** All that Precis adds to a body. */
-const ADDITIONS = {
-  marks: 3,
-  injected: [
-    { role: 'system', content: 'Of us.' },
-    { role: 'user', content: 'Of us, too.' },
-  ],
-  tools: ['{"name":"retrieve_ref","description":"Fetches.","input_schema":{"type":"object"}}'],
-} as const;
 
 /** A step that reads a page. */
 const read = (page: number): Json[] => [
