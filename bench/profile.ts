@@ -14,7 +14,11 @@ export interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Two samples are at most this many intervals apart, unless the isolate waits. */
+/**
+ * Two samples are so many intervals apart, unless the isolate waits, or the first one is taken late,
+ * just before the next.
+ */
+const FEWEST_INTERVALS = 0.5;
 const MOST_INTERVALS = 3;
 /** The quantile of these distances that is the usual one: waiting makes some of them longer. */
 const USUAL = 0.25;
@@ -33,8 +37,8 @@ export interface SelfTime {
  * The time in each function itself: most first. Together it is the CPU time of the isolate.
  *
  * No samples are taken while no thread runs the isolate, or while the system runs something else
- * instead. So the time of a function is the number of its samples, times their usual distance: it
- * is longer than the interval, since the sampler is always a little late.
+ * instead. So a sample stands for the time since the one before, and at most for the usual distance
+ * of two: that is longer than the interval, since the sampler is always a little late.
  *
  * @param intervalUs between two samples, in microseconds
  * @param counts whether a time counts, in microseconds of the profile's clock; absent: all
@@ -45,14 +49,18 @@ export function selfTimes(
   counts: (us: number) => boolean = () => true,
 ): SelfTime[] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
-  const near = timeDeltas.filter((us) => us <= MOST_INTERVALS * intervalUs);
+  const near = timeDeltas.filter(
+    (us) => us >= FEWEST_INTERVALS * intervalUs && us <= MOST_INTERVALS * intervalUs,
+  );
   const distanceUs = near.length > 0 ? quantile(near, USUAL) : intervalUs;
   const times = new Map<string, number>();
   let at = startTime;
   for (const [index, node] of samples.entries()) {
-    at += timeDeltas[index] ?? 0;
+    const since = timeDeltas[index] ?? 0;
+    at += since;
     const name = names.get(node) ?? '';
-    if (name !== IDLE && counts(at)) times.set(name, (times.get(name) ?? 0) + distanceUs / 1_000);
+    if (name === IDLE || !counts(at)) continue;
+    times.set(name, (times.get(name) ?? 0) + Math.min(since, distanceUs) / 1_000);
   }
   return [...times].map(([name, ms]) => ({ name, ms })).sort((a, b) => b.ms - a.ms);
 }

@@ -5,7 +5,7 @@ const frame = (id: number, functionName: string) => ({ id, callFrame: { function
 const nodes = [frame(1, '(root)'), frame(2, 'read'), frame(3, ''), frame(4, '(idle)')];
 
 describe('the time of functions in a profile', () => {
-  it('is the number of their samples times their usual distance, most first', () => {
+  it('is the usual distance of two samples for each of theirs, most first', () => {
     const samples = [2, 3, 2, 2];
     const timeDeltas = [1_100, 1_100, 1_200, 1_100];
 
@@ -20,6 +20,15 @@ describe('the time of functions in a profile', () => {
     const timeDeltas = [1_000, 1_000, 70_000, 40_000];
 
     expect(selfTimes({ startTime: 0, nodes, samples, timeDeltas }, 1_000)).toEqual([{ name: 'read', ms: 3 }]);
+  });
+
+  it('is what it is where some samples come late, just before the next', () => {
+    const samples = Array.from({ length: 12 }, () => 2);
+    const timeDeltas = [2_150, 50, 2_150, 50, 2_150, 50, 1_100, 1_100, 1_100, 1_100, 2_150, 50];
+
+    const [read] = selfTimes({ startTime: 0, nodes, samples, timeDeltas }, 1_000);
+
+    expect(read?.ms).toBeCloseTo(8 * 1.1 + 4 * 0.05);
   });
 
   it('is that of a part of the profile', () => {
