@@ -72,6 +72,8 @@ const STAYS_BEFORE = '.~';
 
 const COLON = charactersOf(':');
 const COMMA = charactersOf(',');
+/** The name of a file in a search result has one of them. */
+const FILE_MARKS = charactersOf('./');
 const BACKSLASH = 92;
 const LESS_THAN = 60;
 const SPACE = 32;
@@ -127,24 +129,21 @@ export class LiteralScanner<Form> {
     const { characters, telling, rules } = this;
     const { ascii } = characters;
     const { length } = text;
-    let start = 0;
-    let held = 0;
-    let end = WORD_END;
-    for (let at = 0; at <= length; at++) {
-      const code = at < length ? text.charCodeAt(at) : SPACE;
-      const class_ = code < ASCII ? (ascii[code] ?? 0) : characters.beyondAscii(code);
-      if ((class_ & end) === 0) {
-        if (code === H && at === start && isUrl(text, at)) end = URL_END;
+    for (let at = 0; at < length; at++) {
+      const start = at;
+      const end = text.charCodeAt(at) === H && isUrl(text, at) ? URL_END : WORD_END;
+      let code = SPACE;
+      let held = 0;
+      for (; at < length; at++) {
+        code = text.charCodeAt(at);
+        const class_ = code < ASCII ? (ascii[code] ?? 0) : characters.beyondAscii(code);
+        if ((class_ & end) !== 0) break;
         held |= class_;
-        continue;
       }
       if (at - start >= SHORTEST && (held & (telling | CAPITAL)) !== 0)
         if ((held & telling) !== 0 || rules.capital.test(text.slice(start, at)))
           this.partsOf(text, start, at, held, take);
       if (code === BACKSLASH || code === LESS_THAN) at = this.noWordEnd(text, at) - 1;
-      start = at + 1;
-      held = 0;
-      end = WORD_END;
     }
   }
 
@@ -226,6 +225,7 @@ function numberBefore(word: string): number {
 
 /** The length of the file's name before what a search has found; 0 if there is none. */
 function fileBefore(word: string): number {
+  if ((charactersIn(word, 0, word.indexOf(':')) & FILE_MARKS) === 0) return 0;
   const match = FILE_BEFORE.exec(word);
   return (match?.[1] ?? match?.[2])?.length ?? 0;
 }

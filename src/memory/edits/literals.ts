@@ -126,26 +126,41 @@ export interface CountedLiteral {
 }
 
 /**
- * The most distinctive literals for their tokens; ties keep the order of the text.
+ * The most distinctive literals for their tokens; ties keep the order of the text. Lighter
+ * literals are counted only when one of them may come next, since counting is expensive.
  *
  * @param each hands over the literals
- * @param tokensOf tokens of a literal in a preview
- * @param most how many to count and return, chosen by characters, since counting is expensive
+ * @param tokensOf tokens of a literal in a preview, at least 1
+ * @param most how many to count and return at most, chosen by characters
  */
-export function byDistinction(
+export function* byDistinction(
   each: (take: Take) => void,
   tokensOf: (text: string) => number,
   most: number,
-): CountedLiteral[] {
-  return bestFor(each, most)
-    .map(({ text, weight }) => {
-      const tokens = tokensOf(text);
-      return { text, tokens, score: weight / tokens };
-    })
-    .sort(higherFirst);
+): Generator<CountedLiteral> {
+  const best = bestFor(each, most);
+  const weights = [...new Set(best.map(({ literal }) => literal.weight))].sort((a, b) => b - a);
+  let counted: CountedCandidate[] = [];
+  for (const [index, weight] of weights.entries()) {
+    for (const { literal, place } of best) {
+      if (literal.weight !== weight) continue;
+      const tokens = tokensOf(literal.text);
+      counted.push({ text: literal.text, tokens, score: weight / tokens, place });
+    }
+    counted.sort((a, b) => higherFirst(a, b) || a.place - b.place);
+    // A literal with a single token has its weight as its score.
+    const lighter = weights[index + 1] ?? 0;
+    const lower = counted.findIndex(({ score }) => score <= lighter);
+    const first = lower < 0 ? counted.length : lower;
+    yield* counted.slice(0, first);
+    counted = counted.slice(first);
+  }
 }
 
-/** Sorting is stable, so ties keep their order. */
+interface CountedCandidate extends CountedLiteral, Scored {
+  readonly place: number;
+}
+
 interface Scored {
   readonly score: number;
 }
@@ -158,11 +173,8 @@ interface Candidate extends Scored {
   readonly place: number;
 }
 
-/**
- * The best literals for their characters, without duplicates, in the order of the text. Holds at
- * most twice as many.
- */
-function bestFor(each: (take: Take) => void, most: number): Literal[] {
+/** The best literals for their characters, without duplicates. Holds at most twice as many. */
+function bestFor(each: (take: Take) => void, most: number): Candidate[] {
   const best: Candidate[] = [];
   const held = new Set<string>();
   let places = 0;
@@ -181,5 +193,5 @@ function bestFor(each: (take: Take) => void, most: number): Literal[] {
     if (best.length > 2 * most) prune();
   });
   if (best.length > most) prune();
-  return best.sort((a, b) => a.place - b.place).map(({ literal }) => literal);
+  return best;
 }

@@ -13,7 +13,7 @@ const literalsOf = (given: string): Pick<Literal, 'text' | 'weight'>[] => {
 const found = (text: string): string[] => [...new Set(literalsOf(text).map((literal) => literal.text))];
 const tokensOf = (text: string): number => counter.marker(` ${text}`);
 const ordered = (text: string, most = 200): string[] =>
-  byDistinction((take) => eachLiteral(text, take), tokensOf, most).map((literal) => literal.text);
+  [...byDistinction((take) => eachLiteral(text, take), tokensOf, most)].map((literal) => literal.text);
 
 describe('the literals of a text', () => {
   it('are ids, paths, URLs, hashes, amounts and names of symbols', () => {
@@ -247,15 +247,28 @@ describe('the most distinctive literals', () => {
   it('are counted only as far as they can be of use', () => {
     const orders = Array.from({ length: 30_000 }, (_, index) => `ORD-${index}`).join(' ');
     let counted = 0;
-    const best = byDistinction(
-      (take) => eachLiteral(orders, take),
-      (text) => text.length + ++counted * 0,
-      200,
-    );
+    const best = [
+      ...byDistinction(
+        (take) => eachLiteral(orders, take),
+        (text) => text.length + ++counted * 0,
+        200,
+      ),
+    ];
     expect(literalsOf(orders)).toHaveLength(30_000);
     expect(best).toHaveLength(200);
     expect(counted).toBe(200);
     expect(best[0]?.text).toBe('ORD-0');
+  });
+
+  it('are not counted while heavier ones are chosen', () => {
+    const counted: string[] = [];
+    const [first] = byDistinction(
+      (take) => eachLiteral('2027 a.member ORD-4711', take),
+      (text) => counted.push(text),
+      10,
+    );
+    expect(first?.text).toBe('ORD-4711');
+    expect(counted).toEqual(['ORD-4711']);
   });
 
   it('F2: chooses the same, however many there are and however often each comes', () => {
@@ -285,7 +298,7 @@ describe('the most distinctive literals', () => {
           (text) => text.length,
           most,
         );
-        expect(chosen.map(({ text, tokens }) => ({ text, tokens }))).toEqual(expected);
+        expect([...chosen].map(({ text, tokens }) => ({ text, tokens }))).toEqual(expected);
       }),
     );
   });
