@@ -26,6 +26,9 @@ const MOST_BYTES = 3;
 /** Holds a block of text (`text-blocks.ts`). A longer text gets its own memory. */
 const SCRATCH_BYTES = 16 * 1024;
 
+/** In characters. */
+const SHORT = 64;
+
 const encoder = new TextEncoder();
 
 export class Encoding {
@@ -48,7 +51,7 @@ export class Encoding {
     const { ranks, splitting, merging } = this;
     const needed = MOST_BYTES * text.length + 1;
     const bytes = needed <= SCRATCH_BYTES ? this.bytes : new Uint8Array(needed);
-    const { written } = encoder.encodeInto(text, bytes);
+    const written = shortAscii(text, bytes) ?? encoder.encodeInto(text, bytes).written;
     bytes[written] = END;
     let tokens = 0;
     // The same place in UTF-16 and in UTF-8.
@@ -75,6 +78,22 @@ export class Encoding {
     if (!pattern.test(text)) throw new InvariantError('the expression of an encoding matches any character');
     return pattern.lastIndex;
   }
+}
+
+/**
+ * Writes a text that is short and has only ASCII: a call of the encoder costs more than so few
+ * bytes.
+ *
+ * @returns the number of bytes; undefined for any other text
+ */
+function shortAscii(text: string, bytes: Uint8Array): number | undefined {
+  if (text.length > SHORT) return undefined;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 128) return undefined;
+    bytes[at] = code;
+  }
+  return text.length;
 }
 
 /** Bytes of UTF-8, as `TextEncoder` writes them: three for half of a surrogate pair. */

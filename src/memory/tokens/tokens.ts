@@ -141,6 +141,7 @@ function ownCounts(): RememberedCounts {
 }
 
 function countInBlocks(text: string, tokenize: (block: string) => number): number {
+  if (text.length <= LONGEST_RUN) return Math.ceil(tokenize(text));
   let tokens = 0;
   for (const block of blocksOf(text)) tokens += countInRuns(block, tokenize);
   return Math.ceil(tokens);
