@@ -15,8 +15,8 @@ export interface Profile {
 }
 
 /**
- * Two samples are so many intervals apart, unless the isolate waits, or the first one is taken late,
- * just before the next.
+ * Two samples are so many intervals apart, unless the isolate waits, or the first one is late and
+ * the next follows at once.
  */
 const FEWEST_INTERVALS = 0.5;
 const MOST_INTERVALS = 3;
