@@ -67,26 +67,41 @@ export interface UpstreamAccount {
  * @param hasBody whether there is a body; with the deployer's key it is JSON
  */
 export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
-  const headers = new Headers();
   const named = new Set((incoming.get('connection') ?? '').toLowerCase().split(/[\s,]+/));
-  const { api = OPENAI, apiKey, forwardedHeaders = [], isVendor = false } = account;
-  const shared =
-    apiKey === undefined ? undefined : [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
-  for (const [name, value] of incoming) {
-    if (named.has(name)) continue;
-    if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
-      continue;
-    if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
-    if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
-    headers.append(name, value);
-  }
+  const { api = OPENAI, apiKey, isVendor = false } = account;
+  const isDropped = (name: string): boolean =>
+    named.has(name) ||
+    HOP_BY_HOP.has(name) ||
+    isOwnHeader(name) ||
+    isEdgeHeader(name) ||
+    name === 'accept-encoding';
   if (apiKey === undefined) {
+    const headers = without(incoming, isDropped);
     api.dropOthers(headers, isVendor);
     return headers;
   }
+  const headers = new Headers();
+  const mayPass = sharedRequest(account);
+  for (const [name, value] of incoming) if (!isDropped(name) && mayPass(name)) headers.append(name, value);
   api.setKey(headers, apiKey);
   if (hasBody) headers.set('content-type', 'application/json');
   return headers;
+}
+
+/** Whether callers of a shared account may send a header. */
+function sharedRequest({ api = OPENAI, forwardedHeaders = [] }: UpstreamAccount): (name: string) => boolean {
+  const listed = [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
+  return (name) => {
+    if (SET_HERE.has(name) || !isListed(name, listed)) return false;
+    return !api.choosing?.test(name) || isListed(name, forwardedHeaders);
+  };
+}
+
+/** A copy without some headers. The runtime copies all of them faster than each is appended here. */
+function without(headers: Headers, isDropped: (name: string) => boolean): Headers {
+  const copy = new Headers(headers);
+  for (const name of headers.keys()) if (isDropped(name)) copy.delete(name);
+  return copy;
 }
 
 /** Adds a name to a header with a list of names, unless it has it. */
@@ -112,19 +127,16 @@ export function isDecoded(upstream: Headers): boolean {
  * body. `x-memory-*` is reserved for Precis.
  */
 export function responseHeaders(upstream: Headers, account: UpstreamAccount): Headers {
-  const headers = new Headers(upstream);
   const { api = OPENAI, apiKey } = account;
   const asSent = !upstream.has('content-encoding') || !isDecoded(upstream);
-  // The runtime copies all of them faster than each is appended here, and few are dropped.
-  for (const name of upstream.keys()) {
-    const isDropped =
+  return without(
+    upstream,
+    (name) =>
       (HOP_BY_HOP.has(name) && !(name === 'content-length' && asSent)) ||
       (name === 'content-encoding' && !asSent) ||
       name.startsWith('x-memory-') ||
-      (apiKey !== undefined && !isShared(name, api));
-    if (isDropped) headers.delete(name);
-  }
-  return headers;
+      (apiKey !== undefined && !isShared(name, api)),
+  );
 }
 
 let lastRoot: { readonly base: string; readonly url: URL } | undefined;

@@ -57,6 +57,14 @@ describe('the headers of a request and of its answer', () => {
     );
   });
 
+  it('go up without those that the header connection names, and leave the caller’s as they are', () => {
+    const named = ['x-hop', 'x-last', 'x-kept'].map((name): [string, string] => [name, '1']);
+    const hops = new Headers([['connection', 'keep-alive, X-Hop,x-last'], ...named]);
+    const came = [...hops];
+    expect([...requestHeaders(hops, {})]).toEqual([['x-kept', '1']]);
+    expect([...hops]).toEqual(came);
+  });
+
   it('go up with the deployer’s key in place of the caller’s, and with nothing of the caller’s account', () => {
     const headers = requestHeaders(incoming, { apiKey: 'ours' });
     expect(Object.fromEntries(headers)).toEqual({
