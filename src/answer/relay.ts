@@ -21,7 +21,7 @@ import type { CallLife } from '../tell/life.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { isDecoded, responseHeaders } from '../upstream/request.ts';
+import { isDecoded, responseHeaders, responseWith } from '../upstream/request.ts';
 import { relayEvents } from '../upstream/stream.ts';
 import type { Retrieval } from './retrieval-of.ts';
 import { tooLongByWords } from './stream-errors.ts';
@@ -78,9 +78,10 @@ async function relayUnread(
   scope: RequestScope,
 ): Promise<Response> {
   const body = await unreadBody(answer, scope.services, (how) => life.ended(how));
-  const head = headOf(answer, report, life, scope);
+  const response = responseWith(body, answer.response, scope.caller.account);
+  life.begins(response, report);
   if (!(body instanceof ReadableStream)) life.ended('complete');
-  return new Response(body, head);
+  return response;
 }
 
 function relayStream(

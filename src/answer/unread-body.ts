@@ -7,7 +7,7 @@ import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
 import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { isDecoded, responseHeaders } from '../upstream/request.ts';
+import { isDecoded, responseWith } from '../upstream/request.ts';
 
 /** The time limits of a body. One that breaks off is logged. @param ended see `BodyRelay` */
 export function bodyRelay(
@@ -69,11 +69,10 @@ export async function unread(
   answer: UpstreamAnswer,
   { services, caller, spending }: RequestScope,
 ): Promise<Response> {
-  const { status, statusText } = answer.response;
   const body = await unreadBody(answer, services);
-  const headers = responseHeaders(answer.response.headers, caller.account);
-  spending?.setHeaders(headers);
-  return new Response(body, { status, statusText, headers });
+  const response = responseWith(body, answer.response, caller.account);
+  spending?.setHeaders(response.headers);
+  return response;
 }
 
 export function isEventStream({ headers }: Response): boolean {

@@ -76,7 +76,8 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
     isEdgeHeader(name) ||
     name === 'accept-encoding';
   if (apiKey === undefined) {
-    const headers = without(incoming, isDropped);
+    const headers = new Headers(incoming);
+    drop(headers, isDropped);
     api.dropOthers(headers, isVendor);
     return headers;
   }
@@ -95,13 +96,6 @@ function sharedRequest({ api = OPENAI, forwardedHeaders = [] }: UpstreamAccount)
     if (SET_HERE.has(name) || !isListed(name, listed)) return false;
     return !api.choosing?.test(name) || isListed(name, forwardedHeaders);
   };
-}
-
-/** A copy without some headers. The runtime copies all of them faster than each is appended here. */
-function without(headers: Headers, isDropped: (name: string) => boolean): Headers {
-  const copy = new Headers(headers);
-  for (const name of headers.keys()) if (isDropped(name)) copy.delete(name);
-  return copy;
 }
 
 /** Adds a name to a header with a list of names, unless it has it. */
@@ -123,20 +117,40 @@ export function isDecoded(upstream: Headers): boolean {
 }
 
 /**
+ * The upstream's answer for the caller, with a body of its own and the headers of
+ * `responseHeaders`. They may still be changed, and are copied once.
+ */
+export function responseWith(body: BodyInit | null, upstream: Response, account: UpstreamAccount): Response {
+  const response = new Response(body, upstream);
+  dropOfUpstream(response.headers, account);
+  return response;
+}
+
+/**
  * The upstream's headers for the caller. Encoding and length are dropped if the runtime decoded the
  * body. `x-memory-*` is reserved for Precis.
  */
 export function responseHeaders(upstream: Headers, account: UpstreamAccount): Headers {
-  const { api = OPENAI, apiKey } = account;
-  const asSent = !upstream.has('content-encoding') || !isDecoded(upstream);
-  return without(
-    upstream,
+  const headers = new Headers(upstream);
+  dropOfUpstream(headers, account);
+  return headers;
+}
+
+function dropOfUpstream(headers: Headers, { api = OPENAI, apiKey }: UpstreamAccount): void {
+  const asSent = !headers.has('content-encoding') || !isDecoded(headers);
+  drop(
+    headers,
     (name) =>
       (HOP_BY_HOP.has(name) && !(name === 'content-length' && asSent)) ||
       (name === 'content-encoding' && !asSent) ||
       name.startsWith('x-memory-') ||
       (apiKey !== undefined && !isShared(name, api)),
   );
+}
+
+/** Few are dropped of a copy that the runtime makes faster than each is appended to another one. */
+function drop(headers: Headers, isDropped: (name: string) => boolean): void {
+  for (const name of [...headers.keys()]) if (isDropped(name)) headers.delete(name);
 }
 
 let lastRoot: { readonly base: string; readonly url: URL } | undefined;
