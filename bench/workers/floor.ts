@@ -1,7 +1,8 @@
 /**
  * A Worker that does only what no proxy with a memory can do without: it reads the body, copies the
- * headers both ways and sets one of its own, and gives the answer up when the upstream falls
- * silent. It passes a stream on through one of its own, and anything else as bytes.
+ * headers both ways and sets one of its own, gives the answer up when the upstream is silent before
+ * it or within it, and the upstream when the caller leaves. It passes a stream on through one of
+ * its own, and anything else as bytes.
  */
 import { forwardTo } from './forward-to.ts';
 
@@ -12,12 +13,18 @@ const SILENCE_MS = 60_000;
 
 export default forwardTo(async (url, request) => {
   const headers = new Headers(request.headers);
-  const response = await fetch(url, { method: request.method, headers, body: await request.bytes() });
+  const body = await request.bytes();
+  const connection = new AbortController();
+  const abort = () => connection.abort();
+  request.signal.addEventListener('abort', abort, { once: true });
+  const timer = setTimeout(abort, SILENCE_MS);
+  const response = await fetch(url, { method: request.method, headers, body, signal: connection.signal });
+  clearTimeout(timer);
   const answered = new Headers(response.headers);
   answered.set('x-memory-mode', 'none');
-  const { status, body } = response;
+  const { status, body: answer } = response;
   const isStream = answered.get('content-type')?.startsWith('text/event-stream');
-  const passed = body && (isStream ? relayed(body) : await read(response));
+  const passed = answer && (isStream ? relayed(answer) : await read(response));
   return new Response(passed, { status, headers: answered });
 });
 
