@@ -37,8 +37,13 @@ export class UsageTail {
   private size = 0;
   /** The beginning of a stream of Messages; undefined before the first bytes are let go. */
   private head: Uint8Array | undefined;
+  /** What was last read: several parts of the Worker ask for it when the answer has ended. */
+  private text: string | undefined;
+  private messages: { readonly usage: Usage | undefined } | undefined;
 
   push(chunk: Uint8Array): void {
+    this.text = undefined;
+    this.messages = undefined;
     this.chunks.push(chunk);
     this.size += chunk.length;
     if (this.size < 2 * TAIL_BYTES) return;
@@ -58,7 +63,7 @@ export class UsageTail {
 
   /** Whether a stream has come to its last event. What follows does not matter. */
   isOver(): boolean {
-    const text = decoder.decode(this.tail);
+    const text = this.tailText;
     if (this.isMessages) return hasStopped(text);
     // Of a response only the last event has counts.
     return /^data: ?\[DONE\]\s*$/m.test(text) || lastCount(text, 'input_tokens') !== undefined;
@@ -68,7 +73,7 @@ export class UsageTail {
   tier(): string | undefined {
     const messages = this.messagesUsage();
     if (messages) return tierOf(messages);
-    const text = decoder.decode(this.tail);
+    const text = this.tailText;
     return [...text.matchAll(/[{,]\s*"service_tier"\s*:\s*"(\w{1,64})"/g)].at(-1)?.[1];
   }
 
@@ -80,7 +85,7 @@ export class UsageTail {
       // At its beginning a stream tells the output of its first event.
       return usage && this.isUnfinished ? { ...usage, output: null } : usage;
     }
-    const text = decoder.decode(this.tail);
+    const text = this.tailText;
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
     if (input === undefined) return undefined;
     return {
@@ -99,7 +104,7 @@ export class UsageTail {
     const { tail } = this;
     if (!bufferOf(tail).includes(WINDOW_FULL)) return false;
     // Of a whole body the last one is the answer's own, since its content comes before.
-    return [...decoder.decode(tail).matchAll(REASON)].at(-1)?.[1] === WINDOW_FULL;
+    return [...this.tailText.matchAll(REASON)].at(-1)?.[1] === WINDOW_FULL;
   }
 
   /** Of the cache writes, those that are kept for an hour. 0 where no lifetimes are told. */
@@ -117,9 +122,14 @@ export class UsageTail {
     return all;
   }
 
+  private get tailText(): string {
+    this.text ??= decoder.decode(this.tail);
+    return this.text;
+  }
+
   /** Whether a stream of Messages has not come to the event that tells its whole output. */
   private get isUnfinished(): boolean {
-    return this.isMessages && !tellsOutput(decoder.decode(this.tail));
+    return this.isMessages && !tellsOutput(this.tailText);
   }
 
   private get isMessages(): boolean {
@@ -128,6 +138,11 @@ export class UsageTail {
 
   /** The usage of an answer of Messages; undefined for any other answer. */
   private messagesUsage(): Usage | undefined {
+    this.messages ??= { usage: this.readMessagesUsage() };
+    return this.messages.usage;
+  }
+
+  private readMessagesUsage(): Usage | undefined {
     const { tail } = this;
     if (this.isMessages)
       return streamedUsage(decoder.decode(this.head ? concat([this.head, LF, tail]) : tail));
