@@ -60,18 +60,26 @@ function checkModel(strategy: MemoryStrategy, { config }: Services): void {
 }
 
 /**
+ * Checks that there is a summarizer for a request.
+ *
  * @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer;
  *   `model_not_allowed` for one that the caller's limits don't
  */
+export function checkTarget(strategy: SummarizingStrategy, { services, spending }: RequestScope): void {
+  if (services.config.summarizer) checkModel(strategy, services);
+  else if (strategy.summarizer_model !== undefined) spending?.checkModel(strategy.summarizer_model);
+}
+
+/** @throws see `checkTarget` */
 export function summarizerTarget(
   strategy: SummarizingStrategy,
   request: ModelRequest,
-  { services, caller, headers, api, spending }: RequestScope,
+  scope: RequestScope,
 ): SummarizerTarget {
+  checkTarget(strategy, scope);
+  const { services, caller, headers, api } = scope;
   const { summarizer, summarizerTimeoutMs: timeoutMs } = services.config;
-  if (strategy.summarizer_model !== undefined && !summarizer) spending?.checkModel(strategy.summarizer_model);
   if (summarizer) {
-    checkModel(strategy, services);
     const { baseUrl, apiKey } = summarizer;
     const model = strategy.summarizer_model ?? summarizer.model;
     const window = summarizer.window ?? windowOf(model, services.config.modelWindows);

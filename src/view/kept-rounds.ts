@@ -133,6 +133,7 @@ export class FoundRounds {
    * and the view has to be planned anew.
    */
   async read(shown: readonly KeptRounds[]): Promise<ReadonlyMap<string, string> | undefined> {
+    if (shown.length === 0) return new Map();
     try {
       const reading = fewAtOnce(AT_ONCE, shown, ({ key }) => this.messages(key));
       const texts = await within(TIME_LIMITS.keptRoundsMs, reading);

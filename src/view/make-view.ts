@@ -25,7 +25,7 @@ import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { ownCompactionOf, upstreamCompacts } from '../request/native-compaction.ts';
 import type { RequestScope } from '../request/scope.ts';
-import { summarizerTarget } from '../request/summarizer-target.ts';
+import { checkTarget } from '../request/summarizer-target.ts';
 import { userArchiveOf } from '../request/user-archive.ts';
 import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
@@ -60,10 +60,8 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const reached = typeof user === 'string' ? undefined : user;
   const offered = offeredTools(request, strategy, tenant, searchKindOf(config), chosen.blocks, reached);
   const tools = offered === 'off' ? undefined : offered;
-  if (summarizes(strategy)) {
-    // A fault is reported at the first request, not when the conversation has grown.
-    summarizerTarget(strategy, request, scope);
-  }
+  // A fault is reported at the first request, not when the conversation has grown.
+  if (summarizes(strategy)) checkTarget(strategy, scope);
   const allTools = sentTools(request, tools);
   const { warnings, ...learned } = learnedOf(call, strategy, options);
   warnings.push(...tenantWarnings(strategy, scope));

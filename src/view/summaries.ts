@@ -1,4 +1,5 @@
 /** The ports of a request's summaries, and the summary in its report. */
+import { once } from '../lib/once.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import { type ReportedSummary, reportedOutputs } from '../memory/plan/report.ts';
@@ -31,8 +32,11 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
   const measure = tokenMeasure(strategy, request.model, services.config.tokenFactors);
   const conversation = tenant && conversationOf(owner, history, boundaries, tenant, services);
   const at = Date.now();
-  const target = summarizerTarget(strategy, request, scope);
-  const timeoutMs = Math.max(target.timeoutMs, options.whole ? TIME_LIMITS.wholeSummaryCallMs : 0);
+  const targetOnce = once(() => {
+    const target = summarizerTarget(strategy, request, scope);
+    const timeoutMs = Math.max(target.timeoutMs, options.whole ? TIME_LIMITS.wholeSummaryCallMs : 0);
+    return { ...target, timeoutMs };
+  });
   return {
     boundaries,
     held: heldSummary(request, boundaries),
@@ -40,7 +44,10 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       tenant,
       conversation,
       refs: tenant && refWriterOf(tenant, call),
-      target: { ...target, timeoutMs },
+      // Most views need no summary to be written.
+      get target() {
+        return targetOnce();
+      },
       own: ownSummaries(call),
       encoding: measure,
       waitUntil,

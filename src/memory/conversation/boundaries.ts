@@ -3,6 +3,7 @@
  */
 
 import { elementAt } from '../../lib/elements.ts';
+import { once } from '../../lib/once.ts';
 import type { Digest } from '../edits/placeholder.ts';
 import type { History } from './history.ts';
 import type { Boundary } from './passage.ts';
@@ -15,21 +16,23 @@ import { type Round, roundsOf, sequenceNumbers } from './sequence.ts';
 const MOST_CANDIDATES = 1_000;
 
 export class Boundaries {
-  readonly rounds: readonly Round[];
   private readonly history: History;
   private readonly hashes: readonly string[];
-  private readonly numbers: Int32Array;
+  private readonly roundsOnce = once(() => roundsOf(this.history));
+  private readonly numbersOnce = once(() => sequenceNumbers(this.history, this.rounds));
 
   constructor(history: History, digest: Digest) {
     this.history = history;
     this.hashes = prefixHashes(history.messages, digest);
-    this.rounds = roundsOf(history);
-    this.numbers = sequenceNumbers(history, this.rounds);
+  }
+
+  get rounds(): readonly Round[] {
+    return this.roundsOnce();
   }
 
   /** The boundary before a message. */
   at(end: number): Boundary {
-    return { prefixHash: elementAt(this.hashes, end), end, sequence: elementAt(this.numbers, end) };
+    return { prefixHash: elementAt(this.hashes, end), end, sequence: elementAt(this.numbersOnce(), end) };
   }
 
   /** The boundary with this hash; undefined if it belongs to another array. */
