@@ -111,12 +111,12 @@ export interface MessageFacts {
   flatTokens?: number;
   /** Its counts, and what has counted them (see `TokenCounter`). */
   counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
-  /** A link of a hash chain: the hash before the message, and after it. */
-  prefixHash?: ChainLink;
+  /** The hash of the messages up to this one (see `prefixHashes`). */
+  prefixHash?: string;
   /** Of an answer in one message: the hash of what was asked, and its key (`answer-keys.ts`). */
   answerKey?: { readonly asked: string; readonly key: string | undefined };
-  /** The same for the chain that names previews. */
-  preview?: ChainLink;
+  /** The same, as previews are named by. */
+  preview?: string;
   removals?: KnownRemovals;
   /** Of a tool output: see `contentName`. */
   outputName?: string;
@@ -133,20 +133,6 @@ export interface MessageFacts {
 export interface MessageTokens {
   content?: number;
   whole?: number;
-}
-
-interface ChainLink {
-  readonly before: string;
-  readonly after: string;
-}
-
-/**
- * The link after a hash: the known one, if it belongs there.
- *
- * @param after computes the next hash
- */
-export function linkAfter(before: string, known: ChainLink | undefined, after: () => string): ChainLink {
-  return known?.before === before ? known : { before, after: after() };
 }
 
 export interface Message {

@@ -11,7 +11,7 @@
 
 import { Latest } from '../../lib/latest.ts';
 import type { Digest } from '../edits/placeholder.ts';
-import { linkAfter, type Message, type MessageFacts } from './message.ts';
+import type { Message, MessageFacts } from './message.ts';
 
 /** The parts of a message that are hashed. */
 export interface Hashed extends Pick<Message, 'role' | 'identity'> {
@@ -34,8 +34,8 @@ export function prefixHashes(messages: readonly Hashed[], digest: Digest): reado
 function nextHash(before: string, message: Hashed, digest: Digest): string {
   if (message.role === 'preamble') return before;
   const { facts = {} } = message;
-  facts.prefixHash = linkAfter(before, facts.prefixHash, () => chained(before, message.identity, digest));
-  return facts.prefixHash.after;
+  facts.prefixHash ??= chained(before, message.identity, digest);
+  return facts.prefixHash;
 }
 
 /** The hash after one more message. @param identity of that message (see `Message.identity`) */

@@ -9,10 +9,9 @@
  * Literals have no white space and are separated by spaces, since a comma would cost a token each.
  */
 import { copyOf, textBytes } from '../../lib/copy.ts';
-import { elementAt } from '../../lib/elements.ts';
 import { isObject, parseJson, parseObject } from '../../lib/json.ts';
 import type { Bound, Cache } from '../../lib/lru.ts';
-import { linkAfter, type Message } from '../conversation/message.ts';
+import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { EarlierLiterals, type Part, REF } from './earlier-literals.ts';
@@ -81,7 +80,6 @@ export function createPreviewWriter(
   { counter, digest, previews }: { counter: TokenCounter; digest: Digest; previews: WrittenPreviews },
 ): PreviewWriter {
   const earlier = new EarlierLiterals(messages);
-  const chainAt = previewChain(messages, digest);
 
   const write = (index: number, text: string, most: number, removed: Part | undefined): string => {
     const shapes = shapesOf(text);
@@ -125,25 +123,23 @@ export function createPreviewWriter(
     write: (index, text, most, removed, hosted) => {
       const whole = hosted === undefined ? 'all' : `hosted ${hosted}`;
       const part = removed ? `${removed.from}-${removed.to}` : whole;
-      return previews.remember(`${chainAt(index)}:${most}:${part}`, () =>
+      return previews.remember(`${prefixName(messages, index, digest)}:${most}:${part}`, () =>
         copyOf(write(index, text(), most, removed)),
       );
     },
   };
 }
 
-/** For each index, the hash that identifies the messages up to and including it. */
-function previewChain(messages: readonly Message[], digest: Digest): (index: number) => string {
-  const chain: string[] = [];
-  return (index) => {
-    for (let next = chain.length; next <= index; next++) {
-      const before = chain[next - 1] ?? '';
-      const { facts, digest: own } = elementAt(messages, next);
-      facts.preview = linkAfter(before, facts.preview, () => digest(`${before} ${own}`));
-      chain.push(facts.preview.after);
-    }
-    return elementAt(chain, index);
-  };
+/** The hash that identifies the messages up to and including one. */
+function prefixName(messages: readonly Message[], index: number, digest: Digest): string {
+  let known = index;
+  while (known >= 0 && messages[known]?.facts.preview === undefined) known--;
+  let name = messages[known]?.facts.preview ?? '';
+  for (const message of messages.slice(known + 1, index + 1)) {
+    name = digest(`${name} ${message.digest}`);
+    message.facts.preview = name;
+  }
+  return name;
 }
 
 /**
