@@ -12,9 +12,11 @@
  * Results that no assistant message has followed yet are never edited or dropped, with or without a
  * call. Messages of unknown roles count as preamble and are never edited.
  */
+
+import { elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { beginsAsObservation } from '../edits/placeholder.ts';
-import type { Message, ToolCall } from './message.ts';
+import type { Message, MessageFacts, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
 
 /**
@@ -113,22 +115,67 @@ export function readHistory(
   observationPrefixes: readonly string[] = [],
   echo?: Echo,
 ): History {
-  const reader = new Reader(observationPrefixes);
-  for (const [index, message] of messages.entries()) {
-    if (!isEchoPair(echo, index)) reader.read(index, message);
+  if (echo) return readFrom(NOTHING, messages, observationPrefixes, echo).history;
+  const known = takeShape(messages, observationPrefixes);
+  const continued = known && readFrom(known, messages, observationPrefixes);
+  const read = continued?.isPaired ? continued : readFrom(NOTHING, messages, observationPrefixes);
+  const last = messages.at(-1);
+  if (read.history.bonds.length === 0 && (last?.role === 'user' || last?.role === 'tool'))
+    shapes.set(last.facts, read.shape);
+  return read.history;
+}
+
+/** The shape of an array that an answer may follow. Longer arrays go on from there. */
+interface Shape extends Pick<History, 'turns' | 'requestPoints'> {
+  readonly units: readonly OpenUnit[];
+  readonly prefixes: readonly string[];
+}
+
+const NOTHING: Shape = { units: [], turns: [], requestPoints: [], prefixes: [] };
+
+/** The newest shapes of arrays without bonds, by the facts about their last message. */
+const shapes = new WeakMap<MessageFacts, Shape>();
+
+/** The shape with which an array begins. From now on it is that of the longer array. */
+function takeShape(messages: readonly Message[], prefixes: readonly string[]): Shape | undefined {
+  const end = messages.findLastIndex(({ facts }) => shapes.has(facts)) + 1;
+  const facts = messages[end - 1]?.facts;
+  const shape = facts && shapes.get(facts);
+  if (!shape || messages[end]?.role !== 'assistant' || !areEqual(shape.prefixes, prefixes)) return undefined;
+  shapes.delete(facts);
+  return shape;
+}
+
+/**
+ * Reads the messages after those of a shape.
+ *
+ * @returns with whether all results among them answer calls among them. Others may change the units
+ *   before them
+ */
+function readFrom(known: Shape, messages: readonly Message[], prefixes: readonly string[], echo?: Echo) {
+  const from = known.requestPoints.at(-1) ?? { messages: 0, units: 0, turns: 0 };
+  const reader = new Reader(known.units, prefixes);
+  for (let index = from.messages; index < messages.length; index++) {
+    if (!isEchoPair(echo, index)) reader.read(index, elementAt(messages, index));
     else if (index === echo?.first) reader.units.push({ ...openUnit('summary', index, 0), last: echo.last });
   }
-  const { units, asks } = reader;
-  const turns = units.flatMap((unit, index) => (unit.kind === 'user' ? [index] : []));
-  const requestPoints = pointsAt([...asks, messages.length], units, turns);
-  return { messages, units, turns, echo, bonds: bondsOf(units), requestPoints };
+  const { units, asks, isPaired } = reader;
+  const turns = [...known.turns];
+  for (let unit = from.units; unit < units.length; unit++) if (units[unit]?.kind === 'user') turns.push(unit);
+  const points = pointsAt([...asks, messages.length], units, turns, from);
+  const requestPoints = [...known.requestPoints.slice(0, -1), ...points];
+  const history: History = { messages, units, turns, echo, bonds: bondsOf(units, from.units), requestPoints };
+  // Without the messages, which keep the bytes of a body alive.
+  return { history, shape: { units, turns, requestPoints, prefixes }, isPaired };
 }
 
 /** Reads one message after the other. */
 class Reader {
-  readonly units: OpenUnit[] = [];
+  readonly units: OpenUnit[];
   /** Assistant messages that follow a user or tool message. */
   readonly asks: number[] = [];
+  /** Whether each result has answered a call that was read and had none. */
+  isPaired = true;
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
   /**
@@ -141,8 +188,12 @@ class Reader {
   /** The units of answered calls in this turn, by id. */
   private readonly answered = new Map<string, OpenUnit>();
 
-  constructor(prefixes: readonly string[]) {
+  /** @param known units that an answer follows */
+  constructor(known: readonly OpenUnit[], prefixes: readonly string[]) {
+    // None of them changes as long as all results are paired.
+    this.units = [...known];
     this.prefixes = prefixes;
+    if (known.length > 0) this.spoke = 'tool';
   }
 
   read(index: number, message: Message): void {
@@ -174,6 +225,7 @@ class Reader {
   private result(index: number, message: Message): void {
     const id = message.answers ?? '';
     const pair = this.waiting.get(id)?.pop();
+    if (!pair) this.isPaired = false;
     const called = pair?.unit ?? this.answered.get(id);
     if (!called) {
       this.units.push(openUnit('orphan', index, 0));
@@ -218,12 +270,13 @@ class Reader {
   }
 }
 
-/** The units with late or missing results. */
-function bondsOf(units: readonly OpenUnit[]): Bond[] {
+/** The units with late or missing results. @param from the units before it have none */
+function bondsOf(units: readonly OpenUnit[], from: number): Bond[] {
   const indices = new Map<OpenUnit, number>();
   for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
-  return units.flatMap(({ late = [], unanswered }, caller) => {
+  return units.slice(from).flatMap(({ late = [], unanswered }, index) => {
     if (late.length === 0 && unanswered === 0) return [];
+    const caller = from + index;
     const results = late.map(({ unit, ...result }) => ({ ...result, unit: indices.get(unit) ?? caller }));
     return [{ caller, results, open: unanswered > 0 }];
   });
@@ -281,16 +334,30 @@ function outermost(unit: OpenUnit): OpenUnit {
   return outer;
 }
 
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((text, at) => text === others[at]);
+}
+
 function isObservation(message: Message, prefixes: readonly string[]): boolean {
   if (prefixes.length === 0) return false;
   const text = message.content().text.trimStart();
   return beginsAsObservation(text) || prefixes.some((prefix) => text.startsWith(prefix));
 }
 
-/** The points at which a request was or is made. @param ends ascending */
-function pointsAt(ends: readonly number[], units: readonly Unit[], turns: readonly number[]): RequestPoint[] {
-  let unit = 0;
-  let turn = 0;
+/**
+ * The points at which a request was or is made.
+ *
+ * @param ends ascending
+ * @param from an earlier point
+ */
+function pointsAt(
+  ends: readonly number[],
+  units: readonly Unit[],
+  turns: readonly number[],
+  from: RequestPoint,
+): RequestPoint[] {
+  let unit = from.units;
+  let turn = from.turns;
   return ends.map((end) => {
     while (unit < units.length && (units[unit]?.first ?? end) < end) unit++;
     while (turn < turns.length && (turns[turn] ?? unit) < unit) turn++;

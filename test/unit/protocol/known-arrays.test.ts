@@ -135,7 +135,9 @@ function markedBehind(messages: Json[]): Json[] {
 /** All that callers, storage and upstream see of a view. */
 function seen({ request, plan, report, bytes }: Viewed<ModelRequest>): object {
   const { messages } = request;
+  const { units, turns, bonds, requestPoints } = plan.history;
   return {
+    shape: [units, turns, bonds, requestPoints],
     bytes: new TextDecoder().decode(bytes),
     report,
     roles: messages.map(({ role, wireRole }) => [role, wireRole]),
