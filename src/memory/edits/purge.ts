@@ -21,6 +21,11 @@ const STEPS_AFTER_FAILURE = 4;
  */
 export const LEAST_PURGED = 200;
 
+/** Whether the arguments of a call are long enough. */
+export function mayBePurged({ input }: ToolCall): boolean {
+  return input.length >= LEAST_PURGED;
+}
+
 /**
  * For calls whose arguments may be purged, the message after which they may: with it in the array,
  * they are of no more use. A longer array never changes it. Linear in the number of calls.
@@ -41,13 +46,12 @@ export function purgesIn({ messages, units }: History): ReadonlyMap<ToolCall, nu
     for (const [index, call] of message.calls.entries()) {
       const result = results.get(call);
       const file = written[index];
-      if (result === undefined || (file === undefined && call.input.length < LEAST_PURGED)) continue;
+      if (result === undefined || (file === undefined && !mayBePurged(call))) continue;
       const newer = file === undefined ? undefined : writes.get(file);
       const failed = hasFailed(elementAt(messages, result));
       const later = failed ? steps.at(-STEPS_AFTER_FAILURE) : undefined;
       const from = Math.min(newer ?? Number.POSITIVE_INFINITY, later ?? Number.POSITIVE_INFINITY);
-      if (from < Number.POSITIVE_INFINITY && call.input.length >= LEAST_PURGED)
-        after.set(call, Math.max(from, result));
+      if (from < Number.POSITIVE_INFINITY && mayBePurged(call)) after.set(call, Math.max(from, result));
       if (file !== undefined && !failed) replaced.push([file, result]);
     }
     // Calls of one answer run side by side, so none of them replaces another.

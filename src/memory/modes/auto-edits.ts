@@ -9,7 +9,7 @@ import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
 import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { longestUnused } from '../edits/output-digest.ts';
-import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
+import { LEAST_PURGED, mayBePurged, purgesIn } from '../edits/purge.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repeats.ts';
 import type { ShortenedOutput } from '../replay/fresh-outputs.ts';
@@ -185,10 +185,10 @@ export class AutoEdits implements Recalling {
   /** Of arguments that are of no more use among the messages before `until`. */
   private purged(unit: Unit, until: number): readonly Removal[] {
     const { history, strategy, context } = this;
-    if (!strategy.compact_purge) return [];
+    const calls = history.messages[unit.first]?.calls ?? [];
+    if (!strategy.compact_purge || !calls.some(mayBePurged)) return [];
     this.purges ??= purgesIn(history);
     const { purges } = this;
-    const calls = history.messages[unit.first]?.calls ?? [];
     const purged = calls.map((call) => (purges.get(call) ?? until) < until);
     if (!purged.includes(true)) return [];
     return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
