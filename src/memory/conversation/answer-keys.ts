@@ -25,21 +25,15 @@ export interface KeyedAnswer {
  */
 export function answersIn({ messages, requestPoints }: History, digest: Digest): KeyedAnswer[] {
   const hashes = prefixHashes(messages, digest);
-  return requestPoints.slice(0, -1).flatMap(({ messages: first }) =>
-    [first, ...resumedAfter(messages, first)].flatMap((message) => {
+  const answers: KeyedAnswer[] = [];
+  for (const { messages: first } of requestPoints.slice(0, -1))
+    for (let message = first; messages[message]?.role === 'assistant'; message++) {
+      if (message > first && !messages[message]?.resumes) continue;
       const asked = elementAt(hashes, message);
       const key = keyAt(messages, message, asked, digest);
-      return key === undefined ? [] : [{ message, key, asked }];
-    }),
-  );
-}
-
-/** The answers that go on after an earlier one. */
-function resumedAfter(messages: readonly Message[], first: number): number[] {
-  const found: number[] = [];
-  for (let next = first + 1; messages[next]?.role === 'assistant'; next++)
-    if (messages[next]?.resumes) found.push(next);
-  return found;
+      if (key !== undefined) answers.push({ message, key, asked });
+    }
+  return answers;
 }
 
 function keyAt(
@@ -51,13 +45,11 @@ function keyAt(
   const { facts } = elementAt(messages, first);
   let end = first + 1;
   while (messages[end]?.role === 'assistant' && !messages[end]?.resumes) end++;
+  const make = () => answerKey(asked, messages.slice(first, end), digest);
   // The messages before it and the message itself are what its facts may depend on.
-  if (end > first + 1) return answerKey(asked, messages.slice(first, end), digest);
-  if (facts.answerKey?.asked !== asked) {
-    const key = answerKey(asked, messages.slice(first, end), digest);
-    facts.answerKey = { asked, key };
-  }
-  return facts.answerKey?.key;
+  if (end > first + 1) return make();
+  facts.answerKey ??= make() ?? null;
+  return facts.answerKey ?? undefined;
 }
 
 /**

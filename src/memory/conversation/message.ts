@@ -113,8 +113,8 @@ export interface MessageFacts {
   counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
   /** The hash of the messages up to this one (see `prefixHashes`). */
   prefixHash?: string;
-  /** Of an answer in one message: the hash of what was asked, and its key (`answer-keys.ts`). */
-  answerKey?: { readonly asked: string; readonly key: string | undefined };
+  /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
+  answerKey?: string | null;
   /** The same, as previews are named by. */
   preview?: string;
   removals?: KnownRemovals;
