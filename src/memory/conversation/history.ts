@@ -16,7 +16,8 @@
 import { elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { beginsAsObservation } from '../edits/placeholder.ts';
-import type { Message, MessageFacts, ToolCall } from './message.ts';
+import { KnownStates } from './known-states.ts';
+import type { Message, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
 
 /**
@@ -116,12 +117,10 @@ export function readHistory(
   echo?: Echo,
 ): History {
   if (echo) return readFrom(NOTHING, messages, observationPrefixes, echo).history;
-  const known = takeShape(messages, observationPrefixes);
+  const known = shapes.take(messages, ({ prefixes }) => areEqual(prefixes, observationPrefixes));
   const continued = known && readFrom(known, messages, observationPrefixes);
   const read = continued?.isPaired ? continued : readFrom(NOTHING, messages, observationPrefixes);
-  const last = messages.at(-1);
-  if (read.history.bonds.length === 0 && (last?.role === 'user' || last?.role === 'tool'))
-    shapes.set(last.facts, read.shape);
+  if (read.history.bonds.length === 0) shapes.keep(messages, read.shape);
   return read.history;
 }
 
@@ -133,18 +132,8 @@ interface Shape extends Pick<History, 'turns' | 'requestPoints'> {
 
 const NOTHING: Shape = { units: [], turns: [], requestPoints: [], prefixes: [] };
 
-/** The newest shapes of arrays without bonds, by the facts about their last message. */
-const shapes = new WeakMap<MessageFacts, Shape>();
-
-/** The shape with which an array begins. From now on it is that of the longer array. */
-function takeShape(messages: readonly Message[], prefixes: readonly string[]): Shape | undefined {
-  const end = messages.findLastIndex(({ facts }) => shapes.has(facts)) + 1;
-  const facts = messages[end - 1]?.facts;
-  const shape = facts && shapes.get(facts);
-  if (!shape || messages[end]?.role !== 'assistant' || !areEqual(shape.prefixes, prefixes)) return undefined;
-  shapes.delete(facts);
-  return shape;
-}
+/** Of arrays without bonds. */
+const shapes = new KnownStates<Shape>();
 
 /**
  * Reads the messages after those of a shape.

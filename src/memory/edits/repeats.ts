@@ -4,7 +4,10 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Output } from '../conversation/history.ts';
+import { KnownStates } from '../conversation/known-states.ts';
+import type { Message } from '../conversation/message.ts';
 import { type CompactContext, contentName, outputRef, ownMarkerRef } from './compact.ts';
+import { isSame, type RemovalSettings } from './known-removal.ts';
 import type { MarkerReason } from './placeholder.ts';
 
 /** The names of the tool with which a model fetches removed contents. */
@@ -31,58 +34,84 @@ export type Recall =
   /** The model has fetched what a ref names, through a tool that the caller runs. */
   | { readonly how: 'fetched'; readonly ref: string };
 
-/** Outputs by message. A longer array adds entries, and changes none. */
+/** Outputs by message. A longer array adds entries to the same maps, and changes none. */
 export interface Repeats {
   readonly repeats: ReadonlyMap<number, Repeat>;
   readonly recalls: ReadonlyMap<number, Recall>;
 }
 
-/** Linear in the number of outputs. */
-export function repeatsIn(history: History, context: CompactContext): Repeats {
-  const repeats = new Map<number, Repeat>();
-  const recalls = new Map<number, Recall>();
-  const contents = new Map<string, number>();
-  /** By name and arguments, whose strings an isolate keeps: nothing is joined or hashed again. */
-  const calls = new Map<string, Map<string, Later>>();
-  for (const unit of history.units.toReversed())
-    for (const output of unit.outputs.toReversed()) {
-      const { message, call } = output;
-      const name = contentName(elementAt(history.messages, message), context);
-      const same = contents.get(name);
-      const newer = call && calls.get(call.name)?.get(call.input);
-      // The nearer repetition decides, so that a longer array never changes the reason.
-      if (same !== undefined && same <= (newer?.message ?? same))
-        repeats.set(message, { reason: 'duplicate', by: same });
-      else if (newer) repeats.set(message, { reason: 'superseded', by: newer.message });
-      const recalled = newer && recallOf(message, name, newer, history, context);
-      if (recalled) recalls.set(newer.message, recalled);
-      const ref = fetchedRef(output, context);
-      if (ref !== undefined) recalls.set(message, { how: 'fetched', ref });
-      contents.set(name, message);
-      if (!call) continue;
-      const inputs = calls.get(call.name) ?? new Map<string, Later>();
-      calls.set(call.name, inputs.set(call.input, { message, name, asked: unit.first }));
-    }
-  return { repeats, recalls };
+/** By what else they depend on, beside the array. */
+const known = new KnownStates<ReadOutputs>();
+
+/** Linear in the number of outputs that the isolate has not seen in such an array. */
+export function repeatsIn({ messages, units, echo }: History, context: CompactContext): Repeats {
+  const { settings } = context;
+  const before = echo ? undefined : known.take(messages, (one) => isSame(one.settings, settings));
+  const read = before ?? new ReadOutputs(settings);
+  for (const { first, outputs } of units.slice(read.units))
+    for (const output of outputs) read.next(output, first, messages, context);
+  read.units = units.length;
+  if (!echo) known.keep(messages, read);
+  return read;
 }
 
-/** A later output of the same call. */
-interface Later {
+/** The outputs of the first units of an array. */
+class ReadOutputs implements Repeats {
+  readonly repeats = new Map<number, Repeat>();
+  readonly recalls = new Map<number, Recall>();
+  /** The number of units. */
+  units = 0;
+  readonly settings: RemovalSettings;
+  /** The newest output of each content. */
+  private readonly contents = new Map<string, number>();
+  /** The same of each call, by name and arguments: their strings are kept, and nothing is joined. */
+  private readonly calls = new Map<string, Map<string, CalledOutput>>();
+
+  constructor(settings: RemovalSettings) {
+    this.settings = settings;
+  }
+
+  /** @param asked the message with the call */
+  next(output: Output, asked: number, messages: readonly Message[], context: CompactContext): void {
+    const { message, call } = output;
+    const name = contentName(elementAt(messages, message), context);
+    const same = this.contents.get(name);
+    const earlier = call && this.calls.get(call.name)?.get(call.input);
+    // The nearer repetition decides, so that a longer array never changes the reason.
+    if (same !== undefined) this.repeat(same, 'duplicate', message);
+    if (earlier) this.repeat(earlier.message, 'superseded', message);
+    const recall = earlier && recallOf(earlier, { message, name, asked }, messages, context);
+    const ref = fetchedRef(output, context);
+    if (recall) this.recalls.set(message, recall);
+    else if (ref !== undefined) this.recalls.set(message, { how: 'fetched', ref });
+    this.contents.set(name, message);
+    if (!call) return;
+    const inputs = this.calls.get(call.name) ?? new Map<string, CalledOutput>();
+    this.calls.set(call.name, inputs.set(call.input, { message, name, asked }));
+  }
+
+  private repeat(message: number, reason: Repeat['reason'], by: number): void {
+    if (!this.repeats.has(message)) this.repeats.set(message, { reason, by });
+  }
+}
+
+/** An output, the name of its content, and the message that asked for it. */
+interface CalledOutput {
   readonly message: number;
   readonly name: string;
   readonly asked: number;
 }
 
-/** What the later output brings back; undefined if that is another content. */
+/** What the later output of a call brings back; undefined if that is another content. */
 function recallOf(
-  of: number,
-  name: string,
-  newer: Later,
-  { messages }: History,
+  earlier: CalledOutput,
+  newer: CalledOutput,
+  messages: readonly Message[],
   context: CompactContext,
 ): Recall | undefined {
+  const of = earlier.message;
   const recall = { how: 'repeated', of, isMarked: false, asked: newer.asked } as const;
-  if (newer.name === name) return recall;
+  if (newer.name === earlier.name) return recall;
   const { refs } = context;
   const ref = ownMarkerRef(elementAt(messages, of), context);
   if (ref === undefined || !refs) return undefined;

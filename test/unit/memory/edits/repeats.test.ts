@@ -217,3 +217,43 @@ describe('dedupe', () => {
     expect(shown(later)).toEqual(later.map(({ content }) => String(content)));
   });
 });
+
+describe('the repeats of a longer array', () => {
+  const output = fc.constantFrom('x', 'y', 'z');
+  const spoken = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.tuple(fc.constantFrom('f', 'g', 'retrieve_ref'), fc.constantFrom('1', '2'), output),
+    },
+    fc.constantFrom('ask', 'answer'),
+  );
+  const messagesFor = (
+    all: readonly (typeof spoken extends fc.Arbitrary<infer One> ? One : never)[],
+  ): Message[] =>
+    all.flatMap((one, index) => {
+      if (one === 'ask') return [user(`question ${index}`)];
+      if (one === 'answer') return [assistant(`answer ${index}`)];
+      const [name, input, said] = one;
+      return asked(`${index}`, name, input, said);
+    });
+
+  it('are those that it has on its own, wherever shorter ones have ended', () => {
+    fc.assert(
+      fc.property(fc.array(spoken, { minLength: 4, maxLength: 14 }), fc.array(fc.nat(30)), (all, ends) => {
+        const messages = [user('go'), ...messagesFor(all)];
+        const known = read(messages);
+        // The same settings in all arrays, as an isolate has them.
+        const context = contextOf(known);
+        const lengths = ends.map((end) => 1 + (end % known.length));
+        for (const end of [...lengths, ...lengths.toSorted((one, other) => one - other), known.length]) {
+          const { repeats, recalls } = repeatsIn(readHistory(known.slice(0, end)), context);
+          const own = read(messages.slice(0, end));
+          const alone = repeatsIn(readHistory(own), contextOf(own));
+          expect(new Map(repeats)).toEqual(new Map(alone.repeats));
+          expect(new Map(recalls)).toEqual(new Map(alone.recalls));
+        }
+      }),
+      { endOnFailure: true },
+    );
+  });
+});
