@@ -189,13 +189,13 @@ function sizeOf({ bytes, list, before, messages }: ReadArray): number {
   for (const { fields = [] } of list.items ?? []) {
     size += SPAN_BYTES + PLAN_BYTES;
     // Parts of a content may be kept as spans, too.
-    for (const { value } of fields) size += partsBytes(value);
+    for (const { value } of fields) if (value.items) size += partsBytes(value.items);
   }
   return size;
 }
 
-function partsBytes({ items = [] }: JsonSpan): number {
-  return items.reduce((sum, { fields = [] }) => sum + PART_BYTES + FIELD_BYTES * fields.length, 0);
+function partsBytes(parts: readonly JsonSpan[]): number {
+  return parts.reduce((sum, { fields = [] }) => sum + PART_BYTES + FIELD_BYTES * fields.length, 0);
 }
 
 /** Bytes of an element's spans: its own, and those of its fields. */
