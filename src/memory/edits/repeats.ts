@@ -64,7 +64,7 @@ class ReadOutputs implements Repeats {
   readonly settings: RemovalSettings;
   /** The newest output of each content. */
   private readonly contents = new Map<string, number>();
-  /** The same of each call, by name and arguments: their strings are kept, and nothing is joined. */
+  /** The same of each call, by name and arguments: an isolate keeps their strings. */
   private readonly calls = new Map<string, Map<string, CalledOutput>>();
 
   constructor(settings: RemovalSettings) {
