@@ -1,11 +1,11 @@
-/** A Chromium for a file of browser tests, and what must hold of every page that it shows. */
+/** A Chromium for browser tests, and what must hold of every page that it shows. */
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterEach, beforeAll, expect } from 'vitest';
 import { findChromium } from '../../../tools/chromium.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -34,11 +34,27 @@ export interface OpenOptions {
 interface Watched {
   readonly page: Page;
   readonly faults: string[];
+  /** Watches it no longer. */
+  leave(): void;
 }
 
 export interface Inspecting {
-  /** Opens the inspector in a page of its own. Its faults fail the test when it ends. */
+  /** Opens the inspector in a document of its own. Its faults fail the test when it ends. */
   open(options?: OpenOptions): Promise<Page>;
+}
+
+/** Of all files of a process. It ends with the process, whose pipe it is driven by. */
+let started: Promise<Browser> | undefined;
+
+/** Empty pages. A new one takes a second of processor, most of it for the window around it. */
+const idle: Page[] = [];
+
+function start(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error('There is no Chromium; set CHROMIUM to its path.');
+  // Containers run as root, where the sandbox can't.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
+  return chromium.launch({ executablePath, args });
 }
 
 /**
@@ -51,27 +67,27 @@ export function inspect(deployment: { readonly url: string }): Inspecting {
   let watched: Watched[] = [];
 
   beforeAll(async () => {
-    const executablePath = findChromium();
-    if (executablePath === undefined) throw new Error('There is no Chromium; set CHROMIUM to its path.');
-    // Containers run as root, where the sandbox can't.
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+    started ??= start();
+    browser = await started;
   });
   afterEach(async () => {
-    const faults = watched.flatMap((one) => one.faults);
-    await Promise.all(watched.map(({ page }) => page.context().close()));
+    const seen = watched;
     watched = [];
+    const faults = seen.flatMap((one) => one.faults);
+    for (const { page, leave } of seen) {
+      leave();
+      if (await isEmptied(page)) idle.push(page);
+      else await page.context().close();
+    }
     expect(faults).toEqual([]);
   });
-  afterAll(async () => {
-    await browser?.close();
-  });
-
   return {
     async open({ at = '', key, width = 1280, theme = 'light', expected = [] } = {}) {
       if (!browser) throw new Error('the browser runs only within tests');
-      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
-      const page = await context.newPage();
-      watched.push({ page, faults: watch(page, new URL(deployment.url).origin, expected) });
+      const page = idle.pop() ?? (await (await browser.newContext()).newPage());
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: theme });
+      watched.push(watch(page, new URL(deployment.url).origin, expected));
       await page.goto(`${deployment.url}/inspect${at}`);
       if (key !== undefined) await enterKey(page, key);
       return page;
@@ -86,7 +102,7 @@ export async function enterKey(page: Page, key: string): Promise<void> {
 }
 
 /** Collects errors in the console, uncaught errors, and requests to another origin. */
-function watch(page: Page, origin: string, expected: readonly number[]): string[] {
+function watch(page: Page, origin: string, expected: readonly number[]): Watched {
   const faults: string[] = [];
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
@@ -98,8 +114,35 @@ function watch(page: Page, origin: string, expected: readonly number[]): string[
     const url = new URL(request.url());
     if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request: ${url.origin}`);
   });
-  return faults;
+  // Those of the test, too.
+  const leave = () => {
+    for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
+  };
+  return { page, faults, leave };
 }
+
+/**
+ * Takes away what a test has left in a page for the next one: its document, its routes and its
+ * permissions.
+ *
+ * @returns whether nothing else is left: the inspector stores nothing
+ */
+async function isEmptied(page: Page): Promise<boolean> {
+  if (page.isClosed() || !page.url().startsWith('http')) return false;
+  const stored = 'localStorage.length + sessionStorage.length + document.cookie.length';
+  if ((await page.evaluate(stored)) !== 0) return false;
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().clearPermissions();
+  // Of the same origin, since another one has a process of its own.
+  const empty = new URL('/empty', page.url()).href;
+  await page.route(empty, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
+  await page.goto(empty);
+  await page.unroute(empty);
+  return true;
+}
+
+/** Asks for no icon, as the inspector does. */
+const EMPTY = '<link rel="icon" href="data:,">';
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
