@@ -25,39 +25,8 @@ const WHOLE_FROM = 99.95;
  * @throws Error if a table's comments are not in the page
  */
 export function withTables(page: string, cells: readonly SampledCell[]): string {
-  const answers = withTable(page, MARK, 'answers', answersOf(cells));
-  const costs = withTable(answers, MARK, 'costs', costsOf(cells));
+  const costs = withTable(page, MARK, 'costs', costsOf(cells));
   return withTable(costs, MARK, 'streams', streamsOf(cells));
-}
-
-/**
- * JSON answers in all situations but `unseen`: times, ratios and CPU time of each proxy. Without
- * bodies that come again there is no table.
- */
-function answersOf(cells: readonly Cell[]): Table {
-  const json = cells.filter(({ deltas, situation }) => deltas === 0 && situation !== 'unseen');
-  const answers = json.some(({ situation }) => situation === 'again') ? json : [];
-  const connections = answers.find((cell) => cell.connections > 1)?.connections ?? 8;
-  const rows = answers
-    .filter((cell) => cell.connections === 1)
-    .flatMap((cell) => {
-      const parallel = answers.find(
-        ({ bytes, mode, situation, connections }) =>
-          connections > 1 && bytes === cell.bytes && mode === cell.mode && situation === cell.situation,
-      );
-      return proxiesOf(cell).map((proxy) => [
-        `${sizeOf(cell.bytes)}, ${nameOf(proxy, cell)}`,
-        cell.situation,
-        milliseconds(bareOf(cell)?.p50),
-        milliseconds(proxy.p50),
-        `${ratio(proxy.ratio.median)} (${ratio(proxy.ratio.low)}–${ratio(proxy.ratio.high)})`,
-        milliseconds(bareOf(cell)?.cpu),
-        milliseconds(proxy.cpu),
-        ratio(parallel?.figures.find(({ subject }) => subject === proxy.subject)?.ratio.median),
-      ]);
-    });
-  const times = ['bare', 'proxy', 'ratio', 'CPU, bare', 'CPU, proxy'];
-  return { head: ['body, proxy', 'situation', ...times, `ratio, ${connections} connections`], rows };
 }
 
 /** Dollars per million: of requests, and of milliseconds of CPU time (docs/measurements.md). */
@@ -136,8 +105,4 @@ export const sizeOf = (bytes: number): string =>
 
 function milliseconds(value: number | undefined): string {
   return value === undefined ? '–' : value.toFixed(value < WHOLE_FROM ? 1 : 0);
-}
-
-function ratio(value: number | undefined): string {
-  return value === undefined ? '–' : value.toFixed(2);
 }
