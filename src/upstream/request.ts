@@ -1,5 +1,5 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
-import { OPENAI, type UpstreamApi } from './api.ts';
+import { KEY_HEADERS, OPENAI, type UpstreamApi } from './api.ts';
 
 /** Headers of the connection, not of the message (RFC 9110 §7.6.1), and those that fetch sets. */
 const HOP_BY_HOP = new Set([
@@ -78,6 +78,8 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   if (apiKey === undefined) {
     const headers = new Headers(incoming);
     drop(headers, isDropped);
+    // A repeated line would be another key for an upstream that reads the first one alone.
+    for (const name of KEY_HEADERS) if (headers.has(name)) headers.set(name, headers.get(name) ?? '');
     api.dropOthers(headers, isVendor);
     return headers;
   }
