@@ -48,7 +48,7 @@ function keyAt(
   const make = () => answerKey(asked, messages.slice(first, end), digest);
   // The messages before it and the message itself are what its facts may depend on.
   if (end > first + 1) return make();
-  facts.answerKey ??= make() ?? null;
+  if (facts.answerKey === undefined) facts.answerKey = make() ?? null;
   return facts.answerKey ?? undefined;
 }
 

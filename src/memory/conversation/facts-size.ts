@@ -3,7 +3,7 @@ import { textBytes } from '../../lib/copy.ts';
 import { knownReplayBytes } from '../replay/known-replay.ts';
 import type { MessageFacts } from './message.ts';
 
-/** The object and its hashes. */
+/** The object, its hashes, and its share of the states that are kept with it. */
 const FIXED_BYTES = 1_000;
 /** A call or a removal, without its texts. */
 const OBJECT_BYTES = 200;

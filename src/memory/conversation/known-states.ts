@@ -1,7 +1,7 @@
 /**
  * States of walks over an array, from which those of longer arrays go on. A state belongs to the
  * facts about the last message that was walked, so it holds in every array that begins with the
- * same messages.
+ * same messages. A state may be changed by the walk that goes on from it, so it is taken away.
  */
 import type { Message, MessageFacts } from './message.ts';
 

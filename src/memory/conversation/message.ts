@@ -113,10 +113,10 @@ export interface MessageFacts {
   counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
   /** The hash of the messages up to this one (see `prefixHashes`). */
   prefixHash?: string;
-  /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
-  answerKey?: string | null;
   /** The same, as previews are named by. */
   preview?: string;
+  /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
+  answerKey?: string | null;
   removals?: KnownRemovals;
   /** Of a tool output: see `contentName`. */
   outputName?: string;

@@ -264,7 +264,7 @@ export function clearedInputs(
 ): Removal[] {
   if (unit.kind !== 'assistant') return [];
   const message = elementAt(history.messages, unit.first);
-  // Its tokens are counted by now, and those of its arguments are among them.
+  // A plan has counted its tokens, and those of its arguments are among them.
   if (context.counter.message(message) < least) return [];
   return message.calls.flatMap(({ id, name, input, isFixed }, index) => {
     if (isFixed) return [];

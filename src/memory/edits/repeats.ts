@@ -40,7 +40,7 @@ export interface Repeats {
   readonly recalls: ReadonlyMap<number, Recall>;
 }
 
-/** By what else they depend on, beside the array. */
+/** What was read of arrays, with the settings that it depends on. */
 const known = new KnownStates<ReadOutputs>();
 
 /** Linear in the number of outputs that the isolate has not seen in such an array. */
