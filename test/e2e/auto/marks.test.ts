@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { marksIn } from '../../../src/protocol/edits.ts';
+import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
@@ -68,6 +69,17 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
     return sent;
   };
 
+  /** Refuses the next request for a model. A summary of the test before may still come first. */
+  const refuse = (model: string, error: object): void => {
+    const refusing: Behaviour = (request, response, recorded) => {
+      const isIt = recorded.body?.model === model;
+      if (!isIt) deployment.upstream.next(refusing);
+      const behaviour: Behaviour = isIt ? { type: 'error', status: 400, body: error } : { type: 'answer' };
+      void behave(behaviour, request, response, recorded);
+    };
+    deployment.upstream.next(refusing);
+  };
+
   it.each([false, true])('reads all that the mark before a move has kept (stream: %s)', async (stream) => {
     const messages = agentSteps(`apples ${stream}`, 60);
     const cache = new BoundaryCache();
@@ -122,7 +134,7 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
     };
     const model = `gpt-5.6-sol-${protocol.name}`;
     const messages = agentSteps(`figs ${protocol.name}`, 30);
-    deployment.upstream.next({ type: 'error', status: 400, body: error });
+    refuse(model, error);
     const count = () => asks().length;
     const asked = count();
     const { memory } = await ask(messages, { model });
@@ -139,7 +151,7 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
     const body = {
       error: { message: 'No such model.', type: 'invalid_request_error', param: 'model', code: null },
     };
-    deployment.upstream.next({ type: 'error', status: 400, body });
+    refuse(model, body);
     const messages = agentSteps('dates', 30);
     await expect(ask(messages, { model })).rejects.toThrow();
     await ask(messages, { model });
