@@ -4,3 +4,8 @@ export function elementAt<Value>(list: ArrayLike<Value>, index: number): Value {
   if (element === undefined) throw new RangeError(`no element ${index} of ${list.length}`);
   return element;
 }
+
+/** Whether two lists have the same elements in the same order. */
+export function areSame<Value>(one: readonly Value[], other: readonly Value[]): boolean {
+  return one.length === other.length && one.every((element, index) => element === other[index]);
+}

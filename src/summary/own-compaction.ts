@@ -3,7 +3,7 @@
  * other: its text serves wherever the block may not go. If it is not made, the summarizer makes the
  * summary in its place.
  */
-import { elementAt } from '../lib/elements.ts';
+import { areSame, elementAt } from '../lib/elements.ts';
 import type { Result } from '../lib/result.ts';
 import { pause } from '../lib/time-limit.ts';
 import type { History } from '../memory/conversation/history.ts';
@@ -105,7 +105,7 @@ export function shownBlock(
   wanted: Wanted,
 ): string | undefined {
   const signed = signedOf(memory);
-  if (signed?.account !== account || !isSame(signed.left, leftBy(wanted))) return undefined;
+  if (signed?.account !== account || !areSame(signed.left, leftBy(wanted))) return undefined;
   return signed.block;
 }
 
@@ -156,10 +156,6 @@ function leftIndices({ history, prefix }: Wanted): number[] {
 
 function leftBy(wanted: Wanted): string[] {
   return leftIndices(wanted).map((index) => elementAt(wanted.history.messages, index).digest);
-}
-
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((digest, index) => digest === b[index]);
 }
 
 function signedOf({ signed }: Pick<Memory, 'signed'>): SignedSummary | undefined {

@@ -13,7 +13,7 @@
  * call. Messages of unknown roles count as preamble and are never edited.
  */
 
-import { elementAt } from '../../lib/elements.ts';
+import { areSame, elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { beginsAsObservation } from '../edits/placeholder.ts';
 import { KnownStates } from './known-states.ts';
@@ -117,7 +117,7 @@ export function readHistory(
   echo?: Echo,
 ): History {
   if (echo) return readFrom(NOTHING, messages, observationPrefixes, echo).history;
-  const known = shapes.take(messages, ({ prefixes }) => areEqual(prefixes, observationPrefixes));
+  const known = shapes.take(messages, ({ prefixes }) => areSame(prefixes, observationPrefixes));
   const continued = known && readFrom(known, messages, observationPrefixes);
   const read = continued?.isPaired ? continued : readFrom(NOTHING, messages, observationPrefixes);
   if (read.history.bonds.length === 0) shapes.keep(messages, read.shape);
@@ -321,10 +321,6 @@ function outermost(unit: OpenUnit): OpenUnit {
   let outer = unit;
   while (outer.within) outer = outer.within;
   return outer;
-}
-
-function areEqual(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((text, at) => text === others[at]);
 }
 
 function isObservation(message: Message, prefixes: readonly string[]): boolean {

@@ -14,6 +14,7 @@
  * and is not parsed (`chat/plain-delta.ts`).
  */
 import { concat } from '../../lib/bytes.ts';
+import { areSame } from '../../lib/elements.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
@@ -148,8 +149,7 @@ export class AnswerPipeline<Next extends object = never> {
   private passed(block: Block): Uint8Array[] {
     const frames = block.frames();
     const shown = frames.flatMap((frame) => this.pass(frame));
-    const isSame = shown.length === frames.length && shown.every((frame, index) => frame === frames[index]);
-    return isSame ? [block.bytes] : bytesOf(shown);
+    return areSame(shown, frames) ? [block.bytes] : bytesOf(shown);
   }
 
   /** Whether a block can be passed on without a look at each of its frames. */

@@ -3,6 +3,7 @@
  * that continue the task are detected by their form. Fences, reasoning and prefaces are removed
  * first.
  */
+import { areSame } from '../../lib/elements.ts';
 import type { Result } from '../../lib/result.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import {
@@ -128,7 +129,7 @@ function withoutLedger(text: string): string {
 
 function hasForm(text: string): boolean {
   const found = text.split('\n').flatMap((line) => headingOf(line) ?? []);
-  return found.length === HEADINGS.length && found.every((heading, index) => heading === HEADINGS[index]);
+  return areSame(found, HEADINGS);
 }
 
 /** The most repetitions of a line or sentence. */
