@@ -1,5 +1,5 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
-import { KEY_HEADERS, OPENAI, type UpstreamApi } from './api.ts';
+import { OPENAI, type UpstreamApi } from './api.ts';
 
 /** Headers of the connection, not of the message (RFC 9110 §7.6.1), and those that fetch sets. */
 const HOP_BY_HOP = new Set([
@@ -67,37 +67,27 @@ export interface UpstreamAccount {
  * @param hasBody whether there is a body; with the deployer's key it is JSON
  */
 export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
+  const headers = new Headers();
   const named = new Set((incoming.get('connection') ?? '').toLowerCase().split(/[\s,]+/));
-  const { api = OPENAI, apiKey, isVendor = false } = account;
-  const isDropped = (name: string): boolean =>
-    named.has(name) ||
-    HOP_BY_HOP.has(name) ||
-    isOwnHeader(name) ||
-    isEdgeHeader(name) ||
-    name === 'accept-encoding';
+  const { api = OPENAI, apiKey, forwardedHeaders = [], isVendor = false } = account;
+  const shared =
+    apiKey === undefined ? undefined : [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
+  for (const [name, value] of incoming) {
+    if (named.has(name)) continue;
+    if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
+      continue;
+    if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
+    if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
+    // Lines of a repeated header go up as one, so an upstream reads the key that is read here.
+    headers.append(name, value);
+  }
   if (apiKey === undefined) {
-    const headers = new Headers(incoming);
-    drop(headers, isDropped);
-    // A repeated line would be another key for an upstream that reads the first one alone.
-    for (const name of KEY_HEADERS) if (headers.has(name)) headers.set(name, headers.get(name) ?? '');
     api.dropOthers(headers, isVendor);
     return headers;
   }
-  const headers = new Headers();
-  const mayPass = sharedRequest(account);
-  for (const [name, value] of incoming) if (!isDropped(name) && mayPass(name)) headers.append(name, value);
   api.setKey(headers, apiKey);
   if (hasBody) headers.set('content-type', 'application/json');
   return headers;
-}
-
-/** Whether callers of a shared account may send a header. */
-function sharedRequest({ api = OPENAI, forwardedHeaders = [] }: UpstreamAccount): (name: string) => boolean {
-  const listed = [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
-  return (name) => {
-    if (SET_HERE.has(name) || !isListed(name, listed)) return false;
-    return !api.choosing?.test(name) || isListed(name, forwardedHeaders);
-  };
 }
 
 /** Adds a name to a header with a list of names, unless it has it. */
@@ -138,21 +128,17 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
   return headers;
 }
 
+/** Drops from a copy, since the runtime copies all faster than each is appended here. */
 function dropOfUpstream(headers: Headers, { api = OPENAI, apiKey }: UpstreamAccount): void {
   const asSent = !headers.has('content-encoding') || !isDecoded(headers);
-  drop(
-    headers,
-    (name) =>
+  for (const name of [...headers.keys()]) {
+    const isDropped =
       (HOP_BY_HOP.has(name) && !(name === 'content-length' && asSent)) ||
       (name === 'content-encoding' && !asSent) ||
       name.startsWith('x-memory-') ||
-      (apiKey !== undefined && !isShared(name, api)),
-  );
-}
-
-/** Few are dropped of a copy that the runtime makes faster than each is appended to another one. */
-function drop(headers: Headers, isDropped: (name: string) => boolean): void {
-  for (const name of [...headers.keys()]) if (isDropped(name)) headers.delete(name);
+      (apiKey !== undefined && !isShared(name, api));
+    if (isDropped) headers.delete(name);
+  }
 }
 
 let lastRoot: { readonly base: string; readonly url: URL } | undefined;

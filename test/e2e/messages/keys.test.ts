@@ -1,4 +1,6 @@
 /** Whose data a request reaches, and which server gets its key. */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import {
   deployMessages,
@@ -44,6 +46,19 @@ const message = (headers: Record<string, string>, name: string) =>
     max_tokens: 9,
     messages: messagesTalk(name),
   });
+
+describe('a request with a repeated header', () => {
+  it('goes up with one line of it, whose value names the tenant', async () => {
+    const headers = { ...VERSION, 'content-type': 'application/json', 'x-api-key': [MESSAGES_KEY, ''] };
+    const asked = request(`${deployment.url}/v1/messages`, { method: 'POST', headers });
+    asked.end(JSON.stringify({ model: MESSAGES_MODEL, max_tokens: 9, messages: messagesTalk('lines') }));
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    await once(answer, 'end');
+    // Node joins two lines with a space between.
+    expect(deployment.upstream.requests.at(-1)?.headers['x-api-key']).toBe(`${MESSAGES_KEY},`);
+  });
+});
 
 describe('a request with two keys', () => {
   const both = (own: string, bearer: string) => ({ 'x-api-key': own, authorization: `Bearer ${bearer}` });
