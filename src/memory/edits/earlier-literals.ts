@@ -49,19 +49,12 @@ export class EarlierLiterals {
    * @param removed the part that is removed; absent for all of it
    */
   eachFresh(index: number, text: string, removed: Part | undefined, take: Take): void {
-    const named: Take = (literal) => {
-      if (!isRef(literal.text)) take(literal);
-    };
-    if (!removed) {
-      this.eachNew(index, text, named);
-      return;
-    }
+    const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
     // Head and tail of an offloaded output are only a few hundred tokens.
     const kept = new Set<string>();
-    for (const part of [text.slice(0, removed.from), text.slice(removed.to)])
-      eachLiteral(part, (literal) => kept.add(literal.text));
+    for (const part of rest) eachLiteral(part, (literal) => kept.add(literal.text));
     this.eachNew(index, text, (literal) => {
-      if (!kept.has(literal.text)) named(literal);
+      if (!kept.has(literal.text) && !isRef(literal.text)) take(literal);
     });
   }
 
