@@ -135,13 +135,23 @@ const NOTHING: Shape = { units: [], turns: [], requestPoints: [], prefixes: [] }
 /** Of arrays without bonds. */
 const shapes = new KnownStates<Shape>();
 
-/**
- * Reads the messages after those of a shape.
- *
- * @returns with whether all results among them answer calls among them. Others may change the units
- *   before them
- */
-function readFrom(known: Shape, messages: readonly Message[], prefixes: readonly string[], echo?: Echo) {
+interface ReadShape {
+  readonly history: History;
+  readonly shape: Shape;
+  /**
+   * Whether all results that were read answer calls that were read. Any other may change the units
+   * before them.
+   */
+  readonly isPaired: boolean;
+}
+
+/** Reads the messages after those of a shape. */
+function readFrom(
+  known: Shape,
+  messages: readonly Message[],
+  prefixes: readonly string[],
+  echo?: Echo,
+): ReadShape {
   const from = known.requestPoints.at(-1) ?? { messages: 0, units: 0, turns: 0 };
   const reader = new Reader(known.units, prefixes);
   for (let index = from.messages; index < messages.length; index++) {

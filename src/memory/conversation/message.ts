@@ -113,7 +113,7 @@ export interface MessageFacts {
   counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
   /** The hash of the messages up to this one (see `prefixHashes`). */
   prefixHash?: string;
-  /** The same, as previews are named by. */
+  /** Another hash of these messages, which names the previews of this one. */
   preview?: string;
   /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
   answerKey?: string | null;

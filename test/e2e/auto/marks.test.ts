@@ -135,14 +135,13 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
     const model = `gpt-5.6-sol-${protocol.name}`;
     const messages = agentSteps(`figs ${protocol.name}`, 30);
     refuse(model, error);
-    const count = () => asks().length;
-    const asked = count();
+    const asked = asks().length;
     const { memory } = await ask(messages, { model });
     expect(memory.applied_edits.length).toBeGreaterThan(0);
-    expect(count() - asked).toBe(2);
+    expect(asks().length - asked).toBe(2);
     expect(marksIn(last().rawBody, 9)).toBe(0);
     await ask(messages, { model });
-    expect(count() - asked).toBe(3);
+    expect(asks().length - asked).toBe(3);
     expect(marksIn(last().rawBody, 9)).toBe(0);
   });
 

@@ -22,7 +22,7 @@ describe('the time of functions in a profile', () => {
     expect(selfTimes({ startTime: 0, nodes, samples, timeDeltas }, 1_000)).toEqual([{ name: 'read', ms: 3 }]);
   });
 
-  it('is what it is where some samples come late, just before the next', () => {
+  it('counts a late sample and the next one, which follows at once, by their distances', () => {
     const samples = Array.from({ length: 12 }, () => 2);
     const timeDeltas = [2_150, 50, 2_150, 50, 2_150, 50, 1_100, 1_100, 1_100, 1_100, 2_150, 50];
 
