@@ -20,6 +20,8 @@ afterAll(async () => {
 });
 
 const RETRIEVAL = 'Fetch what is missing.';
+/** So long that no sealed record holds it by chance. */
+const USER = 'ann of all the pears';
 
 /** Fetches a removed content when it is asked to, and can. */
 const reader: Behaviour = (request, response, recorded) => {
@@ -127,7 +129,7 @@ const strategies: Readonly<Record<string, object>> = {
   trim: { memory_strategy: { mode: 'trim', max_turns: 4, keep_last_n_turns: 2 } },
   summarize: {
     memory_strategy: { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1, archive: true },
-    user: 'ann',
+    user: USER,
     memory_injection: true,
   },
   'rolling summary': { memory_strategy: { mode: 'rolling_summary', full_zone_turns: 0, retry_attempts: 0 } },
@@ -188,8 +190,8 @@ describe('a backup of all callers', () => {
     for (const words of [
       'question',
       'Bob leads',
-      'kept',
-      'ann',
+      ...conversations.map(({ id }) => id),
+      USER,
       'summary number',
       KEY,
       SECRET,
@@ -227,11 +229,11 @@ describe('a backup of all callers', () => {
     ['/v1/conversations/settings%20alone/memory'],
     ...['memory', 'messages', 'messages?q=question'].map((what): [string, Record<string, string>] => [
       `${summed}/${what}`,
-      { 'x-memory-user': 'ann' },
+      { 'x-memory-user': USER },
     ]),
     ['/v1/blocks/team'],
     ['/v1/blocks/team?version=1'],
-    ['/v1/users/ann/memory'],
+    [`/v1/users/${encodeURIComponent(USER)}/memory`],
     ['/v1/stats'],
     ['/v1/stats?days=1'],
   ])('tells the same: %s', async (path, headers) => {
