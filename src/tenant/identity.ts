@@ -9,7 +9,7 @@
  * Routes read the earlier secret's data if there is none under the current one.
  */
 import { Buffer } from 'node:buffer';
-import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { textBytes } from '../lib/copy.ts';
 import { Lru, TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
@@ -130,11 +130,10 @@ export class Tenants {
   }
 
   private make(id: string, isTrusted: boolean, previous: Tenant | undefined): Tenant {
-    const hmacKeys = new Map<KeyPurpose, KeyObject>();
-    const keyFor = (purpose: KeyPurpose): KeyObject => {
-      // Node makes an HMAC in a quarter of the time if its key needs no conversion.
-      const key = hmacKeys.get(purpose) ?? createSecretKey(derive(this.secret, id, purpose));
-      hmacKeys.set(purpose, key);
+    const derived = new Map<KeyPurpose, Uint8Array<ArrayBuffer>>();
+    const keyFor = (purpose: KeyPurpose): Uint8Array<ArrayBuffer> => {
+      const key = derived.get(purpose) ?? derive(this.secret, id, purpose);
+      derived.set(purpose, key);
       return key;
     };
     const keys = new Map<KeyPurpose, Promise<CryptoKey>>();
@@ -155,13 +154,14 @@ export class Tenants {
         name: (key, content) =>
           names.remember(key, () => {
             const ref = nameRef(keyFor('name'), keyFor('check'), content());
+            // It needs no check when a view shows it.
             checks.set(ref, 1);
             return ref;
           }),
         owns: (ref) => isOwn(ref) || (previous?.refs.owns(ref) ?? false),
       },
       key: (purpose) => {
-        const key = keys.get(purpose) ?? importKey(derive(this.secret, id, purpose));
+        const key = keys.get(purpose) ?? importKey(keyFor(purpose));
         keys.set(purpose, key);
         return key;
       },
@@ -188,22 +188,22 @@ export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function nameRef(nameKey: KeyObject, checkKey: KeyObject, content: string): string {
+function nameRef(nameKey: Uint8Array, checkKey: Uint8Array, content: string): string {
   const name = base32(hmac(nameKey, content), CONTENT_CHARACTERS);
   return `ref_${name}${checkOf(checkKey, name)}`;
 }
 
-function isChecked(key: KeyObject, ref: string): boolean {
+function isChecked(key: Uint8Array, ref: string): boolean {
   if (!REF_PATTERN.test(ref)) return false;
   const name = ref.slice('ref_'.length, 'ref_'.length + CONTENT_CHARACTERS);
   return checkOf(key, name) === ref.slice('ref_'.length + CONTENT_CHARACTERS);
 }
 
-function checkOf(key: KeyObject, name: string): string {
+function checkOf(key: Uint8Array, name: string): string {
   return base32(hmac(key, name), CHECK_CHARACTERS);
 }
 
-function hmac(key: string | KeyObject, text: string): Buffer {
+function hmac(key: string | Uint8Array, text: string): Buffer {
   return createHmac('sha256', key).update(text, 'utf8').digest();
 }
 
