@@ -1,2 +1,2 @@
 /** The version of Precis, as in package.json. */
-export const VERSION = '0.9.0';
+export const VERSION = '0.10.0';

@@ -54,7 +54,7 @@ const memory_strategy = { mode: 'auto', token_budget: 32_000 };
 const sha256 = '0'.repeat(64);
 const receipt = {
   version: 1,
-  precis: '0.9.0',
+  precis: '0.10.0',
   issued_at: 1_790_000_000,
   protocol: 'chat',
   observed: false,
