@@ -60,6 +60,11 @@ export async function backup(url, token, name, caller) {
     }
     end += answer.bytes.length;
     if (last.kind === 'E') {
+      if (caller && !recordsOf(file).records.some(({ kind }) => kind === 'R')) {
+        unlinkSync(name);
+        console.error(`Nothing is stored of a caller ${caller}. ${name} is not written.`);
+        return 1;
+      }
       console.log(`${name}: ${end} bytes. It opens with PRECIS_SECRET alone: keep a copy of both.`);
       return 0;
     }

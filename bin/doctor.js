@@ -1,6 +1,5 @@
 /** `precis doctor`: looks at a deployment from outside, and says of each part what to do. */
-import { readFileSync } from 'node:fs';
-import { addressOf, asksForToken } from './said.js';
+import { addressOf, asksForToken, version } from './said.js';
 
 /** By part of `GET /v1/admin/health`: what to do where it fails. */
 const MENDS = {
@@ -43,7 +42,11 @@ export async function doctor(url, { key, adminToken }) {
   say(...reached.lines);
   if (reached.answers) {
     say(...(await seenByCaller(ask, key)));
-    say(...(await seenByOperator(ask, adminToken, reached.isDated)));
+    const parts = await seenByOperator(ask, adminToken, reached.isDated);
+    // Without the operator's token, only a request of the caller's shows whether the upstream answers.
+    const isSeen = parts.some((line) => line.name === 'upstream');
+    if (key && !isSeen && lines.every(({ ok }) => ok !== false)) say(await upstream(ask, key));
+    say(...parts);
   }
   const failed = lines.filter(({ ok }) => ok === false).length;
   console.log(failed === 0 ? 'Nothing fails.' : `${failed} ${failed === 1 ? 'part fails' : 'parts fail'}.`);
@@ -141,18 +144,29 @@ async function seenByCaller(ask, key) {
     return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
   }
   if (json.object !== 'memory.deployment') return [{ name, ok: false, ...NOT_OURS }];
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  const same = json.version === version;
+  const own = version();
+  const same = json.version === own;
   return [
     { name, ok: true },
     {
       name: 'version',
       ok: same,
-      reason: same ? version : `${json.version}, and this command is of ${version}`,
+      reason: same ? own : `${json.version}, and this command is of ${own}`,
       ...(same ? {} : { mend: 'Deploy the newer one of both, or use its command.' }),
     },
     ...retiring(json.retiring),
   ];
+}
+
+/** Whether the upstream answers a caller. One that lists no models answers all the same. */
+async function upstream(ask, key) {
+  const name = 'upstream';
+  const { status, json } = await ask('/v1/models', key);
+  if (status === 401 || status === 403)
+    return { name, ok: false, reason: json.error?.message ?? `status ${status}`, mend: 'Use another key.' };
+  if (status > 0 && status < 500) return { name, ok: true };
+  const reason = json.error?.message ?? (status === 0 ? 'no answer' : `status ${status}`);
+  return { name, ok: false, reason, mend: MENDS.upstream };
 }
 
 function retiring(models = []) {

@@ -3,13 +3,14 @@
 import { parseArgs } from 'node:util';
 import { backup, restore } from './backup.js';
 import { doctor } from './doctor.js';
-import { fail } from './said.js';
+import { fail, version } from './said.js';
 import { verify } from './verify.js';
 
 const USAGE = `usage: precis verify <receipt.json> <request.json> [--url <deployment>]
        precis doctor [--url <deployment>]
        precis backup <file> [--caller <name or id>] [--url <deployment>]
        precis restore <file> [--url <deployment>]
+       precis --version
 
 The deployment is --url or PRECIS_URL, such as https://precis.example.com.
 
@@ -27,6 +28,7 @@ restore Puts a backup back into a deployment with the same PRECIS_SECRET. What i
 const { values, positionals } = arguments_();
 const [command, ...files] = positionals;
 if (values.help) console.log(USAGE);
+else if (values.version) console.log(version());
 else {
   const counts = { verify: 2, doctor: 0, backup: 1, restore: 1 };
   if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
@@ -47,7 +49,12 @@ function arguments_() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { url: { type: 'string' }, caller: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        url: { type: 'string' },
+        caller: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
     });
   } catch (error) {
     return fail(`${error.message}\n\n${USAGE}`);

@@ -20,16 +20,12 @@ import { startWorker } from '../tools/worker-server.ts';
 import { Bill, sumOf } from './bill.ts';
 import { type Agent, ask, type Reply } from './client.ts';
 import { FETCH_TOOL, fetchPart } from './fetch-tool.ts';
-import { FETCHING_AGENTS, modeIn, STRATEGIES } from './strategies.ts';
+import { readOptions } from './options.ts';
+import { FETCHING_AGENTS, STRATEGIES } from './strategies.ts';
 import { printBlock, printHead, printHeader, printRow, printTotals, thousands } from './table.ts';
 import { askedOrder, promptOf, startDemoUpstream } from './upstream.ts';
 
-const mode = modeIn(process.argv.slice(2));
-const inspects = process.argv.includes('--inspect');
-if (!mode) {
-  console.error(`--mode takes ${Object.keys(STRATEGIES).join(', ')}.`);
-  process.exit(2);
-}
+const { mode, inspects } = readOptions(process.argv.slice(2));
 // An empty variable is no key.
 const liveKey = process.env.OPENAI_API_KEY?.trim() || undefined;
 const apiKey = liveKey ?? (inspects ? 'demo' : 'sk-demo-0123456789abcdefghij');

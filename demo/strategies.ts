@@ -22,9 +22,7 @@ export type DemoMode = keyof typeof STRATEGIES;
 /** Modes in which the model gets no tool from Precis, so that the agent brings one that fetches. */
 export const FETCHING_AGENTS: ReadonlySet<DemoMode> = new Set(['summarize', 'rolling_summary']);
 
-/** The mode in the arguments of the command; undefined if there is no such mode. */
-export function modeIn(args: readonly string[]): DemoMode | undefined {
-  const at = args.indexOf('--mode');
-  const mode = at < 0 ? 'auto' : (args[at + 1] ?? '');
-  return Object.hasOwn(STRATEGIES, mode) ? (mode as DemoMode) : undefined;
+/** Whether a mode has a strategy here. */
+export function isDemoMode(mode: string): mode is DemoMode {
+  return Object.hasOwn(STRATEGIES, mode);
 }

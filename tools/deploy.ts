@@ -14,6 +14,12 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 const NAME = 'PRECIS_SECRET';
 const args = process.argv.slice(2);
 
+const USAGE = `usage: npm run deploy -- [arguments of wrangler deploy]
+
+Deploys Precis with wrangler. Where the deployment lacks its ${NAME}, the one in the environment is
+set, or one is made after a question. \`npx wrangler deploy --help\` lists the arguments; with
+--dry-run nothing is deployed.`;
+
 /** Wrangler 4 of a Worker that the account lacks, and the API's codes for that. */
 const NO_WORKER = /\bWorker "[^"]*"(?: \(env: [^)]*\))? not found\.|\[code: (?:10007|10090)\]/;
 
@@ -21,6 +27,10 @@ process.exitCode = await run();
 
 /** @returns the exit status */
 async function run(): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    console.log(USAGE);
+    return 0;
+  }
   if (args.includes('--dry-run')) return deploy([]);
   const { status, stdout, stderr } = listSecrets();
   if (status === 0) return hasSecret(stdout) ? deploy([]) : deployWithSecret();

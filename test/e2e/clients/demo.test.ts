@@ -29,6 +29,23 @@ describe('the demo', () => {
     },
   );
 
+  it('prints its usage, and runs nothing, with --help', async () => {
+    const { stdout } = await demo('--help');
+    expect(stdout).toMatch(/^usage: npm run demo -- \[--mode <mode>\] \[--inspect\]$/m);
+    expect(stdout).not.toMatch(/^Worker /m);
+  });
+
+  it.each([['--insepct'], ['--port', '9'], ['compact'], ['--mode']])(
+    'refuses arguments that it does not know: %s',
+    async (...args) => {
+      await expect(demo(...args)).rejects.toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('usage: npm run demo'),
+      });
+    },
+  );
+
   it('refuses a mode that it does not know', async () => {
     await expect(demo('--mode', 'bogus')).rejects.toMatchObject({
       code: 2,

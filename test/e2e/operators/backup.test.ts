@@ -1,5 +1,5 @@
 /** A deployment whose data is saved, and put back into another one with the same secret. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -314,6 +314,19 @@ describe('a backup of one caller', () => {
     const { code, said } = await precis(home, ['backup', path, '--caller', 'nobody']);
     expect([code, said]).toEqual([1, expect.stringContaining('caller is a name of ACCESS_KEYS')]);
     expect(() => readFileSync(path)).toThrow('ENOENT');
+  });
+});
+
+describe('a backup of a caller of whom nothing is stored', () => {
+  const shared = deploy({
+    vars: { ADMIN_TOKEN, ACCESS_KEYS: 'ann=an-access-key-0123456789', UPSTREAM_API_KEY: 'sk-shared' },
+  });
+
+  it.each(['nobody', 'ann'])('is no file, and says so: %s', async (name) => {
+    const path = join(folder, `${name}.precis`);
+    const { code, said } = await precis(shared, ['backup', path, '--caller', name]);
+    expect([code, said]).toEqual([1, expect.stringContaining(`Nothing is stored of a caller ${name}`)]);
+    expect(existsSync(path)).toBe(false);
   });
 });
 

@@ -147,6 +147,11 @@ describe('npm run deploy', () => {
     expect(deploy({ PRECIS_SECRET: SECRET, STATUS: '3' }).status).toBe(3);
   });
 
+  it.each(['--help', '-h'])('prints its usage, and asks wrangler nothing, with %s', (flag) => {
+    const { status, stdout, calls } = deploy({}, flag);
+    expect([status, stdout, calls]).toEqual([0, expect.stringMatching(/^usage: npm run deploy/), []]);
+  });
+
   it('asks for nothing in a dry run', () => {
     expect(deploy({}, '--dry-run').calls.map(({ args }) => args.join(' '))).toEqual(['deploy --dry-run']);
   });

@@ -1,6 +1,7 @@
 /** `precis doctor` against deployments with something wrong, and against none. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -99,6 +100,45 @@ describe('precis doctor, where a part fails', () => {
     );
     expect(said).toMatch(/^✓ bucket/m);
     expect(code).toBe(1);
+  });
+});
+
+describe('precis doctor with a caller’s key alone', () => {
+  const well = deploy({});
+  const down = deploy({ vars: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', VERIFY_KEYS: 'false' } });
+
+  it('says whether the upstream answers', async () => {
+    const { code, said } = await doctor({ OPENAI_API_KEY: KEY }, '--url', well.url);
+    expect(said).toMatch(/^✓ upstream/m);
+    expect(code).toBe(0);
+  });
+
+  it('fails where the upstream does not answer', async () => {
+    const { code, said } = await doctor({ OPENAI_API_KEY: KEY }, '--url', down.url);
+    expect(said).toMatch(/^✗ upstream .*\n {4}→ Look at UPSTREAM_BASE_URL/m);
+    expect(said).not.toContain('Nothing fails.');
+    expect(code).toBe(1);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('takes an address without a scheme: %s', async (host) => {
+    const { port } = new URL(well.url);
+    const { code, said } = await doctor({}, '--url', `${host}:${port}`);
+    expect(said).toMatch(/^✓ configuration/m);
+    expect(code).toBe(0);
+  });
+
+  it.each(['ftp://precis.example.com', 'http://', 'a b'])('refuses what is no address: %s', async (url) => {
+    const { code, said } = await doctor({}, '--url', url);
+    expect(said).toContain(`${url} is no address of a deployment`);
+    expect(code).toBe(2);
+  });
+});
+
+describe('precis --version', () => {
+  it('is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
+    const { stdout } = spawnSync(process.execPath, ['bin/precis.js', '--version'], { encoding: 'utf8' });
+    expect(stdout).toBe(`${version}\n`);
   });
 });
 

@@ -1,7 +1,7 @@
 /** The parts of the demo that decide what it prints. */
 import { describe, expect, it } from 'vitest';
 import { Bill } from '../../../demo/bill.ts';
-import { modeIn, STRATEGIES } from '../../../demo/strategies.ts';
+import { isDemoMode, STRATEGIES } from '../../../demo/strategies.ts';
 import { asksForSummary, summaryOf } from '../../../demo/summarizer.ts';
 import { startDemoUpstream } from '../../../demo/upstream.ts';
 import { recording } from '../../../fixtures/recording.ts';
@@ -48,11 +48,10 @@ describe('the modes of the demo', () => {
   it('are valid strategies, by their name', () => {
     for (const [mode, strategy] of Object.entries(STRATEGIES)) {
       expect(parseStrategy(strategy)).toMatchObject({ ok: true, value: { mode } });
-      expect(modeIn(['--mode', mode])).toBe(mode);
+      expect(isDemoMode(mode)).toBe(true);
     }
-    expect(modeIn([])).toBe('auto');
-    expect(modeIn(['--mode', 'bogus'])).toBeUndefined();
-    expect(modeIn(['--mode'])).toBeUndefined();
+    expect(isDemoMode('bogus')).toBe(false);
+    expect(isDemoMode('toString')).toBe(false);
   });
 });
 

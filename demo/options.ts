@@ -1,0 +1,46 @@
+/** The arguments of `npm run demo`. */
+import { parseArgs } from 'node:util';
+import { type DemoMode, isDemoMode, STRATEGIES } from './strategies.ts';
+
+const MODES = Object.keys(STRATEGIES).join(', ');
+
+const USAGE = `usage: npm run demo -- [--mode <mode>] [--inspect]
+
+  --mode     the memory strategy: ${MODES}
+  --inspect  leaves the Worker running, and prints the address of its inspector
+
+Without OPENAI_API_KEY a model of the demo's own answers. OPENAI_MODEL is the model to ask with it.`;
+
+/** Ends the process with the usage after `--help`, and with what is wrong after any other argument. */
+export function readOptions(args: readonly string[]): {
+  readonly mode: DemoMode;
+  readonly inspects: boolean;
+} {
+  const { mode, inspect, help } = parsed(args);
+  if (help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
+  if (!isDemoMode(mode)) return fail(`--mode takes ${MODES}.`);
+  return { mode, inspects: inspect };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        mode: { type: 'string', default: 'auto' },
+        inspect: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(2);
+}
