@@ -12,6 +12,7 @@ import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import {
   addToList,
+  dropIdentity,
   forwardedSearch,
   requestHeaders,
   responseHeaders,
@@ -25,6 +26,8 @@ export interface AskOptions {
   readonly left?: AbortSignal | undefined;
   /** Whether the body has the caller's encoding. Bytes have none by default, and streams do. */
   readonly asItCame?: boolean;
+  /** Whether another body of the same request was sent before. */
+  readonly isFurther?: boolean;
   /** A header of ours. */
   readonly header?: readonly [name: string, value: string] | undefined;
   /** A header, and a name to add to its list. */
@@ -51,7 +54,15 @@ export async function askUpstream(
   scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
-  { left, asItCame = !(body instanceof Uint8Array), counts = false, header, listed, tokens }: AskOptions = {},
+  {
+    left,
+    asItCame = !(body instanceof Uint8Array),
+    counts = false,
+    isFurther,
+    header,
+    listed,
+    tokens,
+  }: AskOptions = {},
 ): Promise<CountedAnswer> {
   const { services, caller, timings, incoming, api } = scope;
   const { config, log } = services;
@@ -59,6 +70,7 @@ export async function askUpstream(
   const url = upstreamUrl(baseUrlOf(api, config), path, forwardedSearch(urlOf(incoming).search, account));
   const headers = requestHeaders(incoming.headers, account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
+  if (isFurther) dropIdentity(headers);
   if (header) headers.set(...header);
   if (listed) addToList(headers, listed);
   const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens }));

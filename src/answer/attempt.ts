@@ -52,6 +52,7 @@ export class Attempts {
   /** For the upstream's prompt cache. */
   private readonly key: ConversationKey | undefined;
   private sent: SentPrefix | undefined;
+  private hasAsked = false;
 
   constructor(asking: Asking) {
     this.asking = asking;
@@ -164,7 +165,8 @@ export class Attempts {
     const { path, call, life } = this.asking;
     const { key } = this;
     const header = key?.header === undefined ? undefined : ([key.header, key.key] as const);
-    const given = { ...options, header, counts: life.readsUsage };
+    const given = { ...options, header, counts: life.readsUsage, isFurther: this.hasAsked };
+    this.hasAsked = true;
     const answer = await askUpstream(call.scope, path, body, given);
     if (answer.usage) usages.push(answer.usage);
     return answer;

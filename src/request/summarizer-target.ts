@@ -8,11 +8,11 @@ import { windowOf } from '../memory/models/facts.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
-import { bearerToken, isOpenAi, KEY_HEADERS, type UpstreamApi } from '../upstream/api.ts';
+import { isOpenAi } from '../upstream/api.ts';
 import { roomIn } from '../upstream/learned-limits.ts';
-import { requestHeaders } from '../upstream/request.ts';
 import { billingOf } from './billing.ts';
 import { ApiError } from './errors.ts';
+import { ownUpstream } from './own-upstream.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
@@ -77,7 +77,7 @@ export function summarizerTarget(
   scope: RequestScope,
 ): SummarizerTarget {
   checkTarget(strategy, scope);
-  const { services, caller, headers, api } = scope;
+  const { services, caller, api } = scope;
   const { summarizer, summarizerTimeoutMs: timeoutMs } = services.config;
   if (summarizer) {
     const { baseUrl, apiKey } = summarizer;
@@ -91,28 +91,13 @@ export function summarizerTarget(
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);
   if (caller.isClosed) return { baseUrl, headers: {}, model, window, timeoutMs, isClosed: true };
-  const forwarded = requestHeaders(headers, caller.account);
-  const apiKey = bearerToken(forwarded);
   const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
   return {
-    baseUrl,
+    ...ownUpstream(scope),
     ...(api.name === 'anthropic' ? { speaks: 'messages' as const } : {}),
-    ...(apiKey === undefined ? {} : { apiKey }),
-    headers: accountHeaders(forwarded, api),
     model,
     window: learned ? Math.min(window, roomIn(learned, 0)) : window,
     timeoutMs,
     schedule: billingOf(model, services),
   };
-}
-
-/** The headers beside the bearer token without which the account is not known. */
-function accountHeaders(forwarded: Headers, api: UpstreamApi): Record<string, string> {
-  const headers = new Headers();
-  for (const name of [...api.accountHeaders, ...KEY_HEADERS]) {
-    const value = forwarded.get(name);
-    if (value !== null && name !== 'authorization') headers.set(name, value);
-  }
-  api.complete?.(headers);
-  return Object.fromEntries(headers);
 }

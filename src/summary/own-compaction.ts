@@ -33,7 +33,6 @@ export interface CompactionCall {
   readonly model: string;
   /** Below the server's base URL. */
   readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly timeoutMs: number;
   /** The pause before it is asked again, in milliseconds. */
@@ -220,14 +219,13 @@ type Fault = Pick<ModelFault, 'again' | 'afterMs' | 'cause'> & { readonly code: 
 async function ask({
   server,
   path,
-  query,
   body,
   timeoutMs,
 }: CompactionCall): Promise<Result<CompactionAnswer, Fault>> {
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
   const answered = await askModel(server, limits, async (client, signal) => {
     const headers = { 'content-type': 'application/json', accept: 'application/json' };
-    const response = await client.post(path, { body, query, headers, signal }).asResponse();
+    const response = await client.post(path, { body, headers, signal }).asResponse();
     return new Uint8Array(await response.arrayBuffer());
   });
   if (!answered.ok) return answered;

@@ -6,13 +6,15 @@ import OpenAI, { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
 import { bounded } from './body.ts';
 
-/** A model's server, and the key for it. Never stored or logged. */
+/** A model's server, and what opens it. Never stored or logged. */
 export interface ModelServer {
   readonly baseUrl: string;
-  /** Absent if the caller has sent none. Then none is sent. */
+  /** The deployer's. Absent where the headers are the caller's, which hold its key, if any. */
   readonly apiKey?: string;
-  /** Other headers that identify the account. */
+  /** In lower case. They replace those of the package. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The query of each call, with its `?`, beside that of the base URL. */
+  readonly search?: string;
 }
 
 /** Limits of one call. */
@@ -59,18 +61,23 @@ export async function askModel<Answer>(
   }
 }
 
-function clientOf({ baseUrl, apiKey, headers }: ModelServer, longestAnswer: number): OpenAI {
+function clientOf({ baseUrl, apiKey, headers, search = '' }: ModelServer, longestAnswer: number): OpenAI {
   const base = new URL(baseUrl);
+  const query = [base.search.slice(1), search.slice(1)].filter((part) => part !== '').join('&');
   return new OpenAI({
     apiKey: apiKey ?? 'none',
     baseURL: `${base.origin}${base.pathname}`,
-    defaultQuery: Object.fromEntries(base.searchParams),
     // The package must not read the deployment's environment variables.
     organization: null,
     project: null,
-    defaultHeaders: { ...headers, ...(apiKey === undefined ? { Authorization: null } : {}) },
-    // Following a redirect would send the key along.
-    fetch: async (input, init) => bounded(await fetch(input, { ...init, redirect: 'manual' }), longestAnswer),
+    defaultHeaders: { ...(apiKey === undefined ? { Authorization: null } : {}), ...headers },
+    fetch: async (input, init) => {
+      const url = new URL(String(input));
+      // The package would write a repeated parameter anew.
+      url.search = query;
+      // Following a redirect would send the key along.
+      return bounded(await fetch(url, { ...init, redirect: 'manual' }), longestAnswer);
+    },
     // Callers retry themselves, since only they know what an attempt costs.
     maxRetries: 0,
     logLevel: 'off',

@@ -61,8 +61,8 @@ export interface UpstreamAccount {
 
 /**
  * The headers for the upstream: the caller's, without those of the connection, of Precis and of the
- * edge (`cf-*`, forwarding), and without `accept-encoding`, since answers are read here. With the
- * deployer's key only listed headers go up.
+ * edge, and without `accept-encoding`, since answers are read here. With the deployer's key only
+ * listed headers are sent.
  *
  * @param hasBody whether there is a body; with the deployer's key it is JSON
  */
@@ -87,6 +87,32 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   }
   api.setKey(headers, apiKey);
   if (hasBody) headers.set('content-type', 'application/json');
+  return headers;
+}
+
+/** Headers that describe the body of a request, and the answer that it wants. */
+const OF_ITS_BODY = /^(?:accept|content-.+|x-stainless-(?:retry-count|(?:read-)?timeout|helper.*))$/;
+
+/**
+ * Headers that identify one body: a server may answer another one under the same key with the
+ * answer to the first (https://developers.cloudflare.com/ai-gateway/features/caching/).
+ */
+const OF_ONE_BODY = /(?:^|-)(?:idempotency-key|request-id|cache-key)$|^cf-aig-event-id$|^x-portkey-span-id$/;
+
+/** Deletes what identifies the first body of a caller's request, for any further one. */
+export function dropIdentity(headers: Headers): void {
+  for (const name of [...headers.keys()]) if (OF_ONE_BODY.test(name)) headers.delete(name);
+}
+
+/**
+ * The headers for a call of Precis's own to the request's upstream: all that the model's call has,
+ * since a gateway may need any of them, but for what is about the caller's body.
+ */
+export function ownCallHeaders(incoming: Headers, account: UpstreamAccount): Headers {
+  const headers = requestHeaders(incoming, account);
+  dropIdentity(headers);
+  for (const name of [...headers.keys()]) if (OF_ITS_BODY.test(name)) headers.delete(name);
+  account.api?.complete?.(headers);
   return headers;
 }
 
@@ -183,14 +209,28 @@ function isShared(name: string, { sharedResponse, ofAccount }: UpstreamApi): boo
 }
 
 /**
- * The query that goes up. With a shared account only parameters of the API do: any other can steer
- * a gateway as headers can.
+ * The query that is sent upstream. With a shared account only parameters of the API are: any other
+ * can steer a gateway as headers can.
  *
  * @param search with its `?`, or empty
+ * @param own parameters of the route that are for Precis
  */
-export function forwardedSearch(search: string, { api = OPENAI, apiKey }: UpstreamAccount): string {
-  if (apiKey === undefined || search === '') return search;
-  const listed = [...new URLSearchParams(search)].filter(([name]) => api.sharedQuery.includes(name));
+export function forwardedSearch(
+  search: string,
+  { api = OPENAI, apiKey }: UpstreamAccount,
+  own: readonly string[] = [],
+): string {
+  if (search === '' || (apiKey === undefined && own.length === 0)) return search;
+  const isOwn = (name: string): boolean => own.includes(name);
+  if (apiKey === undefined) {
+    // What stays keeps its bytes.
+    const parts = search.slice(1).split('&');
+    const sent = parts.filter((part) => ![...new URLSearchParams(part).keys()].some(isOwn));
+    return sent.length === 0 ? '' : `?${sent.join('&')}`;
+  }
+  const listed = [...new URLSearchParams(search)].filter(
+    ([name]) => api.sharedQuery.includes(name) && !isOwn(name),
+  );
   return listed.length === 0 ? '' : `?${new URLSearchParams(listed)}`;
 }
 
@@ -203,8 +243,13 @@ function isOwnHeader(name: string): boolean {
   return name.startsWith('x-memory-') || OWN_HEADERS.has(name);
 }
 
+/**
+ * Headers that an edge or a reverse proxy has set
+ * (https://developers.cloudflare.com/fundamentals/reference/http-headers/). Those of Cloudflare's
+ * AI Gateway (`cf-aig-*`) are the caller's.
+ */
+const EDGE = /^(?:cf-(?!aig-)|x-forwarded-|(?:cdn-loop|forwarded|true-client-ip|x-real-ip)$)/;
+
 function isEdgeHeader(name: string): boolean {
-  return (
-    name.startsWith('cf-') || name.startsWith('x-forwarded-') || name === 'x-real-ip' || name === 'forwarded'
-  );
+  return EDGE.test(name);
 }

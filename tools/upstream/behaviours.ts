@@ -146,7 +146,7 @@ function* framesOf(of: Answer, recorded: RecordedRequest): Generator<string> {
 }
 
 function isResponses({ path }: RecordedRequest): boolean {
-  return path.endsWith('/responses');
+  return new URL(path, 'http://upstream').pathname.endsWith('/responses');
 }
 
 function openStream(response: ServerResponse): void {

@@ -63,7 +63,6 @@ const own: OwnCompactions = {
       server,
       model: 'm',
       path: '/messages',
-      query: {},
       body,
       timeoutMs: 1,
       backoffMs: 1,

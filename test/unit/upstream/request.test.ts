@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addToList, requestHeaders, responseHeaders, upstreamUrl } from '../../../src/upstream/request.ts';
+import { ANTHROPIC } from '../../../src/upstream/api.ts';
+import {
+  addToList,
+  dropIdentity,
+  forwardedSearch,
+  ownCallHeaders,
+  requestHeaders,
+  responseHeaders,
+  upstreamUrl,
+} from '../../../src/upstream/request.ts';
 import { anyPath } from '../../support/conversations/urls.ts';
 
 describe('the upstream’s URL', () => {
@@ -57,6 +66,51 @@ describe('the headers of a request and of its answer', () => {
     );
   });
 
+  it('are sent upstream where they are for Cloudflare’s AI Gateway, and not where its edge has set them', () => {
+    const ofGateway = [
+      ['cf-aig-authorization', 'Bearer g'],
+      ['cf-aig-cache-ttl', '60'],
+      ['cf-aig-metadata', '{}'],
+    ] as [string, string][];
+    const ofEdge = [
+      'cf-connecting-ip',
+      'cf-ray',
+      'cf-access-jwt-assertion',
+      'cf-visitor',
+      'cdn-loop',
+      'true-client-ip',
+      'x-forwarded-proto',
+      'x-real-ip',
+      'forwarded',
+    ].map((name): [string, string] => [name, 'edge']);
+    expect([...requestHeaders(new Headers([...ofGateway, ...ofEdge]), {})]).toEqual(ofGateway);
+  });
+
+  it('are for the deployer to open with the deployer’s key, the gateway’s like any others', () => {
+    const sent = new Headers({ 'cf-aig-metadata': '{}', 'cf-aig-authorization': 'Bearer g' });
+    expect([...requestHeaders(sent, { apiKey: 'ours' }).keys()]).toEqual(['authorization']);
+    const open = { apiKey: 'ours', forwardedHeaders: ['cf-aig-metadata'] };
+    expect([...requestHeaders(sent, open).keys()]).toEqual(['authorization', 'cf-aig-metadata']);
+  });
+
+  it('are in a call of ours all those of the model’s but for its body, its answer and its identity', () => {
+    const kept = {
+      authorization: 'Basic dGhlOmtleQ==',
+      'helicone-auth': 'Bearer h',
+      'x-stainless-lang': 'js',
+    };
+    const body = { 'content-type': 'application/json', 'content-encoding': 'gzip', 'content-md5': 'x' };
+    const answer = { accept: 'text/event-stream', 'x-stainless-helper-method': 'stream' };
+    const identity = { 'idempotency-key': '1', 'x-client-request-id': '2', 'cf-aig-cache-key': '3' };
+    const came = new Headers({ ...kept, ...body, ...answer, ...identity, 'x-stainless-retry-count': '1' });
+    expect(Object.fromEntries(ownCallHeaders(came, {}))).toEqual(kept);
+    const version = { 'anthropic-version': '2023-06-01' };
+    expect(Object.fromEntries(ownCallHeaders(new Headers(identity), { api: ANTHROPIC }))).toEqual(version);
+    const again = new Headers({ ...kept, ...answer, ...identity });
+    dropIdentity(again);
+    expect(Object.fromEntries(again)).toEqual({ ...kept, ...answer });
+  });
+
   it('go up without those that the header connection names, and leave the caller’s as they are', () => {
     const named = ['x-hop', 'x-last', 'x-kept'].map((name): [string, string] => [name, '1']);
     const hops = new Headers([['connection', 'keep-alive, X-Hop,x-last'], ...named]);
@@ -100,6 +154,23 @@ describe('the headers of a request and of its answer', () => {
     });
     expect(Object.fromEntries(responseHeaders(encoded, {}))).toEqual({ 'x-request-id': 'r' });
     expect(responseHeaders(new Headers({ 'content-length': '9' }), {}).get('content-length')).toBe('9');
+  });
+});
+
+describe('the query that is sent upstream', () => {
+  const search = '?api-version=1&user=ann&us%65r=eve&tag=a&tag=b%20c;d&';
+
+  it('is the caller’s, without parameters of Precis, byte for byte', () => {
+    expect(forwardedSearch(search, {})).toBe(search);
+    expect(forwardedSearch(search, {}, ['user'])).toBe('?api-version=1&tag=a&tag=b%20c;d&');
+    expect(forwardedSearch('?user=ann', {}, ['user'])).toBe('');
+  });
+
+  it('F12: has parameters of the API alone with the deployer’s key, and no separator of other servers', () => {
+    const account = { api: ANTHROPIC, apiKey: 'ours' };
+    expect(forwardedSearch('?beta=true;path=/x&user=ann&limit=2', account)).toBe(
+      '?beta=true%3Bpath%3D%2Fx&limit=2',
+    );
   });
 });
 
