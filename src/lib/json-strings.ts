@@ -24,3 +24,16 @@ export function stringEnd(source: string, start: number): number | undefined {
   }
   return undefined;
 }
+
+/**
+ * How many characters of a string's source, from its opening quote on, make its first characters.
+ *
+ * @param source of a valid string, with its quotes
+ * @param characters decoded, at most all of them
+ */
+export function sourceLength(source: string, characters: number): number {
+  let at = 1;
+  for (let read = 0; read < characters; read++)
+    at += source.charCodeAt(at) !== BACKSLASH ? 1 : source.charAt(at + 1) === 'u' ? 6 : 2;
+  return at;
+}

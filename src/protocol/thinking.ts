@@ -5,13 +5,7 @@
  * without any.
  */
 import { bufferOf } from '../lib/bytes.ts';
-import {
-  isReasoning,
-  isThinkingPart,
-  PROVIDER_FIELDS,
-  THINKING_BLOCKS,
-  THINKING_LISTS,
-} from './chat/reasoning.ts';
+import { isReasoning, isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from './chat/reasoning.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
@@ -50,32 +44,6 @@ export function roundsWithoutThinking(json: string, field: ModelRequest['convers
   return cut ? new TextDecoder().decode(cut).slice(head.length, -']}'.length) : json;
 }
 
-/**
- * Cuts the thinking from an answer that rounds before it have, too. The caller got it as a part of
- * one message; the upstream made it before the call that the rounds have answered.
- *
- * @param json of the rounds
- */
-export function repeatedThinking(bytes: Uint8Array, message: JsonSpan, json: string): Splice[] {
-  const whole = opened(bytes, message);
-  const lists = [...THINKING_LISTS, 'content'].map((key) => fieldOf(whole, key)?.value);
-  const provider = fieldOf(whole, PROVIDER_FIELDS)?.value;
-  if (provider?.kind === 'object') lists.push(fieldOf(opened(bytes, provider), THINKING_BLOCKS)?.value);
-  const isRepeated = (block: JsonSpan): boolean =>
-    ['signature', 'data'].some((key) => {
-      const value = stringIn(bytes, block, key);
-      return typeof value === 'string' && value !== '' && json.includes(JSON.stringify(value));
-    });
-  return lists.flatMap((list) => {
-    if (list?.kind !== 'array') return [];
-    const blocks = within(bytes, list, levels(2)).items ?? [];
-    return cutMembers(blocks, (index) => {
-      const block = blocks[index];
-      return block !== undefined && isRepeated(block);
-    });
-  });
-}
-
 /** A message or item with its own fields. */
 const opened = (bytes: Uint8Array, item: JsonSpan): JsonSpan => within(bytes, item, levels(1));
 
@@ -104,16 +72,19 @@ function ofMessages(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
  *
  * @param message with its own fields
  * @param losesToo fields that are cut with it
+ * @param hasContent whether its content is cut, too
  */
 export function thinkingIn(
   bytes: Uint8Array,
   message: JsonSpan,
   losesToo: (index: number) => boolean = () => false,
+  hasContent = true,
 ): Splice[] {
   const fields = message.fields ?? [];
+  const isThought = (part: JsonSpan): boolean => isThinkingPart(stringIn(bytes, part, 'type'));
   return [
     ...cutMembers(fields, (index) => isReasoning(fields[index]?.key ?? '') || losesToo(index)),
-    ...cutInside(bytes, message, 'content', (part) => isThinkingPart(stringIn(bytes, part, 'type'))),
+    ...(hasContent ? cutInside(bytes, message, 'content', isThought) : []),
     ...cutFieldInside(bytes, message, PROVIDER_FIELDS, THINKING_BLOCKS),
   ];
 }

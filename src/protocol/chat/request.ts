@@ -7,7 +7,6 @@
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
-import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import {
@@ -25,10 +24,11 @@ import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
-import { repeatedThinking, roundsWithoutThinking, thinkingIn } from '../thinking.ts';
+import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
+import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
 /** What to keep of a body: its messages with their fields, and the number of tools. */
@@ -217,7 +217,6 @@ function viewSplices(
   { cacheMarks = [], thinkingFrom: from = 0 }: WrittenView = {},
 ): Splice[] {
   const thinkingFrom = Math.max(from, view?.thinkingFrom ?? 0);
-  const isBound = bindsThinking(reasoningTermsOf(request.model));
   const { summary, recap } = view ?? {};
   const replaced = view && replacedBySummary(view);
   const recapped = recap && request.messages[recap.after]?.span;
@@ -243,10 +242,11 @@ function viewSplices(
       const isWithout = index < thinkingFrom;
       const json = isWithout ? roundsWithoutThinking(rounds.json, 'messages') : rounds.json;
       splices.push(roundsSplice(message.span, json));
-      if (isBound && !isCleared) splices.push(...repeatedThinking(request.bytes, message.span, json));
     }
-    splices.push(...cutFields(request, message, losesMark(message), isCleared));
-    const isMarked = cacheMarks.includes(index);
+    const repeated = rounds && repeatedFields(request.bytes, message.span, rounds.json, isCleared);
+    splices.push(...(repeated?.splices ?? []));
+    splices.push(...cutFields(request, message, { losesMark: losesMark(message), isCleared, repeated }));
+    const isMarked = cacheMarks.includes(index) && repeated?.isSilent !== true;
     const opened = openingOf(view, index);
     // Most messages of a view are the caller's own.
     if (removals === NO_REMOVALS && !opened && !isMarked) continue;
@@ -318,18 +318,27 @@ function stringField(object: JsonSpan | undefined, key: string): JsonSpan | unde
   return value?.kind === 'string' ? value : undefined;
 }
 
-/** Cuts the mark of a message, its reasoning, or both. */
+/** What a message loses whole. */
+interface LostFields {
+  readonly losesMark: boolean;
+  readonly isCleared: boolean;
+  readonly repeated: RepeatedFields | undefined;
+}
+
+/** Cuts the mark of a message, its reasoning, and what rounds before it have whole. */
 function cutFields(
   request: ChatRequest,
   message: ChatMessage,
-  losesMark: boolean,
-  isCleared: boolean,
+  { losesMark, isCleared, repeated }: LostFields,
 ): Splice[] {
-  if (!losesMark && !isCleared) return [];
+  if (!losesMark && !isCleared && !repeated?.fields.size) return [];
   const whole = within(request.bytes, message.span, levels(1));
   const fields = whole.fields ?? [];
-  const isCut = (index: number): boolean => losesMark && isMark(request.bytes, fields[index]);
-  return isCleared ? thinkingIn(request.bytes, whole, isCut) : cutMembers(fields, isCut);
+  const isCut = (index: number): boolean =>
+    (losesMark && isMark(request.bytes, fields[index])) ||
+    repeated?.fields.has(fields[index]?.key ?? '') === true;
+  // The content's own thinking is cut with what is repeated of it.
+  return isCleared ? thinkingIn(request.bytes, whole, isCut, !repeated) : cutMembers(fields, isCut);
 }
 
 function hasMark(request: ChatRequest, message: ChatMessage): boolean {

@@ -6,7 +6,7 @@ import { type WrittenMarks, withMark } from './cache-marks.ts';
 import type { Element } from './element.ts';
 import type { EditedMessages, Entry, Layout, OwnEntry } from './layout.ts';
 import { ElementMessage } from './message.ts';
-import { behindRounds } from './repeated-blocks.ts';
+import { ownBlocks } from './repeated-blocks.ts';
 import { editSplices } from './splices.ts';
 
 /** A view that is being written. */
@@ -109,7 +109,7 @@ function keptBlocks(index: number, { view, layout, ...written }: WrittenView): r
   const message = messageAt(written, index);
   const { blocks = [] } = message;
   const rounds = view.rounds?.get(index)?.json;
-  const own = rounds === undefined ? blocks : behindRounds(blocks, rounds);
+  const own = rounds === undefined ? blocks : ownBlocks(blocks, rounds);
   const clears = message.thinkingBlocks.length > 0 && layout.isCleared(index);
   if (!clears) return own;
   const [last, all] = [own, blocks].map((some) => some.filter(({ isThinking }) => !isThinking));

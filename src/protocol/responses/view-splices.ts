@@ -11,12 +11,13 @@ import {
   replacementJson,
   roundsSplice,
 } from '../edits.ts';
-import { cutMembers, type Splice } from '../json/spans.ts';
+import { cutMembers, jsonOf, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
 import type { Item } from './item.ts';
 import { ItemGroup } from './message.ts';
 import { withoutThinking } from './past-reasoning.ts';
+import { repeatedItems } from './repeated-items.ts';
 
 const TEXT = 'input_text';
 
@@ -46,12 +47,16 @@ export function viewSplices(
     message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
   );
   const recapped = recap && items.findLast(({ index }) => index === recap.after)?.item.span;
+  const repeated = repeatedOf(bytes, messages, view);
+  const isLeft = (item: Item, index: number): boolean =>
+    repeated.has(item) || (item.type === 'reasoning' && isCleared(view, index, thinkingFrom));
   const cuts = cutMembers(
     items.map(({ item }) => item.span),
     (place) => {
       const { item, index = -1, at } = items[place] ?? {};
-      if (dropped.has(index)) return !(index === replaced && at === 0);
-      return item?.type === 'reasoning' && isCleared(view, index, thinkingFrom);
+      // What replaces a message, or is before it, takes the place of its first item.
+      if (at === 0 && (index === replaced || (view.rounds?.has(index) && !dropped.has(index)))) return false;
+      return dropped.has(index) || (item !== undefined && isLeft(item, index));
     },
   );
   const unbound = withoutTheirIds(messages, view, thinkingFrom);
@@ -64,17 +69,38 @@ export function viewSplices(
       splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
     if (dropped.has(index)) continue;
     const rounds = view.rounds?.get(index);
-    // Reasoning that is cut may stand first.
-    const isWithout = isCleared(view, index, thinkingFrom);
-    const before = message.items.find(({ type }) => type !== 'reasoning' || !isWithout);
-    if (rounds && before) {
+    if (rounds && first) {
       const json = index < thinkingFrom ? roundsWithoutThinking(rounds.json, 'input') : rounds.json;
-      splices.push(roundsSplice(before.span, json));
+      const { start, end } = first.span;
+      splices.push(isLeft(first, index) ? { start, end, with: json } : roundsSplice(first.span, json));
     }
-    splices.push(...editSplices(bytes, view, message, index, marks.includes(index)));
-    if (unbound.has(index)) splices.push(...message.items.flatMap((item) => withoutThinking(bytes, item)));
+    const edits = editSplices(bytes, view, message, index, marks.includes(index));
+    if (unbound.has(index)) edits.push(...message.items.flatMap((item) => withoutThinking(bytes, item)));
+    const lost = message.items.filter((item) => repeated.has(item)).map(({ span }) => span);
+    splices.push(
+      ...edits.filter((edit) => !lost.some(({ start, end }) => edit.start >= start && edit.end <= end)),
+    );
   }
   return splices;
+}
+
+/** The items that rounds before their answer have, too. */
+function repeatedOf(
+  bytes: Uint8Array,
+  messages: readonly WireMessage[],
+  { rounds = new Map(), dropped }: EditedItems,
+): ReadonlySet<Item> {
+  const found = new Set<Item>();
+  for (const [index, { json }] of rounds) {
+    if (dropped.has(index)) continue;
+    const end = messages.findIndex(({ role }, at) => at > index && (role !== 'assistant' || dropped.has(at)));
+    const answer = messages.slice(index, end < 0 ? messages.length : end);
+    const items = answer.flatMap((message) => (message instanceof ItemGroup ? message.items : []));
+    const decoded = items.map(({ span }) => jsonOf(bytes, span));
+    const repeated = repeatedItems(decoded, json);
+    for (const [at, item] of items.entries()) if (repeated.has(at)) found.add(item);
+  }
+  return found;
 }
 
 /**

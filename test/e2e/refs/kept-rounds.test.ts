@@ -41,7 +41,7 @@ function opening(name: string): Message[] {
   ];
 }
 
-/** Edits the line when it sees it, and fetches it otherwise. */
+/** Edits the line when it sees it. Otherwise it says so, and fetches it. */
 const editor: Behaviour = (request, response, recorded) => {
   const { messages } = deployment.protocol.seen(recorded).body;
   const [ref] = refsIn(messages);
@@ -49,7 +49,8 @@ const editor: Behaviour = (request, response, recorded) => {
   const made = sees
     ? call('edit_file', { line: 300, n: ids })
     : call('retrieve_ref', { ref, lines: '295-305' });
-  void behave({ type: 'answer', toolCalls: [made] }, request, response, recorded);
+  const words = sees ? {} : { content: 'Let me look at the line first.' };
+  void behave({ type: 'answer', ...words, toolCalls: [made] }, request, response, recorded);
 };
 
 const sent = (): Message[][] => deployment.chats().map(({ body }) => body.messages);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
-import { repeatedThinking, roundsWithoutThinking, withoutThinking } from '../../../src/protocol/thinking.ts';
+import { roundsWithoutThinking, withoutThinking } from '../../../src/protocol/thinking.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -212,23 +212,5 @@ describe('rounds of ours', () => {
     const json = [round, result].map((each) => JSON.stringify(each)).join(',');
     expect(JSON.parse(`[${roundsWithoutThinking(json, 'messages')}]`)).toEqual([said, result]);
     expect(roundsWithoutThinking(JSON.stringify(result), 'messages')).toBe(JSON.stringify(result));
-  });
-
-  it('have the thinking that the answer after them repeats', () => {
-    const own = { type: 'thinking', thinking: 'So.', signature: 'own' };
-    const answer = { ...said, thinking_blocks: [thought, own], reasoning_content: 'Hm.So.' };
-    const [read] = requestOf('messages', [answer]).messages;
-    const bytes = read?.json ?? new Uint8Array();
-    const splices = repeatedThinking(
-      bytes,
-      { kind: 'object', start: 0, end: bytes.length },
-      JSON.stringify(round),
-    );
-    const text = new TextDecoder().decode(bytes);
-    const left = splices.reduceRight(
-      (cutText, { start, end }) => cutText.slice(0, start) + cutText.slice(end),
-      text,
-    );
-    expect(JSON.parse(left)).toEqual({ ...answer, thinking_blocks: [own] });
   });
 });
