@@ -95,6 +95,6 @@ function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError
 }
 
 function notAllowed(methods: string): (c: Context<AppEnv>) => Response {
-  const refusal = new ApiError('not_forwarded', `This route takes ${methods}.`, null, 405);
+  const refusal = new ApiError('method_not_allowed', `This route takes ${methods}.`);
   return (c) => refusal.toResponse({ allow: methods }, c.get('api'));
 }

@@ -93,7 +93,9 @@ const GROUPS: Readonly<Record<Operation['group'], string>> = {
 /** Errors of all routes with an access. */
 const COMMON: Readonly<Record<Operation['access'], readonly ErrorCode[]>> = {
   caller: [
+    'invalid_value',
     'invalid_api_key',
+    'key_not_checked',
     'caller_disabled',
     'forbidden_origin',
     'unknown_agent',

@@ -126,7 +126,7 @@ function decoded(
     const fault =
       error instanceof RangeError
         ? isTooLarge()
-        : notReadable('invalid_json', 'does not say how the body is encoded');
+        : notReadable('invalid_value', 'does not say how the body is encoded');
     return { fault, whole: bytes };
   }
 }
@@ -194,7 +194,7 @@ export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
   );
 }
 
-function notReadable(code: 'invalid_json' | 'unsupported_media_type', fault: string): ApiError {
+function notReadable(code: 'invalid_value' | 'unsupported_media_type', fault: string): ApiError {
   return new ApiError(
     code,
     `The header content-encoding ${fault}; it may be gzip, deflate, br or zstd, or be absent.`,

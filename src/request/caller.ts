@@ -132,7 +132,7 @@ export function checkState(state: CallerState | undefined): void {
  * Refuses who is no caller of this deployment, and who is none any more.
  *
  * @param waitUntil for reading the register
- * @throws ApiError `invalid_api_key`, `caller_disabled`; `store_failed` if that can't be known
+ * @throws ApiError `invalid_api_key`, `caller_disabled`; `key_not_checked` if that can't be known
  */
 export async function checkCaller(
   headers: Headers,
@@ -145,7 +145,7 @@ export async function checkCaller(
   await reading?.catch(() => {
     if (!config.allowsUnknown)
       throw new ApiError(
-        'store_failed',
+        'key_not_checked',
         'It could not be looked up whether this API key is still one of this deployment; try again.',
       );
   });

@@ -16,7 +16,12 @@ export const ERRORS = {
   invalid_json: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'The body is not a JSON object, or a field, parameter or header of Precis has the wrong form.',
+    when: 'The body is not a JSON object, or not one that can be read.',
+  },
+  invalid_value: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'A field, parameter or header of Precis has the wrong form.',
   },
   invalid_memory_strategy: {
     status: 400,
@@ -37,7 +42,7 @@ export const ERRORS = {
   invalid_ref: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'An invalid ref, `lines`, `grep`, `path`, `limit` or `cursor`.',
+    when: 'The ref has the wrong form.',
   },
   invalid_backup: {
     status: 400,
@@ -99,7 +104,12 @@ export const ERRORS = {
   not_forwarded: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'No such route, a wrong method, or a route that is closed in this deployment.',
+    when: 'No such route, or one that is closed in this deployment.',
+  },
+  method_not_allowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    when: 'The route takes other methods (`allow` names them).',
   },
   upstream_refused: {
     status: 403,
@@ -151,6 +161,11 @@ export const ERRORS = {
     status: 503,
     type: 'server_error',
     when: 'Storage did not answer in time. The request can be sent again.',
+  },
+  key_not_checked: {
+    status: 503,
+    type: 'server_error',
+    when: 'Whether the key is accepted could not be checked. The request can be sent again.',
   },
   misconfigured: {
     status: 500,

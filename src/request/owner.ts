@@ -63,7 +63,7 @@ export function withNames(owner: Owner, { conversation, user }: NamedOwner): Own
 function checkSame(inRequest: string | undefined, named: string, param: string): void {
   if (inRequest === undefined || inRequest === named) return;
   throw new ApiError(
-    'invalid_json',
+    'invalid_value',
     `The request names '${inRequest}' and its path '${named}'; both must name the same.`,
     param,
   );
@@ -112,7 +112,7 @@ export function checked(id: unknown, param: string | null): string | undefined {
   if (typeof text === 'string' && text !== '' && text.length <= LONGEST_ID && !RELATIVE.has(text))
     return text;
   throw new ApiError(
-    'invalid_json',
+    'invalid_value',
     `The id of a user or a conversation must be a string of 1 to ${LONGEST_ID} characters, and neither '.' nor '..'.`,
     param,
   );

@@ -40,6 +40,11 @@ export interface Answer {
   readonly truncated: boolean;
 }
 
+const WAYS = ['lines', 'grep', 'path'];
+
+/** The parameters of a query. */
+export const QUERY_PARAMETERS = [...WAYS, 'context'];
+
 /** Limits of a query (docs/design.md#5-routes). */
 const LONGEST_GREP_BYTES = 256;
 const MOST_CONTEXT = 20;
@@ -60,7 +65,7 @@ const encoder = new TextEncoder();
 export function parseQuery(
   parameter: (name: string) => string | undefined,
 ): Result<Query | undefined, QueryFault> {
-  const given = ['lines', 'grep', 'path'].filter((name) => parameter(name) !== undefined);
+  const given = WAYS.filter((name) => parameter(name) !== undefined);
   const [name, other] = given;
   if (other !== undefined)
     return invalid(other, `Only one of lines, grep and path may be given, not ${given.join(' and ')}.`);

@@ -130,5 +130,5 @@ function nothingGiven(): ApiError {
 export function flag(request: ModelRequest, name: 'force' | 'dry_run' | 'course'): boolean {
   const value = request.field(name) ?? false;
   if (typeof value === 'boolean') return value;
-  throw new ApiError('invalid_json', `${name} must be true or false.`, name);
+  throw new ApiError('invalid_value', `${name} must be true or false.`, name);
 }

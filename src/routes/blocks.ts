@@ -82,7 +82,7 @@ async function blocksOf(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Ten
 function labelOf(c: Context<AppEnv>): string {
   const label = c.req.param('label') ?? '';
   if (isLabel(label)) return label;
-  throw new ApiError('invalid_json', `The label of a memory block has ${LABEL_FORM}.`, 'label');
+  throw new ApiError('invalid_value', `The label of a memory block has ${LABEL_FORM}.`, 'label');
 }
 
 /** @throws ApiError that names the field */
@@ -93,15 +93,15 @@ async function readPut(request: Request): Promise<{ text: string; version: numbe
   const { text, version, ...rest } = body;
   const [other] = Object.keys(rest);
   if (other !== undefined)
-    throw new ApiError('invalid_json', `${form}; ${quote(other)} is no field of a block.`, other);
+    throw new ApiError('invalid_value', `${form}; ${quote(other)} is no field of a block.`, other);
   if (typeof text !== 'string')
-    throw new ApiError('invalid_json', `text must be a string; this one is ${quote(text)}.`, 'text');
+    throw new ApiError('invalid_value', `text must be a string; this one is ${quote(text)}.`, 'text');
   const characters = charactersIn(text);
   if (characters > LONGEST_BLOCK) throw tooLong(characters);
   if (version === undefined || version === null) return { text, version: undefined };
   if (Number.isSafeInteger(version) && (version as number) >= 0) return { text, version: version as number };
   throw new ApiError(
-    'invalid_json',
+    'invalid_value',
     'version must be the number of the version that the block has; 0: the block must not exist.',
     'version',
   );
@@ -115,13 +115,13 @@ function expectedIn(c: Context<AppEnv>, inBody: number | undefined): ExpectedVer
   const expected = header === '*' ? 'any' : digits === undefined ? undefined : Number(digits);
   if (expected === undefined)
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       'if-match must be * or the number of the version that the block has, such as "3".',
       'if-match',
     );
   if (inBody !== undefined && inBody !== expected)
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       'version in the body and the header if-match name different versions.',
       'version',
     );
@@ -132,7 +132,7 @@ function expectedIn(c: Context<AppEnv>, inBody: number | undefined): ExpectedVer
 function versionIn(text: string | undefined, param: string): number | undefined {
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ApiError('invalid_json', `${param} must be the number of a version, from 1 on.`, param);
+  throw new ApiError('invalid_value', `${param} must be the number of a version, from 1 on.`, param);
 }
 
 function blockAnswer(c: Context<AppEnv>, { updated_at, ...block }: StoredBlock, more: object = {}): Response {
@@ -163,7 +163,7 @@ function stale(label: string, version: number, inBody: number | undefined): ApiE
 
 function tooLong(characters: number): ApiError {
   return new ApiError(
-    'invalid_json',
+    'invalid_value',
     `text must have at most ${LONGEST_BLOCK} characters; this one has ${characters}.`,
     'text',
   );

@@ -201,7 +201,7 @@ function formatOf(request: ModelRequest): Format {
   const format = request.field('format') ?? 'messages';
   if (format === 'messages' || format === 'conversation_memory' || format === 'opaque') return format;
   throw new ApiError(
-    'invalid_json',
+    'invalid_value',
     "format must be 'messages', 'conversation_memory' or 'opaque'.",
     'format',
   );

@@ -3,9 +3,16 @@ import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';
+import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv, Services } from '../request/services.ts';
-import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
+import {
+  type Answer,
+  answerQuery,
+  parseQuery,
+  QUERY_PARAMETERS,
+  type QueryFault,
+} from '../retrieval/query.ts';
 import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
@@ -16,12 +23,13 @@ import { safeHeaders } from './safe-headers.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
-const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
+const PAGE: PageSizes = { usual: 100, largest: 1000 };
 
 /** `GET` and `HEAD /v1/refs/{ref}`. */
 export async function getRef(c: Context<AppEnv>): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'read');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
+  checkParameters(c);
   const query = parseQuery((name) => c.req.query(name));
   if (!query.ok) throw queryError(query.reason);
   if (!shelf.owns(ref)) {
@@ -66,7 +74,7 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const stores = storesOf(services.bucket, await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor))
-    throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
+    throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const lists = await stored(c, () =>
     Promise.all(stores.map((store) => store.list(limit, cursor, services.log))),
@@ -121,13 +129,29 @@ async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Targe
   const tenant = await verifiedTenant(c, use);
   const ref = c.req.param('ref') ?? '';
   if (!REF_PATTERN.test(ref))
-    throw new ApiError('invalid_ref', 'A ref is ref_ and 26 characters of a to z and 2 to 7.', 'ref');
+    throw new ApiError(
+      'invalid_ref',
+      'Not a valid ref: expected ref_ followed by 26 characters (a–z, 2–7).',
+      'ref',
+    );
   return { services, tenant, ref };
+}
+
+/** A parameter that is spelled wrong would answer with the whole content. @throws ApiError */
+function checkParameters(c: Context<AppEnv>): void {
+  const unknown = Object.keys(c.req.query()).find((name) => !QUERY_PARAMETERS.includes(name));
+  if (unknown === undefined) return;
+  const hint = hintFor(unknown, QUERY_PARAMETERS, 'they');
+  throw new ApiError('invalid_value', `${quote(unknown)} is no parameter of a ref; ${hint}.`, unknown);
 }
 
 /** Callers can't distinguish a forged ref from a missing one. */
 function notFound(ref: string): ApiError {
-  return new ApiError('ref_not_found', `There is nothing under ${ref}.`, 'ref');
+  return new ApiError(
+    'ref_not_found',
+    `Nothing is stored under ${ref} with this key; it may have expired or been deleted.`,
+    'ref',
+  );
 }
 
 function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): Response {
@@ -162,5 +186,5 @@ function part({ text, type, truncated }: Answer): Response {
 }
 
 function queryError({ reason, message, param }: QueryFault): ApiError {
-  return new ApiError(reason === 'invalid' ? 'invalid_ref' : 'ref_not_found', message, param);
+  return new ApiError(reason === 'invalid' ? 'invalid_value' : 'ref_not_found', message, param);
 }

@@ -9,7 +9,7 @@ import { verdictOn } from '../upstream/key-verdict.ts';
  * The tenant of a request for stored data, once the upstream has accepted its key.
  *
  * @param use without a verdict, reads depend on `UNVERIFIED_READS`, and changes are refused
- * @throws ApiError `invalid_api_key`, or `store_failed` if the upstream can't be asked
+ * @throws ApiError `invalid_api_key`, or `key_not_checked` if the upstream can't be asked
  */
 export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
   const services = c.get('services');
@@ -22,7 +22,7 @@ export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change')
     throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');
   if (use === 'read' && services.config.unverifiedReads) return tenant;
   throw new ApiError(
-    'store_failed',
+    'key_not_checked',
     'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can trust its keys with VERIFY_KEYS=false.',
   );
 }

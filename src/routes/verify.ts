@@ -54,7 +54,7 @@ function receiptIn(request: ModelRequest): Receipt {
   if (parsed.success) return parsed.data;
   const path = ['receipt', ...(parsed.error.issues[0]?.path ?? [])].join('.');
   throw new ApiError(
-    'invalid_json',
+    'invalid_value',
     `${path} is not valid: ${parsed.error.issues[0]?.message}. A receipt is memory.receipt of an answer with memory_report.`,
     path,
   );
@@ -82,7 +82,7 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
   const parsed = parseStrategy(receipt.strategy);
   if (!parsed.ok) {
     const { field, message } = parsed.reason;
-    throw new ApiError('invalid_json', message, ['receipt.strategy', field].filter(Boolean).join('.'));
+    throw new ApiError('invalid_value', message, ['receipt.strategy', field].filter(Boolean).join('.'));
   }
   const { limit } = receipt;
   const strategy = parsed.value;

@@ -33,7 +33,7 @@ export const CALLERS: readonly Operation[] = [
     description: 'Never what they have sent. A 404 in deployments without `ADMIN_TOKEN`.',
     parameters: [LIMIT(20, 20), CURSOR],
     answers: { 200: json('A page: names of access keys in order, then other tenants.', callerPage) },
-    errors: ['not_forwarded', 'invalid_json', 'store_failed'],
+    errors: ['not_forwarded', 'invalid_value', 'store_failed'],
   },
   {
     ...common,
@@ -58,7 +58,7 @@ export const CALLERS: readonly Operation[] = [
       200: json('The caller.', caller),
       201: json('It is new. `access_key` is shown once.', caller),
     },
-    errors: [...OF_ONE, 'invalid_json'],
+    errors: [...OF_ONE, 'invalid_json', 'invalid_value'],
   },
   {
     ...common,
@@ -69,7 +69,7 @@ export const CALLERS: readonly Operation[] = [
     parameters: [NAME],
     body,
     answers: { 200: json('The caller.', caller) },
-    errors: [...OF_ONE, 'invalid_json'],
+    errors: [...OF_ONE, 'invalid_json', 'invalid_value'],
   },
   {
     ...common,

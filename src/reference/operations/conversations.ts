@@ -95,7 +95,6 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'A page.', content: { 'application/json': schemas.conversationPage } },
     },
-    errors: ['invalid_json', 'store_failed'],
     samples: clientSample("const { data } = await client.get('/conversations');"),
     page: `${page}#all-conversations`,
   },
@@ -110,7 +109,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     samples: clientSample("const memory = await client.get('/conversations/case-4711/memory');"),
     page,
   },
@@ -129,13 +128,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },
     },
-    errors: [
-      'invalid_json',
-      'invalid_memory_strategy',
-      'body_too_large',
-      'unsupported_media_type',
-      'store_failed',
-    ],
+    errors: ['invalid_json', 'invalid_memory_strategy', 'body_too_large', 'unsupported_media_type'],
     page: `${page}#moving-a-conversation`,
   },
   {
@@ -159,7 +152,6 @@ export const CONVERSATIONS: readonly Operation[] = [
       'body_too_large',
       'unsupported_media_type',
       'conversation_not_found',
-      'store_failed',
     ],
     page,
   },
@@ -178,7 +170,7 @@ export const CONVERSATIONS: readonly Operation[] = [
         content: { 'application/json': schemas.deletedConversation },
       },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     page,
   },
   {
@@ -196,7 +188,7 @@ export const CONVERSATIONS: readonly Operation[] = [
         content: { 'application/json': schemas.flushedMemory },
       },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     page,
   },
   {
@@ -226,7 +218,7 @@ export const CONVERSATIONS: readonly Operation[] = [
         headers: ['x-memory-warning'],
       },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     page: `${page}#the-archive`,
   },
   {
@@ -263,7 +255,6 @@ export const CONVERSATIONS: readonly Operation[] = [
       'body_too_large',
       'unsupported_media_type',
       'not_forwarded',
-      'store_failed',
     ],
     page: `${page}#memory-across-conversations`,
   },
@@ -288,7 +279,6 @@ export const CONVERSATIONS: readonly Operation[] = [
         content: { 'application/json': z.union([schemas.stats, schemas.statsByDay]) },
       },
     },
-    errors: ['invalid_json', 'store_failed'],
     page: `${page}#all-conversations`,
   },
   {
@@ -300,7 +290,6 @@ export const CONVERSATIONS: readonly Operation[] = [
     access: 'caller',
     parameters: [USER_IN_PATH],
     answers: { 200: { description: 'The memory.', content: { 'application/json': schemas.userMemory } } },
-    errors: ['invalid_json', 'store_failed'],
     page: `${page}#seeing-and-correcting-it`,
   },
   {
@@ -315,7 +304,7 @@ export const CONVERSATIONS: readonly Operation[] = [
       200: { description: 'Deleted.', content: { 'application/json': schemas.deletedUser } },
       202: { description: 'The deletion goes on.', content: { 'application/json': schemas.deletedUser } },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     page: `${page}#seeing-and-correcting-it`,
   },
   {
@@ -342,7 +331,7 @@ export const CONVERSATIONS: readonly Operation[] = [
         content: { 'application/json': schemas.deletedUserEntry },
       },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     page: `${page}#seeing-and-correcting-it`,
   },
 ];

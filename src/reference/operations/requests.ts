@@ -26,7 +26,7 @@ export const REQUESTS: readonly Operation[] = [
     parameters: [ID, USER, LIMIT(20, 100), CURSOR],
     headers: ['x-memory-user'],
     answers: { 200: { description: 'A page.', content: { 'application/json': schemas.requestPage } } },
-    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    errors: ['conversation_not_found'],
     page,
   },
   {
@@ -39,7 +39,7 @@ export const REQUESTS: readonly Operation[] = [
     parameters: [ID, USER, N],
     headers: ['x-memory-user'],
     answers: { 200: { description: 'The event.', content: { 'application/json': schemas.outlinedRun } } },
-    errors: ['invalid_json', 'conversation_not_found', 'request_not_found', 'store_failed'],
+    errors: ['conversation_not_found', 'request_not_found'],
     page,
   },
   {
@@ -54,7 +54,7 @@ export const REQUESTS: readonly Operation[] = [
     answers: {
       200: { description: 'The view.', content: { 'application/json': schemas.capturedView } },
     },
-    errors: ['invalid_json', 'conversation_not_found', 'request_not_found', 'store_failed'],
+    errors: ['conversation_not_found', 'request_not_found'],
     page: 'inspector.md#capture',
   },
   {
@@ -83,7 +83,6 @@ export const REQUESTS: readonly Operation[] = [
       'invalid_encrypted_content',
       'conversation_not_found',
       'request_not_found',
-      'store_failed',
     ],
     page: `${page}#requests`,
   },

@@ -47,7 +47,6 @@ const REFS: readonly Operation[] = [
     access: 'caller',
     parameters: [LIMIT(100, 1000), CURSOR],
     answers: { 200: json('A page, in the order of the refs.', schemas.refPage) },
-    errors: ['invalid_ref', 'store_failed'],
     page: 'refs-and-retrieval.md',
   },
   {
@@ -94,7 +93,7 @@ const REFS: readonly Operation[] = [
       },
       416: { description: 'There are no such bytes.', headers: ['content-range'] },
     },
-    errors: ['invalid_ref', 'ref_not_found', 'store_failed'],
+    errors: ['invalid_ref', 'ref_not_found'],
     samples: clientSample("const response = await client.get('/refs/ref_aaaaaaaaaaaaaaaaaaaaaaaaaa');"),
     page: 'refs-and-retrieval.md',
   },
@@ -110,7 +109,7 @@ const REFS: readonly Operation[] = [
       200: json('Deleted.', schemas.deletedRef),
       202: json('The deletion goes on.', schemas.deletedRef),
     },
-    errors: ['invalid_ref', 'ref_not_found', 'store_failed'],
+    errors: ['invalid_ref', 'ref_not_found'],
     page: 'refs-and-retrieval.md',
   },
   {
@@ -138,7 +137,7 @@ const REFS: readonly Operation[] = [
       403: json("A request with another site's `Origin`.", JSON_RPC),
       406: json('`Accept` has not both types of the protocol.', JSON_RPC),
     },
-    errors: ['body_too_large', 'unsupported_media_type', 'store_failed'],
+    errors: ['body_too_large', 'unsupported_media_type'],
     page: 'refs-and-retrieval.md#mcp',
   },
 ];
@@ -152,7 +151,6 @@ const BLOCKS: readonly Operation[] = [
     summary: 'All memory blocks of the key, without their texts',
     access: 'caller',
     answers: { 200: json('The blocks, by label.', schemas.blockList) },
-    errors: ['store_failed'],
     page: 'memory-blocks.md',
   },
   {
@@ -164,7 +162,7 @@ const BLOCKS: readonly Operation[] = [
     access: 'caller',
     parameters: [LABEL, query('version', 'One of those that are kept.', { type: 'integer', minimum: 1 })],
     answers: { 200: { ...json('The block.', schemas.keptBlock), headers: ['etag'] } },
-    errors: ['invalid_json', 'block_not_found', 'store_failed'],
+    errors: ['block_not_found'],
     page: 'memory-blocks.md#reading-and-writing-blocks',
   },
   {
@@ -182,14 +180,7 @@ const BLOCKS: readonly Operation[] = [
       example: { text: 'Ann leads. Releases are on Fridays.' },
     },
     answers: { 200: { ...json('The block.', schemas.block), headers: ['etag'] } },
-    errors: [
-      'invalid_json',
-      'body_too_large',
-      'unsupported_media_type',
-      'block_changed',
-      'too_many_blocks',
-      'store_failed',
-    ],
+    errors: ['invalid_json', 'body_too_large', 'unsupported_media_type', 'block_changed', 'too_many_blocks'],
     samples: clientSample("await client.put('/blocks/team', { body: { text } });"),
     page: 'memory-blocks.md#reading-and-writing-blocks',
   },
@@ -206,7 +197,7 @@ const BLOCKS: readonly Operation[] = [
       200: json('Deleted.', schemas.deletedBlock),
       202: json('The deletion goes on.', schemas.deletedBlock),
     },
-    errors: ['invalid_json', 'block_not_found', 'block_changed', 'store_failed'],
+    errors: ['block_not_found', 'block_changed'],
     page: 'memory-blocks.md',
   },
 ];
@@ -223,7 +214,6 @@ const DEPLOYMENT: readonly Operation[] = [
       200: json('Deleted.', schemas.deletedTenant),
       202: json('The deletion goes on.', schemas.deletedTenant),
     },
-    errors: ['store_failed'],
     page: 'operating.md#what-is-kept-and-how-long',
   },
   {
@@ -249,7 +239,6 @@ const DEPLOYMENT: readonly Operation[] = [
     description: 'The values of a closed list of variables; of all others, whether they are set.',
     access: 'caller',
     answers: { 200: json('The configuration.', deployment) },
-    errors: ['store_failed'],
     page: 'inspector.md#this-deployment',
   },
   {
@@ -278,7 +267,7 @@ const DEPLOYMENT: readonly Operation[] = [
     answers: {
       200: { description: 'Records.', content: { 'application/octet-stream': text } },
     },
-    errors: ['not_forwarded', 'invalid_json', 'invalid_backup', 'body_too_large', 'store_failed'],
+    errors: ['not_forwarded', 'invalid_value', 'invalid_backup', 'body_too_large', 'store_failed'],
     page: 'operating.md#backup-and-restore',
   },
   {

@@ -56,7 +56,7 @@ async function readBeginning(request: Request, services: Services): Promise<Back
   const [field, value] = named;
   if (more || typeof value !== 'string' || !['caller', 'next'].includes(field))
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       'The body has caller, or next of the answer before, as a string, or nothing.',
       field,
     );
@@ -72,7 +72,7 @@ function idsOf(caller: string, { config, tenants }: Services): string[] {
   if (isTenantId(caller)) return [caller];
   if (config.access) return idsIn(tenants.ofName(caller));
   throw new ApiError(
-    'invalid_json',
+    'invalid_value',
     "caller is a name of ACCESS_KEYS or LOCAL_TENANT, or a tenant's id of 32 hexadecimal characters.",
     'caller',
   );

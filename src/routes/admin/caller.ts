@@ -111,7 +111,7 @@ async function foundOrNew(callers: KnownCallers, name: string, { config }: Servi
     if (!(error instanceof ApiError) || !isNew) throw error;
     if (NEW_NAME.test(name)) return callers.newCaller(name);
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       'The name of a new caller has up to 64 letters, digits, _, ., @ and -.',
       'name',
     );
@@ -132,12 +132,12 @@ async function change(
 ): Promise<Response> {
   if (found.kind === 'tenant' && (changes.limits || key !== undefined))
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       'Without an access key of this deployment a caller spends its own money: only its state can be set.',
       key === undefined ? 'limits' : 'new_key',
     );
   if (found.isConfigured && key !== undefined)
-    throw new ApiError('invalid_json', `ACCESS_KEYS has the key of '${name}'; change it there.`, 'new_key');
+    throw new ApiError('invalid_value', `ACCESS_KEYS has the key of '${name}'; change it there.`, 'new_key');
   // A key that was made before the configuration had one for the name ends.
   const isSet = found.isConfigured || key !== undefined;
   const keyHash = isSet ? { keyHash: key ? (services.tenants.hashesOfKey(key)[0] ?? null) : null } : {};
@@ -175,16 +175,16 @@ async function readChange(request: Request): Promise<AskedChange> {
   if (!body) throw new ApiError('invalid_json', `${form}.`);
   const other = Object.keys(body).find((field) => !(FIELDS as readonly string[]).includes(field));
   if (other !== undefined)
-    throw new ApiError('invalid_json', `${form}; ${quote(other)} is none of them.`, other);
+    throw new ApiError('invalid_value', `${form}; ${quote(other)} is none of them.`, other);
   const { state, limits, new_key: newKey = false } = body;
   if (state !== undefined && state !== 'active' && state !== 'disabled')
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       "state must be 'active' or 'disabled'; DELETE deletes a caller.",
       'state',
     );
   if (typeof newKey !== 'boolean')
-    throw new ApiError('invalid_json', 'new_key must be true or false.', 'new_key');
+    throw new ApiError('invalid_value', 'new_key must be true or false.', 'new_key');
   return { state, limits: readLimits(limits), newKey };
 }
 
@@ -192,7 +192,7 @@ function readLimits(limits: unknown): CallerLimits | null | undefined {
   if (limits === undefined || limits === null) return limits;
   const read = callerLimitsSchema.safeParse(limits);
   if (read.success) return read.data;
-  throw new ApiError('invalid_json', `limits ${limitsFault(read.error)}.`, 'limits');
+  throw new ApiError('invalid_value', `limits ${limitsFault(read.error)}.`, 'limits');
 }
 
 /** Only what is there: the register keeps what is absent. */

@@ -10,7 +10,7 @@ import { servicesForOperator } from './operator.ts';
  * Each caller takes a call of its object, two while a secret is rotated, and an invocation may make
  * 50 (https://developers.cloudflare.com/workers/platform/limits/).
  */
-const PAGE: PageSizes = { usual: 20, largest: 20, code: 'invalid_json' };
+const PAGE: PageSizes = { usual: 20, largest: 20 };
 
 /** A page of all callers. A 404 in deployments without `ADMIN_TOKEN`. */
 export async function listCallers(c: Context<AppEnv>): Promise<Response> {

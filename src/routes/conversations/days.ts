@@ -71,5 +71,5 @@ function sumsJson(sums: DaySums): object {
 function daysIn(text: string): number {
   const count = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= KEPT_DAYS) return count;
-  throw new ApiError('invalid_json', `days must be a number from 1 to ${KEPT_DAYS}.`, 'days');
+  throw new ApiError('invalid_value', `days must be a number from 1 to ${KEPT_DAYS}.`, 'days');
 }

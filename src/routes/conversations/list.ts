@@ -13,7 +13,7 @@ import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import { listedOf, type Place, STATUSES, type Status, type Stood, standingsOf } from './standings.ts';
 
-const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
+const PAGE: PageSizes = { usual: 20, largest: 100 };
 
 /** How many conversations a page looks at, where most have another status than the wanted one. */
 const MOST_READ = 100;
@@ -95,12 +95,12 @@ function oneOf<Value extends string>(
 ): Value | undefined {
   const known = values.find((value) => value === text);
   if (text === undefined || known) return known;
-  throw new ApiError('invalid_json', `${name} must be one of ${values.join(', ')}.`, name);
+  throw new ApiError('invalid_value', `${name} must be one of ${values.join(', ')}.`, name);
 }
 
 function textIn(text = ''): string {
   if (text.length <= LONGEST_TEXT) return text;
-  throw new ApiError('invalid_json', `q must have at most ${LONGEST_TEXT} characters.`, 'q');
+  throw new ApiError('invalid_value', `q must have at most ${LONGEST_TEXT} characters.`, 'q');
 }
 
 /** `0-17`, or `0-17-4073600` in a list that is sorted by a value. */
@@ -113,5 +113,5 @@ function placeIn(cursor: string | undefined, { sort }: ListQuery): Place | null 
   const [, index, at, value] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16}))?$/.exec(cursor) ?? [];
   if (index !== undefined && (value === undefined) === (sort === 'created'))
     return { index: Number(index), at: Number(at), value: Number(value ?? 0) };
-  throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
 }

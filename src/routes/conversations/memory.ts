@@ -181,14 +181,14 @@ async function readChanges(request: Request, services: Services): Promise<Partia
   const fixed = READ_ONLY.find((name) => name in rest);
   if (fixed !== undefined)
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       `${fixed} can't be changed; the body has memory_strategy, memory_injection, or both.`,
       fixed,
     );
   const bare = Object.keys(rest);
   if (bare.length > 0 && memory_strategy !== undefined)
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       `${bare[0]} is not a member of the settings; the strategy's fields stand in memory_strategy.`,
       bare[0],
     );

@@ -18,7 +18,7 @@ import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, target } from './memory.ts';
 
-const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
+const PAGE: PageSizes = { usual: 20, largest: 100 };
 
 const encoder = new TextEncoder();
 
@@ -124,10 +124,10 @@ function wholeJson(json: Uint8Array): Uint8Array[] {
 function partsOf(cursor: string, form: RegExp): (string | undefined)[] {
   const parts = form.exec(cursor);
   if (parts) return parts.slice(1);
-  throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
 }
 
 function queryOf(value: string | undefined): string | undefined {
   if (value === undefined || (value.trim() !== '' && value.length <= LONGEST_QUERY)) return value;
-  throw new ApiError('invalid_json', `q must be words of at most ${LONGEST_QUERY} characters.`, 'q');
+  throw new ApiError('invalid_value', `q must be words of at most ${LONGEST_QUERY} characters.`, 'q');
 }

@@ -22,7 +22,7 @@ import { safeHeaders } from '../safe-headers.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
-const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
+const PAGE: PageSizes = { usual: 20, largest: 100 };
 
 /** A page of events, newest first, with the sums of all bills of the conversation. */
 export async function listRequests(c: Context<AppEnv>): Promise<Response> {
@@ -140,12 +140,12 @@ async function read<Found>(
 function placeIn(cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
 }
 
 function numberIn(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ApiError('invalid_json', 'The number of a request is 1 or more, as its list has it.', 'n');
+  throw new ApiError('invalid_value', 'The number of a request is 1 or more, as its list has it.', 'n');
 }
 
 function unknownView(id: string, n: number): ApiError {

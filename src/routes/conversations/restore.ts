@@ -51,7 +51,12 @@ async function readSaved(request: Request, { id, tenant, services }: Target): Pr
   const scanned = scanBody(bytes, new Map());
   if (!scanned.ok) throw new ApiError(scanned.reason.code, scanned.reason.message, scanned.reason.param);
   const sent = readOverview(parseObject(new TextDecoder().decode(bytes)) ?? {}, id);
-  if (!sent.ok) throw new ApiError('invalid_json', sent.reason.message, sent.reason.param);
+  if (!sent.ok)
+    throw new ApiError(
+      sent.reason.param === null ? 'invalid_json' : 'invalid_value',
+      sent.reason.message,
+      sent.reason.param,
+    );
   const { memory_strategy, memory_injection, health, memories, rounds } = sent.value;
   const settings: Settings = { memory_strategy, memory_injection };
   checkSize(settings);
@@ -69,7 +74,7 @@ async function readSaved(request: Request, { id, tenant, services }: Target): Pr
 function checkSize(settings: Settings): void {
   for (const [name, value] of Object.entries(settings))
     if (Buffer.byteLength(JSON.stringify(value)) > LARGEST_SETTINGS)
-      throw new ApiError('invalid_json', `${name} must have at most ${LARGEST_SETTINGS} bytes.`, name);
+      throw new ApiError('invalid_value', `${name} must have at most ${LARGEST_SETTINGS} bytes.`, name);
 }
 
 /**

@@ -110,9 +110,9 @@ async function searchUser(
 ): Promise<Result<string, string>> {
   const services = c.get('services');
   if (!services.config.userArchives)
-    throw new ApiError('invalid_json', 'This deployment searches single conversations alone.', 'scope');
+    throw new ApiError('invalid_value', 'This deployment searches single conversations alone.', 'scope');
   const user = checked(c.req.header('x-memory-user') || inCall, 'user');
-  if (user === undefined) throw new ApiError('invalid_json', 'Which user? Call again with user.', 'user');
+  if (user === undefined) throw new ApiError('invalid_value', 'Which user? Call again with user.', 'user');
   const found = await stored(c, () => findHits(new UserArchive(user, tenant, services), query));
   const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   return { ok: true, value: found ? describeHits(found, counter) : 'Nothing of this user is kept yet.' };
@@ -133,7 +133,7 @@ function conversationOf(
   );
   if (id === undefined)
     throw new ApiError(
-      'invalid_json',
+      'invalid_value',
       'Which conversation? Call again with conversation_id.',
       'conversation_id',
     );

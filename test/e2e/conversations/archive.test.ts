@@ -209,7 +209,7 @@ describe('GET /v1/conversations/{id}/messages', () => {
 
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
-      error: { message: expect.any(String), type: 'invalid_request_error', param, code: 'invalid_json' },
+      error: { message: expect.any(String), type: 'invalid_request_error', param, code: 'invalid_value' },
     });
   });
 

@@ -207,7 +207,7 @@ describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (pro
     const response = await set(newId(), body);
 
     expect(response.status).toBe(400);
-    expect(await errorOf(response)).toMatchObject({ code: 'invalid_json', param });
+    expect(await errorOf(response)).toMatchObject({ code: 'invalid_value', param });
   });
 
   it('is for the conversation of one user, whom a 404 names', async () => {

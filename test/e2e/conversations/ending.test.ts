@@ -158,8 +158,8 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
   it.each<[string, Message, string, string]>([
     ['no conversation', { [protocol.field]: undefined }, '', 'invalid_messages'],
     ['both arrays', { messages: hello, input: 'Hello' }, '', 'invalid_messages'],
-    ['another conversation', { conversation_id: 'another' }, '', 'invalid_json'],
-    ['another user', { user: 'ann' }, '?user=bob', 'invalid_json'],
+    ['another conversation', { conversation_id: 'another' }, '', 'invalid_value'],
+    ['another user', { user: 'ann' }, '?user=bob', 'invalid_value'],
     ['a bad strategy', { memory_strategy: 'nothing' }, '', 'invalid_memory_strategy'],
     ['a bad injection', { memory_injection: { publish: 'now' } }, '', 'invalid_memory_strategy'],
   ])('is refused with %s', async (_, more, query, code) => {

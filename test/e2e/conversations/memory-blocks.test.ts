@@ -190,7 +190,8 @@ describe('the routes of memory blocks', () => {
 
     expect(refused.status).toBe(400);
     const { error } = (await refused.json()) as { error: { code: string; param: string | null } };
-    expect([error.code, String(error.param)]).toEqual(['invalid_json', param]);
+    const code = param === 'null' ? 'invalid_json' : 'invalid_value';
+    expect([error.code, String(error.param)]).toEqual([code, param]);
   });
 
   it('take 5,000 characters, however many bytes they have', async () => {

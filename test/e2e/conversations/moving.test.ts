@@ -307,13 +307,13 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
       'very many versions',
       (state) => ({ ...state, memories: Array(2e5).fill({}) }),
       400,
-      { code: 'invalid_json', param: 'memories' },
+      { code: 'invalid_value', param: 'memories' },
     ],
     [
       'a long name',
       (state) => ({ ...state, ['x'.repeat(1e6)]: 1 }),
       400,
-      { code: 'invalid_json', param: 'x'.repeat(64) },
+      { code: 'invalid_value', param: 'x'.repeat(64) },
     ],
     [
       'another strategy than PATCH takes',
@@ -340,13 +340,13 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
         memory_strategy: { mode: 'compact', compact_exclude_tools: Array(99).fill('x'.repeat(700)) },
       }),
       400,
-      { code: 'invalid_json', param: 'memory_strategy' },
+      { code: 'invalid_value', param: 'memory_strategy' },
     ],
     [
       'a status of its own',
       (state) => ({ ...state, memories: [{ ...state.memories[0], status: 'done' }] }),
       400,
-      { code: 'invalid_json', param: 'memories[0].status' },
+      { code: 'invalid_value', param: 'memories[0].status' },
     ],
     ["another conversation's", (state) => ({ ...state, id: 'another' }), 400, { param: 'id' }],
     [

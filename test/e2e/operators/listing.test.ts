@@ -135,7 +135,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
   ])('refuse a bad %s: %s', async (param, query) => {
     const response = await list(query);
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { code: 'invalid_json', param } });
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_value', param } });
   });
 
   it('tell nobody else of them, and nothing of those that were deleted', async () => {

@@ -198,6 +198,6 @@ describe.each(PROTOCOLS)('GET /v1/refs, over $name', (protocol) => {
     ['limit=many', 'limit'],
     ['cursor=page-2', 'cursor'],
   ])('refuses %s and names the parameter', async (query, param) => {
-    expect(await outcomeOf(await ask(`/v1/refs?${query}`, carol))).toEqual([400, 'invalid_ref', param]);
+    expect(await outcomeOf(await ask(`/v1/refs?${query}`, carol))).toEqual([400, 'invalid_value', param]);
   });
 });

@@ -160,14 +160,21 @@ describe('a part of a ref', () => {
     ['path', { path: '$.items[*]' }],
     ['path', { path: '$.items' }],
     ['grep', { lines: '1', grep: 'a' }],
+    ['line', { line: '1-2' }],
   ])('is refused with the parameter %s named for %o', async (param, query) => {
     const response = await get(refs.text, query);
 
     expect(response.status).toBe(400);
     expect(await errorOf(response)).toMatchObject({
       type: 'invalid_request_error',
-      code: 'invalid_ref',
+      code: 'invalid_value',
       param,
+    });
+  });
+
+  it('names the parameter that was probably meant', async () => {
+    expect(await errorOf(await get(refs.text, { line: '1-2' }))).toMatchObject({
+      message: "'line' is no parameter of a ref; the nearest known one is 'lines'.",
     });
   });
 

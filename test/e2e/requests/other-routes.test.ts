@@ -218,6 +218,7 @@ describe('a route of ours', () => {
       const response = await deployment.fetch(path, { method: 'PUT' });
 
       expect(response.status).toBe(405);
+      expect(await response.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
       expect(response.headers.get('allow')).toBe(path.startsWith('/v1') ? 'POST' : 'GET, HEAD');
     },
   );

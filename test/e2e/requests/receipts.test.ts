@@ -216,7 +216,7 @@ describe.each(PROTOCOLS)('a receipt, over $name', (protocol) => {
     const { status, answer } = await verify(BODY, receipt);
 
     expect(status).toBe(400);
-    expect(answer).toMatchObject({ error: { type: 'invalid_request_error', code: 'invalid_json', param } });
+    expect(answer).toMatchObject({ error: { type: 'invalid_request_error', code: 'invalid_value', param } });
   });
 
   it('names the field of a strategy that this version does not know', async () => {

@@ -141,7 +141,7 @@ it.each([
   [{ status: 404, code: 'not_forwarded' }, 'sets no ADMIN_TOKEN'],
   [{ status: 404, code: 'caller_not_found' }, 'There is no such caller'],
   [{ status: 409, code: 'caller_exists' }, 'already'],
-  [{ status: 400, code: 'invalid_json', message: 'limits.models must be a list.' }, 'limits.models must be'],
+  [{ status: 400, code: 'invalid_value', message: 'limits.models must be a list.' }, 'limits.models must be'],
   [{ status: 503, code: 'store_failed' }, 'store_failed'],
 ])('tells a failure of the operator’s routes in words (%j)', (failure, words) => {
   expect(operatorWords(failure)).toContain(words);

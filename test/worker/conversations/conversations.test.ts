@@ -55,7 +55,7 @@ describe('settings of a caller whose key the upstream', () => {
     const worked = await patch();
 
     expect(failed.status).toBe(503);
-    expect(await codeOf(failed)).toBe('store_failed');
+    expect(await codeOf(failed)).toBe('key_not_checked');
     expect(before.status).toBe(503);
     expect(worked.status).toBe(200);
     expect(await (await get()).json()).toMatchObject({ memory_strategy: { mode: 'compact' } });

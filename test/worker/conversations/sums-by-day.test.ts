@@ -300,7 +300,7 @@ describe('sums by day', () => {
     expect(body).toMatchObject({
       error: {
         type: 'invalid_request_error',
-        code: 'invalid_json',
+        code: 'invalid_value',
         param: 'days',
         message: 'days must be a number from 1 to 90.',
       },
@@ -388,6 +388,6 @@ describe('a list of conversations', () => {
     const { status, body } = await caller().read(`/v1/conversations?${query}`);
 
     expect(status).toBe(400);
-    expect(body).toMatchObject({ error: { code: 'invalid_json', param, message } });
+    expect(body).toMatchObject({ error: { code: 'invalid_value', param, message } });
   });
 });

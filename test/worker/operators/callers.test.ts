@@ -145,8 +145,8 @@ describe('the operator’s routes of callers', () => {
     expect(found.slice(0, tenants < 0 ? undefined : tenants)).toEqual(
       found.filter((one) => !one.startsWith('tenant-')).sort(),
     );
-    expect(await codeOf(ask('GET', '?limit=21'))).toBe('invalid_json');
-    expect(await codeOf(ask('GET', '?cursor=x'))).toBe('invalid_json');
+    expect(await codeOf(ask('GET', '?limit=21'))).toBe('invalid_value');
+    expect(await codeOf(ask('GET', '?cursor=x'))).toBe('invalid_value');
   });
 
   it('refuse what can’t be read, and names the field', async () => {
@@ -162,9 +162,11 @@ describe('the operator’s routes of callers', () => {
     ] as const) {
       const answer = await ask('PATCH', `/${name}`, body);
       expect(answer.status).toBe(400);
-      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_json', param } });
+      expect(await answer.json()).toMatchObject({
+        error: { code: param === null ? 'invalid_json' : 'invalid_value', param },
+      });
     }
-    expect(await codeOf(ask('PUT', '/no%20name', {}))).toBe('invalid_json');
+    expect(await codeOf(ask('PUT', '/no%20name', {}))).toBe('invalid_value');
     for (const method of ['GET', 'PATCH', 'DELETE'])
       expect(await codeOf(ask(method, '/nobody', method === 'PATCH' ? {} : undefined))).toBe(
         'caller_not_found',
@@ -285,7 +287,7 @@ describe('a caller that an operator closes', () => {
     await services().register((stub) => stub.see(id));
     const name = `tenant-${id.slice(0, 12)}`;
     expect(await told(ask('GET', `/${name}`))).toMatchObject({ kind: 'tenant', key: null, limits: null });
-    expect(await codeOf(ask('PATCH', `/${name}`, { limits: { usd_per_day: 1 } }))).toBe('invalid_json');
+    expect(await codeOf(ask('PATCH', `/${name}`, { limits: { usd_per_day: 1 } }))).toBe('invalid_value');
     expect(await codeOf(ask('PUT', '/somebody', {}))).toBe('caller_not_found');
     expect(await codeOf(chatAs(own))).toBe('ok');
     await ask('PATCH', `/${name}`, { state: 'disabled' });

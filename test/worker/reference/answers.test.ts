@@ -377,7 +377,7 @@ describe('errors', () => {
     const { code } = error.parse(await answer.json()).error;
 
     const { errors = [] } = operationOf(id);
-    expect([...errors, 'unknown_agent', 'invalid_api_key']).toContain(code);
+    expect([...errors, 'unknown_agent', 'invalid_api_key', 'invalid_value']).toContain(code);
   });
 
   it('without a key are those of every route with a caller', async () => {

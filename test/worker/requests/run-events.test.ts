@@ -590,7 +590,10 @@ describe('a list of requests', () => {
     ['/v1/conversations/c/requests/one', 'n'],
   ])('refuses %s', async (path, param) => {
     const { read } = caller();
-    expect(await read(path)).toMatchObject({ status: 400, body: { error: { code: 'invalid_json', param } } });
+    expect(await read(path)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', param } },
+    });
   });
 
   it('takes no other method', async () => {
