@@ -322,7 +322,10 @@ function checkServerTools(
   mayWait: boolean,
   report: Report,
 ): void {
-  for (const { type, id, tool_use_id } of blocks) {
+  for (const { type, id, tool_use_id, caller } of blocks) {
+    const program = isFields(caller) && caller.type !== 'direct' ? caller.tool_id : undefined;
+    if (program !== undefined && !open.has(program))
+      report(`messages.${at}: the code that calls a tool does not run: ${program}`);
     if (type === 'server_tool_use' || type === 'mcp_tool_use') open.add(id);
     else if (type !== 'tool_result' && String(type).endsWith('_tool_result') && !open.delete(tool_use_id))
       report(`messages.${at}: a result of a server tool stands without its use: ${tool_use_id}`);

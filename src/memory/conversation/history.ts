@@ -9,6 +9,8 @@
  * A unit is a user message, or an assistant message with all results of its calls in whatever order
  * they come, and is never split. A result that comes after the model was asked again is a unit of
  * its own, bound to its call (`bonds.ts`), so the units before a request point never change.
+ * Where the upstream runs a tool, its result may come in a later answer, after results of the
+ * caller's: all answers from its use to that one are bound likewise.
  * Results that no assistant message has followed yet are never edited or dropped, with or without a
  * call. Messages of unknown roles count as preamble and are never edited.
  */
@@ -39,6 +41,8 @@ export interface Unit {
   readonly step: boolean;
   /** The number of calls without a result. */
   readonly unanswered: number;
+  /** Whether a tool of the upstream has run from it, or until it, while other units came. */
+  readonly spans?: boolean;
 }
 
 /**
@@ -47,15 +51,19 @@ export interface Unit {
 export interface Bond {
   /** The index of that unit. */
   readonly caller: number;
-  /** Its late results, ascending. */
-  readonly results: readonly LateResult[];
+  /**
+   * Its late results, ascending. If it uses a tool of the upstream whose result has come in a later
+   * answer, all answers up to that one.
+   */
+  readonly results: readonly BoundUnit[];
   /** Whether a call still waits for its result. */
   readonly open: boolean;
 }
 
-interface LateResult {
-  /** The index of its unit. */
+interface BoundUnit {
+  /** Its index. */
   readonly unit: number;
+  /** The message that binds it. */
   readonly message: number;
   /** Whether its call already had a result, so that this one was not expected. */
   readonly further: boolean;
@@ -101,6 +109,15 @@ interface OpenUnit {
   /** Its late results; for a late unit, the unit with the call. */
   late?: { readonly unit: OpenUnit; readonly message: number; readonly further: boolean }[];
   caller?: OpenUnit;
+  spans?: boolean;
+}
+
+/** Answers from the use of a tool of the upstream to its result. */
+interface HostedRun {
+  readonly first: OpenUnit;
+  last: OpenUnit;
+  /** Ids of the uses that wait for their results. */
+  readonly waiting: Set<string>;
 }
 
 /**
@@ -158,12 +175,19 @@ function readFrom(
     if (!isEchoPair(echo, index)) reader.read(index, elementAt(messages, index));
     else if (index === echo?.first) reader.units.push({ ...openUnit('summary', index, 0), last: echo.last });
   }
-  const { units, asks, isPaired } = reader;
+  const { units, asks, runs, isPaired } = reader;
   const turns = [...known.turns];
   for (let unit = from.units; unit < units.length; unit++) if (units[unit]?.kind === 'user') turns.push(unit);
   const points = pointsAt([...asks, messages.length], units, turns, from);
   const requestPoints = [...known.requestPoints.slice(0, -1), ...points];
-  const history: History = { messages, units, turns, echo, bonds: bondsOf(units, from.units), requestPoints };
+  const history: History = {
+    messages,
+    units,
+    turns,
+    echo,
+    bonds: bondsOf(units, runs, from.units),
+    requestPoints,
+  };
   // Without the messages, which keep the bytes of a body alive.
   return { history, shape: { units, turns, requestPoints, prefixes }, isPaired };
 }
@@ -173,6 +197,8 @@ class Reader {
   readonly units: OpenUnit[];
   /** Assistant messages that follow a user or tool message. */
   readonly asks: number[] = [];
+  /** Ascending. Only the last one may still wait. */
+  readonly runs: HostedRun[] = [];
   /** Whether each result has answered a call that was read and had none. */
   isPaired = true;
   private readonly prefixes: readonly string[];
@@ -213,12 +239,33 @@ class Reader {
     this.units.push(unit);
     if (message.continues && before?.kind === 'assistant' && this.spoke === 'assistant')
       closeOver(this.units, before).last = index;
+    this.hosted(outermost(unit), message);
     // Calls of one message are answered in order, so the first one must be popped first.
     for (const call of message.calls.toReversed()) {
       const same = this.waiting.get(call.id);
       if (same) same.push({ unit, call });
       else this.waiting.set(call.id, [{ unit, call }]);
     }
+  }
+
+  /**
+   * Follows the uses of tools of the upstream. One whose result does not come with an answer that
+   * ends its turn is not waited for any more.
+   */
+  private hosted(unit: OpenUnit, message: Message): void {
+    const { hostedUses = [], hostedResults = [] } = message;
+    const run = this.runs.at(-1);
+    const waiting = run?.waiting;
+    if (!run || !waiting || waiting.size === 0) {
+      if (hostedUses.length > 0) this.runs.push({ first: unit, last: unit, waiting: new Set(hostedUses) });
+      return;
+    }
+    run.last = unit;
+    const first = outermost(run.first);
+    if (unit !== first) for (const end of [first, unit]) end.spans = true;
+    const came = hostedResults.filter((id) => waiting.delete(id));
+    if (came.length === 0 && message.calls.length === 0 && !message.continues) waiting.clear();
+    for (const id of hostedUses) waiting.add(id);
   }
 
   private result(index: number, message: Message): void {
@@ -270,14 +317,31 @@ class Reader {
 }
 
 /** The units with late or missing results. @param from the units before it have none */
-function bondsOf(units: readonly OpenUnit[], from: number): Bond[] {
+function bondsOf(units: readonly OpenUnit[], runs: readonly HostedRun[], from: number): Bond[] {
   const indices = new Map<OpenUnit, number>();
   for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
-  return units.slice(from).flatMap(({ late = [], unanswered }, index) => {
+  const ofCalls = units.slice(from).flatMap(({ late = [], unanswered }, index) => {
     if (late.length === 0 && unanswered === 0) return [];
     const caller = from + index;
     const results = late.map(({ unit, ...result }) => ({ ...result, unit: indices.get(unit) ?? caller }));
     return [{ caller, results, open: unanswered > 0 }];
+  });
+  if (runs.length === 0) return ofCalls;
+  return [...ofCalls, ...bondsOfRuns(units, runs)].sort((one, other) => one.caller - other.caller);
+}
+
+function bondsOfRuns(units: readonly OpenUnit[], runs: readonly HostedRun[]): Bond[] {
+  const indices = new Map(units.map((unit, index) => [unit, index]));
+  const indexOf = (unit: OpenUnit): number => indices.get(outermost(unit)) ?? 0;
+  return runs.flatMap(({ first, last, waiting }) => {
+    const caller = indexOf(first);
+    const open = waiting.size > 0;
+    const results: BoundUnit[] = [];
+    for (let unit = caller + 1; unit <= indexOf(last); unit++) {
+      const { kind, first: message } = elementAt(units, unit);
+      if (kind !== 'user') results.push({ unit, message, further: false });
+    }
+    return results.length > 0 || open ? [{ caller, results, open }] : [];
   });
 }
 
@@ -300,8 +364,8 @@ export function answeredBefore({ requestPoints }: Pick<History, 'requestPoints'>
 }
 
 /** Whether a unit is trimmed as a step of a turn that stays. */
-export function goesWithSteps({ step, kind }: Unit): boolean {
-  return step || kind === 'late';
+export function goesWithSteps({ step, kind, spans = false }: Unit): boolean {
+  return step || spans || kind === 'late';
 }
 
 function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {

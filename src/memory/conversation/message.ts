@@ -162,6 +162,13 @@ export interface Message {
    * request for it ended with that message.
    */
   readonly resumes?: boolean;
+  /**
+   * Ids of uses of tools that the upstream runs, in an answer that ends before their results. They
+   * come in a later answer. Absent: none.
+   */
+  readonly hostedUses?: readonly string[];
+  /** Ids of such uses in earlier answers, whose results stand in this one. Absent: none. */
+  readonly hostedResults?: readonly string[];
   /** An upper bound of the content's flat weight. */
   readonly flatTokens: number;
   /** The content alone, without calls and names. */

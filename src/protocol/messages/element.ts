@@ -12,6 +12,18 @@ export interface Part {
   readonly end: number;
 }
 
+/**
+ * Uses and results of the API's tools whose counterpart stands in another element: while a call of
+ * the caller's waits for its result, a tool of the API does too, and it may call the caller's tools
+ * itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling).
+ */
+export interface HostedParts {
+  /** Their ids. */
+  readonly uses: readonly string[];
+  /** The ids of their uses. */
+  readonly results: readonly string[];
+}
+
 /** Facts about an element, whatever stands before it (see `MessageFacts`). */
 export interface ElementFacts {
   /** Null if it is not a string. */
@@ -20,6 +32,7 @@ export interface ElementFacts {
   marks?: number;
   /** Its messages: at least one. */
   parts?: readonly Part[];
+  hosted?: HostedParts;
 }
 
 export class Element {

@@ -9,6 +9,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
 import { asObject, type JsonObject } from '../../lib/json.ts';
+import { CONTINUE_LINE } from '../../memory/conversation/session-summary.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import { levels } from '../json/outline.ts';
@@ -137,7 +138,7 @@ export function layoutOf(
   }
   // The API's own summary may be all that there is.
   if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
-  const signed = signedFirst(entries, summary?.signed, Math.max(first, 0));
+  const signed = signedFirst(askedFirst(entries, elements), summary?.signed, Math.max(first, 0));
   const placed = entriesBehind(signed, behind, summary?.covers[1]);
   const pieced = isPieced || placed !== signed ? withPieces(placed) : placed;
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
@@ -162,6 +163,19 @@ function leaving(
     if (message instanceof ElementMessage && message.thinking()?.isAll) left.add(index);
   }
   return left;
+}
+
+/**
+ * A user must speak first, and an answer may stay without its request: one that a later result
+ * belongs to, or that has loaded a tool.
+ */
+function askedFirst(entries: readonly Entry[], elements: readonly Element[]): readonly Entry[] {
+  const first = entries.find((entry) => entry.first !== 'system');
+  if (first?.kind !== 'own' || first.first !== 'assistant' || first.place === 0) return entries;
+  if (elements[first.place]?.blocks?.[0]?.type === 'compaction') return entries;
+  const json = JSON.stringify({ role: 'user', content: CONTINUE_LINE });
+  const at = first.messages[0] ?? 0;
+  return [{ kind: 'ours', at, json, first: 'user', last: 'user', stands: false }, ...entries];
 }
 
 /** A summary that the API has signed stands before all other messages, or it is refused. */

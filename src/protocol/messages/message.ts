@@ -27,7 +27,7 @@ import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { contentOfList, contentOfParts, mediaOfList, openingIn, plain, readParts } from '../parts.ts';
 import { type Block, PARTS, withoutMarks } from './block.ts';
-import type { Element, ElementFacts, Part } from './element.ts';
+import type { Element, ElementFacts, HostedParts, Part } from './element.ts';
 
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
@@ -43,17 +43,23 @@ export function messagesOf(
 ): ElementMessage[] {
   const messages: ElementMessage[] = [];
   let before: Element | undefined;
+  /** The uses that wait for their results, in the answers since the last request. */
+  const open = new Set<string>();
   for (const [place, element] of elements.entries()) {
     element.facts.parts ??= partsOf(element);
     const { parts } = element.facts;
+    if (before?.role !== 'assistant') open.clear();
     for (const [order, part] of parts.entries()) {
       const paused = part.role === 'assistant' && before?.role === 'assistant' ? before : undefined;
-      const continues = paused !== undefined && isPaused(paused);
+      const continues = paused !== undefined && open.size > 0;
       const resumes = usesHosted(paused?.blocks);
       const facts = known.at(place, 1, order) ?? newFacts(element, part);
       const isWhole = parts.length === 1;
       messages.push(new ElementMessage(element, part, { place, isWhole, continues, resumes, kept, facts }));
     }
+    const { uses, results } = hostedOf(element);
+    for (const id of uses) open.add(id);
+    for (const id of results) open.delete(id);
     before = element;
   }
   return messages;
@@ -122,10 +128,24 @@ function usesHosted(blocks: readonly Block[] = []): boolean {
   return blocks.some(({ type }) => HOSTED.has(type) || HOSTED_RESULT.test(type));
 }
 
-/** Whether an answer has paused while a tool of the API runs. It goes on in the next message. */
-function isPaused({ blocks = [] }: Element): boolean {
-  const results = new Set(blocks.map((block) => block.string('tool_use_id')));
-  return blocks.some((block) => HOSTED.has(block.type) && !results.has(block.string('id')));
+const NONE: HostedParts = { uses: [], results: [] };
+
+/** The uses and results of the API's tools that have no counterpart in the same element. */
+function hostedOf(element: Element): HostedParts {
+  element.facts.hosted ??= readHosted(element);
+  return element.facts.hosted;
+}
+
+function readHosted({ role, blocks }: Element): HostedParts {
+  if (role !== 'assistant' || !usesHosted(blocks)) return NONE;
+  const of = (kind: (type: string) => boolean, key: string): string[] =>
+    (blocks ?? []).filter(({ type }) => kind(type)).map((block) => block.string(key) ?? '');
+  const uses = of((type) => HOSTED.has(type), 'id');
+  const results = of((type) => HOSTED_RESULT.test(type), 'tool_use_id');
+  return {
+    uses: uses.filter((id) => !results.includes(id)),
+    results: results.filter((id) => !uses.includes(id)),
+  };
 }
 
 export interface BlockFacts extends MessageFacts {
@@ -228,6 +248,14 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   get answers(): string | undefined {
     this.facts.answers ??= this.result ? (this.result.string('tool_use_id') ?? '') : null;
     return this.facts.answers ?? undefined;
+  }
+
+  get hostedUses(): readonly string[] {
+    return this.role === 'assistant' ? hostedOf(this.element).uses : NONE.uses;
+  }
+
+  get hostedResults(): readonly string[] {
+    return this.role === 'assistant' ? hostedOf(this.element).results : NONE.results;
   }
 
   get flatTokens(): number {

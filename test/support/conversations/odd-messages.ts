@@ -1,7 +1,8 @@
 /**
  * Generated conversations in Messages, with all that the API takes and other protocols lack:
  * several messages of a role in a row, results in several messages, a message of the system
- * anywhere, the API's own tools, paused turns, marks in every place.
+ * anywhere, the API's own tools, whose results may come many messages later, paused turns, marks in
+ * every place.
  * https://platform.claude.com/docs/en/api/messages/create
  */
 import fc from 'fast-check';
@@ -128,6 +129,8 @@ const spread = fc.record({
 
 interface Ids {
   next: number;
+  /** The tool of the API that runs until the caller's results have come so many times. */
+  running?: { readonly use: string; readonly result: Json; steps: number; readonly isCode: boolean };
 }
 
 type Part = (ids: Ids) => Json[];
@@ -141,19 +144,26 @@ const step: fc.Arbitrary<Part> = fc
     said: maybe(text),
     server: maybe(serverTool),
     later: maybe(thinking),
+    /** A tool of the API whose result comes with a later answer. */
+    waits: fc.option(fc.tuple(serverTool, fc.nat(3)), { nil: undefined, freq: 3 }),
     calls: fc.oneof(
       { weight: 9, arbitrary: fc.array(call, { minLength: 1, maxLength: 4 }) },
       { weight: 1, arbitrary: fc.array(call, { minLength: 60, maxLength: 100 }) },
     ),
     spread,
   })
-  .map(({ thoughts, said, server, later, calls, spread: how }) => (ids: Ids) => {
+  .map(({ thoughts, said, server, later, waits, calls, spread: how }) => (ids: Ids) => {
+    const came = resultOfRunning(ids);
+    const { running } = ids;
+    const caller = running?.isCode ? { caller: { type: CODE, tool_id: running.use } } : {};
     const served = server.flatMap((pair) => serverBlocks(pair, ids));
+    const begun = waits && !running ? begin(waits, ids) : [];
     const uses = calls.map(({ name, input }) => ({
       type: 'tool_use',
       id: `toolu_${ids.next++}`,
       name,
       input,
+      ...caller,
     }));
     const results = calls.map(({ result }, at) => ({
       type: 'tool_result',
@@ -161,7 +171,7 @@ const step: fc.Arbitrary<Part> = fc
       ...result,
     }));
     const ordered = how.reversed ? results.toReversed() : results;
-    const head = [...thoughts, ...said, ...served, ...later];
+    const head = [...came, ...thoughts, ...said, ...served, ...later, ...begun];
     const answers = how.splitsCalls
       ? [[...head, uses[0]], ...uses.slice(1).map((use) => [use])]
       : [[...head, ...uses]];
@@ -184,6 +194,25 @@ function serverBlocks([use, result]: readonly [Json, Json], ids: Ids): Json[] {
   ];
 }
 
+const CODE = 'code_execution_20260120';
+
+/** The use of a tool of the API, which runs while the caller's own calls wait for their results. */
+function begin([pair, steps]: readonly [readonly [Json, Json], number], ids: Ids): Json[] {
+  const [use, result] = serverBlocks(pair, ids) as [Json, Json];
+  const isCode = use.name === 'code_execution';
+  ids.running = { use: String(use.id), result, steps: isCode ? steps : 0, isCode };
+  return [use];
+}
+
+/** The result of a tool of the API that has run until now. @param ends whether no call follows */
+function resultOfRunning(ids: Ids, ends = false): Json[] {
+  const { running } = ids;
+  if (!running) return [];
+  if (!ends && running.steps-- > 0) return [];
+  delete ids.running;
+  return [running.result];
+}
+
 /** An answer that ends its turn, in one message or more. */
 const closing: fc.Arbitrary<Part> = fc
   .record({
@@ -194,7 +223,7 @@ const closing: fc.Arbitrary<Part> = fc
   })
   .map(({ thoughts, server, said, more }) => (ids: Ids) => {
     const served = server.flatMap((pair) => serverBlocks(pair, ids));
-    const head = [...thoughts, ...served];
+    const head = [...resultOfRunning(ids, true), ...thoughts, ...served];
     const content =
       typeof said === 'string' && head.length === 0
         ? said
@@ -251,7 +280,7 @@ export const oddMessages: fc.Arbitrary<Json> = fc
     thinking: fc.constantFrom<Json>({}, { thinking: { type: 'adaptive' } }, MANUAL),
   })
   .map(({ model, system, turns, late, marks, automatic, ends, compaction, pauses, thinking }) => {
-    const ids = { next: 0 };
+    const ids: Ids = { next: 0 };
     let messages = turns.flatMap(({ asked, steps, closing }) => [
       ...asked,
       ...steps.flatMap((part) => part(ids)),
@@ -291,11 +320,13 @@ export const oddMessages: fc.Arbitrary<Json> = fc
 
 /** A turn that goes on while a tool of the API runs. */
 function paused(ids: Ids): Json[] {
+  const came = resultOfRunning(ids, true);
   const id = `srvtoolu_${ids.next++}`;
   return [
     {
       role: 'assistant',
       content: [
+        ...came,
         { type: 'text', text: 'I search.' },
         { type: 'server_tool_use', id, name: 'web_search', input: { query: lines(30, 'q') } },
       ],

@@ -17,6 +17,8 @@ const result = (id: string): Json => ({ type: 'tool_result', tool_use_id: id, co
 const served = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
 const found = { type: 'web_search_tool_result', tool_use_id: 's', content: [] };
 
+const CODE = { type: 'code_execution_20260120', tool_id: 's' };
+
 const body = (messages: readonly unknown[], more: Json = {}): Json => ({
   model: 'claude-opus-5-5',
   max_tokens: 1,
@@ -45,6 +47,17 @@ describe('bodies of Messages', () => {
     [
       'a tool of the API that waits for the results of others',
       body([HI, assistant([served, use('a')]), user([result('a')]), assistant([found, text('Done.')])]),
+    ],
+    [
+      'code that calls tools of the caller in several answers',
+      body([
+        HI,
+        assistant([served, { ...use('a'), caller: CODE }]),
+        user([result('a')]),
+        assistant([{ ...use('b'), caller: CODE }]),
+        user([result('b')]),
+        assistant([found, text('Done.')]),
+      ]),
     ],
     [
       'four marks, the longer ones first',
@@ -128,6 +141,11 @@ describe('bodies of Messages', () => {
         assistant('Hm.'),
         user('Ok.'),
       ]),
+    ],
+    [
+      'a call of code that is not there',
+      'the code that calls a tool does not run',
+      body([HI, assistant([{ ...use('a'), caller: CODE }]), user([result('a')])]),
     ],
     [
       'five marks',
