@@ -13,7 +13,8 @@ import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
 import type { CacheMarks } from './model-request.ts';
-import { BREAKPOINTS, type TextType } from './parts.ts';
+import type { TextType } from './parts.ts';
+import { BREAKPOINTS } from './unmarked.ts';
 
 /** A message as far as edits need it. */
 interface Spoken {

@@ -1,7 +1,8 @@
 /** The hashes of a message in the caller's bytes, each computed once (see `Message`). */
 import { createHash } from 'node:crypto';
 import type { Content, MessageFacts } from '../memory/conversation/message.ts';
-import { withoutWhiteSpace } from './json/white-space.ts';
+import { bareJson } from './json/bare.ts';
+import { MARKS } from './said.ts';
 
 export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
   /** See `Message`. */
@@ -38,9 +39,9 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
     return createHash('sha256').update(this.said()).digest('base64url');
   }
 
-  /** What the message says, however it is written. */
+  /** What the message says, however it is written (`said.ts`). */
   protected said(): string | Uint8Array {
-    return withoutWhiteSpace(this.json);
+    return bareJson(this.json, MARKS);
   }
 }
 

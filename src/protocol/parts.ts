@@ -8,6 +8,7 @@ import { asObject, asString } from '../lib/json.ts';
 import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { elementsOf, jsonOf, textOf } from './json/spans.ts';
+import { unmarked, unmarkedPart } from './unmarked.ts';
 
 /**
  * Flat prices in tokens. Images: base and four tiles of GPT-4o's high detail at 1024 × 1024, and
@@ -26,12 +27,6 @@ export const ENCRYPTED_CHARACTERS = 4;
 export function imagePrice(detail: unknown): number {
   return detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
 }
-
-/**
- * Fields of a part that set a cache breakpoint: Anthropic's, which gateways also take in chat, and
- * OpenAI's.
- */
-export const BREAKPOINTS = ['cache_control', 'prompt_cache_breakpoint'] as const;
 
 /** The type of a text part: `text` in chat, `input_text` in the Responses API. */
 export type TextType = 'text' | 'input_text';
@@ -70,12 +65,12 @@ export function contentOfList(parts: Iterable<ReadPart>, json: () => string, for
   const only = onlyOf(parts);
   const onlyText = only && format.textOf(only.value);
   if (onlyText !== undefined) return plain(onlyText);
-  const text = json();
+  const text = unmarked(json());
   return {
     text,
     type: 'application/json',
     weight: weightOf(parts, text, format),
-    room: () => roomIn(text, parts, format),
+    room: () => roomIn(text, format),
   };
 }
 
@@ -95,9 +90,8 @@ export function mediaOfList(
   for (const { value, at } of parts) {
     const kind = format.inlineKind(value);
     if (kind) {
-      const json = textOf(body, at);
-      const room = roomIn(json, [{ value }], format);
-      media.push({ kind, part, tokens: format.priceOf(value), json, room });
+      const json = unmarkedPart(textOf(body, at));
+      media.push({ kind, part, tokens: format.priceOf(value), json, room: roomIn(json, format) });
     }
     part++;
   }
@@ -154,20 +148,9 @@ function aroundText({ text }: PartFormat): number {
   return 22 + text.length;
 }
 
-/** See `Content.room`. @param json of the parts */
-function roomIn(json: string, parts: Iterable<ReadPart>, format: PartFormat): number {
-  return Buffer.byteLength(json) - aroundText(format) - breakpointBytes(parts);
-}
-
-/** Bytes of the cache breakpoints that the single text part keeps. */
-function breakpointBytes(parts: Iterable<ReadPart>): number {
-  const last = new Map<string, number>();
-  for (const { value } of parts)
-    for (const key of BREAKPOINTS) {
-      const breakpoint = asObject(value)[key];
-      if (breakpoint !== undefined) last.set(key, jsonBytes({ [key]: breakpoint }));
-    }
-  return [...last.values()].reduce((sum, bytes) => sum + bytes, 0);
+/** See `Content.room`. @param json of the parts, without the marks that a single text part keeps */
+function roomIn(json: string, format: PartFormat): number {
+  return Buffer.byteLength(json) - aroundText(format);
 }
 
 /** @param whole the text of all parts, counted for unknown ones: rather too much than too little */

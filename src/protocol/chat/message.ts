@@ -31,6 +31,7 @@ import {
   type PartFormat,
   plain,
 } from '../parts.ts';
+import { saidIn } from '../said.ts';
 import {
   isThinkingPart,
   PROVIDER_FIELDS,
@@ -214,6 +215,10 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   protected get isAnswer(): boolean {
     return this.role === 'assistant' && this.calls.length === 0;
+  }
+
+  protected override said(): Uint8Array {
+    return saidIn(this.body, this.span, this.contentSpan(), PARTS);
   }
 
   private readAnswers(): string | undefined {

@@ -12,6 +12,7 @@ import {
   type Weight,
 } from '../../memory/conversation/message.ts';
 import { isThinkingPart, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
+import { leftOut } from '../json/bare.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import {
@@ -28,6 +29,7 @@ import {
   plain,
   weightOfJson,
 } from '../parts.ts';
+import { MARKS, saidIn } from '../said.ts';
 import { COMPACTIONS } from '../sealed.ts';
 import { HostedOutput, outputField } from './hosted-output.ts';
 
@@ -71,6 +73,16 @@ const ACTIONS: ReadonlyMap<string, string> = new Map([
   ['local_shell_call', 'action'],
   ['apply_patch_call', 'operation'],
 ]);
+
+/** Items by whose id others are found, or which are found by the id of another. */
+const LINKED = new Set([APPROVAL, 'local_shell_call_output']);
+
+/** Its state is the tool's result: `completed` or `failed`. */
+const PATCHED = 'apply_patch_call_output';
+
+const ID = leftOut('id', true);
+const STATE = leftOut('status', true);
+const TYPE = leftOut('type', true);
 
 /** Hosted tools whose items hold an image. */
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
@@ -201,6 +213,17 @@ export class Item {
   get hosted(): HostedOutput | undefined {
     this.readHosted ??= { output: HostedOutput.read(this.body, this.type, this.outputSpan()) };
     return this.readHosted.output;
+  }
+
+  /**
+   * What it says, however it is written: clients may leave its id and its state out, and the type
+   * of a message. What an id refers to, and what has failed, is something else.
+   */
+  said(): Uint8Array {
+    const isNamed = this.isReference || LINKED.has(this.type);
+    const left = [...MARKS, ...(isNamed ? [] : [ID]), ...(this.type === PATCHED ? [] : [STATE])];
+    if (this.type === 'message') left.push(TYPE);
+    return saidIn(this.body, this.span, this.contentSpan(), PARTS, left);
   }
 
   /** The span of a call's arguments. */

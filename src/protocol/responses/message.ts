@@ -10,6 +10,7 @@
  * placeholder.
  */
 
+import { concat } from '../../lib/bytes.ts';
 import type {
   Content,
   HostedOutput,
@@ -34,6 +35,8 @@ import { reasoningIn, thinkingAmong } from './past-reasoning.ts';
 
 /** Items whose content may be a list of parts. */
 const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output', 'custom_tool_call_output']);
+
+const COMMA = new TextEncoder().encode(',');
 
 /** A message: a single item, or all items of one turn of the model. */
 export class ItemGroup extends NamedMessage implements WireMessage {
@@ -189,6 +192,10 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     if (flat === 0) return content;
     const encrypted = weights.reduce((sum, weight) => sum + (weight.encrypted ?? 0), 0);
     return { ...content, weight: { ...content.weight, flat: content.weight.flat + flat, encrypted } };
+  }
+
+  protected override said(): Uint8Array {
+    return concat(this.items.flatMap((item, index) => (index === 0 ? [item.said()] : [COMMA, item.said()])));
   }
 
   protected get isAnswer(): boolean {

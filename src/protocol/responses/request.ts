@@ -336,7 +336,7 @@ class Text extends FieldMessage {
 
   /** The equivalent item. */
   get json(): Uint8Array {
-    return new TextEncoder().encode(JSON.stringify({ role: this.wireRole, content: this.opening() }));
+    return new TextEncoder().encode(`{"role":"${this.wireRole}","content":${this.text}}`);
   }
 
   content(): Content {

@@ -132,6 +132,24 @@ describe('kept rounds', () => {
     },
   );
 
+  it.each([
+    ['a named conversation', true],
+    ['one without a name', false],
+  ])('are in every view of %s whose client moves its cache mark', async (_, isNamed) => {
+    const talk = conversation();
+    const { ask } = isolate(talk);
+    const plain = user('Change line 300.');
+    const part = { type: 'text', text: plain.content };
+    const marked = [{ ...part, cache_control: { type: 'ephemeral' } }];
+    const kept = [];
+    for (const content of [marked, plain.content, [part], marked]) {
+      talk.messages[0] = { ...plain, content };
+      const { bodies } = await ask(isNamed ? talk.id : undefined, talk.messages);
+      kept.push(keptIn(bodies.at(-1)));
+    }
+    expect(kept).toEqual([1, 1, 1, 1]);
+  });
+
   it('give the same view in another isolate, with one call and one read', async () => {
     const talk = conversation();
     const first = isolate(talk);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chained, prefixHashes } from '../../../../src/memory/conversation/prefix-hash.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
-import { withoutWhiteSpace } from '../../../../src/protocol/json/white-space.ts';
+import { bareJson } from '../../../../src/protocol/json/bare.ts';
 import { answerIdentity } from '../../../../src/protocol/message-names.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
@@ -72,7 +72,7 @@ describe('a prefix hash', () => {
       [user('a'), assistant('B')],
       [user('a '), assistant('b')],
       [{ ...user('a'), name: 'n' }, assistant('b')],
-      [user([{ type: 'text', text: 'a' }]), assistant('b')],
+      [user([{ type: 'text', text: 'a', citations: true }]), assistant('b')],
       [user('a'), user('b')],
       [user('a')],
       [user('a'), ...step],
@@ -130,7 +130,7 @@ describe('a prefix hash', () => {
 
 describe('JSON without white space', () => {
   const stripped = (json: string): string =>
-    new TextDecoder().decode(withoutWhiteSpace(new TextEncoder().encode(json)));
+    new TextDecoder().decode(bareJson(new TextEncoder().encode(json)));
   /** Numbers whose digits survive a parse. Other numbers are the caller's responsibility. */
   const value = fc.json().map((json): unknown => JSON.parse(json));
 
