@@ -1,4 +1,5 @@
 /** The context of one request, whatever it asks for. */
+import { urlOf } from '../lib/request-url.ts';
 import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
@@ -38,10 +39,9 @@ export interface RequestScope {
   readonly named?: NamedOwner;
   /** Absent for a caller without limits. */
   readonly spending?: Spending | undefined;
-  /**
-   * Whether the upstream accepts the caller's key, so that contents may be stored, and the caller
-   * may spend what their summaries cost.
-   */
+  /** Whether the upstream accepts the caller's key. */
+  isAccepted(tenant: Tenant): Promise<boolean>;
+  /** Likewise, so that contents may be stored, and the caller may spend what summaries cost. */
   mayStore(tenant: Tenant): Promise<boolean>;
 }
 
@@ -62,7 +62,7 @@ export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: O
     limits && caller.tenant ? new Spending(limits, caller.tenant, services, waitUntil) : undefined;
   const isAccepted = async (tenant: Tenant): Promise<boolean> => {
     if (services.accepted.known(tenant.id, api.name) === 'accepted') return true;
-    verdict ??= verdictOn(tenant, headers, api, services);
+    verdict ??= verdictOn(tenant, { headers, search: urlOf(incoming).search }, api, services);
     return (await verdict) === 'accepted';
   };
   return {
@@ -84,6 +84,7 @@ export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: O
     },
     waitUntil,
     spending,
+    isAccepted,
     mayStore: async (tenant) =>
       (await isAccepted(tenant)) && (!spending || (await spending.check().then(yes, no))),
   };

@@ -1,8 +1,10 @@
 import type { Context } from 'hono';
+import { urlOf } from '../lib/request-url.ts';
 import { tenantOf } from '../request/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { Tenant } from '../tenant/identity.ts';
+import { withoutKeys } from '../upstream/credentials.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 
 /**
@@ -16,7 +18,9 @@ export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change')
   const { headers } = c.req.raw;
   const api = c.get('api');
   const tenant = tenantOf(headers, services, api);
-  const verdict = await verdictOn(tenant, headers, api, services);
+  // What else the query says is for this route.
+  const search = withoutKeys(urlOf(c.req.raw).search);
+  const verdict = await verdictOn(tenant, { headers, search }, api, services);
   if (verdict === 'accepted') return tenant;
   if (verdict === 'refused')
     throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');

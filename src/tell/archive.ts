@@ -26,22 +26,25 @@ export const archive: CallFeature = (call) => (isArchived(call) ? new ArchivedCa
 class ArchivedCall implements CallListener {
   readonly readsAnswer = true;
   private readonly call: Call;
-  private isAccepted = false;
+  private isAnswered = false;
 
   constructor(call: Call) {
     this.call = call;
   }
 
   settled({ asked }: SettledCall): void {
-    this.isAccepted = asked?.answer.ok === true;
+    this.isAnswered = asked?.answer.ok === true;
   }
 
   /** Never throws. */
   async ended({ text }: CallEnd): Promise<void> {
-    if (!this.isAccepted) return;
+    if (!this.isAnswered) return;
     // Yield, so that the answer's last bytes go out first.
     await pause(0);
+    const { scope } = this.call;
     try {
+      // Another key of the request may be the one that the model's server has looked at.
+      if (!scope.caller.tenant || !(await scope.isAccepted(scope.caller.tenant))) return;
       const archived = archiveOf(this.call, text);
       await archived?.archive.add(archived.entries);
     } catch (error) {

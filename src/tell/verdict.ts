@@ -1,8 +1,11 @@
 /**
  * Learns from an answer whether the upstream accepts the key. A revoked key loses access here too.
  */
+
+import { urlOf } from '../lib/request-url.ts';
 import type { RequestScope } from '../request/scope.ts';
-import { hasOtherKey } from '../upstream/api.ts';
+import { otherKeys, withoutKeys } from '../upstream/credentials.ts';
+import { requestHeaders } from '../upstream/request.ts';
 import type { AskedModel, CallFeature } from './listener.ts';
 
 export const verdict: CallFeature = ({ scope }) =>
@@ -10,10 +13,20 @@ export const verdict: CallFeature = ({ scope }) =>
 
 export function noteVerdict(
   { ok, status }: AskedModel['answer'],
-  { services, caller, api, headers }: Pick<RequestScope, 'services' | 'caller' | 'api' | 'headers'>,
+  scope: Pick<RequestScope, 'services' | 'caller' | 'api' | 'incoming' | 'isAccepted' | 'waitUntil'>,
 ): void {
-  if (!caller.tenant) return;
-  // Another key beside it may be the one that the upstream has accepted.
-  if (ok && !hasOtherKey(headers, api)) services.accepted.accept(caller.tenant.id, api.name);
-  if (status === 401) services.accepted.doubt(caller.tenant.id, api.name);
+  const { services, caller, api, waitUntil } = scope;
+  const { tenant } = caller;
+  if (!tenant) return;
+  if (status === 401) services.accepted.doubt(tenant.id, api.name);
+  if (!ok) return;
+  if (!hasOtherKey(scope)) services.accepted.accept(tenant.id, api.name);
+  // Another key may be the one that the upstream has accepted.
+  else waitUntil(scope.isAccepted(tenant));
+}
+
+function hasOtherKey({ caller, api, incoming }: Pick<RequestScope, 'caller' | 'api' | 'incoming'>): boolean {
+  const { search } = urlOf(incoming);
+  if (withoutKeys(search) !== search) return true;
+  return otherKeys(requestHeaders(incoming.headers, caller.account), api).length > 0;
 }

@@ -1,7 +1,7 @@
 /**
  * Keys that the upstream has accepted. A key's first write waits for that, so that invented keys
- * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof;
- * without one the upstream is asked for its models.
+ * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof if it
+ * held no other key; without one the upstream is asked for its models.
  */
 import { ExpiringLru } from '../lib/expiring-lru.ts';
 import type { UpstreamApi } from './api.ts';
@@ -9,7 +9,7 @@ import type { UpstreamApi } from './api.ts';
 /** How long an acceptance holds, in milliseconds (docs/design.md#10-upstream-and-access). */
 const HOLDS_MS = 10 * 60_000;
 
-/** How long a refusal holds, in milliseconds. It limits how often retries ask the upstream. */
+/** How long any other verdict holds, in milliseconds. It limits how often retries ask. */
 const REFUSAL_HOLDS_MS = 30_000;
 
 /** The APIs that can be asked about a key. Each has a verdict of its own. */
@@ -22,8 +22,11 @@ const REMEMBERED = { bytes: 1024 * 1024 };
 /** The upstream's verdict on a key; `unknown` if it can't be asked, or does not say. */
 export type Verdict = 'accepted' | 'refused' | 'unknown';
 
+/** `unheeded`: the upstream answers whatever the key is. */
+export type Answered = 'accepted' | 'refused' | 'unheeded';
+
 export class AcceptedKeys {
-  private readonly verdicts: ExpiringLru<'accepted' | 'refused'>;
+  private readonly verdicts: ExpiringLru<Answered>;
 
   constructor(now: () => number = Date.now) {
     this.verdicts = new ExpiringLru(REMEMBERED, now);
@@ -43,23 +46,22 @@ export class AcceptedKeys {
    * The verdict on a tenant's key.
    *
    * @param api the one that the request speaks, whose upstream is asked
-   * @param ask asks the upstream. It resolves to the verdict, and throws if there is none
+   * @param ask asks the upstream. It throws if there is no verdict
+   * @param beside identifies the other keys of the request, since it is asked with them
    */
-  async verdictOn(tenant: string, api: ApiName, ask: () => Promise<boolean>): Promise<Verdict> {
-    const known = this.known(tenant, api);
-    if (known !== 'unknown') return known;
+  async verdictOn(tenant: string, api: ApiName, ask: () => Promise<Answered>, beside = ''): Promise<Verdict> {
+    const slot = beside === '' ? api : `${api} ${beside}`;
+    if (this.isKnown(tenant)) return 'accepted';
+    const known = this.verdicts.get(tenant, slot);
+    if (known) return toldOf(known);
     try {
-      const verdict = (await ask()) ? 'accepted' : 'refused';
-      this.verdicts.set(tenant, api, verdict, verdict === 'accepted' ? HOLDS_MS : REFUSAL_HOLDS_MS);
-      return verdict;
+      const verdict = await ask();
+      if (verdict === 'accepted') this.accept(tenant, api);
+      else this.verdicts.set(tenant, slot, verdict, REFUSAL_HOLDS_MS);
+      return toldOf(verdict);
     } catch {
       return 'unknown';
     }
-  }
-
-  /** Whether the upstream accepts the tenant's key. @param ask as in `verdictOn` */
-  async isAccepted(tenant: string, api: ApiName, ask: () => Promise<boolean>): Promise<boolean> {
-    return (await this.verdictOn(tenant, api, ask)) === 'accepted';
   }
 
   /**
@@ -67,11 +69,15 @@ export class AcceptedKeys {
    * its tenant that of who has it; what one of them refuses, the other may accept.
    */
   known(tenant: string, api: ApiName): Verdict {
-    return this.isKnown(tenant) ? 'accepted' : (this.verdicts.get(tenant, api) ?? 'unknown');
+    return this.isKnown(tenant) ? 'accepted' : toldOf(this.verdicts.get(tenant, api) ?? 'unheeded');
   }
 
   /** Whether an upstream is known to accept the tenant's key. */
   isKnown(tenant: string): boolean {
     return APIS.some((api) => this.verdicts.get(tenant, api) === 'accepted');
   }
+}
+
+function toldOf(verdict: Answered): Verdict {
+  return verdict === 'unheeded' ? 'unknown' : verdict;
 }

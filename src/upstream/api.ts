@@ -105,15 +105,6 @@ export function keysIn(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>):
   return [...new Set(keys.filter((key) => key !== undefined))];
 }
 
-/** Headers in which other servers than OpenAI's take a key. */
-export const KEY_HEADERS = ['api-key', KEY_HEADER];
-
-/** Whether a request has a key beside that of its caller, in a header of any server's. */
-export function hasOtherKey(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>): boolean {
-  const key = keyIn(headers);
-  return KEY_HEADERS.some((name) => headers.has(name) && headers.get(name)?.trim() !== key);
-}
-
 /** Paths of Anthropic's API alone, and of OpenAI's alone. */
 const MESSAGES = /^\/v1\/messages(?:\/|$)/;
 const COMPLETIONS = /^\/v1\/(?:chat\/|responses(?:\/|$)|embeddings(?:\/|$))/;

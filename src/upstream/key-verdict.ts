@@ -3,48 +3,94 @@ import { baseUrlOf, type Config } from '../config.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import type { AcceptedKeys, Verdict } from './acceptance.ts';
+import type { AcceptedKeys, Answered, Verdict } from './acceptance.ts';
 import type { UpstreamApi } from './api.ts';
+import { otherKeys, withoutKeys } from './credentials.ts';
 import { fetchUpstream } from './fetch.ts';
-import { requestHeaders, upstreamUrl } from './request.ts';
+import { ownCallHeaders, upstreamUrl } from './request.ts';
+
+/** Who asks: the headers of a request, and its query as far as it is the upstream's. */
+interface Asker {
+  readonly headers: Headers;
+  readonly search: string;
+}
 
 /**
- * A trusted tenant needs no verdict. A caller's own key needs that of the upstream.
+ * A trusted tenant needs no verdict. A caller's own key needs that of the upstream, which is asked
+ * with this key alone. If that is no proof and the request has other keys, such as a gateway's, it
+ * is asked with all of them, and once more with an invented key in the place of the caller's: only
+ * where that makes the difference is the caller's key accepted.
  *
  * @param api that of the request: no other upstream gets the key
  */
 export async function verdictOn(
   tenant: Tenant,
-  incoming: Headers,
+  { headers: incoming, search }: Asker,
   api: UpstreamApi,
   { config, accepted, log }: { config: Config; accepted: AcceptedKeys; log: Log },
 ): Promise<Verdict> {
-  if (tenant.isTrusted || !config.verifyKeys) return 'accepted';
-  const ask = async (): Promise<boolean> => {
-    const forwarded = requestHeaders(incoming, { api, isVendor: config.upstreamIsOpenAi });
-    const headers = new Headers([...forwarded].filter(([name]) => api.accountHeaders.includes(name)));
-    api.complete?.(headers);
-    const url = upstreamUrl(baseUrlOf(api, config), '/models', '');
-    const { response } = await fetchUpstream(
-      { url, method: 'GET', headers, body: null },
-      TIME_LIMITS.keyVerdictMs,
-      new AbortController().signal,
-    );
-    await response.body?.cancel();
-    // A busy or failing upstream, or one without this route, says nothing about the key.
-    if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
-    return response.ok;
+  if (tenant.isTrusted || !config.verifyKeys || accepted.isKnown(tenant.id)) return 'accepted';
+  const all = ownCallHeaders(incoming, { api, isVendor: config.upstreamIsOpenAi });
+  const alone = new Headers(all);
+  const others = otherKeys(all, api);
+  for (const name of others) alone.delete(name);
+  const plain = withoutKeys(search);
+  const isAlone = others.length === 0 && plain === search;
+  const models = (query: string): string => upstreamUrl(baseUrlOf(api, config), '/models', query);
+  const ask = async (): Promise<Answered> => {
+    const first = await answerTo(models(plain), alone);
+    if (first === 'accepted' || isAlone) return sure(first);
+    const second = sure(await answerTo(models(search), all));
+    if (second === 'refused') return second;
+    const invented = new Headers(all);
+    api.setKey(invented, inventedLike(api.keyIn(all) ?? ''));
+    return (await answerTo(models(search), invented)) === 'refused' ? 'accepted' : 'unheeded';
   };
-  return accepted.verdictOn(tenant.id, api.name, () =>
-    ask().catch((error: unknown) => {
-      const fields = { code: 'unverified_key', ...errorFields(error) };
-      log('warn', UNASKED, fields);
-      throw error;
-    }),
-  );
+  const beside = isAlone ? '' : tenant.seal(JSON.stringify([search, others.map((name) => all.get(name))]));
+  const asked = () =>
+    ask().then(
+      (answered) => {
+        if (answered === 'unheeded') log('warn', UNHEEDED, { code: 'unverified_key' });
+        return answered;
+      },
+      (error: unknown) => {
+        log('warn', UNASKED, { code: 'unverified_key', ...errorFields(error) });
+        throw error;
+      },
+    );
+  return accepted.verdictOn(tenant.id, api.name, asked, beside);
 }
 
 const UNASKED =
   'the upstream could not be asked about a key by GET /models, and nothing is stored under it until then; VERIFY_KEYS=false trusts every key';
 
+const UNHEEDED =
+  'the upstream answers GET /models whatever the key is, by another key in the request, and nothing is stored under the former; VERIFY_KEYS=false trusts every key';
+
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
+
+/** `silent`: a busy or failing upstream, or one without this route, says nothing about the key. */
+async function answerTo(url: string, headers: Headers): Promise<'accepted' | 'refused' | 'silent'> {
+  const { response } = await fetchUpstream(
+    { url, method: 'GET', headers, body: null },
+    TIME_LIMITS.keyVerdictMs,
+    new AbortController().signal,
+  );
+  await response.body?.cancel();
+  if (response.ok) return 'accepted';
+  return REFUSALS.has(response.status) ? 'refused' : 'silent';
+}
+
+/** @throws if the upstream does not say */
+function sure<Told extends string>(answer: Told | 'silent'): Exclude<Told, 'silent'> {
+  if (answer === 'silent') throw new Error('the upstream does not say');
+  return answer as Exclude<Told, 'silent'>;
+}
+
+/** A gateway may tell its providers apart by how a key begins. */
+function inventedLike(key: string): string {
+  return `${key.slice(0, KEY_PREFIX)}${crypto.randomUUID().replaceAll('-', '')}`;
+}
+
+/** In characters. A key has 20 at least, so what is left of it opens nothing. */
+const KEY_PREFIX = 8;

@@ -1,5 +1,7 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
+import { InvariantError } from '../lib/invariant-error.ts';
 import { OPENAI, type UpstreamApi } from './api.ts';
+import { identifies } from './credentials.ts';
 
 /** Headers of the connection, not of the message (RFC 9110 §7.6.1), and those that fetch sets. */
 const HOP_BY_HOP = new Set([
@@ -64,6 +66,11 @@ export interface UpstreamAccount {
  * edge, and without `accept-encoding`, since answers are read here. With the deployer's key only
  * listed headers are sent.
  *
+ * The header `connection` names further headers of the connection (RFC 9110 §7.6.1). A key, an
+ * account or a version is never one: without it the upstream would answer another caller than the
+ * one who is known here.
+ *
+ * @throws InvariantError if the key is not that by which the caller is known
  * @param hasBody whether there is a body; with the deployer's key it is JSON
  */
 export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
@@ -73,7 +80,7 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   const shared =
     apiKey === undefined ? undefined : [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
   for (const [name, value] of incoming) {
-    if (named.has(name)) continue;
+    if (named.has(name) && !identifies(name)) continue;
     if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
       continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
@@ -83,6 +90,8 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   }
   if (apiKey === undefined) {
     api.dropOthers(headers, isVendor);
+    if (api.keyIn(headers) !== api.keyIn(incoming))
+      throw new InvariantError("another key than the caller's would be sent upstream");
     return headers;
   }
   api.setKey(headers, apiKey);

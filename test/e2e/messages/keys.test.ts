@@ -77,6 +77,18 @@ describe('a request with two keys', () => {
     }
   });
 
+  it('B8: reads nothing with a key that is refused, although the header connection names it', async () => {
+    for (const path of ['/v1/refs', '/v1/conversations'])
+      for (const connection of ['x-api-key', 'close, X-API-Key', 'authorization,x-api-key']) {
+        const headers = { ...VERSION, ...both(DEAD, MESSAGES_KEY), connection };
+        const asked = request(`${deployment.url}${path}`, { headers });
+        asked.end();
+        const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+        answer.resume();
+        expect([path, connection, answer.statusCode]).toEqual([path, connection, 401]);
+      }
+  });
+
   it('sends the upstream of Messages the one that counts, and no other', async () => {
     await message({ ...VERSION, ...both(MESSAGES_KEY, 'sk-another-key-0000000001') }, 'e');
     const seen = deployment.upstream.messages().at(-1);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ANTHROPIC } from '../../../src/upstream/api.ts';
+import { InvariantError } from '../../../src/lib/invariant-error.ts';
+import { ANTHROPIC, OPENAI } from '../../../src/upstream/api.ts';
 import {
   addToList,
   dropIdentity,
@@ -117,6 +118,61 @@ describe('the headers of a request and of its answer', () => {
     const came = [...hops];
     expect([...requestHeaders(hops, {})]).toEqual([['x-kept', '1']]);
     expect([...hops]).toEqual(came);
+  });
+
+  it('keep all that identifies the caller, whatever the header connection names', () => {
+    const identifying = [
+      'authorization',
+      'x-api-key',
+      'api-key',
+      'cookie',
+      'openai-organization',
+      'openai-project',
+      'openai-beta',
+      'anthropic-version',
+      'anthropic-beta',
+      'helicone-auth',
+      'helicone-target-url',
+      'x-portkey-api-key',
+      'x-portkey-provider',
+      'cf-aig-authorization',
+      'x-goog-api-key',
+      'ocp-apim-subscription-key',
+      'x-auth-token',
+      'x-tenant',
+      'chatgpt-account-id',
+      'x-api-version',
+    ];
+    const sent = new Headers([
+      ['connection', `close, ${identifying.join(', ').toUpperCase()}`],
+      ...identifying.map((name): [string, string] => [name, 'one']),
+    ]);
+    expect([...requestHeaders(sent, {}).keys()]).toEqual(identifying.toSorted());
+  });
+
+  it('have the key by which the caller is known, or none are sent', () => {
+    const names = ['authorization', 'x-api-key', 'api-key', 'cookie', 'x-hop', 'anthropic-version'];
+    const value = fc.constantFrom(
+      'Bearer k-1',
+      'bearer  k-2',
+      'Basic k-1',
+      'k-1',
+      'k-2',
+      'two words',
+      '',
+      ' ',
+    );
+    const header = fc.tuple(fc.constantFrom(...names), value);
+    const connection = fc.subarray([...names, 'close', 'keep-alive']).map((all) => all.join(','));
+    const asked = fc.record({ headers: fc.array(header), connection, isVendor: fc.boolean() });
+    fc.assert(
+      fc.property(asked, fc.constantFrom(OPENAI, ANTHROPIC), ({ headers, connection, isVendor }, api) => {
+        const sent = new Headers([...headers, ['connection', connection]]);
+        expect(api.keyIn(requestHeaders(sent, { api, isVendor }))).toBe(api.keyIn(sent));
+      }),
+    );
+    const forgetful = { ...OPENAI, dropOthers: (headers: Headers) => headers.delete('authorization') };
+    expect(() => requestHeaders(incoming, { api: forgetful })).toThrow(InvariantError);
   });
 
   it('go up with the deployer’s key in place of the caller’s, and with nothing of the caller’s account', () => {
