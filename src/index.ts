@@ -7,7 +7,7 @@ import type { Claimed } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
 import { userMemory } from './storage/objects.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
-import { writeInBackground } from './summary/background.ts';
+import { type KnownWindows, writeInBackground } from './summary/background.ts';
 import type { RollMaterial } from './summary/conversation.ts';
 import { embeddingsOf } from './upstream/embeddings.ts';
 
@@ -16,8 +16,11 @@ export { TenantMemoryObject as TenantMemory } from './storage/tenant/object.ts';
 export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts';
 
 export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
+  private readonly windows: KnownWindows = new Map();
+
   protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
-    return writeInBackground(this, (name) => userMemory(this.env, name, this.log), material, claim, this.log);
+    const openUser = (name: string) => userMemory(this.env, name, this.log);
+    return writeInBackground(this, openUser, material, claim, this.log, this.windows);
   }
 
   protected override embedder(): Embedder | undefined {

@@ -4,7 +4,7 @@
  */
 
 import { baseUrlOf } from '../config.ts';
-import { windowOf } from '../memory/models/facts.ts';
+import { longestAnswerOf, windowOf } from '../memory/models/facts.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
@@ -82,8 +82,11 @@ export function summarizerTarget(
   if (summarizer) {
     const { baseUrl, apiKey } = summarizer;
     const model = strategy.summarizer_model ?? summarizer.model;
-    const window = summarizer.window ?? windowOf(model, services.config.modelWindows);
-    return { baseUrl, apiKey, headers: {}, model, window, timeoutMs, schedule: billingOf(model, services) };
+    const { modelWindows } = services.config;
+    const server = { baseUrl, apiKey, headers: {}, model, timeoutMs };
+    const window = learnedWindow(server, summarizer.window ?? windowOf(model, modelWindows), scope);
+    const longestAnswer = longestAnswerOf(model, modelWindows);
+    return { ...server, window, longestAnswer, schedule: billingOf(model, services) };
   }
   const baseUrl = baseUrlOf(api, services.config);
   const own = isOpenAi(baseUrl) ? OPENAI_MODEL : request.model;
@@ -91,13 +94,41 @@ export function summarizerTarget(
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);
   if (caller.isClosed) return { baseUrl, headers: {}, model, window, timeoutMs, isClosed: true };
-  const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
   return {
     ...ownUpstream(scope),
     ...(api.name === 'anthropic' ? { speaks: 'messages' as const } : {}),
     model,
-    window: learned ? Math.min(window, roomIn(learned, 0)) : window,
+    window: learnedWindow({ model, baseUrl }, window, scope),
+    longestAnswer: longestAnswerOf(model, services.config.modelWindows),
     timeoutMs,
     schedule: billingOf(model, services),
   };
+}
+
+/** @param window the model's, as far as it is known without having asked it */
+function learnedWindow(
+  target: Pick<SummarizerTarget, 'model' | 'baseUrl'>,
+  window: number,
+  { services, caller }: RequestScope,
+): number {
+  const learned = caller.tenant && services.limits.of(caller.tenant.id, learnedName(target, services));
+  return learned ? Math.min(window, roomIn(learned, 0)) : window;
+}
+
+/** Remembers the window that a summarizer's refusal has shown, in tokens. */
+export function learnWindow(
+  target: Pick<SummarizerTarget, 'model' | 'baseUrl'>,
+  tokens: number,
+  { services, caller }: RequestScope,
+): void {
+  const limit = { tokens, withAnswer: true };
+  if (caller.tenant) services.limits.learn(caller.tenant.id, learnedName(target, services), limit, 0);
+}
+
+/** A server of the deployer's may have another model of the same name. */
+function learnedName(
+  { model, baseUrl }: Pick<SummarizerTarget, 'model' | 'baseUrl'>,
+  { config }: Services,
+): string {
+  return config.summarizer ? `${baseUrl} ${model}` : model;
 }

@@ -4,6 +4,7 @@ import { pause } from '../lib/time-limit.ts';
 import { costOf } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
+import type { TooLong } from '../upstream/too-long.ts';
 import { askSummarizer, type SummarizerAnswer, type SummarizerTarget } from './summarizer.ts';
 import type { Prompt } from './text/prompt.ts';
 
@@ -41,6 +42,8 @@ interface AttemptFault<Fault> {
   readonly error: Fault | ModelFault['code'];
   /** The name of the caught error, if there was one. */
   readonly cause?: string;
+  /** See `ModelFault`. */
+  readonly noRoom?: TooLong;
 }
 
 export async function askUntilValid<Fault extends string>(
@@ -51,10 +54,13 @@ export async function askUntilValid<Fault extends string>(
   for (let attempt = 1; ; attempt++) {
     const outcome = await askOnce(target, question);
     if (outcome.ok) return outcome;
-    const { code, again, afterMs = 0, cause } = outcome.reason;
+    const { code, again, afterMs = 0, cause, noRoom } = outcome.reason;
     const late = Date.now() - question.start >= withinMs;
     if (!again || late || attempt >= attempts || afterMs > longestPauseMs)
-      return { ok: false, reason: { error: code, ...(cause === undefined ? {} : { cause }) } };
+      return {
+        ok: false,
+        reason: { error: code, ...(cause === undefined ? {} : { cause }), ...(noRoom ? { noRoom } : {}) },
+      };
     const obstacle = await question.mayRetry?.(code);
     if (obstacle !== undefined) return { ok: false, reason: { error: obstacle } };
     await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));

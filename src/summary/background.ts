@@ -11,6 +11,9 @@ import type { ObjectCaller, UserMemoryStub } from '../storage/objects.ts';
 import { writeClaimed } from './claim.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 
+/** What refusals have shown of summarizers' windows while an object lives, in tokens. */
+export type KnownWindows = Map<string, number>;
+
 /**
  * Ends the claim with a summary, or with the code of a failure. After a failure, a request that
  * needs the summary uses a digest, or leaves the messages verbatim.
@@ -21,10 +24,19 @@ export async function writeInBackground(
   { publishTo, encoding, ...material }: RollMaterial,
   claim: Claimed,
   log: Log,
+  windows: KnownWindows,
 ): Promise<void> {
+  const { target } = material;
+  const server = `${target.baseUrl} ${target.model}`;
+  const window = Math.min(target.window, windows.get(server) ?? target.window);
   await writeClaimed((call) => storing(() => call(chain)), claim, {
     ...material,
+    target: { ...target, window },
     log,
+    narrowed: async (smaller, isKnown) => {
+      if (isKnown) windows.set(server, smaller);
+      return true;
+    },
     counter: createTokenCounter(await loadTokenize(encoding)),
     spent: (usage) => chain.spend(claim.memoryId, usage),
     publish: (text) => publishTo && publish(openUser, publishTo, text),

@@ -166,6 +166,7 @@ interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target' | 'compaction
   /** The parts of the task, if they are known. */
   readonly chunks?: TranscriptChunk[] | undefined;
   readonly transcript: Transcript | Promise<Transcript>;
+  readonly narrowed: Progress['narrowed'];
   /** Writes the digest that replaces a summary after a failure. An empty one replaces nothing. */
   digest?(): string;
   /** Receives the cost before the claim ends. */
@@ -178,8 +179,8 @@ interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target' | 'compaction
 interface EndedClaim {
   /** The version for the boundary. Null if there is none. */
   readonly memory: Memory | null;
-  /** Whether the summarizer has written a summary. */
-  readonly isWritten: boolean;
+  /** `written`: by the summarizer. `handed_over`: the claim has not ended, see `Progress`. */
+  readonly state: 'written' | 'failed' | 'handed_over';
   readonly usage: TokenUsage;
 }
 
@@ -194,6 +195,7 @@ export async function writeClaimed(
   const progress = {
     retrying: (error: string) => reach((chain) => chain.retrying(memoryId, lease, error)),
     renew: () => reach((chain) => chain.renew(memoryId, lease)),
+    narrowed: work.narrowed,
     advance: async (chunk: Pick<Chunk, 'boundary' | 'text' | 'tokens'>) => {
       const { model } = target;
       const made = { ...chunk, ...NO_TRANSCRIPT, model, ms: Date.now() - start };
@@ -207,12 +209,13 @@ export async function writeClaimed(
   const spent = usage.cost === undefined ? {} : { cost: usage.cost };
   work.spent?.(usage);
   if (!written.ok) {
+    if (written.reason.error === 'handed_over') return { memory: null, state: 'handed_over', usage };
     const text = work.digest?.() ?? '';
     const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ms, ...transcript } };
     const { error, cause } = written.reason;
     const failure = { error, ...spent, ...(cause === undefined ? {} : { cause }), ...digest };
     const memory = await reach((chain) => chain.fail(memoryId, lease, failure));
-    return { memory, isWritten: false, usage };
+    return { memory, state: 'failed', usage };
   }
   const { text, tokens, signed } = written.value;
   const { model } = (signed === undefined ? undefined : compaction) ?? target;
@@ -220,7 +223,7 @@ export async function writeClaimed(
   const memory = await reach((chain) => chain.complete(memoryId, lease, made));
   // Another writer publishes its own text, and a deleted conversation publishes none.
   if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL)) await work.publish?.(text);
-  return { memory, isWritten: true, usage };
+  return { memory, state: 'written', usage };
 }
 
 /** A summary, and what is kept of it beside its text (see `Memory`). */

@@ -82,6 +82,8 @@ export interface SummaryPorts {
    */
   prepared(name: string): Cache<number>;
   readonly upkeep: RequestUpkeep;
+  /** Remembers how long the context of the target's model is, in tokens. */
+  learnWindow(tokens: number): void;
   /** Loads the tokenizer. A lookup does not need it. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
   openUser(name: string): ObjectCaller<UserMemoryStub>;

@@ -10,9 +10,8 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { DigestNeed } from './output-digests.ts';
 import { hintsOf } from './strategy-hash.ts';
-import type { SummarizerTarget } from './summarizer.ts';
+import { promptRoom, type SummarizerTarget } from './summarizer.ts';
 import { DIGEST_PROMPT_VERSION, type OutputTask, taskOf, writeDigestPrompt } from './text/output-digest.ts';
-import { USABLE_WINDOW } from './writer.ts';
 
 /**
  * The most tokens of an output that a summarizer reads, whatever its window. A request waits, and
@@ -46,7 +45,7 @@ export function digestNeed(removal: Removal, isNew: boolean, context: DigestCont
         writeDigestPrompt(task, { text, tokens, most }, hints, counter);
       const { system, user } = promptAbout('', 0);
       const around = counter.text(system) + counter.text(user) + 2 * DIGEST_TOKENS;
-      const most = Math.min(MOST_READ, Math.floor(target.window * USABLE_WINDOW) - around);
+      const most = Math.min(MOST_READ, promptRoom(target, DIGEST_TOKENS) - around);
       if (most < LEAST_READ) return undefined;
       return promptAbout(contentOf(removal, history.messages).weight.texts.join('\n'), removal.tokens, most);
     },

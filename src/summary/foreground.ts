@@ -40,7 +40,7 @@ import { type CompactionCall, compactionFor, shownBlock } from './own-compaction
 import { type PrefixNeed, prefixOrder } from './prefix.ts';
 import { NO_USAGE } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
-import { knownOf, partsOf, type SummaryTask, writeSummary } from './writer.ts';
+import { knownOf, type Progress, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 
 /** The same summary is not handed over again for so long, in milliseconds. */
 const PREPARED_MS = 60_000;
@@ -148,7 +148,7 @@ class AwaitedSummary {
   /** Makes the summary for this request alone, and stores nothing. */
   async once(): Promise<Served> {
     const goesOn = async () => Date.now() < this.need.late;
-    const progress = { retrying: goesOn, renew: goesOn, advance: goesOn };
+    const progress = { retrying: goesOn, renew: goesOn, advance: goesOn, narrowed: goesOn };
     const work = writeSummary(this.material.task(), undefined, this.ports.target, this.counter, progress);
     const written = await soon(this.need.late - Date.now(), work);
     if (!written) return this.degraded(undefined, 'pending');
@@ -279,14 +279,22 @@ class AwaitedSummary {
     const task = material.task(claim.base);
     const compaction = ownCall(this.need, claim.base, ports);
     const chunks = compaction ? undefined : partsOf(task, knownOf(claim.base), ports.target, this.counter);
+    const handOver = async (target = ports.target) => {
+      const transcript = await material.keepTranscript(claim.base);
+      const handedOver = await rollMaterial(task, transcript, { ...ports, target }, compaction);
+      await ask(conversation, (stub) => stub.takeOver(claim, request, handedOver));
+    };
     if (compaction || (chunks && chunks.length > 1)) {
       // This may take longer than a Worker lives after its answer.
-      const transcript = await material.keepTranscript(claim.base);
-      const handedOver = await rollMaterial(task, transcript, ports, compaction);
-      await ask(conversation, (stub) => stub.takeOver(claim, request, handedOver));
+      await handOver();
       return undefined;
     }
-    const work = this.finish(conversation, claim, task, chunks);
+    const narrowed = async (window: number, isKnown: boolean) => {
+      if (isKnown) ports.learnWindow(window);
+      await handOver({ ...ports.target, window });
+      return false;
+    };
+    const work = this.finish(conversation, claim, task, chunks, narrowed);
     ports.waitUntil(this.logged('a summary could not be finished', work));
     return soon(late - Date.now(), work);
   }
@@ -296,10 +304,11 @@ class AwaitedSummary {
     claim: Claimed,
     task: SummaryTask,
     chunks: TranscriptChunk[] | undefined,
-  ): Promise<Served> {
+    narrowed: Progress['narrowed'],
+  ): Promise<Served | undefined> {
     const { base } = claim;
     const { target, waitUntil, openUser, publication } = this.ports;
-    const { memory, isWritten, usage } = await writeClaimed(
+    const { memory, state, usage } = await writeClaimed(
       (call) => ask(conversation, async (stub) => call(stub)),
       claim,
       {
@@ -307,6 +316,7 @@ class AwaitedSummary {
         target,
         counter: this.counter,
         chunks,
+        narrowed,
         transcript: this.material.keepTranscript(base),
         digest: () => this.material.digest(base),
         publish: async (text) => {
@@ -317,9 +327,10 @@ class AwaitedSummary {
       },
     );
     if (memory) return withUsage(await this.ready(this.remember(memory, conversation)), usage);
+    if (state === 'handed_over') return undefined;
     // Without a version the lease is lost: another writer has taken over, or the conversation was
     // deleted, and this request must not make it anew.
-    const served = isWritten ? this.find(conversation) : this.degraded(base, 'degraded');
+    const served = state === 'written' ? this.find(conversation) : this.degraded(base, 'degraded');
     return withUsage(await served, usage);
   }
 

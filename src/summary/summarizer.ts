@@ -22,6 +22,8 @@ export interface SummarizerTarget extends ModelServer {
   readonly isClosed?: boolean;
   /** The model's context window in tokens. */
   readonly window: number;
+  /** The model's longest answer in tokens. Absent if that is not known. */
+  readonly longestAnswer?: number | undefined;
   /** Time limit of one call, including its body, in milliseconds. */
   readonly timeoutMs: number;
   /** How the model is billed. Absent if that is not known. */
@@ -49,6 +51,15 @@ const LEAST_ROOM = 4_096;
  */
 const REASONING_ROOM = 25_000;
 
+/** The answer's largest share of the window. Many servers reserve it before they read a prompt. */
+const ANSWER_SHARE = 0.25;
+
+/**
+ * The usable share of what the answer leaves of the window: the summarizer's tokenizer may count
+ * differently, and models read worse near the end of their window.
+ */
+const USABLE_SHARE = 0.75;
+
 /**
  * The longest answer in bytes. A summary has a few thousand tokens, and reasoning may come with it.
  */
@@ -65,7 +76,7 @@ export function askSummarizer(
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
   if (target.speaks === 'messages') {
     const { reasons } = reasoningOf(model);
-    const asked = { model, max_tokens: roomFor(maxTokens, reasons), ...prompt };
+    const asked = { model, max_tokens: answerRoom(target, maxTokens), ...prompt };
     const effort = reasons ? { output_config: { effort: 'low' as const } } : {};
     return askModel(target, limits, async (client, signal) => {
       const ask = (more: object) => askMessages(client, { ...asked, ...more }, signal);
@@ -85,9 +96,10 @@ export function askSummarizer(
 }
 
 /** The fields beside model and messages, which differ by server and model. */
-function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
-  const { reasons, stops } = reasoningOf(model);
-  const tokens = roomFor(maxTokens, reasons);
+function settingsOf(target: SummarizerTarget, maxTokens: number) {
+  const { baseUrl, model } = target;
+  const { stops } = reasoningOf(model);
+  const tokens = answerRoom(target, maxTokens);
   // OpenAI's newer models accept only its own name, and most other servers only the other.
   if (!new URL(baseUrl).hostname.endsWith('.openai.com'))
     return { effort: {}, limit: { max_tokens: tokens } };
@@ -98,8 +110,15 @@ function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
 }
 
 /** The answer's limit for a summary of so many tokens. */
-function roomFor(maxTokens: number, reasons: boolean): number {
-  return Math.max(reasons ? REASONING_ROOM : LEAST_ROOM, ROOM * maxTokens);
+export function answerRoom({ model, window, longestAnswer }: SummarizerTarget, maxTokens: number): number {
+  const least = reasoningOf(model).reasons ? REASONING_ROOM : LEAST_ROOM;
+  const most = Math.max(1, Math.floor(window * ANSWER_SHARE));
+  return Math.min(Math.max(least, ROOM * maxTokens), longestAnswer ?? most, most);
+}
+
+/** The most tokens of a whole prompt that asks for a summary of so many tokens. */
+export function promptRoom(target: SummarizerTarget, maxTokens: number): number {
+  return Math.floor((target.window - answerRoom(target, maxTokens)) * USABLE_SHARE);
 }
 
 /**

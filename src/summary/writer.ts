@@ -1,7 +1,8 @@
 /**
  * Writes one summary. The summarizer reads the new messages in chunks that fit its window, each
- * with the summary so far, and its answers are validated. Used by the Worker before a request and
- * by the Durable Object in the background.
+ * with the summary so far, and its answers are validated. A server that refuses a chunk for its
+ * length is asked again with smaller ones. Used by the Worker before a request and by the Durable
+ * Object in the background.
  */
 
 import type { Result } from '../lib/result.ts';
@@ -9,9 +10,11 @@ import type { Boundary, Piece } from '../memory/conversation/passage.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory } from '../storage/conversation/memories.ts';
+import { windowOfRetry } from '../upstream/learned-limits.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
+import type { TooLong } from '../upstream/too-long.ts';
 import { askUntilValid, type Retries, sumOf } from './attempts.ts';
-import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
+import { answerRoom, NO_USAGE, promptRoom, type SummarizerTarget } from './summarizer.ts';
 import { userWordsIn, withUserConstraints } from './text/constraints.ts';
 import { splitLedger } from './text/headings.ts';
 import { type LedgerFacts, writeLedger } from './text/ledger.ts';
@@ -72,6 +75,13 @@ export interface Progress {
   /** Called between the parts of one large piece. */
   renew(): Promise<boolean>;
   advance(chunk: { boundary: Boundary; text: string; tokens: number }): Promise<boolean>;
+  /**
+   * Called when the summarizer's window has turned out to be smaller.
+   *
+   * @param isKnown whether that holds for other summaries, too
+   * @returns false if another writer goes on with smaller chunks
+   */
+  narrowed(window: number, isKnown: boolean): Promise<boolean>;
 }
 
 export interface WrittenSummary {
@@ -82,7 +92,13 @@ export interface WrittenSummary {
 
 export interface WritingFault {
   /** A code. */
-  readonly error: SummaryFault | ModelFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
+  readonly error:
+    | SummaryFault
+    | ModelFault['code']
+    | 'lease_lost'
+    | 'base_gone'
+    | 'window_too_small'
+    | 'handed_over';
   /** The name of the caught error, if there was one. */
   readonly cause?: string;
   readonly usage: TokenUsage;
@@ -91,14 +107,19 @@ export interface WritingFault {
 /** The ledger's share of a summary (docs/design.md#8-summaries). */
 const LEDGER_SHARE = 0.25;
 
-/** Tokens of the prompt without prior text and transcript. */
-const PROMPT_TOKENS = 1_200;
+/** A summary's largest share of the summarizer's window: each chunk has it read and written. */
+const SUMMARY_SHARE = 1 / 6;
 
-/**
- * The usable share of the window: the summarizer's tokenizer may count differently, and models read
- * worse near the end of their window.
- */
-export const USABLE_WINDOW = 0.75;
+/** How often a summarizer may refuse the length of a chunk. Such calls are not billed. */
+const MOST_NARROWINGS = 6;
+
+/** The largest share of a window that is left once it has turned out to be too large. */
+const MOST_LEFT = 0.9;
+
+/** The most tokens of the text that a summarizer writes. */
+function textLimit({ limit }: SummaryTask, { window }: SummarizerTarget): number {
+  return Math.min(limit, Math.floor(window * SUMMARY_SHARE));
+}
 
 /** The chunks of a task's messages. Undefined if the summarizer's window is too small. */
 export function partsOf(
@@ -109,7 +130,11 @@ export function partsOf(
 ): TranscriptChunk[] | undefined {
   const start = newest(base, task.prior);
   const pieces = task.pieces.filter(({ boundary }) => boundary.end > (start?.end ?? 0));
-  const room = Math.floor(target.window * USABLE_WINDOW) - PROMPT_TOKENS - 2 * task.limit;
+  const limit = textLimit(task, target);
+  const { system, user } = promptOf(task, limit, '', '');
+  const prior = start ? counter.text(splitLedger(start.text).body) : 0;
+  const around = counter.text(system) + counter.text(user) + Math.max(limit, prior);
+  const room = promptRoom(target, limit) - around;
   if (room < SMALLEST_CHUNK) return undefined;
   // Empty messages need no summary.
   return transcriptParts(pieces, room, counter).filter(({ text }) => text.trim() !== '');
@@ -128,26 +153,14 @@ export async function writeSummary(
   chunks = partsOf(task, base, target, counter),
 ): Promise<Result<WrittenSummary, WritingFault>> {
   const start = newest(base, task.prior);
-  let text = start ? splitLedger(start.text).body : '';
+  const text = start ? splitLedger(start.text).body : '';
   // Orders that an earlier summary contains stay valid, even without the user's original words.
   const userTexts = [...task.userTexts, text];
   const run = new Run({ ...task, userTexts }, target, counter, progress);
   if ((start?.end ?? 0) < task.from) return run.failed({ error: 'base_gone' });
-  if (!chunks) return run.failed({ error: 'window_too_small' });
-  if (chunks.length === 0) return run.failed({ error: 'empty' });
-
-  for (const [index, chunk] of chunks.entries()) {
-    const answered = await run.ask(promptOf(task, text, chunk.text));
-    if (!answered.ok) return run.failed(answered.reason);
-    text = withUserConstraints(answered.value, [...task.userTexts, ...userWordsIn(text)]);
-    if (index === chunks.length - 1) continue;
-    const { boundary } = chunk;
-    const goesOn = boundary
-      ? progress.advance({ boundary, text, tokens: counter.text(text) })
-      : progress.renew();
-    if (!(await goesOn)) return run.failed({ error: 'lease_lost' });
-  }
-  const whole = withLedger(text, task, counter);
+  const written = await run.write(chunks, { text, end: start?.end ?? 0 });
+  if (!written.ok) return run.failed(written.reason);
+  const whole = withLedger(written.value, task, counter);
   return { ok: true, value: { text: whole, tokens: counter.text(whole), usage: run.usage } };
 }
 
@@ -173,7 +186,8 @@ function withLedger(text: string, task: SummaryTask, counter: TokenCounter): str
 }
 
 function promptOf(
-  { limit, hints, windowStart, windowMessage }: SummaryTask,
+  { hints, windowStart, windowMessage }: Pick<SummaryTask, 'hints' | 'windowStart' | 'windowMessage'>,
+  limit: number,
   priorText: string,
   transcript: string,
 ): Prompt {
@@ -187,14 +201,22 @@ function promptOf(
   });
 }
 
+/** Why there is no text of a chunk. */
+interface ChunkFault extends Omit<WritingFault, 'usage'> {
+  /** Prompt and answer did not fit into the summarizer's context. */
+  readonly noRoom?: { readonly refusal: TooLong; readonly prompt: Prompt };
+}
+
 /** The calls for one summary. */
 class Run {
   usage = NO_USAGE;
   private readonly start = Date.now();
   private readonly task: SummaryTask;
-  private readonly target: SummarizerTarget;
+  private target: SummarizerTarget;
   private readonly counter: TokenCounter;
   private readonly progress: Progress;
+  /** Up to the last boundary that was reached. */
+  private reached: KnownSummary = { text: '', end: 0 };
 
   constructor(task: SummaryTask, target: SummarizerTarget, counter: TokenCounter, progress: Progress) {
     this.task = task;
@@ -203,10 +225,51 @@ class Run {
     this.progress = progress;
   }
 
+  /**
+   * The text of all chunks.
+   *
+   * @param chunks undefined if the window is too small
+   * @param reached where they begin
+   */
+  async write(
+    chunks: readonly TranscriptChunk[] | undefined,
+    reached: KnownSummary,
+  ): Promise<Result<string, ChunkFault>> {
+    this.reached = reached;
+    let written = await this.read(chunks);
+    for (let count = 0; !written.ok && written.reason.noRoom && count < MOST_NARROWINGS; count++) {
+      const { refusal, prompt } = written.reason.noRoom;
+      if (!(await this.narrow(refusal, prompt))) return { ok: false, reason: { error: 'handed_over' } };
+      written = await this.read(partsOf(this.task, this.reached, this.target, this.counter));
+    }
+    return written;
+  }
+
+  private async read(chunks: readonly TranscriptChunk[] | undefined): Promise<Result<string, ChunkFault>> {
+    if (!chunks) return { ok: false, reason: { error: 'window_too_small' } };
+    if (chunks.length === 0) return { ok: false, reason: { error: 'empty' } };
+    let { text } = this.reached;
+    for (const [index, chunk] of chunks.entries()) {
+      const answered = await this.ask(text, chunk.text);
+      if (!answered.ok) return answered;
+      text = withUserConstraints(answered.value, [...this.task.userTexts, ...userWordsIn(text)]);
+      if (index === chunks.length - 1) continue;
+      const { boundary } = chunk;
+      const goesOn = boundary
+        ? this.progress.advance({ boundary, text, tokens: this.counter.text(text) })
+        : this.progress.renew();
+      if (!(await goesOn)) return { ok: false, reason: { error: 'lease_lost' } };
+      if (boundary) this.reached = { text, end: boundary.end };
+    }
+    return { ok: true, value: text };
+  }
+
   /** Asks until there is a valid summary, or retries are used up. */
-  async ask(prompt: Prompt): Promise<Result<string, Omit<WritingFault, 'usage'>>> {
-    const { limit, userTexts, retries } = this.task;
-    return askUntilValid<SummaryFault | 'lease_lost'>(this.target, {
+  private async ask(priorText: string, transcript: string): Promise<Result<string, ChunkFault>> {
+    const { userTexts, retries } = this.task;
+    const limit = textLimit(this.task, this.target);
+    const prompt = promptOf(this.task, limit, priorText, transcript);
+    const answered = await askUntilValid<SummaryFault | 'lease_lost'>(this.target, {
       prompt,
       maxTokens: limit,
       retries,
@@ -217,9 +280,23 @@ class Run {
       },
       mayRetry: async (code) => ((await this.progress.retrying(code)) ? undefined : 'lease_lost'),
     });
+    if (answered.ok) return answered;
+    const { noRoom: refusal, ...fault } = answered.reason;
+    return { ok: false, reason: { ...fault, ...(refusal ? { noRoom: { refusal, prompt } } : {}) } };
   }
 
-  failed(fault: Omit<WritingFault, 'usage'>): { ok: false; reason: WritingFault } {
+  /** @returns whether this writer goes on */
+  private async narrow(refusal: TooLong, { system, user }: Prompt): Promise<boolean> {
+    const tokens = this.counter.text(system) + this.counter.text(user);
+    const answerTokens = answerRoom(this.target, textLimit(this.task, this.target));
+    const next = windowOfRetry(refusal, { tokens, addedTokens: 0, answerTokens });
+    const window = Math.min(next.tokens, Math.floor(this.target.window * MOST_LEFT));
+    this.target = { ...this.target, window };
+    return (await this.progress.narrowed(window, next.stated)) && this.progress.renew();
+  }
+
+  failed({ error, cause }: ChunkFault): { ok: false; reason: WritingFault } {
+    const fault = { error, ...(cause === undefined ? {} : { cause }) };
     return { ok: false, reason: { ...fault, usage: this.usage } };
   }
 }

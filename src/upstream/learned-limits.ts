@@ -68,6 +68,19 @@ export function statedLimit(refusal: TooLong, refused: Refused): LearnedLimit | 
 }
 
 /**
+ * The window for the next try of a call whose answer may be limited further, too.
+ *
+ * @returns in tokens, by Precis's count; `stated` if the upstream's number holds for other calls
+ */
+export function windowOfRetry(refusal: TooLong, refused: Refused): { tokens: number; stated: boolean } {
+  const { tokens, answerTokens } = refused;
+  const stated = readLimit({ ...refusal, withAnswer: false }, refused);
+  if (!stated) return { tokens: Math.floor((tokens + answerTokens) * LEFT_UNTOLD), stated: false };
+  const window = Math.floor(stated.room) + (refusal.withAnswer ? 0 : answerTokens);
+  return { tokens: window, stated: stated.comparable && window >= LEAST };
+}
+
+/**
  * A limit that was never stated, estimated between a refused view and a smaller accepted one.
  * Undefined if it is not plausible. It includes the answer; if that is wrong, the limit is too
  * high, and the next refusal corrects it.

@@ -5,6 +5,7 @@
 import OpenAI, { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
 import { bounded } from './body.ts';
+import { mayBeTooLong, readNoRoom, type TooLong } from './too-long.ts';
 
 /** A model's server, and what opens it. Never stored or logged. */
 export interface ModelServer {
@@ -34,6 +35,8 @@ export interface ModelFault {
   readonly afterMs?: number;
   /** Whether another input may be accepted. */
   readonly isOfInput?: true;
+  /** Why: prompt and answer do not fit into the model's context. */
+  readonly noRoom?: TooLong;
   /** The name of the caught error. */
   readonly cause?: string;
 }
@@ -51,17 +54,29 @@ export async function askModel<Answer>(
   // Object awake.
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), timeoutMs);
+  let noRoom: TooLong | undefined;
+  const send: Send = async (input, init) => {
+    const response = bounded(await fetch(input, { ...init, redirect: 'manual' }), longestAnswer);
+    if (!mayBeTooLong(response.status)) return response;
+    // The package keeps the words of such errors only where they are in OpenAI's own form.
+    const words = await response.text();
+    noRoom = readNoRoom(response.status, words);
+    return new Response(words, response);
+  };
   try {
-    return { ok: true, value: await call(clientOf(server, longestAnswer), limit.signal) };
+    return { ok: true, value: await call(clientOf(server, send), limit.signal) };
   } catch (error) {
-    const fault = limit.signal.aborted ? ({ code: 'timeout', again: true } as const) : faultOf(error);
+    const fault = limit.signal.aborted ? ({ code: 'timeout', again: true } as const) : faultOf(error, noRoom);
     return { ok: false, reason: { ...fault, cause: causeOf(error) } };
   } finally {
     clearTimeout(timer);
   }
 }
 
-function clientOf({ baseUrl, apiKey, headers, search = '' }: ModelServer, longestAnswer: number): OpenAI {
+type Send = (...request: Parameters<typeof fetch>) => Promise<Response>;
+
+/** @param send without following redirects, which would send the key along */
+function clientOf({ baseUrl, apiKey, headers, search = '' }: ModelServer, send: Send): OpenAI {
   const base = new URL(baseUrl);
   const query = [base.search.slice(1), search.slice(1)].filter((part) => part !== '').join('&');
   return new OpenAI({
@@ -71,12 +86,11 @@ function clientOf({ baseUrl, apiKey, headers, search = '' }: ModelServer, longes
     organization: null,
     project: null,
     defaultHeaders: { ...(apiKey === undefined ? { Authorization: null } : {}), ...headers },
-    fetch: async (input, init) => {
+    fetch: (input, init) => {
       const url = new URL(String(input));
       // The package would write a repeated parameter anew.
       url.search = query;
-      // Following a redirect would send the key along.
-      return bounded(await fetch(url, { ...init, redirect: 'manual' }), longestAnswer);
+      return send(url, init);
     },
     // Callers retry themselves, since only they know what an attempt costs.
     maxRetries: 0,
@@ -90,14 +104,19 @@ function causeOf(error: unknown): string {
   return cause instanceof Error ? cause.name : 'unknown';
 }
 
-function faultOf(error: unknown): ModelFault {
+function faultOf(error: unknown, noRoom: TooLong | undefined): ModelFault {
   // Errors of the connection have no status.
   if (!(error instanceof APIError) || error.status === undefined) return { code: 'unreachable', again: true };
   const { status } = error;
   if (status === 429) return { code: 'rate_limited', again: true, ...retryAfter(error.headers) };
   if (status >= 500 || status === 408 || status === 409)
     return { code: 'upstream_error', again: true, ...retryAfter(error.headers) };
-  return { code: 'refused', again: false, ...(OF_INPUT.has(status) ? { isOfInput: true } : {}) };
+  return {
+    code: 'refused',
+    again: false,
+    ...(OF_INPUT.has(status) ? { isOfInput: true } : {}),
+    ...(noRoom ? { noRoom } : {}),
+  };
 }
 
 /** RFC 9110 §10.2.3. Only the form in seconds is read. */

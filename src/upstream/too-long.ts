@@ -118,11 +118,12 @@ const OTHERWISE = [
   // Pairing of calls and results.
   /\btool[_ ]?calls?\b|\btool_call_id|\btool_use\b|\btool_result\b|role ['"`]?tool\b/,
   /\bfunction[_ -]?(?:calls?|responses?|call_outputs?)\b|\bcall_id\b/,
-  // The limit of the answer alone.
-  /\bmax_(?:completion_|output_|new_)?tokens\b.*\bis too (?:large|high)\b/,
   // A body that does not match the schema: such errors repeat the request.
   /['"]loc['"]:/,
 ].map(anyCase);
+
+/** The answer's limit alone is at fault. */
+const OF_THE_ANSWER = anyCase(/\bmax_(?:completion_|output_|new_)?tokens\b.*\bis too (?:large|high)\b/);
 
 const RATE_CODE = codeName('rate_limit_exceeded');
 
@@ -191,6 +192,21 @@ const ANSWERS = [
  * @param body of the error, decoded
  */
 export function readTooLong(status: number, body: string): TooLong | undefined {
+  const statement = statementIn(body);
+  if (!statement || OF_THE_ANSWER.test(statement.echoing)) return undefined;
+  const refusal = readNoRoom(status, body);
+  if (!refusal?.withAnswer) return refusal;
+  const { limit, answer } = refusal;
+  return limit !== undefined && answer !== undefined && answer >= limit ? undefined : refusal;
+}
+
+/**
+ * Reads an error about a prompt and an answer that do not fit into the model's context together,
+ * for a call whose answer may be limited further. Undefined if it is about something else.
+ *
+ * @param body of the error, decoded
+ */
+export function readNoRoom(status: number, body: string): TooLong | undefined {
   if (!mayBeTooLong(status)) return undefined;
   const statement = statementIn(body);
   if (!statement) return undefined;
@@ -206,10 +222,8 @@ export function readTooLong(status: number, body: string): TooLong | undefined {
   const answer = numberIn(text, ANSWERS);
   const total = numberIn(text, TOTALS);
   const prompt = statement.prompt ?? numberIn(text, PROMPTS) ?? (total && total - (answer ?? 0));
-  const withAnswer = !OF_THE_PROMPT.test(text);
-  if (withAnswer && limit !== undefined && answer !== undefined && answer >= limit) return undefined;
   return {
-    withAnswer,
+    withAnswer: !OF_THE_PROMPT.test(text),
     ...(limit ? { limit } : {}),
     ...(prompt !== undefined && prompt > 0 ? { prompt } : {}),
     ...(answer === undefined ? {} : { answer }),

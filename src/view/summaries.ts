@@ -7,7 +7,7 @@ import type { ShownSummary } from '../memory/plan/shown-summary.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
-import { summarizerTarget } from '../request/summarizer-target.ts';
+import { learnWindow, summarizerTarget } from '../request/summarizer-target.ts';
 import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -54,6 +54,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       digests: caches.digests,
       prepared: (name) => caches.conversation(name).prepared,
       upkeep,
+      learnWindow: (tokens) => learnWindow(targetOnce(), tokens, scope),
       counting: () => caches.counting(measure),
       openUser: services.user,
       publication: async () => {

@@ -11,7 +11,7 @@ const target = {
   baseUrl: 'http://summarizer.test/v1',
   headers: {},
   model: 'a-model',
-  window: 100_000,
+  window: 400_000,
   timeoutMs: 60_000,
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTooLong, type TooLong } from '../../../src/upstream/too-long.ts';
+import { readNoRoom, readTooLong, type TooLong } from '../../../src/upstream/too-long.ts';
 import { ofPrompt, openai, window } from './refusals.ts';
 
 describe('an error that says that the prompt is too long', () => {
@@ -474,5 +474,30 @@ describe('an error that says something else', () => {
 
   it.each(errors)('%s', (_, body, status = 400) => {
     expect(readTooLong(status, body)).toBeUndefined();
+  });
+});
+
+describe('an error about an answer that leaves no room', () => {
+  it.each([
+    [
+      openai(
+        "This model's maximum context length is 8192 tokens. However, you requested 12000 tokens (3808 in the messages, 8192 in the completion).",
+        'context_length_exceeded',
+      ),
+      window(8192, 3808, 8192),
+    ],
+    [
+      JSON.stringify({
+        object: 'error',
+        message:
+          "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 3808 input tokens (8192 > 8192 - 3808).",
+        type: 'BadRequestError',
+        code: 400,
+      }),
+      window(8192, 3808),
+    ],
+  ])('states the window to a call that may limit its answer further, and to no other', (body, said) => {
+    expect(readNoRoom(400, body)).toEqual(said);
+    expect(readTooLong(400, body)).toBeUndefined();
   });
 });
