@@ -226,9 +226,10 @@ async function readRounds(
 }
 
 /** @param join from the protocol */
-function joining<Joined>({ tools, rounds, reasoning, isBound }: Retrieval, join: Joining<Joined>): Joined {
+function joining<Joined>(retrieval: Retrieval, join: Joining<Joined>): Joined {
+  const { tools, rounds, reasoning, isBound, isJson } = retrieval;
   const { isAsked: isHidden, isUnstored } = reasoning ?? {};
-  return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored, isBound });
+  return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored, isBound, isJson });
 }
 
 /** Status and headers of the answer. The caller's answer begins. */

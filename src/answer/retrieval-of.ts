@@ -20,8 +20,10 @@ export interface Retrieval {
   readonly rounds: Rounds;
   /** Absent where the caller decides about reasoning itself. */
   readonly reasoning?: JoinedReasoning;
-  /** See `ReasoningForm`. */
+  /** See `JoinedForm`. */
   readonly isBound?: boolean;
+  /** Likewise. */
+  readonly isJson?: boolean;
 }
 
 /** What the rounds are made from. */
@@ -52,5 +54,5 @@ export function retrievalOf(
   const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper);
   const reasoning = reasoningOf({ without }, call.request, call.scope);
   const isBound = !keeper && bindsThinking(reasoningTermsOf(call.request.model));
-  return { tools, rounds, reasoning, isBound };
+  return { tools, rounds, reasoning, isBound, isJson: call.request.asksForm };
 }

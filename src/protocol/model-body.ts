@@ -1,5 +1,6 @@
 /** Top-level fields and tools, which all requests to a model have in common. */
 
+import { asObject } from '../lib/json.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import { marksIn, OPENAI_MARKS } from './edits.ts';
@@ -46,6 +47,14 @@ export abstract class ModelBody {
   keepContents(): void {
     this.kept.open();
   }
+
+  get asksForm(): boolean {
+    const { type = 'text' } = asObject(this.answerForm);
+    return type !== 'text';
+  }
+
+  /** What the request says of the form of the answer's text. */
+  protected abstract get answerForm(): unknown;
 
   get hasTools(): boolean {
     const tools = fieldOf(this.root, 'tools')?.value;

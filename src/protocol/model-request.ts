@@ -138,6 +138,8 @@ export interface ModelRequest {
    * protocol has no other form.
    */
   readonly asksReasoning: boolean;
+  /** Whether the answer must have a form, such as JSON, that several texts in a row have not. */
+  readonly asksForm: boolean;
   /** Whether our tools can be added, which makes one answer of several. */
   readonly takesTools: boolean;
   /**

@@ -65,11 +65,11 @@ export interface HostedOutput {
 }
 
 /** How a message carries its reasoning: as items of the array, or in fields of its own. */
-export type ReasoningForm = 'items' | 'fields';
+export type JoinedForm = 'items' | 'fields';
 
 /** The reasoning of an answer, as far as the answer can do without it. */
 export interface Reasoning {
-  readonly form: ReasoningForm;
+  readonly form: JoinedForm;
   readonly weight: Weight;
   /** Of its JSON. */
   readonly bytes: number;

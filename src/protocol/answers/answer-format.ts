@@ -146,11 +146,16 @@ export interface JoinedStreams extends JoinedAnswers {
   release?(): Frame[];
 }
 
-/** How the caller sees the model's reasoning. */
-export interface ReasoningForm {
-  /** Whether its encrypted form is hidden, since the caller has not asked for it. */
+/** How the caller sees what the model says in all of its answers. */
+export interface JoinedForm {
+  /**
+   * Whether the request asks for JSON, which several texts in a row are not. Then the caller sees
+   * the text of the last answer alone.
+   */
+  readonly isJson?: boolean | undefined;
+  /** Whether reasoning in encrypted form is hidden, since the caller has not asked for it. */
   readonly isHidden?: boolean | undefined;
-  /** Whether the API binds it to what stands before it, where rounds of ours won't stand again. */
+  /** Whether the API binds reasoning to what is before it, where rounds of ours won't be again. */
   readonly isBound?: boolean | undefined;
   /** Whether the request asks the upstream not to store its answer. The answer may contradict. */
   readonly isUnstored?: boolean | undefined;
@@ -165,7 +170,7 @@ export interface ReasoningForm {
 export type Joining<Joined> = (
   names: ReadonlySet<string>,
   mayAnswer: () => boolean,
-  reasoning?: ReasoningForm,
+  form?: JoinedForm,
 ) => Joined;
 
 /** How one protocol writes its answers. */

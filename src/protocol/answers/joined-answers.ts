@@ -1,6 +1,6 @@
 /** What all joined answers share: the names of our tools, and the usage of all answers. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedAnswers, Joining, ReasoningForm } from './answer-format.ts';
+import type { JoinedAnswers, JoinedForm, Joining } from './answer-format.ts';
 import { type UsageNames, UsageTally } from './usage.ts';
 
 export abstract class CountedAnswers implements JoinedAnswers {
@@ -8,17 +8,17 @@ export abstract class CountedAnswers implements JoinedAnswers {
   protected readonly names: ReadonlySet<string>;
   /** Whether calls of our tools are still answered. */
   protected readonly mayAnswer: () => boolean;
-  protected readonly reasoning: ReasoningForm;
+  protected readonly form: JoinedForm;
   protected readonly tally: UsageTally;
   /** Whether this is not the first answer. */
   protected isLater = false;
 
   /** @param joining see `Joining` */
   constructor(usage: UsageNames, ...joining: Parameters<Joining<unknown>>) {
-    const [names, mayAnswer, reasoning = {}] = joining;
+    const [names, mayAnswer, form = {}] = joining;
     this.names = names;
     this.mayAnswer = mayAnswer;
-    this.reasoning = reasoning;
+    this.form = form;
     this.tally = new UsageTally(usage);
   }
 
@@ -31,7 +31,12 @@ export abstract class CountedAnswers implements JoinedAnswers {
    * ours may be bound to them, and the caller never sends those.
    */
   protected get signs(): boolean {
-    return !(this.isLater && this.reasoning.isBound);
+    return !(this.isLater && this.form.isBound);
+  }
+
+  /** Whether the text of this answer is shown only once it is known to be the last one. */
+  protected get withholds(): boolean {
+    return this.form.isJson === true && this.mayAnswer();
   }
 
   /** Starts the next answer. */

@@ -10,6 +10,7 @@ import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
+import { withoutWords } from './words.ts';
 
 interface Choice {
   readonly message?: JsonObject;
@@ -51,7 +52,8 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
     if (decides && isWhole(choice.finish_reason)) {
-      this.add(this.signs ? message : withoutBlocks(message));
+      const words = this.form.isJson ? withoutWords(message) : message;
+      this.add(this.signs ? words : withoutBlocks(words));
       this.first ??= completion;
       this.goOn();
       return turnOf(message, ours);

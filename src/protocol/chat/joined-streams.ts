@@ -8,6 +8,10 @@
  * a round is left, the turn is answered here, and the model decides again about its other calls.
  *
  * Calls of custom tools are always the caller's.
+ *
+ * Where the answer must be JSON, several texts in a row are none. Then words wait, with all that
+ * comes after them, until it is known whether the turn is answered here. If it is, they are left
+ * out.
  */
 
 import { asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
@@ -30,6 +34,7 @@ import {
 import { plainDelta } from './plain-delta.ts';
 import { DONE } from './stream.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
+import { hasWords, withoutWords } from './words.ts';
 
 interface Choice {
   readonly index?: number;
@@ -70,6 +75,8 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
   private readonly indices = new ThinkingIndices();
+  /** Frames that wait until it is known whether their words are shown. */
+  private readonly held: Frame[] = [];
   /** What the caller has seen of earlier answers. */
   private earlierText = '';
   /** The ids of the calls that the caller has seen. */
@@ -109,7 +116,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
 
   begin(): void {
     this.goOn();
-    this.earlierText += this.text;
+    if (!this.form.isJson) this.earlierText += this.text;
     this.isThrough = false;
     this.calls = new Map();
     this.ours = [];
@@ -121,6 +128,26 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   }
 
   take(frame: Frame): Frame[] {
+    const shown = this.taken(frame);
+    if (!this.withholds || frame.data === undefined) return shown;
+    if (this.isTurn) return [...this.released(), ...shown].flatMap((each) => silent(each) ?? []);
+    const isLast = this.decided === 'callers' || this.finish !== undefined || frame.data.trim() === DONE;
+    if (isLast) return [...this.released(), ...shown];
+    if (this.held.length === 0 && !shown.some(speaks)) return shown;
+    this.held.push(...shown);
+    return [];
+  }
+
+  release(): Frame[] {
+    const held = this.released();
+    return this.decided === 'ours' ? held.flatMap((each) => silent(each) ?? []) : held;
+  }
+
+  private released(): Frame[] {
+    return this.held.splice(0);
+  }
+
+  private taken(frame: Frame): Frame[] {
     if (frame.data?.trim() === DONE) {
       if (!this.isTurn) return [...this.waitingFrames(), frame];
       this.end();
@@ -297,4 +324,23 @@ function indexesOf(pieces: readonly CallPiece[]): string {
 
 function chunkOf(chunk: unknown): Chunk | undefined {
   return Array.isArray(asObject(chunk).choices) ? (chunk as Chunk) : undefined;
+}
+
+/** Whether a frame of the caller's has words. */
+function speaks(frame: Frame): boolean {
+  const { delta } = chunkOf(frame.json)?.choices[0] ?? {};
+  return isObject(delta) && hasWords(delta);
+}
+
+/** A frame without words; undefined if it is nothing then. */
+function silent(frame: Frame): Frame | undefined {
+  const chunk = chunkOf(frame.json);
+  const choice = chunk?.choices[0];
+  if (!chunk || !isObject(choice?.delta)) return frame;
+  const { delta, logprobs: _, ...others } = choice;
+  const left = withoutWords(delta);
+  const says = Object.values(left).some((value) => (value ?? '') !== '');
+  if (!says && !choice.finish_reason) return undefined;
+  const usage = chunk.usage ? { usage: null } : {};
+  return Frame.of(JSON.stringify({ ...chunk, ...usage, choices: [{ ...others, delta: left }] }));
 }

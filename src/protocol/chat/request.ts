@@ -104,6 +104,10 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     );
   }
 
+  protected get answerForm(): unknown {
+    return this.field('response_format');
+  }
+
   toolJson(tool: FunctionTool): string {
     return JSON.stringify(tool);
   }

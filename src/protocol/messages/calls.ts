@@ -35,13 +35,19 @@ export function isClosing(stopReason: unknown): boolean {
  * our calls are answered here, and the model plans again. Thinking passes at once, since most of it
  * is long. What is thought after a call of ours may be bound to that call, which the caller never
  * sends back, and is hidden with it.
+ *
+ * An answer in a form such as JSON has no texts of turns that are answered here, and nothing that
+ * is thought after them.
  */
 export class BlockSorter {
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private readonly signs: boolean;
+  /** Whether the caller sees no texts of this answer. */
+  hidesTexts = false;
   private decided: 'ours' | 'callers' | undefined;
   private hasDropped = false;
+  private hasHidden = false;
 
   /**
    * @param names see `Joining`
@@ -57,6 +63,11 @@ export class BlockSorter {
   /** Whether our calls in this answer are to be answered. */
   get isOurs(): boolean {
     return this.decided === 'ours';
+  }
+
+  /** Whether the caller's calls in this answer are the caller's to answer. */
+  get isCallers(): boolean {
+    return this.decided === 'callers';
   }
 
   /** Whether the answer has called tools, and the caller sees none of these calls. */
@@ -75,7 +86,11 @@ export class BlockSorter {
 
   /** Whether the caller sees a block. */
   shows(block: JsonObject): boolean {
-    if (isThinking(block)) return this.signs && !this.hasDropped;
+    if (isThinking(block)) return this.signs && !this.hasDropped && !this.hasHidden;
+    if (block.type === 'text' && this.hidesTexts) {
+      this.hasHidden = true;
+      return false;
+    }
     if (!waitsForCaller(block)) return true;
     if (this.calls(block)) {
       this.hasDropped = true;
@@ -91,6 +106,16 @@ export class BlockSorter {
     const { name, toolset_name } = block;
     return waitsForCaller(block) && this.names.has(asString(name)) && (toolset_name ?? null) === null;
   }
+}
+
+/** Whether our calls among the blocks of an answer are to be answered. */
+export function areOurs(
+  blocks: readonly JsonObject[],
+  ...sorting: ConstructorParameters<typeof BlockSorter>
+): boolean {
+  const sorter = new BlockSorter(...sorting);
+  for (const block of blocks) sorter.shows(block);
+  return sorter.isOurs;
 }
 
 /**

@@ -10,7 +10,7 @@ import { MESSAGES_USAGE } from '../answers/usage.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
 import { type AnswerBlock, NOTHING_SAID, waitsForCaller } from './answer-blocks.ts';
-import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
+import { areOurs, BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 
 const MESSAGE: Outline = { fields: new Map([['content', { items: {} }]]), others: {}, most: 1_000 };
 
@@ -43,9 +43,11 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
     if (isObject(usage)) this.tally.count(usage);
     const sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
     const blocks = content.items.map((span) => asObject(jsonOf(body, span)));
+    const stop = field('stop_reason');
+    sorter.hidesTexts =
+      this.withholds && isWhole(stop) && areOurs(blocks, this.names, this.mayAnswer, this.signs);
     const shown = content.items.filter((_, index) => sorter.shows(blocks[index] ?? {}));
     this.blocks.push(...shown.map((span) => textOf(body, span)));
-    const stop = field('stop_reason');
     if (sorter.isOurs && isWhole(stop)) {
       this.first ??= { id: JSON.stringify(field('id')), model: JSON.stringify(field('model')) };
       this.goOn();

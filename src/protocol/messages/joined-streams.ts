@@ -6,6 +6,10 @@
  *
  * Events pass with their bytes unchanged until a block has another number. The name of a call comes
  * with its first event, so nothing has to wait. `BlockSorter` has the rules for calls and thinking.
+ *
+ * Where the answer must be JSON, several texts in a row are none. Then all events wait from the
+ * first text on, until it is known whether the turn is answered here. If it is, its texts are
+ * hidden.
  */
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
@@ -33,6 +37,10 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   /** Whether the caller has seen `message_start`. */
   private hasBegun = false;
   private sorter: BlockSorter;
+  /** Frames that wait until it is known whether texts are shown, from the first one on. */
+  private waiting: Frame[] = [];
+  /** Sorts the blocks of waiting events. */
+  private scout: BlockSorter;
   private blocks: StreamedBlock[] = [];
   /** The last block with each of the upstream's indices. */
   private readonly byIndex = new Map<unknown, StreamedBlock>();
@@ -46,6 +54,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   constructor(...joining: Parameters<Joining<JoinedMessagesStreams>>) {
     super(MESSAGES_USAGE, ...joining);
     this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
+    this.scout = new BlockSorter(this.names, this.mayAnswer, this.signs);
   }
 
   get turn(): ToolTurn | undefined {
@@ -67,6 +76,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     this.goOn();
     this.isThrough = false;
     this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
+    this.scout = new BlockSorter(this.names, this.mayAnswer, this.signs);
     this.blocks = [];
     this.byIndex.clear();
     this.stop = undefined;
@@ -74,6 +84,31 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   }
 
   take(frame: Frame): Frame[] {
+    if (!this.withholds || this.scout.isCallers || frame.data === undefined) return this.taken(frame);
+    const { type, content_block, delta } = asObject(frame.json);
+    const [block, { stop_reason }] = [asObject(content_block), asObject(delta)];
+    if (type === 'content_block_start') this.scout.shows(block);
+    if (typeof stop_reason === 'string')
+      return [...this.settled(this.scout.isOurs && isWhole(stop_reason)), ...this.taken(frame)];
+    if (type === 'message_stop' || type === 'error' || this.scout.isCallers)
+      return [...this.settled(false), ...this.taken(frame)];
+    const waits = type !== 'ping' && (this.waiting.length > 0 || block.type === 'text');
+    if (!waits) return this.taken(frame);
+    this.waiting.push(frame);
+    return [];
+  }
+
+  release(): Frame[] {
+    return this.settled(this.scout.isOurs);
+  }
+
+  /** The frames of all that waits. @param hides whether texts of this answer are not shown */
+  private settled(hides: boolean): Frame[] {
+    this.sorter.hidesTexts = hides;
+    return this.waiting.splice(0).flatMap((frame) => this.taken(frame));
+  }
+
+  private taken(frame: Frame): Frame[] {
     const plain = plainDelta(frame.data);
     const open = plain && this.byIndex.get(plain.index);
     if (open) {

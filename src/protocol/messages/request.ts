@@ -149,6 +149,11 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
    * Whatever `tool_choice` says, since it may change from request to request: a tool that comes
    * later invalidates all thinking before it.
    */
+  /** Of structured outputs; the second is the field of their beta. */
+  protected get answerForm(): unknown {
+    return asObject(this.field('output_config')).format ?? this.field('output_format');
+  }
+
   get takesTools(): boolean {
     return (this.given('tools')?.kind ?? 'array') === 'array';
   }

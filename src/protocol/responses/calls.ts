@@ -22,16 +22,25 @@ export type Fate = 'shown' | 'held' | 'hidden';
  * streamed, so calls of ours after it are dropped. If ours comes first, and rounds are left, all
  * our calls are answered here, and the model plans again. Reasoning belongs to the item after it,
  * and shares its fate, since upstreams refuse one without the other.
+ *
+ * An answer in a form such as JSON has no messages of turns that are answered here.
  */
 export class ItemSorter {
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private decided: 'ours' | 'callers' | undefined;
+  /** Whether the caller sees no messages of this answer. */
+  hidesMessages = false;
 
   /** See `Joining`. */
   constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
     this.names = names;
     this.mayAnswer = mayAnswer;
+  }
+
+  /** Whether the caller's calls in this answer are the caller's to answer. */
+  get isCallers(): boolean {
+    return this.decided === 'callers';
   }
 
   /** Whether our calls in this answer are to be answered. */
@@ -41,6 +50,7 @@ export class ItemSorter {
 
   next(item: JsonObject): Fate {
     if (item.type === 'reasoning') return 'held';
+    if (item.type === 'message' && this.hidesMessages) return 'hidden';
     if (this.calls(item)) {
       if (this.mayAnswer()) this.decided ??= 'ours';
       return 'hidden';
@@ -54,6 +64,16 @@ export class ItemSorter {
   calls({ type, name, namespace }: JsonObject): boolean {
     return type === 'function_call' && this.names.has(asString(name)) && (namespace ?? null) === null;
   }
+}
+
+/** Whether our calls among the items of an answer are to be answered. See `Joining`. */
+export function areOurs(
+  items: readonly JsonObject[],
+  ...joining: readonly [names: ReadonlySet<string>, mayAnswer: () => boolean]
+): boolean {
+  const sorter = new ItemSorter(...joining);
+  for (const item of items) sorter.next(item);
+  return sorter.isOurs;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
 import { type Ending, saidItems } from './answer-text.ts';
-import { ItemSorter, turnOf } from './calls.ts';
+import { areOurs, ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
@@ -34,20 +34,23 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     };
     const output = field('output');
     if (!Array.isArray(output)) return body;
+    const isComplete = (field('status') ?? 'completed') === 'completed';
+    const items = output.map(asObject);
     const sorter = new ItemSorter(this.names, this.mayAnswer);
-    const items = callerItems(output, sorter);
-    const hides = this.reasoning.isHidden && items.some(isEncrypted);
-    const asShown = hides ? withoutEncrypted : this.signs ? same : marked;
-    this.items.push(...items.map(asShown));
+    sorter.hidesMessages = this.withholds && isComplete && areOurs(items, this.names, this.mayAnswer);
+    const shown = callerItems(output, sorter);
+    const isHiding = this.form.isHidden && shown.some(isEncrypted);
+    const asShown = isHiding ? withoutEncrypted : this.signs ? same : marked;
+    this.items.push(...shown.map(asShown));
     this.isUnstored = field('store') === false;
     const counted = field('usage');
     if (counted) this.tally.count(asObject(counted));
-    if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
+    if (sorter.isOurs && isComplete) {
       this.goOn();
       return turnOf(output.filter(isObject), sorter, this.isUnstored);
     }
     this.ending = { status: field('status'), details: field('incomplete_details') };
-    const isSame = !this.isLater && !hides && this.items.length === output.length;
+    const isSame = !this.isLater && !isHiding && this.items.length === output.length;
     const changes = {
       output: isSame ? undefined : this.items,
       usage: this.isLater ? this.tally.forCaller : undefined,

@@ -17,6 +17,10 @@
  * with the items so far, but never in the middle of an item, since clients take the response in
  * that event as complete. If the upstream stores a later answer, the report has that one's id.
  * Items are identified by index, by id, or, if the upstream gives neither, by order.
+ *
+ * Where the answer must be JSON, several messages in a row are none. Then all events wait from the
+ * first message on, until it is known whether the turn is answered here. If it is, its messages are
+ * hidden.
  */
 
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
@@ -26,7 +30,7 @@ import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { type Ending, saidItems } from './answer-text.ts';
-import { ItemSorter, turnOf } from './calls.ts';
+import { areOurs, ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
 import {
@@ -52,6 +56,10 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   /** The upstream's `store` of the current answer. */
   private store: unknown;
   private sorter: ItemSorter;
+  /** Events that wait until it is known whether messages are shown, from the first one on. */
+  private waiting: StreamEvent[] = [];
+  /** Sorts the items of waiting events. */
+  private scout: ItemSorter;
   /** Events that open the response, held until an item is shown. */
   private opening: StreamEvent[] = [];
   /** The last event that has opened the response for the caller. */
@@ -71,6 +79,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   constructor(...joining: Parameters<Joining<JoinedResponsesStreams>>) {
     super(RESPONSES_USAGE, ...joining);
     this.sorter = new ItemSorter(this.names, this.mayAnswer);
+    this.scout = new ItemSorter(this.names, this.mayAnswer);
   }
 
   get turn(): ToolTurn | undefined {
@@ -112,6 +121,11 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
 
   /** Reasoning with a call of ours stays hidden with it. */
   release(): Frame[] {
+    const frames = this.settled(this.scout.isOurs);
+    return [...frames, ...this.releaseItems()];
+  }
+
+  private releaseItems(): Frame[] {
     return this.sorter.isOurs ? [...this.open(), ...this.drop()] : this.showHeld();
   }
 
@@ -122,11 +136,39 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     this.opening = [];
     this.items = new StreamItems();
     this.sorter = new ItemSorter(this.names, this.mayAnswer);
+    this.scout = new ItemSorter(this.names, this.mayAnswer);
   }
 
   take(frame: Frame): Frame[] {
     const event = eventOf(frame);
     if (!event) return [frame];
+    if (!this.withholds || this.scout.isCallers) return this.taken(event);
+    const { type, fields } = event;
+    const item = asObject(fields.item);
+    if (type.startsWith('response.output_item.')) this.scout.next(item);
+    if (ENDS.has(type)) return [...this.settled(this.isTurnBy(event)), ...this.taken(event)];
+    if (type === 'error' || this.scout.isCallers) return [...this.settled(false), ...this.taken(event)];
+    const waits = this.waiting.length > 0 || item.type === 'message' || OF_TEXT.test(type);
+    if (!waits) return this.taken(event);
+    this.waiting.push(event);
+    return [];
+  }
+
+  /** The frames of all that waits. @param hides whether messages of this answer are not shown */
+  private settled(hides: boolean): Frame[] {
+    this.sorter.hidesMessages = hides;
+    return this.waiting.splice(0).flatMap((event) => this.taken(event));
+  }
+
+  /** Whether an answer with waiting events is answered here. @param end its last event */
+  private isTurnBy(end: StreamEvent): boolean {
+    if (end.type !== 'response.completed') return false;
+    const { output } = asObject(end.fields.response);
+    const items = Array.isArray(output) ? output.map(asObject) : [];
+    return items.length > 0 ? areOurs(items, this.names, this.mayAnswer) : this.scout.isOurs;
+  }
+
+  private taken(event: StreamEvent): Frame[] {
     const { response } = event.fields;
     if (response) {
       this.store = asObject(response).store;
@@ -137,8 +179,9 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     if (this.items.isAbout(event)) return this.ofItem(event);
     // An error ends the stream, so what waits goes first. Other events without an item are held
     // with the opening ones.
-    if (event.type === 'error') return [...this.release(), this.callerEvent(event)];
-    if (OF_TEXT.test(event.type)) return [...this.open(), this.callerEvent(event)];
+    if (event.type === 'error') return [...this.releaseItems(), this.callerEvent(event)];
+    if (OF_TEXT.test(event.type))
+      return this.sorter.hidesMessages ? [] : [...this.open(), this.callerEvent(event)];
     if (this.isOpen) return [this.callerEvent(event)];
     this.opening.push(event);
     return [];
@@ -178,7 +221,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
 
   /** Whether reasoning passes at once: only whole items come back then, and no references. */
   private mayFlow(state: ItemState): boolean {
-    const isUnstored = typeof this.store === 'boolean' ? !this.store : this.reasoning.isUnstored;
+    const isUnstored = typeof this.store === 'boolean' ? !this.store : this.form.isUnstored;
     if (!isUnstored || state.fate !== 'held' || state.done) return false;
     // The caller's indices follow the order of the items.
     return this.items.states.every(
@@ -197,6 +240,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   private unknown({ type, fields }: StreamEvent): ItemState {
     const item: JsonObject = { id: fields.item_id };
     if (type.startsWith('response.reasoning')) return this.stateOf({ ...item, type: 'reasoning' });
+    if (OF_TEXT.test(type)) return this.stateOf({ ...item, type: 'message' });
     if (!OF_CALL.test(type)) return this.stateOf(item);
     const call = type.includes('custom_tool') ? 'custom_tool_call' : 'function_call';
     return { ...this.stateOf(item), fate: 'unknown', added: { ...item, type: call } };
@@ -318,7 +362,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   /** An item as the caller gets it. */
   private itemFor<Item>(state: ItemState | undefined, item: Item): Item | JsonObject {
     if (state?.isMarked && item) return withMark(item);
-    if (this.reasoning.isHidden) return withoutEncrypted(item);
+    if (this.form.isHidden) return withoutEncrypted(item);
     return !this.signs && isEncrypted(item) ? withMark(asObject(item)) : item;
   }
 

@@ -118,6 +118,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return isList && !isForeign && this.given('input') !== undefined;
   }
 
+  protected get answerForm(): unknown {
+    return asObject(this.field('text')).format;
+  }
+
   get asksReasoning(): boolean {
     return this.addedInclude.length === 0;
   }

@@ -1,8 +1,8 @@
 /** Answers of the Messages API, joined to one: as a body and as a stream. */
 import type {
   JoinedBodies,
+  JoinedForm,
   JoinedStreams,
-  ReasoningForm,
   SaidAnswer,
 } from '../../../../src/protocol/answers/answer-format.ts';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
@@ -29,7 +29,7 @@ export interface Joined {
 /** How often our calls are answered, and how the caller sees thinking. */
 export interface JoinOptions {
   readonly most?: number;
-  readonly reasoning?: ReasoningForm;
+  readonly reasoning?: JoinedForm;
   /** Changes the bytes of an event. */
   readonly changed?: (frame: string) => string;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ReasoningForm } from '../../../../src/protocol/answers/answer-format.ts';
+import type { JoinedForm } from '../../../../src/protocol/answers/answer-format.ts';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { isMarked, REASONING_MARK } from '../../../../src/protocol/responses/reasoning.ts';
@@ -41,7 +41,7 @@ describe('one answer without a call of ours', () => {
 
 describe('an answer that breaks off', () => {
   const own = { ...request, tools: TOOLS.slice(0, 1) };
-  const seen = (answer: ResponseAnswer, length: number, form?: ReasoningForm) => {
+  const seen = (answer: ResponseAnswer, length: number, form?: JoinedForm) => {
     const streams = responsesFormat.joinStreams(OURS, () => true, form);
     const came = [...eventsOf(own, answer)].slice(0, length);
     const shown = came.flatMap((event) => streams.take(new Frame(encoder.encode(event))));
@@ -292,7 +292,7 @@ describe('an answer that the upstream does not store', () => {
       ]);
   });
 
-  it.each<[string, string, ReasoningForm, number]>([
+  it.each<[string, string, JoinedForm, number]>([
     ['says so itself', '"store":false', {}, 1],
     ['says that it is stored, whatever it was told', '"store":true', UNSTORED, 0],
     ['says that it is stored', '"store":true', {}, 0],

@@ -1,8 +1,8 @@
 /** Answers of the Responses API, joined to one: as a body and as a stream. */
 import type {
   JoinedBodies,
+  JoinedForm,
   JoinedStreams,
-  ReasoningForm,
 } from '../../../../src/protocol/answers/answer-format.ts';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import type { ToolTurn } from '../../../../src/protocol/answers/tool-turn.ts';
@@ -36,7 +36,7 @@ export function join<Kind extends JoinedBodies | JoinedStreams>(
   kind: 'joinBodies' | 'joinStreams',
   most: number,
   step: (joined: Kind, count: number) => ToolTurn | undefined,
-  reasoning: ReasoningForm = {},
+  reasoning: JoinedForm = {},
 ): { turns: ToolTurn[]; usage: unknown; lastId: string | undefined } {
   const turns: ToolTurn[] = [];
   const joined = responsesFormat[kind](OURS, () => turns.length < most, reasoning) as Kind;
@@ -52,14 +52,19 @@ export const answerAt = (answers: readonly ResponseAnswer[], at: number): Respon
   ...(answers[at] ?? { content: 'End.' }),
 });
 
-export function whole(answers: readonly ResponseAnswer[], most = 3): Joined {
+export function whole(answers: readonly ResponseAnswer[], most = 3, form: JoinedForm = {}): Joined {
   let response: Json = {};
-  const joined = join<JoinedBodies>('joinBodies', most, (bodies, at) => {
-    const taken = bodies.take(encoder.encode(JSON.stringify(responseOf(request, answerAt(answers, at)))));
-    if (!(taken instanceof Uint8Array)) return taken;
-    response = JSON.parse(decoder.decode(taken));
-    return undefined;
-  });
+  const joined = join<JoinedBodies>(
+    'joinBodies',
+    most,
+    (bodies, at) => {
+      const taken = bodies.take(encoder.encode(JSON.stringify(responseOf(request, answerAt(answers, at)))));
+      if (!(taken instanceof Uint8Array)) return taken;
+      response = JSON.parse(decoder.decode(taken));
+      return undefined;
+    },
+    form,
+  );
   return { ...joined, response };
 }
 
@@ -76,7 +81,7 @@ export function streamed(
   answers: readonly ResponseAnswer[],
   most = 3,
   changed: (event: string) => string = (event) => event,
-  reasoning: ReasoningForm = {},
+  reasoning: JoinedForm = {},
 ): Streamed {
   const steps: { event: Json; shown: string }[] = [];
   const step = (streams: JoinedStreams, at: number): ToolTurn | undefined => {
@@ -101,4 +106,4 @@ export const call = (name: string, args = '{}') => ({ id: `call_${++ids}`, name,
 export const reasoning = { encrypted: 'sealed', summary: 'I think.' };
 export const kinds = ({ response }: Joined) =>
   (response.output as Json[]).map(({ type, name }) => name ?? type);
-export const UNSTORED: ReasoningForm = { isUnstored: true };
+export const UNSTORED: JoinedForm = { isUnstored: true };

@@ -1,0 +1,31 @@
+/** The words of a message or a delta: all that a reader takes for the answer's text. */
+import { asObject, type JsonObject } from '../../lib/json.ts';
+import { isThinkingPart } from './reasoning.ts';
+
+/** What says something of the text, or takes its place. */
+const OF_TEXT: ReadonlySet<string> = new Set(['content', 'refusal', 'audio', 'annotations']);
+
+/** Whether a message or a delta has words. */
+export function hasWords(fields: JsonObject): boolean {
+  return [...OF_TEXT].some((key) => {
+    const value = fields[key] ?? '';
+    return value !== '' && wordsOf(value) !== undefined;
+  });
+}
+
+/** A message or a delta without its words. Thinking in its content stays. */
+export function withoutWords(fields: JsonObject): JsonObject {
+  const { content } = fields;
+  const others = Object.entries(fields).filter(([key]) => !OF_TEXT.has(key));
+  const thoughts = Array.isArray(content) ? content.filter((part) => !isWord(part)) : [];
+  return { ...Object.fromEntries(others), ...(thoughts.length > 0 ? { content: thoughts } : {}) };
+}
+
+/** Undefined for a content that is thinking alone, or an empty list. */
+function wordsOf(value: unknown): unknown {
+  return !Array.isArray(value) || value.some(isWord) ? value : undefined;
+}
+
+function isWord(part: unknown): boolean {
+  return !isThinkingPart(asObject(part).type);
+}
