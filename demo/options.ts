@@ -9,9 +9,9 @@ const USAGE = `usage: npm run demo -- [--mode <mode>] [--inspect]
   --mode     the memory strategy: ${MODES}
   --inspect  leaves the Worker running, and prints the address of its inspector
 
-Without OPENAI_API_KEY a model of the demo's own answers. OPENAI_MODEL is the model to ask with it.`;
+Without OPENAI_API_KEY a model of the demo's own answers. With it, OPENAI_MODEL is asked.`;
 
-/** Ends the process with the usage after `--help`, and with what is wrong after any other argument. */
+/** Ends the process after `--help`, and for an argument that it does not know. */
 export function readOptions(args: readonly string[]): {
   readonly mode: DemoMode;
   readonly inspects: boolean;

@@ -95,6 +95,9 @@ function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError
 }
 
 function notAllowed(methods: string): (c: Context<AppEnv>) => Response {
-  const refusal = new ApiError('method_not_allowed', `This route takes ${methods}.`);
-  return (c) => refusal.toResponse({ allow: methods }, c.get('api'));
+  return (c) =>
+    new ApiError('method_not_allowed', `This route takes ${methods}.`).toResponse(
+      { allow: methods },
+      c.get('api'),
+    );
 }

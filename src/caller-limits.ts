@@ -2,12 +2,14 @@
  * `CALLER_LIMITS`: what callers with access keys may spend
  * (docs/operating.md#budgets-and-limits).
  */
+
 import * as z from 'zod';
 import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import type { CallerLimits } from './memory/money/caller-limits.ts';
 import { callerLimitsSchema } from './memory/money/caller-schema.ts';
+import { inWords } from './memory/strategy/hint.ts';
 
 /** Of a caller without an entry of its own. */
 const DEFAULT_ENTRY = '*';
@@ -43,7 +45,7 @@ export function readCallerLimits(text: string, access: Access | undefined): Conf
 }
 
 function limitsOf(limits: unknown, index: number): CallerLimits {
-  const read = callerLimitsSchema.safeParse(limits);
+  const read = callerLimitsSchema.safeParse(limits, { error: inWords });
   if (read.success) return read.data;
   throw new ConfigError(`CALLER_LIMITS: entry ${index + 1} ${limitsFault(read.error)}.`);
 }
@@ -53,5 +55,5 @@ export function limitsFault({ issues: [issue] }: z.ZodError): string {
   const path = issue?.path.join('.') ?? '';
   const fields = Object.keys(callerLimitsSchema.shape).join(', ');
   if (issue?.code === 'unrecognized_keys' || path === '') return `is no object of ${fields}`;
-  return `is not valid: ${path}: ${issue?.message ?? 'it can not be read'}`;
+  return `is not valid: ${path} ${issue?.message ?? 'can not be read'}`;
 }

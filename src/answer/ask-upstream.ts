@@ -9,7 +9,7 @@ import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { SpendingCall } from '../request/spending-call.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
-import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
+import { fetchUpstream, type UpstreamAnswer, UpstreamError, unreachedBy } from '../upstream/fetch.ts';
 import {
   addToList,
   dropIdentity,
@@ -92,8 +92,12 @@ export async function askUpstream(
       spending?.unanswered();
     else spending?.refused();
     if (!(error instanceof UpstreamError)) throw error;
-    log('warn', 'no answer from the upstream', { code: error.fault, ...errorFields(error.cause, error) });
-    throw upstreamError(error.fault);
+    const { host } = new URL(url);
+    const why = unreachedBy(error.cause);
+    const fields = { code: error.fault, host, why, ...errorFields(error.cause, error) };
+    log('warn', 'no answer from the upstream', fields);
+    // Callers of a shared account do not know where it is.
+    throw upstreamError(error.fault, account.apiKey === undefined ? host : undefined, why);
   }
 }
 

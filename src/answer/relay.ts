@@ -13,7 +13,7 @@ import {
   type StreamForm,
 } from '../protocol/answers/answer-format.ts';
 import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
-import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
+import { ApiError, accountFault, answerTooLarge, brokenAnswer, internalError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RoundsStage } from '../retrieval/stream.ts';
@@ -279,7 +279,7 @@ async function readAnswer(
   life?: CallLife,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   const body = await readBody(answer, bodyRelay(services, life && ((how) => life.ended(how))));
-  if (typeof body === 'string') throw upstreamError(body);
+  if (typeof body === 'string') throw brokenAnswer(body);
   if (body instanceof ReadableStream)
     services.log('warn', 'an answer is passed on unread: it is too long', { code: 'answer_too_large' });
   return body;

@@ -2,7 +2,7 @@
 
 import { errorFields } from '../log.ts';
 import type { AnswerEnd } from '../memory/run/event.ts';
-import { upstreamError } from '../request/errors.ts';
+import { brokenAnswer } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
 import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
@@ -41,7 +41,7 @@ export async function unreadBody(
   if (isEventStream(answer.response)) return relayEarly(answer, relay);
   const length = lengthIn(answer.response.headers);
   const body = await relayBody(answer, relay, length);
-  if (typeof body === 'string') throw upstreamError(body);
+  if (typeof body === 'string') throw brokenAnswer(body);
   return body instanceof ReadableStream && length !== undefined ? withLength(body, length) : body;
 }
 

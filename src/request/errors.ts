@@ -20,6 +20,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** Of the answer. */
   readonly headers: Readonly<Record<string, string>>;
+  private id: string | undefined;
 
   /** @param param the field, header or query parameter at fault; null if there is none */
   constructor(
@@ -36,6 +37,12 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
+  /** Names the answer for its caller, and its line in the log. */
+  get requestId(): string {
+    this.id ??= `req_${crypto.randomUUID().replaceAll('-', '')}`;
+    return this.id;
+  }
+
   /** As in a response's body, or in an event of a stream. */
   toBody(): { readonly error: AnswerFault } {
     const { message, param, code } = this;
@@ -46,17 +53,13 @@ export class ApiError extends Error {
    * @param api the one that the caller speaks
    * @param requestId the upstream's, if it has answered
    */
-  toResponse(more: Record<string, string> = {}, api = OPENAI, requestId = newRequestId()): Response {
+  toResponse(more: Record<string, string> = {}, api = OPENAI, requestId = this.requestId): Response {
     const { status } = this;
-    const headers = { ...this.headers, ...more };
-    if (api.name === 'openai') return Response.json(this.toBody(), { status, headers });
-    const body = messagesError(this.toBody().error, status, requestId);
-    return Response.json(body, { status, headers: { ...headers, 'request-id': requestId } });
+    const isOpenAi = api.name === 'openai';
+    const id = { [isOpenAi ? 'x-request-id' : 'request-id']: requestId };
+    const body = isOpenAi ? this.toBody() : messagesError(this.toBody().error, status, requestId);
+    return Response.json(body, { status, headers: { ...id, ...this.headers, ...more } });
   }
-}
-
-function newRequestId(): string {
-  return `req_${crypto.randomUUID().replaceAll('-', '')}`;
 }
 
 /** The caller's error for a bug in our code. Log the bug where it is caught. */
@@ -69,10 +72,24 @@ export function answerTooLarge(): ApiError {
   return new ApiError('answer_too_large', `The upstream's answer has more than ${LONGEST_ANSWER} bytes.`);
 }
 
-export function upstreamError(fault: UpstreamFault): ApiError {
+/**
+ * An upstream that has not answered.
+ *
+ * @param host of the upstream, unless callers must not know it
+ * @param why of `unreachedBy`
+ */
+export function upstreamError(fault: UpstreamFault, host: string | undefined, why: string): ApiError {
+  const upstream = host === undefined ? 'The upstream' : `The upstream ${host}`;
   return fault === 'upstream_timeout'
-    ? new ApiError(fault, 'The upstream did not answer in time.')
-    : new ApiError(fault, 'The upstream could not be reached.');
+    ? new ApiError(fault, `${upstream} did not answer in time.`)
+    : new ApiError(fault, `${upstream} could not be reached: ${why}.`);
+}
+
+/** An answer that ended before all of it had come. */
+export function brokenAnswer(fault: UpstreamFault): ApiError {
+  return fault === 'upstream_timeout'
+    ? new ApiError(fault, 'The upstream stopped in the middle of its answer.')
+    : new ApiError(fault, 'The connection to the upstream broke off in the middle of its answer.');
 }
 
 /** Codes and types with which upstreams limit or refuse an account. */

@@ -15,11 +15,14 @@ export function toldRefusal(
   waitUntil: WaitUntil,
 ): ApiError {
   if (!(error instanceof ApiError)) {
-    services?.log('error', 'a request has failed', { code: 'internal_error', ...errorFields(error) });
-    return internalError();
+    const failure = internalError();
+    const { code, requestId } = failure;
+    const fields = { code, request_id: requestId, ...errorFields(error) };
+    services?.log('error', 'a request has failed', fields);
+    return failure;
   }
-  const { code, status } = error;
-  services?.log('info', 'a request was refused', { code, status });
+  const { code, status, requestId } = error;
+  services?.log('info', 'a request was refused', { code, status, request_id: requestId });
   services?.metrics.count('precis_refusals_total', { code });
   services?.metrics.sendLater(waitUntil);
   return error;

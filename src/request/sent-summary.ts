@@ -1,5 +1,6 @@
 /** The summary that a caller keeps itself and sends with its request. */
 import * as z from 'zod';
+import { inWords } from '../memory/strategy/hint.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 
@@ -18,12 +19,12 @@ export const heldSummarySchema = z.looseObject({
 export function sentSummary(request: ModelRequest): z.output<typeof heldSummarySchema> | undefined {
   const sent = request.own('memory_summary');
   if (sent === undefined) return undefined;
-  const parsed = heldSummarySchema.safeParse(sent);
+  const parsed = heldSummarySchema.safeParse(sent, { error: inWords });
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new ApiError(
     'invalid_memory_strategy',
-    `memory_summary.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message}. It is the summary of an earlier report: text, covers and prefix_hash.`,
+    `${['memory_summary', ...(issue?.path ?? [])].join('.')} ${issue?.message}. It is the summary of an earlier report: text, covers and prefix_hash.`,
     'memory_summary',
   );
 }

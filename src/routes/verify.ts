@@ -7,6 +7,7 @@ import { readWholeCall } from '../answer/read-call.ts';
 import { VERSION } from '../lib/version.ts';
 import { type Receipt, type ReceiptHashes, receiptSchema } from '../memory/plan/receipt-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
+import { inWords } from '../memory/strategy/hint.ts';
 import { parseStrategy, recalls } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -48,14 +49,14 @@ export async function verify(c: Context<AppEnv>): Promise<Response> {
   });
 }
 
-/** @throws ApiError `invalid_json` */
+/** @throws ApiError `invalid_value` */
 function receiptIn(request: ModelRequest): Receipt {
-  const parsed = receiptSchema.safeParse(request.field('receipt'));
+  const parsed = receiptSchema.safeParse(request.field('receipt'), { error: inWords });
   if (parsed.success) return parsed.data;
   const path = ['receipt', ...(parsed.error.issues[0]?.path ?? [])].join('.');
   throw new ApiError(
     'invalid_value',
-    `${path} is not valid: ${parsed.error.issues[0]?.message}. A receipt is memory.receipt of an answer with memory_report.`,
+    `${path} ${parsed.error.issues[0]?.message}. A receipt is memory.receipt of an answer with memory_report.`,
     path,
   );
 }

@@ -14,6 +14,17 @@ export class UpstreamError extends Error {
   }
 }
 
+/**
+ * Why a request did not reach the upstream, as far as the runtime says: it tells a refused
+ * connection from one that broke off as little as an unknown name from a failed TLS handshake.
+ */
+export function unreachedBy(cause: unknown): string {
+  const { message = '' } = Object(cause) as { readonly message?: string };
+  if (/connection lost/i.test(message)) return 'the connection was refused, or broke off';
+  if (/^internal error/i.test(message)) return 'its name was not found, or TLS failed';
+  return /^status \d+$/.test(message) ? `it answered with the ${message}` : 'the request failed';
+}
+
 interface UpstreamRequest {
   readonly url: string;
   readonly method: string;

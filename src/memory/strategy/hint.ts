@@ -7,6 +7,58 @@ export function quote(value: unknown): string {
   return typeof value === 'string' ? `'${value.slice(0, 64)}'` : `of type ${typeof value}`;
 }
 
+/** Types by zod's names. */
+const TYPES: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a string',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  nonoptional: 'there',
+};
+
+/**
+ * What a field must be, and what it is: the end of a sentence that begins with its name. For
+ * `safeParse(value, { error: inWords })`.
+ */
+export const inWords: z.core.$ZodErrorMap = (issue) => {
+  const what = mustBe(issue);
+  if (what === undefined) return 'is not valid';
+  const { input } = issue;
+  if (input === undefined) return `${what}; it is missing`;
+  const isPlain = typeof input === 'number' || typeof input === 'boolean' || input === null;
+  return `${what}; it is ${isPlain ? String(input) : quote(input)}`;
+};
+
+function mustBe(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? `of type ${issue.expected}`}`;
+    case 'invalid_value':
+      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+    case 'too_small':
+      return limit('at least', issue.origin, Number(issue.minimum), issue.inclusive);
+    case 'too_big':
+      return limit('at most', issue.origin, Number(issue.maximum), issue.inclusive);
+    default:
+      return undefined;
+  }
+}
+
+/** What lists and strings are counted in. */
+const PARTS: Readonly<Record<string, string>> = { string: 'characters', array: 'elements' };
+
+function limit(words: string, origin: string, value: number, isInclusive = true): string {
+  const parts = PARTS[origin];
+  if (parts)
+    return value === 1 && words === 'at least' ? 'must not be empty' : `must have ${words} ${value} ${parts}`;
+  return isInclusive
+    ? `must be ${words} ${value}`
+    : `must be ${words === 'at least' ? 'over' : 'under'} ${value}`;
+}
+
 /**
  * Names the known field that a caller probably meant, or else all of them.
  *

@@ -22,7 +22,7 @@ import {
 } from '../modes/table.ts';
 import type { Budgets } from '../plan/planned.ts';
 import { type StrategyFault, withoutNulls } from './fields.ts';
-import { fieldsAt, hintFor, quote } from './hint.ts';
+import { fieldsAt, hintFor, inWords, quote } from './hint.ts';
 
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
@@ -50,7 +50,7 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
       'mode',
       `Unknown mode ${quote(mode)} in memory_strategy.mode; it is one of ${MODES.join(', ')}.`,
     );
-  const parsed = modes[mode].schema.safeParse(withoutNulls(object, knownFields(mode)));
+  const parsed = modes[mode].schema.safeParse(withoutNulls(object, knownFields(mode)), { error: inWords });
   if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
   const contradiction = modeOf(parsed.data).contradiction?.(parsed.data);
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
@@ -267,7 +267,10 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
       message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintFor(unknown, knownFields(mode), "the mode's fields")}.`,
     };
   }
-  return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
+  return {
+    field,
+    message: `memory_strategy.${field} ${issue.code === 'custom' ? `is not valid: ${issue.message}` : issue.message}.`,
+  };
 }
 
 /** The fault of a member, if a value is an object where another type is allowed too. */

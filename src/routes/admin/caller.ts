@@ -4,7 +4,7 @@ import { limitsFault } from '../../caller-limits.ts';
 import { parseObject } from '../../lib/json.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
-import { quote } from '../../memory/strategy/hint.ts';
+import { inWords, quote } from '../../memory/strategy/hint.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import { type AppEnv, forget, type Services } from '../../request/services.ts';
@@ -190,7 +190,7 @@ async function readChange(request: Request): Promise<AskedChange> {
 
 function readLimits(limits: unknown): CallerLimits | null | undefined {
   if (limits === undefined || limits === null) return limits;
-  const read = callerLimitsSchema.safeParse(limits);
+  const read = callerLimitsSchema.safeParse(limits, { error: inWords });
   if (read.success) return read.data;
   throw new ApiError('invalid_value', `limits ${limitsFault(read.error)}.`, 'limits');
 }

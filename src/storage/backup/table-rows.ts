@@ -1,7 +1,7 @@
 /**
- * The rows of a Durable Object as a backup has them: the rows of each table that `Tables` knows, page
- * by page. Any other table belongs to the runtime (`_cf_KV`) or to SQLite. A test compares `Tables`
- * with all tables that the code makes, so none is forgotten.
+ * The rows of a Durable Object as a backup has them: the rows of each table that `Tables` knows,
+ * page by page. Any other table belongs to the runtime (`_cf_KV`) or to SQLite. A test compares
+ * `Tables` with all tables that the code makes, so none is forgotten.
  */
 import { Buffer } from 'node:buffer';
 import type { Tables } from '../tables.ts';

@@ -97,14 +97,21 @@ describe.each(PROTOCOLS)('the line that is logged for a request, over $name', (p
   });
 
   it('says by which code Precis has refused a request', async () => {
-    const [line] = await logged(REFUSED, () => deployment.chat({ ...edited, memory_strategy: 'odd' }));
+    let id: string | null = null;
+    const [line] = await logged(REFUSED, async () => {
+      const refused = await deployment.chat({ ...edited, memory_strategy: 'odd' });
+      id = refused.headers.get('x-request-id');
+      return refused;
+    });
 
     expect(line).toEqual({
       level: 'info',
       message: REFUSED,
       code: 'invalid_memory_strategy',
       status: 400,
+      request_id: id,
     });
+    expect(id).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
   it('holds no content, no key and no id of the caller', async () => {

@@ -179,8 +179,22 @@ describe.each(PROTOCOLS)('an upstream that does not answer, over $name', (protoc
       ]),
     );
 
-    for (const response of responses)
-      expect(await outcomeOf(response)).toEqual([502, errorOf('upstream_unreachable')]);
+    const { host } = new URL(deployment.upstream.url);
+    for (const response of responses) {
+      const [status, body] = await outcomeOf(response);
+      expect([status, body]).toEqual([502, errorOf('upstream_unreachable')]);
+      expect(JSON.stringify(body)).toContain(
+        `The upstream ${host} could not be reached: the connection was refused, or broke off.`,
+      );
+    }
+    const lines = deployment.worker.output().split('\n');
+    const line = lines.findLast((each) => each.includes('no answer from the upstream'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      code: 'upstream_unreachable',
+      host,
+      why: 'the connection was refused, or broke off',
+      error: expect.any(String),
+    });
     expect((await deployment.chat({ model, messages })).status).toBe(200);
   });
 
