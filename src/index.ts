@@ -1,14 +1,17 @@
 /** The Worker's entry point: the app, the scheduled handler and the Durable Object classes. */
 import { createApp } from './app.ts';
-import type { Env } from './config.ts';
+import { type Env, readConfig } from './config.ts';
 import { warnOfRetirements } from './request/retiring-models.ts';
 import type { Embedder } from './storage/archive/embedder.ts';
 import type { Claimed } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
-import { userMemory } from './storage/objects.ts';
+import { tenantMemory, userMemory } from './storage/objects.ts';
+import { Budget, type Payer, UntoldCalls } from './storage/tenant/budget.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
 import { type KnownWindows, writeInBackground } from './summary/background.ts';
+import { backgroundGuard } from './summary/caller-guard.ts';
 import type { RollMaterial } from './summary/conversation.ts';
+import { type CallGuard, NO_LIMITS } from './upstream/call-guard.ts';
 import { embeddingsOf } from './upstream/embeddings.ts';
 
 export { MetricsObject as Metrics } from './storage/metrics/object.ts';
@@ -17,10 +20,22 @@ export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts'
 
 export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
   private readonly windows: KnownWindows = new Map();
+  private readonly untold = new UntoldCalls();
 
   protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
     const openUser = (name: string) => userMemory(this.env, name, this.log);
-    return writeInBackground(this, openUser, material, claim, this.log, this.windows);
+    const guard = this.guardOf(material.payer);
+    return writeInBackground(this, openUser, material, guard, claim, this.log, this.windows);
+  }
+
+  /** The limits before each call for a caller. */
+  private guardOf(payer: Payer | undefined): CallGuard {
+    if (!payer) return NO_LIMITS;
+    const { env, log, ctx, untold } = this;
+    const { allowsUnknown } = readConfig(env);
+    const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
+    const ask = tenantMemory(env, payer.tenant, log);
+    return backgroundGuard(new Budget(payer, { ask, allowsUnknown, untold, waitUntil, log }));
   }
 
   protected override embedder(): Embedder | undefined {

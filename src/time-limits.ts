@@ -61,6 +61,8 @@ const VALUES = {
 
   /** Whether a caller may still spend (docs/operating.md#budgets-and-limits). */
   limitsMs: 1_500,
+  /** Until what a call has spent is told again that could not be counted. */
+  tellSpentPauseMs: 2_000,
   /** The register of callers. */
   registerMs: 1_500,
 

@@ -26,6 +26,8 @@ export async function readModelCall(came: ReadBody, api: ModelApi, scope: Reques
   const found = caller.tenant && caches.arrays.find(came.bytes, api.answers.name);
   const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
+  // No summary is made for a request that is refused when it goes up.
+  scope.spending?.checkPrice(request);
   const call = await readCall(request, scope, goesAside(request, scope));
   // A body with items of ours was opened, and is not kept.
   const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
@@ -72,7 +74,8 @@ async function readCall<Request extends ModelRequest>(
   scope: RequestScope,
   aside = false,
 ): Promise<Call<Request>> {
-  const { headers, services } = scope;
+  const { headers, services, spending } = scope;
+  if (request.model !== undefined) spending?.checkModel(request.model);
   const { agent, owner: named } = whose(request, scope);
   const owner = aside ? NOBODY : named;
   scope.trace?.asks({

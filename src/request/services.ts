@@ -32,6 +32,7 @@ import {
   userMemory,
 } from '../storage/objects.ts';
 import { KnownRefs } from '../storage/refs/known.ts';
+import { UntoldCalls } from '../storage/tenant/budget.ts';
 import { Retention } from '../storage/tenant/retention.ts';
 import { TrustedLru } from '../storage/trusted.ts';
 import { Upkeep } from '../storage/upkeep.ts';
@@ -80,6 +81,8 @@ export interface Services {
   readonly upkeep: Upkeep;
   /** Work after the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
+  /** What callers with limits have spent that is not counted yet. */
+  readonly untold: UntoldCalls;
   /** Events of requests that are not kept yet. */
   readonly runOutboxes: RunOutboxes;
   readonly metrics: Metrics;
@@ -197,6 +200,7 @@ function createServices(env: Env): Services {
     bucket: env.REFS,
     retention: new Retention(config.retentionDays),
     pending: new PendingWork(),
+    untold: new UntoldCalls(),
     metrics,
     runOutboxes,
     webhooks: webhooksOf(env, log),

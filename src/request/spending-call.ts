@@ -1,37 +1,42 @@
 /** What one call of the upstream spends, told by its end (docs/operating.md#budgets-and-limits). */
 import type { Schedule } from '../memory/models/schedule.ts';
-import {
-  type EstimatedTokens,
-  estimatedSpend,
-  NO_SPEND,
-  type Spend,
-  spendOf,
-} from '../memory/money/spending.ts';
+import { estimatedSpend, NO_SPEND, type Spend, spendOf } from '../memory/money/spending.ts';
 import { AnswerSize } from '../protocol/answers/answer-size.ts';
+import { ModelHead } from '../protocol/answers/model-head.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { BilledAnswer } from './billing.ts';
+import type { MostOutput } from './most-output.ts';
 
 /** A call that is reserved. */
 interface ReservedCall {
-  /** How it is billed, by what its request says. Null: no price. */
-  readonly schedule: Schedule | null;
-  /** How it is billed, by what its answer says too. */
-  scheduleOf(answer: BilledAnswer): Schedule | null;
-  readonly estimated: EstimatedTokens;
+  /**
+   * How it is billed; null: no price.
+   *
+   * @param answer absent: by what its request says
+   * @param model that has answered, if that is read
+   */
+  scheduleOf(answer?: BilledAnswer, model?: string): Schedule | null;
+  readonly estimated: MostOutput & { readonly input: number };
   /** Whether its answer has no tokens. */
   readonly isVector: boolean;
-  /** Whether it may have had output that its answer does not show. */
-  readonly reasons: boolean;
+  /** Whether a gateway may have asked another model. */
+  readonly isOneOfMany: boolean;
   over(spend: Spend): void;
 }
+
+/** Faster than any model that is billed by what it does not show. In tokens per millisecond. */
+const FASTEST = 1;
 
 /** One call of the upstream that is reserved. Its first end counts. */
 export class SpendingCall {
   private readonly call: ReservedCall;
+  private readonly began = Date.now();
+  private readonly model: ModelHead | undefined;
   private size: AnswerSize | undefined;
 
   constructor(call: ReservedCall) {
     this.call = call;
+    this.model = call.isOneOfMany ? new ModelHead() : undefined;
   }
 
   /** Nothing was answered that is billed. */
@@ -41,8 +46,8 @@ export class SpendingCall {
 
   /** The upstream has the request, and nobody waits for its answer any more. */
   unanswered(): void {
-    const { estimated, schedule } = this.call;
-    this.call.over(estimatedSpend({ ...estimated, output: 0 }, schedule));
+    const { estimated, scheduleOf, over } = this.call;
+    over(estimatedSpend({ input: estimated.input, output: this.unseen() }, scheduleOf()));
   }
 
   /** An answer begins. */
@@ -53,21 +58,31 @@ export class SpendingCall {
 
   push(chunk: Uint8Array): void {
     this.size?.push(chunk);
+    this.model?.push(chunk);
   }
 
   /** The answer has ended, or broken off. */
   ended(answer: UsageTail, isWhole: boolean): void {
-    const { estimated, reasons } = this.call;
+    const { estimated, scheduleOf, over } = this.call;
     // Without a stream the model has finished before the first byte.
     const isFinished = isWhole || this.size?.isStream !== true;
     const seen = this.size?.output ?? 0;
-    const isHidden = reasons || (isFinished && !isWhole);
-    const output = isHidden ? Math.max(seen, estimated.output) : seen;
+    const hidden = isFinished && !isWhole ? Number.POSITIVE_INFINITY : estimated.hidden;
+    const output = Math.max(seen, Math.min(this.unseen(), seen + hidden));
     const usage = answer.usage();
     const told = usage?.output ?? null;
     // What a stream tells before its end is not all.
-    const least = isFinished || told === null ? told : Math.max(told, seen);
+    const least = isFinished || told === null ? told : Math.max(told, output);
     const counted = usage && { ...usage, output: least };
-    this.call.over(spendOf(counted, this.call.scheduleOf(answer), { ...estimated, output }));
+    over(spendOf(counted, scheduleOf(answer, this.model?.read()), { input: estimated.input, output }));
+  }
+
+  /**
+   * The tokens that the model may have written without showing them: those that its request asks
+   * for at most. Without such a limit, as many as can be written in the time that has passed.
+   */
+  private unseen(): number {
+    const { usual, most, isAsked } = this.call.estimated;
+    return isAsked ? usual : Math.min(most, Math.max(usual, (Date.now() - this.began) * FASTEST));
   }
 }

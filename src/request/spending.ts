@@ -1,13 +1,10 @@
 /**
  * What one request spends of its caller's limits (docs/operating.md#budgets-and-limits). Each call
- * of the upstream is reserved before it goes up and counted when it has ended, in the tenant's
- * object. Nothing is asked for a caller without limits.
+ * of an upstream, for an answer or for a summary, is reserved before it goes up and settled when it
+ * has ended, in the tenant's object. Nothing is asked for a caller without limits.
  */
 import { bufferOf } from '../lib/bytes.ts';
-import { within } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
 import { longestAnswerOf } from '../memory/models/facts.ts';
-import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
 import {
   allowsModel,
@@ -16,26 +13,29 @@ import {
   counts,
   dollarsOf,
   hasBudget,
+  modelFault,
 } from '../memory/money/caller-limits.ts';
 import {
-  type EstimatedTokens,
-  estimatedSpend,
+  dearestSpend,
   leftOf,
   mostAmount,
   NO_SPEND,
   type Spend,
   type Spent,
+  spendAtEnd,
 } from '../memory/money/spending.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import { topFieldsOf, topNamesOf } from '../protocol/top-fields.ts';
-import type { TenantMemoryStub } from '../storage/objects.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
-import type { EndedCall, Refused } from '../storage/tenant/spending.ts';
+import { Budget, type Payer } from '../storage/tenant/budget.ts';
+import type { Refused, Reserved } from '../storage/tenant/spending.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
-import { billingOf, HOUR, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
+import type { CallEnd, CallGuard, GuardedCall } from '../upstream/call-guard.ts';
+import { billingOf, HOUR, type PricedRequest, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
 import { checkState } from './caller.ts';
 import { ApiError } from './errors.ts';
+import { EMBEDDINGS, MESSAGES, mostOutput, OUTPUT_FIELDS } from './most-output.ts';
+import { modelsIn, OTHER_MODELS } from './other-models.ts';
 import type { Services } from './services.ts';
 import { SpendingCall } from './spending-call.ts';
 
@@ -51,43 +51,49 @@ interface SentCall {
 /** They count the tokens of a request, and answer with their number. */
 const COUNTING: ReadonlySet<string> = new Set(['/responses/input_tokens', '/messages/count_tokens']);
 
-/** Its answers are vectors. */
-const EMBEDDINGS = '/embeddings';
+/** What decides about the price of a call. */
+const PRICED = ['model', 'service_tier', 'speed', 'prompt_cache_options'] as const;
 
-/** Its answers may come without usage, and without the reasoning that is billed. */
-const CHAT = '/chat/completions';
+const FIELDS = [...PRICED, ...OUTPUT_FIELDS, ...OTHER_MODELS];
 
-const MESSAGES = '/messages';
+type Fields = ReadonlyMap<string, unknown> | undefined;
 
-/** Tokens that are expected of an answer without a limit of its own. */
-const USUAL_OUTPUT = 4_096;
+/** A reservation's end, to be called once. Resolves when it is counted; never rejects. */
+type Settle = (spent: Spend) => Promise<void>;
 
-/** The most output of a call, by how the caller names it. */
-const MOST_OUTPUT = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
+/** A model that the summarizer's work asks. */
+type AskedModel = Pick<GuardedCall, 'model' | 'schedule' | 'isDeployers'>;
 
-/** What decides about the price of a call, and the most that it can cost. */
-const PRICED = ['model', 'service_tier', 'speed', 'prompt_cache_options', 'reasoning_effort', 'n'] as const;
-
-/** Lists of models that a gateway may ask in the place of the one that is named. */
-const OTHER_MODELS = ['models', 'fallbacks'] as const;
-
-const FIELDS = [...PRICED, ...MOST_OUTPUT, ...OTHER_MODELS] as const;
-
-export class Spending {
+export class Spending implements CallGuard {
+  private readonly payer: Payer;
   private readonly limits: CallerLimits;
-  private readonly tenant: Tenant;
   private readonly services: Services;
   private readonly waitUntil: WaitUntil;
+  private readonly budget: Budget;
   /** Whether a call of this request has gone up. */
   private hasGone = false;
   private spent: Spent | undefined;
   private checked: Promise<void> | undefined;
+  /** What is reserved for summaries before the first of them is asked for. */
+  private ahead: Settle | undefined;
+  /** Why nothing was asked of the summarizer, if its first call was refused. */
+  private refused: unknown;
+  private hasAsked = false;
 
   constructor(limits: CallerLimits, tenant: Tenant, services: Services, waitUntil: WaitUntil) {
     this.limits = limits;
-    this.tenant = tenant;
+    this.payer = { tenant: tenant.id, limits };
     this.services = services;
     this.waitUntil = waitUntil;
+    const { config, log, untold } = services;
+    const { allowsUnknown } = config;
+    this.budget = new Budget(this.payer, {
+      ask: (call) => services.tenant(tenant.id)(call),
+      allowsUnknown,
+      untold,
+      waitUntil,
+      log,
+    });
   }
 
   /**
@@ -99,53 +105,87 @@ export class Spending {
    */
   async begin(call: SentCall): Promise<SpendingCall | undefined> {
     const fields = topFieldsOf(call.body, FIELDS);
-    const model = fields?.get('model');
+    const field = (name: string): unknown => fields?.get(name);
+    const model = field('model');
     const name = typeof model === 'string' ? model : '';
     this.checkModel(name);
-    this.checkOtherModels(call.body, fields);
+    const others = this.otherModels(call.body, fields);
     if (COUNTING.has(call.path) || !counts(this.limits)) return undefined;
-    const priced = { model: name, field: (field: string): unknown => fields?.get(field) };
-    const schedule = scheduleOfRequest(priced, this.services) ?? null;
-    this.checkPrice(name, schedule);
+    const models = [name, ...others].map((each) => this.pricedModel(each, call, field));
     const { services } = this;
-    const estimated = estimateOf(call, fields, longestAnswerOf(name, services.config.modelWindows));
-    const { tokens } = estimatedSpend(estimated, null);
-    const dearest = asksForHour(call) ? (billingOf(name, services, HOUR) ?? schedule) : schedule;
-    const most = { ...estimated, output: estimated.mostOutput };
-    const amount = schedule && dearest ? mostAmount(most, dearest) : 0;
-    const over = await this.reserved({ tokens, amount });
+    const input = call.tokens ?? Math.ceil(call.body.length / BYTES_PER_TOKEN);
+    // What a gateway asks in the place of a model may write longer answers.
+    const outputs = [name, ...others].map((each) =>
+      mostOutput(call.path, each, field, longestAnswerOf(each, services.config.modelWindows)),
+    );
+    const [usual, most, hidden] = (['usual', 'most', 'hidden'] as const).map((of) =>
+      Math.max(...outputs.map((output) => output[of])),
+    ) as [number, number, number];
+    const amounts = models.map(({ dearest }) => (dearest ? mostAmount({ input, output: most }, dearest) : 0));
+    const amount = Math.max(...amounts);
+    const dearest = models[amounts.indexOf(amount)]?.schedule ?? null;
+    const over = await this.reserved({ tokens: input + usual, amount });
     return new SpendingCall({
-      schedule,
-      scheduleOf: (answer) => scheduleOfAnswers(priced, [answer], services) ?? schedule,
-      estimated,
+      scheduleOf: (answer, answered) => {
+        const asked = longestNameOf(answered, models);
+        const { priced, schedule } = asked ?? { priced: models[0]?.priced, schedule: dearest };
+        if (!priced || (others.length > 0 && !asked)) return dearest;
+        return answer ? (scheduleOfAnswers(priced, [answer], services) ?? schedule) : schedule;
+      },
+      estimated: { input, usual, most, isAsked: outputs.every(({ isAsked }) => isAsked), hidden },
       isVector: call.path === EMBEDDINGS,
-      reasons: call.path === CHAT && fields?.get('reasoning_effort') !== 'none' && reasoningOf(name).reasons,
-      over,
+      isOneOfMany: others.length > 0,
+      over: (spend) => void over(spend),
     });
   }
 
   /**
-   * Does the summarizer's work that a request asks for by itself, with an estimate reserved. Its
-   * tokens count when it has ended. What it has cost counts with the conversation's sums.
+   * Reserves one call of the summarizer, which the deployer pays for too. A call that is refused is
+   * not made, and `summarizing` tells why.
+   */
+  async admit(call: GuardedCall): Promise<((end: CallEnd) => void) | undefined> {
+    try {
+      this.checkSummarizer(call);
+      if (!counts(this.limits)) return () => undefined;
+      const most = call.most();
+      const { ahead } = this;
+      this.ahead = undefined;
+      const over = ahead ?? (await this.reserved(dearestSpend(most, call.schedule), true));
+      this.hasAsked = true;
+      return (end) => void over(spendAtEnd(end, most, call.schedule));
+    } catch (error) {
+      if (!this.hasAsked) this.refused = error;
+      return undefined;
+    }
+  }
+
+  /**
+   * Does the summarizer's work that a request asks for by itself, with an estimate reserved until
+   * its first call is.
    *
-   * @param tokensOf all tokens that the summarizer reports
    * @throws ApiError like `begin`
    */
-  async summarizing<Result>(
-    estimated: Spend,
-    work: () => Promise<Result>,
-    tokensOf: (result: Result) => number,
-  ): Promise<Result> {
+  async summarizing<Result>(estimated: Spend, work: () => Promise<Result>): Promise<Result> {
     if (!counts(this.limits)) return work();
-    const over = await this.reserved(estimated);
-    let tokens = 0;
+    this.ahead = await this.reserved(estimated, true);
     try {
       const result = await work();
-      tokens = tokensOf(result);
+      if (this.refused) throw this.refused;
       return result;
     } finally {
-      over({ tokens, amount: 0 });
+      await this.handOver();
     }
+  }
+
+  /**
+   * Leaves the summarizer's work to a conversation's object, which reserves each of its calls: what
+   * is reserved ahead must not stand in their way.
+   */
+  async handOver(): Promise<Payer> {
+    const { ahead, payer } = this;
+    this.ahead = undefined;
+    await ahead?.(NO_SPEND);
+    return payer;
   }
 
   /**
@@ -162,34 +202,59 @@ export class Spending {
   /** @throws ApiError `model_not_allowed` for a model that the caller may not ask */
   checkModel(model: string): void {
     if (allowsModel(this.limits, model)) return;
-    throw new ApiError(
-      'model_not_allowed',
-      `This API key may not be used with the model '${model}', but with these: ${this.limits.models?.join(', ') || 'none'}.`,
-      'model',
-    );
+    throw this.notAllowed(model, 'model');
+  }
+
+  /** A dollar can't be counted without a price. @throws ApiError `model_not_allowed` */
+  checkPrice(request: PricedRequest): Schedule | null {
+    const { model = '' } = request;
+    const schedule = scheduleOfRequest(request, this.services) ?? null;
+    if (modelFault(this.limits, model, schedule !== null) === 'price') throw unpriced(model, 'model');
+    return schedule;
+  }
+
+  /** @throws ApiError `model_not_allowed` for a summarizer's model that the caller may not use */
+  checkSummarizer({ model, schedule, isDeployers }: AskedModel): void {
+    if (isDeployers) return;
+    const fault = modelFault(this.limits, model, schedule !== undefined);
+    if (fault === 'model') throw this.notAllowed(model, 'memory_strategy.summarizer_model');
+    if (fault === 'price') throw unpriced(model, 'memory_strategy.summarizer_model');
+  }
+
+  /** Whether a model may be asked. */
+  allows(model: string): boolean {
+    return allowsModel(this.limits, model);
   }
 
   /**
-   * An allowed model is no cover for others.
+   * The models beside `model` that the upstream may ask. An allowed model is no cover for others,
+   * and a cheap one for none that is dear.
    *
    * @throws ApiError `model_not_allowed`
    */
-  private checkOtherModels(body: Uint8Array, fields: ReadonlyMap<string, unknown> | undefined): void {
-    if (this.limits.models === undefined) return;
+  private otherModels(body: Uint8Array, fields: Fields): readonly string[] {
+    if (this.limits.models === undefined && !hasBudget(this.limits)) return [];
     const misspelt = topNamesOf(body).filter((name) => name !== 'model' && name.toLowerCase() === 'model');
-    const listed = OTHER_MODELS.filter((name) => !this.allowsAll(fields?.get(name) ?? []));
-    const [field] = [...misspelt, ...listed];
-    if (field === undefined) return;
+    const lists = OTHER_MODELS.map((name) => ({ name, models: modelsIn(fields?.get(name)) }));
+    const closed = lists.filter(({ models }) => !models?.every((model) => this.allows(model)));
+    const [field] = [...misspelt, ...closed.map(({ name }) => name)];
+    if (field === undefined) return lists.flatMap(({ models }) => models ?? []);
     throw new ApiError(
       'model_not_allowed',
-      `This API key may be used with certain models alone, and '${field}' could name others: name one in 'model'.`,
+      `This API key may be used with certain models alone, or with those of a known price, and '${field}' could name others: name one in 'model'.`,
       field,
     );
   }
 
-  private allowsAll(models: unknown): boolean {
-    if (!Array.isArray(models)) return false;
-    return models.every((model) => typeof model === 'string' && allowsModel(this.limits, model));
+  /** @throws ApiError `model_not_allowed` without a price, under a budget in dollars */
+  private pricedModel(name: string, { path, body }: SentCall, field: (name: string) => unknown) {
+    const { services } = this;
+    const priced = { model: name, field };
+    const schedule = this.checkPrice(priced);
+    const dearest: Schedule | null = asksForHour(path, body)
+      ? (billingOf(name, services, HOUR) ?? schedule)
+      : schedule;
+    return { name, priced, schedule, dearest };
   }
 
   /** Tells what is left, as far as it is known by now. */
@@ -198,75 +263,40 @@ export class Spending {
     for (const [name, value] of Object.entries(headersOf(this.limits, this.spent))) headers.set(name, value);
   }
 
-  /** A dollar can't be counted without a price. @throws ApiError `model_not_allowed` */
-  private checkPrice(model: string, schedule: Schedule | null): void {
-    if (schedule || !hasBudget(this.limits) || this.limits.unpriced_models === 'allow') return;
-    throw new ApiError(
-      'model_not_allowed',
-      `This API key has a budget in dollars, and the price of the model '${model}' in this service tier is not known to this deployment.`,
-      'model',
-    );
-  }
-
   private async checkOnce(): Promise<void> {
     if (!counts(this.limits)) return;
-    const asked = this.ask((stub) => stub.check(this.limits));
-    const refused = await asked.catch((error: unknown) => this.unknown(error));
-    if (refused) throw this.refusal(refused);
+    const refused = await this.budget.check().catch(unknown);
+    if (refused && refused !== 'unknown') throw this.refusal(refused);
   }
 
-  /** @returns to be called once, when the call has ended */
-  private async reserved(estimated: Spend): Promise<(spent: Spend) => void> {
+  /** @throws ApiError like `begin` */
+  private async reserved(estimated: Spend, isSummary = false): Promise<Settle> {
     const isFurther = this.hasGone;
     this.hasGone = true;
-    const id = crypto.randomUUID();
-    const at = Date.now();
-    await this.reserve({ id, at, isFurther, ...estimated });
-    const over = Promise.withResolvers<Spend>();
-    // Called now, because after the caller leaves it would be too late.
-    this.waitUntil(over.promise.then((spend) => this.settle({ id, at, isFurther, ...spend })));
-    return over.resolve;
-  }
-
-  private async reserve(call: EndedCall): Promise<void> {
-    const { limits } = this;
-    try {
-      const reserved = await this.ask((stub) => stub.reserve({ ...call, limits }));
+    const order = { id: crypto.randomUUID(), at: Date.now(), isFurther, ...(isSummary ? { isSummary } : {}) };
+    const reserved: Reserved | 'unknown' = await this.budget
+      .reserve({ ...order, ...estimated })
+      .catch(unknown);
+    if (reserved !== 'unknown') {
       if (reserved.state !== 'reserved') throw this.refusal(reserved);
       this.spent = reserved.spent;
-    } catch (error) {
-      if (error instanceof ApiError) throw error;
-      try {
-        this.unknown(error);
-      } catch (refusal) {
-        // It may have been reserved all the same.
-        this.waitUntil(this.settle({ ...call, ...NO_SPEND, isFurther: true }));
-        throw refusal;
-      }
     }
+    const over = Promise.withResolvers<Spend>();
+    const settled = over.promise.then((spend) => this.budget.settle({ ...order, ...spend }));
+    // Called now, because after the caller leaves it would be too late.
+    this.waitUntil(settled);
+    return (spend) => {
+      over.resolve(spend);
+      return settled;
+    };
   }
 
-  /** Never rejects: what is lost counts as spent after a while. */
-  private async settle(call: EndedCall): Promise<void> {
-    try {
-      await this.ask((stub) => stub.settle(call));
-    } catch (error) {
-      const { log } = this.services;
-      logCaught(log, 'error', 'what a call has spent could not be counted; it counts as estimated', error);
-    }
-  }
-
-  private ask<Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> {
-    return within(TIME_LIMITS.limitsMs, this.services.tenant(this.tenant.id)(call));
-  }
-
-  /** The object does not answer. @throws ApiError `store_failed`, unless the deployment goes on */
-  private unknown(error: unknown): undefined {
-    const { log, config } = this.services;
-    const then = config.allowsUnknown ? 'the request goes up' : 'the request is refused';
-    logCaught(log, 'error', `the limits of a caller could not be looked up: ${then}`, error);
-    if (config.allowsUnknown) return undefined;
-    throw new ApiError('store_failed', 'It could not be looked up what this API key may spend; try again.');
+  private notAllowed(model: string, param: string): ApiError {
+    return new ApiError(
+      'model_not_allowed',
+      `This API key may not be used with the model '${model}', but with these: ${this.limits.models?.join(', ') || 'none'}.`,
+      param,
+    );
   }
 
   private refusal(refused: Refused): ApiError {
@@ -286,6 +316,29 @@ export class Spending {
     const message = `This API key has reached its limit of ${this.limits[limit]} ${of}, set by the operator of this deployment. ${again} Please try again in ${seconds}s.`;
     return new ApiError(code, message, null, undefined, headers);
   }
+}
+
+/** The object does not answer. @throws ApiError `store_failed` */
+function unknown(): never {
+  throw new ApiError('store_failed', 'It could not be looked up what this API key may spend; try again.');
+}
+
+function unpriced(model: string, param: string): ApiError {
+  return new ApiError(
+    'model_not_allowed',
+    `This API key has a budget in dollars, and the price of the model '${model}' in this service tier is not known to this deployment.`,
+    param,
+  );
+}
+
+/** The model that has answered, whose name may have a vendor before it, or a date after it. */
+function longestNameOf<Model extends { readonly name: string }>(
+  answered: string | undefined,
+  models: readonly Model[],
+): Model | undefined {
+  const bare = (name = ''): string => name.toLowerCase().split('/').at(-1) ?? '';
+  const fitting = models.filter(({ name }) => name !== '' && bare(answered).startsWith(bare(name)));
+  return fitting.toSorted((one, other) => bare(other.name).length - bare(one.name).length)[0];
 }
 
 const REACHED: Readonly<
@@ -324,36 +377,7 @@ function headersOf(limits: CallerLimits, spent: Spent): Record<string, string> {
   );
 }
 
-/** What a call is expected to use, and may use. */
-interface Estimate extends EstimatedTokens {
-  readonly mostOutput: number;
-}
-
-/**
- * @param fields undefined if its body is no JSON object
- * @param longest the longest answer of its model in tokens, if that is known
- */
-function estimateOf(
-  { path, body, tokens }: SentCall,
-  fields: ReadonlyMap<string, unknown> | undefined,
-  longest = USUAL_OUTPUT,
-): Estimate {
-  const input = tokens ?? Math.ceil(body.length / BYTES_PER_TOKEN);
-  if (path === EMBEDDINGS) return { input, output: 0, mostOutput: 0 };
-  // An upstream may know any of them.
-  const named = MOST_OUTPUT.map((name) => fields?.get(name)).filter(isCount);
-  const asked = named.length > 0 ? Math.max(...named) : undefined;
-  const n = fields?.get('n');
-  const choices = isCount(n) ? n : 1;
-  const [usual, most] = [asked ?? USUAL_OUTPUT, asked ?? Math.max(USUAL_OUTPUT, longest)];
-  return { input, output: usual * choices, mostOutput: most * choices };
-}
-
 /** Whether a mark in Messages may have its input kept for an hour. */
-function asksForHour({ path, body }: SentCall): boolean {
+function asksForHour(path: string, body: Uint8Array): boolean {
   return path === MESSAGES && bufferOf(body).includes(`"${HOUR}"`);
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) > 0;
 }

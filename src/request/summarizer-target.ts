@@ -66,8 +66,12 @@ function checkModel(strategy: MemoryStrategy, { config }: Services): void {
  *   `model_not_allowed` for one that the caller's limits don't
  */
 export function checkTarget(strategy: SummarizingStrategy, { services, spending }: RequestScope): void {
-  if (services.config.summarizer) checkModel(strategy, services);
-  else if (strategy.summarizer_model !== undefined) spending?.checkModel(strategy.summarizer_model);
+  const { summarizer } = services.config;
+  if (summarizer) checkModel(strategy, services);
+  const { summarizer_model: model } = strategy;
+  if (model === undefined || !spending) return;
+  const isDeployers = model === summarizer?.model;
+  spending.checkSummarizer({ model, schedule: billingOf(model, services), isDeployers });
 }
 
 /** @throws see `checkTarget` */
@@ -77,7 +81,7 @@ export function summarizerTarget(
   scope: RequestScope,
 ): SummarizerTarget {
   checkTarget(strategy, scope);
-  const { services, caller, api } = scope;
+  const { services, caller, api, spending } = scope;
   const { summarizer, summarizerTimeoutMs: timeoutMs } = services.config;
   if (summarizer) {
     const { baseUrl, apiKey } = summarizer;
@@ -86,10 +90,13 @@ export function summarizerTarget(
     const server = { baseUrl, apiKey, headers: {}, model, timeoutMs };
     const window = learnedWindow(server, summarizer.window ?? windowOf(model, modelWindows), scope);
     const longestAnswer = longestAnswerOf(model, modelWindows);
-    return { ...server, window, longestAnswer, schedule: billingOf(model, services) };
+    const schedule = billingOf(model, services);
+    const isDeployers = model === summarizer.model;
+    return { ...server, window, longestAnswer, schedule, isDeployers };
   }
   const baseUrl = baseUrlOf(api, services.config);
-  const own = isOpenAi(baseUrl) ? OPENAI_MODEL : request.model;
+  const takesOurs = isOpenAi(baseUrl) && spending?.allows(OPENAI_MODEL) !== false;
+  const own = takesOurs ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);

@@ -31,7 +31,7 @@ import { archivedTimes } from '../tell/archive.ts';
 import { CallLife } from '../tell/life.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
-import { makeLimited } from '../view/limited-summary.ts';
+import { workLimited } from '../view/limited-summary.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { anyBody, flag, holdsItems } from './any-protocol.ts';
 import { CHAT } from './chat.ts';
@@ -106,7 +106,7 @@ async function compacted<Read extends ModelRequest>(
   const { request, scope } = call;
   const options = { force, dryRun, count: true, viewOnly: true, bare: true, explain: force };
   const make = () => makeCurrentView(call, options);
-  const made = await (dryRun ? make() : makeLimited(make, call.chosen.strategy, call));
+  const made = await (dryRun ? make() : workLimited(make, call.chosen.strategy, call));
   checkPlanned(made.report, scope);
 
   const array = form.array(request, made.view);

@@ -5,7 +5,7 @@ import { costOf } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
 import type { TooLong } from '../upstream/too-long.ts';
-import { askSummarizer, type SummarizerAnswer, type SummarizerTarget } from './summarizer.ts';
+import { askSummarizer, type GuardedSummarizer, type SummarizerAnswer } from './summarizer.ts';
 import type { Prompt } from './text/prompt.ts';
 
 export interface Retries {
@@ -47,7 +47,7 @@ interface AttemptFault<Fault> {
 }
 
 export async function askUntilValid<Fault extends string>(
-  target: SummarizerTarget,
+  target: GuardedSummarizer,
   question: Question<Fault>,
 ): Promise<Result<string, AttemptFault<Fault>>> {
   const { attempts, backoffMs, longestPauseMs, withinMs = Number.POSITIVE_INFINITY } = question.retries;
@@ -72,7 +72,7 @@ interface Attempt<Fault> extends Omit<ModelFault, 'code'> {
 }
 
 async function askOnce<Fault>(
-  target: SummarizerTarget,
+  target: GuardedSummarizer,
   { prompt, maxTokens, late = Number.POSITIVE_INFINITY, check, spent }: Question<Fault>,
 ): Promise<Result<string, Attempt<Fault>>> {
   const timeoutMs = Math.min(target.timeoutMs, late - Date.now());

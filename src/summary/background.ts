@@ -8,6 +8,7 @@ import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
 import type { Claimed } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
 import type { ObjectCaller, UserMemoryStub } from '../storage/objects.ts';
+import type { CallGuard } from '../upstream/call-guard.ts';
 import { writeClaimed } from './claim.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 
@@ -21,17 +22,17 @@ export type KnownWindows = Map<string, number>;
 export async function writeInBackground(
   chain: SummaryChain,
   openUser: (name: string) => ObjectCaller<UserMemoryStub>,
-  { publishTo, encoding, ...material }: RollMaterial,
+  { publishTo, encoding, payer: _payer, target, ...material }: RollMaterial,
+  guard: CallGuard,
   claim: Claimed,
   log: Log,
   windows: KnownWindows,
 ): Promise<void> {
-  const { target } = material;
   const server = `${target.baseUrl} ${target.model}`;
   const window = Math.min(target.window, windows.get(server) ?? target.window);
   await writeClaimed((call) => storing(() => call(chain)), claim, {
     ...material,
-    target: { ...target, window },
+    target: { ...target, window, guard },
     log,
     narrowed: async (smaller, isKnown) => {
       if (isKnown) windows.set(server, smaller);

@@ -31,6 +31,7 @@ import type { RollMaterial, StoredConversation, SummaryPorts } from './conversat
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import type { SummaryRange } from './material.ts';
 import { askCompaction, type CompactionCall } from './own-compaction.ts';
+import type { GuardedSummarizer } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
 import {
   knownOf,
@@ -132,15 +133,17 @@ export async function roll(
 export async function rollMaterial(
   task: SummaryTask,
   transcript: Transcript,
-  { target, encoding, publication }: SummaryPorts,
+  { target: { guard: _, ...target }, payer: payerOf, encoding, publication }: SummaryPorts,
   compaction?: CompactionCall,
 ): Promise<RollMaterial> {
   const publishTo = await publication();
+  const payer = await payerOf();
   // No request waits for the object, so it may retry for longer.
-  const { withinMs: _, ...retries } = task.retries;
+  const { withinMs: _withinMs, ...retries } = task.retries;
   return {
     task: { ...task, retries },
     target,
+    ...(payer ? { payer } : {}),
     encoding,
     transcript,
     ...(compaction ? { compaction } : {}),
@@ -159,7 +162,8 @@ type ReachedChain = {
 type Reach = <Result>(call: (chain: ReachedChain) => Result | Promise<Result>) => Promise<Result>;
 
 /** How a claimed summary is written. */
-interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target' | 'compaction'> {
+interface ClaimedWork extends Pick<RollMaterial, 'task' | 'compaction'> {
+  readonly target: GuardedSummarizer;
   readonly counter: TokenCounter;
   /** Logs why there is no summary of the API's own. */
   readonly log?: Log;
@@ -231,12 +235,12 @@ type MadeSummary = WrittenSummary & { readonly signed?: string };
 
 /** Asks for the API's own summary first, if there is a call for it. */
 async function ownFirst(
-  { compaction, counter, log }: ClaimedWork,
+  { target, compaction, counter, log }: ClaimedWork,
   progress: Progress,
   byItself: () => Promise<Result<WrittenSummary, WritingFault>>,
 ): Promise<Result<MadeSummary, WritingFault>> {
   if (!compaction) return byItself();
-  const { made, usage } = await askCompaction(compaction, counter, progress.retrying);
+  const { made, usage } = await askCompaction(compaction, target.guard, counter, progress.retrying);
   if (made.ok) return { ok: true, value: { ...made.value, usage } };
   const { error: code, cause } = made.reason;
   const fields = { code, ...(cause === undefined ? {} : { error: cause }) };

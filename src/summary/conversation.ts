@@ -12,10 +12,11 @@ import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversat
 import type { RememberedConversation } from '../storage/conversation/remembered.ts';
 import type { ConversationMemoryStub, ObjectCaller, UserMemoryStub } from '../storage/objects.ts';
 import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
+import type { Payer } from '../storage/tenant/budget.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { CompactionCall, OwnCompactions } from './own-compaction.ts';
-import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
+import { type GuardedSummarizer, NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { splitLedger } from './text/headings.ts';
 import type { SummaryTask } from './writer.ts';
 
@@ -26,6 +27,8 @@ import type { SummaryTask } from './writer.ts';
 export interface RollMaterial {
   readonly task: SummaryTask;
   readonly target: SummarizerTarget;
+  /** Whose limits its calls count against. Absent for a caller without limits. */
+  readonly payer?: Payer | undefined;
   readonly encoding: TokenMeasure;
   readonly transcript: Transcript;
   /** Asks for the API's own summary, before the summarizer is asked. */
@@ -67,7 +70,12 @@ export interface SummaryPorts {
   readonly conversation: StoredConversation | undefined;
   /** Absent without a tenant. */
   readonly refs: RefWriter | undefined;
-  readonly target: SummarizerTarget;
+  readonly target: GuardedSummarizer;
+  /**
+   * Whose limits the calls of the conversation's object count against. Undefined for a caller
+   * without limits.
+   */
+  payer(): Promise<Payer | undefined>;
   /** The summaries of the API that the request goes to. Absent if it is not asked for any. */
   readonly own?: OwnCompactions | undefined;
   readonly encoding: TokenMeasure;

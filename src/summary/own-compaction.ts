@@ -18,12 +18,14 @@ import type { Schedule } from '../memory/models/schedule.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import { type CompactionAnswer, readCompaction } from '../protocol/messages/compaction.ts';
 import type { CompactionRange } from '../protocol/model-request.ts';
 import type { Memory } from '../storage/conversation/memories.ts';
-import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
+import type { CallGuard } from '../upstream/call-guard.ts';
+import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
 import { sumOf } from './attempts.ts';
-import { LONGEST_ANSWER, NO_USAGE } from './summarizer.ts';
+import { LONGEST_ANSWER, leastRoom, NO_USAGE } from './summarizer.ts';
 
 /**
  * A call that asks for one. It contains the caller's key and messages, so it stays in memory.
@@ -196,12 +198,13 @@ const LONGEST_BLOCK = 500_000;
 /** @param mayGoOn called before each further call; false: there must be none */
 export async function askCompaction(
   call: CompactionCall,
+  guard: CallGuard,
   counter: TokenCounter,
   mayGoOn: (code: string) => Promise<boolean>,
 ): Promise<CompactionOutcome> {
   let usage = NO_USAGE;
   for (let attempt = 1; ; attempt++) {
-    const answered = await ask(call);
+    const answered = await ask(call, guard);
     if (answered.ok) {
       usage = sumOf(usage, billed(answered.value.usage, call));
       return { made: checked(answered.value, call, counter), usage };
@@ -216,14 +219,21 @@ export async function askCompaction(
 
 type Fault = Pick<ModelFault, 'again' | 'afterMs' | 'cause'> & { readonly code: string };
 
-async function ask({
-  server,
-  path,
-  body,
-  timeoutMs,
-}: CompactionCall): Promise<Result<CompactionAnswer, Fault>> {
+async function ask(call: CompactionCall, guard: CallGuard): Promise<Result<CompactionAnswer, Fault>> {
+  const { server, path, body, timeoutMs, model, schedule } = call;
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
-  const answered = await askModel(server, limits, async (client, signal) => {
+  const toll: Toll<Uint8Array> = {
+    guard,
+    model,
+    schedule,
+    isDeployers: false,
+    most: () => ({ input: Math.ceil(body.length / BYTES_PER_TOKEN), output: leastRoom(model) }),
+    endOf: (answer) => {
+      const read = readCompaction(answer);
+      return read ? billed(read.usage, call) : 'unknown';
+    },
+  };
+  const answered = await askModel(server, limits, toll, async (client, signal) => {
     const headers = { 'content-type': 'application/json', accept: 'application/json' };
     const response = await client.post(path, { body, headers, signal }).asResponse();
     return new Uint8Array(await response.arrayBuffer());

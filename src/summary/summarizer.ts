@@ -2,6 +2,8 @@
  * One call of the summarizer: any OpenAI-compatible chat model, or one of Anthropic's API, asked
  * with the `openai` package.
  */
+
+import { Buffer } from 'node:buffer';
 import type OpenAI from 'openai';
 import { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
@@ -9,8 +11,10 @@ import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
+import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
+import type { CallGuard } from '../upstream/call-guard.ts';
 import { askMessages } from '../upstream/messages-model.ts';
-import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
+import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
 import type { Prompt } from './text/prompt.ts';
 
 /** The model, its URL and its key. Never stored or logged. */
@@ -28,6 +32,13 @@ export interface SummarizerTarget extends ModelServer {
   readonly timeoutMs: number;
   /** How the model is billed. Absent if that is not known. */
   readonly schedule?: Schedule | undefined;
+  /** Whether the deployer has chosen the model, whatever the caller may ask. */
+  readonly isDeployers?: boolean;
+}
+
+/** A summarizer that can be asked: each call passes the limits of whom it is made for. */
+export interface GuardedSummarizer extends SummarizerTarget {
+  readonly guard: CallGuard;
 }
 
 export interface SummarizerAnswer {
@@ -67,7 +78,7 @@ export const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 /** @param maxTokens of the summary */
 export function askSummarizer(
-  target: SummarizerTarget,
+  target: GuardedSummarizer,
   prompt: Prompt,
   maxTokens: number,
 ): Promise<Result<SummarizerAnswer, ModelFault>> {
@@ -78,13 +89,13 @@ export function askSummarizer(
     const { reasons } = reasoningOf(model);
     const asked = { model, max_tokens: answerRoom(target, maxTokens), ...prompt };
     const effort = reasons ? { output_config: { effort: 'low' as const } } : {};
-    return askModel(target, limits, async (client, signal) => {
+    return askModel(target, limits, tollOf(target, prompt, maxTokens), async (client, signal) => {
       const ask = (more: object) => askMessages(client, { ...asked, ...more }, signal);
       return readAnswer(await askWith(effort, ask), target.schedule);
     });
   }
   const { effort, limit } = settingsOf(target, maxTokens);
-  return askModel(target, limits, async (client, signal) => {
+  return askModel(target, limits, tollOf(target, prompt, maxTokens), async (client, signal) => {
     const messages = [
       { role: 'system' as const, content: prompt.system },
       { role: 'user' as const, content: prompt.user },
@@ -93,6 +104,22 @@ export function askSummarizer(
       client.chat.completions.create({ model, messages, ...limit, ...more }, { signal });
     return readAnswer(await askWith(effort, ask), target.schedule);
   });
+}
+
+/** What a call may cost at most, and what it has. */
+function tollOf(
+  target: GuardedSummarizer,
+  { system, user }: Prompt,
+  maxTokens: number,
+): Toll<SummarizerAnswer> {
+  const { guard, model, schedule, isDeployers = false } = target;
+  const most = () => ({
+    input: Math.ceil(Buffer.byteLength(system + user) / BYTES_PER_TOKEN),
+    output: answerRoom(target, maxTokens),
+  });
+  // A server that tells no usage has been paid all the same.
+  const endOf = ({ usage }: SummarizerAnswer) => (usage.total_tokens > 0 ? usage : 'unknown');
+  return { guard, model, schedule, isDeployers, most, endOf };
 }
 
 /** The fields beside model and messages, which differ by server and model. */
@@ -109,9 +136,14 @@ function settingsOf(target: SummarizerTarget, maxTokens: number) {
   };
 }
 
+/** The least limit of an answer with a summary, and with the reasoning before it. */
+export function leastRoom(model: string): number {
+  return reasoningOf(model).reasons ? REASONING_ROOM : LEAST_ROOM;
+}
+
 /** The answer's limit for a summary of so many tokens. */
 export function answerRoom({ model, window, longestAnswer }: SummarizerTarget, maxTokens: number): number {
-  const least = reasoningOf(model).reasons ? REASONING_ROOM : LEAST_ROOM;
+  const least = leastRoom(model);
   const most = Math.max(1, Math.floor(window * ANSWER_SHARE));
   return Math.min(Math.max(least, ROOM * maxTokens), longestAnswer ?? most, most);
 }

@@ -14,7 +14,13 @@ import { windowOfRetry } from '../upstream/learned-limits.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
 import type { TooLong } from '../upstream/too-long.ts';
 import { askUntilValid, type Retries, sumOf } from './attempts.ts';
-import { answerRoom, NO_USAGE, promptRoom, type SummarizerTarget } from './summarizer.ts';
+import {
+  answerRoom,
+  type GuardedSummarizer,
+  NO_USAGE,
+  promptRoom,
+  type SummarizerTarget,
+} from './summarizer.ts';
 import { userWordsIn, withUserConstraints } from './text/constraints.ts';
 import { splitLedger } from './text/headings.ts';
 import { type LedgerFacts, writeLedger } from './text/ledger.ts';
@@ -147,7 +153,7 @@ export function partsOf(
 export async function writeSummary(
   task: SummaryTask,
   base: KnownSummary | undefined,
-  target: SummarizerTarget,
+  target: GuardedSummarizer,
   counter: TokenCounter,
   progress: Progress,
   chunks = partsOf(task, base, target, counter),
@@ -212,13 +218,13 @@ class Run {
   usage = NO_USAGE;
   private readonly start = Date.now();
   private readonly task: SummaryTask;
-  private target: SummarizerTarget;
+  private target: GuardedSummarizer;
   private readonly counter: TokenCounter;
   private readonly progress: Progress;
   /** Up to the last boundary that was reached. */
   private reached: KnownSummary = { text: '', end: 0 };
 
-  constructor(task: SummaryTask, target: SummarizerTarget, counter: TokenCounter, progress: Progress) {
+  constructor(task: SummaryTask, target: GuardedSummarizer, counter: TokenCounter, progress: Progress) {
     this.task = task;
     this.target = target;
     this.counter = counter;

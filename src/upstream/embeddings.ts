@@ -58,7 +58,7 @@ export async function embedTexts(
   timeoutMs: number,
 ): Promise<Result<Vectors, EmbeddingsFault>> {
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
-  const asked = await askModel(target, limits, (client, signal) =>
+  const asked = await askModel(target, limits, 'free', (client, signal) =>
     // Not every server knows base64, which the package would ask for.
     client.embeddings.create(
       { model: target.model, input: [...texts], encoding_format: 'float' },

@@ -5,6 +5,7 @@
 import OpenAI, { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
 import { bounded } from './body.ts';
+import type { CallEnd, CallGuard, GuardedCall } from './call-guard.ts';
 import { mayBeTooLong, readNoRoom, type TooLong } from './too-long.ts';
 
 /** A model's server, and what opens it. Never stored or logged. */
@@ -28,7 +29,8 @@ export interface CallLimits {
 
 /** Why there is no answer. */
 export interface ModelFault {
-  readonly code: 'timeout' | 'unreachable' | 'rate_limited' | 'upstream_error' | 'refused';
+  /** `over_limit`: the limits of the caller have kept it from going up. */
+  readonly code: 'timeout' | 'unreachable' | 'rate_limited' | 'upstream_error' | 'refused' | 'over_limit';
   /** Whether the same call may succeed later. */
   readonly again: boolean;
   /** The pause that the server asks for, in milliseconds. */
@@ -44,8 +46,34 @@ export interface ModelFault {
 /** Statuses that refuse the input, and not the caller (RFC 9110 §15.5). */
 const OF_INPUT = new Set([400, 413, 422]);
 
-/** @param call makes the call with this client, until the signal, and reads its answer */
+/** What one call costs, and before whose limits. */
+export interface Toll<Answer> extends GuardedCall {
+  readonly guard: CallGuard;
+  /** What an answer says that it has cost. */
+  endOf(answer: Answer): CallEnd;
+}
+
+/**
+ * @param toll `free` for a call that no model answers, and for those of the deployer alone
+ * @param call makes the call with this client, until the signal, and reads its answer
+ */
 export async function askModel<Answer>(
+  server: ModelServer,
+  limits: CallLimits,
+  toll: Toll<Answer> | 'free',
+  call: (client: OpenAI, signal: AbortSignal) => Promise<Answer>,
+): Promise<Result<Answer, ModelFault>> {
+  if (toll === 'free') return answered(server, limits, call);
+  const ended = await toll.guard.admit(toll);
+  if (!ended) return { ok: false, reason: { code: 'over_limit', again: false } };
+  const answer = await answered(server, limits, call);
+  if (answer.ok) await ended(toll.endOf(answer.value));
+  // The model may have worked until the time was up.
+  else await ended(answer.reason.code === 'timeout' ? 'unknown' : 'nothing');
+  return answer;
+}
+
+async function answered<Answer>(
   server: ModelServer,
   { timeoutMs, longestAnswer }: CallLimits,
   call: (client: OpenAI, signal: AbortSignal) => Promise<Answer>,

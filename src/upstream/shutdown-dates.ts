@@ -13,7 +13,9 @@ const SECOND_MS = 1_000;
 /** @returns YYYY-MM-DD; undefined if the server does not say it, or does not answer */
 export async function shutdownDate(server: ModelServer, model: string): Promise<string | undefined> {
   const limits = { timeoutMs: TIME_LIMITS.shutdownDateMs, longestAnswer: LONGEST_ANSWER };
-  const asked = await askModel(server, limits, (client, signal) => client.models.retrieve(model, { signal }));
+  const asked = await askModel(server, limits, 'free', (client, signal) =>
+    client.models.retrieve(model, { signal }),
+  );
   return asked.ok ? dayOf(asked.value) : undefined;
 }
 

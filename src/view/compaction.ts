@@ -23,7 +23,7 @@ import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { NO_USAGE } from '../summary/summarizer.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
-import { makeLimited } from './limited-summary.ts';
+import { workLimited } from './limited-summary.ts';
 import { makeView } from './make-view.ts';
 
 /** The user messages returned next to an item have at most so many tokens. */
@@ -62,7 +62,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const strategy = wholeSummary(chosen.strategy);
   const options = { force: true, dryRun: false, count: true, viewOnly: true, bare: true, whole: true };
   const whole = { ...call, chosen: { ...chosen, strategy } };
-  const made = await makeLimited(() => makeView(whole, options), strategy, call);
+  const made = await workLimited(() => makeView(whole, options), strategy, call);
   checkPlanned(made.report, scope);
   const isKept = standsFor(made.report);
   const view = isKept ? made.view : undefined;

@@ -1,37 +1,34 @@
 /** The summarizer's work under the caller's limits (docs/operating.md#budgets-and-limits). */
 import type { MemoryStrategy } from '../memory/modes/table.ts';
-import { estimatedSpend, NO_SPEND, type Spend } from '../memory/money/spending.ts';
+import { dearestSpend, NO_SPEND, type Spend } from '../memory/money/spending.ts';
 import { summarizes } from '../memory/strategy/strategy.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import type { Call } from '../request/call.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
-import type { MadeView } from './made-view.ts';
-
-/** Tokens that are reserved for a summary, with the reasoning before it. */
-const SUMMARY_OUTPUT = 4_096;
+import { answerRoom } from '../summary/summarizer.ts';
 
 /**
- * Makes a view for a caller who asks for nothing else: a request of its own, of which the summary
- * is paid by the deployer.
+ * Does what a caller asks for that no model answers: a request of its own, of which the summary is
+ * paid by the deployer.
  *
- * @throws ApiError if a limit is reached, and what `make` throws
+ * @param strategy by which it may be summarised
+ * @throws ApiError if a limit is reached or a model not allowed, and what `work` throws
  */
-export function makeLimited(
-  make: () => Promise<MadeView>,
+export function workLimited<Result>(
+  work: () => Promise<Result>,
   strategy: MemoryStrategy,
   call: Pick<Call, 'request' | 'scope'>,
-): Promise<MadeView> {
+): Promise<Result> {
   const { spending } = call.scope;
-  if (!spending) return make();
-  return spending.summarizing(estimateOf(strategy, call), make, ({ report }) => {
-    return report.summary?.usage.total_tokens ?? 0;
-  });
+  if (!spending) return work();
+  return spending.summarizing(estimateOf(strategy, call), work);
 }
 
-/** As if the whole array were summarised. */
+/** As if the whole array were summarised. @throws ApiError for a model that is not allowed */
 function estimateOf(strategy: MemoryStrategy, { request, scope }: Pick<Call, 'request' | 'scope'>): Spend {
   if (!summarizes(strategy)) return NO_SPEND;
-  const { schedule } = summarizerTarget(strategy, request, scope);
+  const target = summarizerTarget(strategy, request, scope);
+  scope.spending?.checkSummarizer({ isDeployers: false, schedule: undefined, ...target });
   const input = Math.ceil(request.bytes.length / BYTES_PER_TOKEN);
-  return estimatedSpend({ input, output: SUMMARY_OUTPUT }, schedule ?? null);
+  return dearestSpend({ input, output: answerRoom(target, 0) }, target.schedule);
 }

@@ -11,6 +11,7 @@ import { learnWindow, summarizerTarget } from '../request/summarizer-target.ts';
 import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { NO_LIMITS } from '../upstream/call-guard.ts';
 import type { ViewCall } from './made-view.ts';
 import { ownSummaries } from './own-summaries.ts';
 
@@ -35,7 +36,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
   const targetOnce = once(() => {
     const target = summarizerTarget(strategy, request, scope);
     const timeoutMs = Math.max(target.timeoutMs, options.whole ? TIME_LIMITS.wholeSummaryCallMs : 0);
-    return { ...target, timeoutMs };
+    return { ...target, timeoutMs, guard: scope.spending ?? NO_LIMITS };
   });
   return {
     boundaries,
@@ -48,6 +49,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       get target() {
         return targetOnce();
       },
+      payer: async () => scope.spending?.handOver(),
       own: ownSummaries(call),
       encoding: measure,
       waitUntil,

@@ -36,6 +36,19 @@ export function allowsModel({ models }: CallerLimits, model: string): boolean {
   });
 }
 
+/**
+ * Why a model may not be asked: it is not one of the caller's, or has no known price, without which
+ * a dollar can't be counted. Undefined if it may be.
+ */
+export function modelFault(
+  limits: CallerLimits,
+  model: string,
+  hasPrice: boolean,
+): 'model' | 'price' | undefined {
+  if (!allowsModel(limits, model)) return 'model';
+  return hasPrice || !hasBudget(limits) || limits.unpriced_models === 'allow' ? undefined : 'price';
+}
+
 const NANO_IN_DOLLAR = 1_000_000_000;
 
 export function nanodollarsOf(dollars: number): Nanodollars {

@@ -12,6 +12,7 @@ import type { RunUsage } from '../run/event.ts';
 import { amountOf, type Nanodollars } from './amounts.ts';
 import { billedTokens } from './bill.ts';
 import { type CallerLimits, type CountedLimit, nanodollarsOf } from './caller-limits.ts';
+import type { TokenUsage } from './usage-schema.ts';
 
 /** Tokens of one call: what a limit by the minute counts, and what they cost. */
 export interface Spend {
@@ -121,6 +122,27 @@ export function mostAmount({ input, output }: EstimatedTokens, schedule: Schedul
   const isWritten = schedule.written > schedule.fresh;
   const [fresh, written] = isWritten ? [0, input] : [input, 0];
   return amountOf({ fresh, cached: 0, written, output }, schedule);
+}
+
+/** What is reserved of a call: the most that it can cost. @param schedule undefined: no price */
+export function dearestSpend(most: EstimatedTokens, schedule: Schedule | undefined): Spend {
+  return { tokens: most.input + most.output, amount: schedule ? mostAmount(most, schedule) : 0 };
+}
+
+/**
+ * What a call of the summarizer has spent.
+ *
+ * @param end what its answer says; `unknown` counts as estimated, and `nothing` was billed
+ */
+export function spendAtEnd(
+  end: Pick<TokenUsage, 'total_tokens' | 'cost'> | 'unknown' | 'nothing',
+  most: EstimatedTokens,
+  schedule: Schedule | undefined,
+): Spend {
+  if (end === 'nothing') return NO_SPEND;
+  if (end === 'unknown' || end.total_tokens === 0) return estimatedSpend(most, schedule ?? null);
+  const { amount } = estimatedSpend(most, schedule ?? null);
+  return { tokens: end.total_tokens, amount: end.cost ?? amount };
 }
 
 /**

@@ -134,7 +134,7 @@ function serverOf(baseUrl: string, apiKey: string | undefined): ModelServer {
 
 async function asked(server: ModelServer, named?: string): Promise<'ok' | string> {
   const limits = { timeoutMs: TIME_LIMITS.keyVerdictMs, longestAnswer: LONGEST_ANSWER };
-  const answer = await askModel(server, limits, async (client, signal) => {
+  const answer = await askModel(server, limits, 'free', async (client, signal) => {
     await (named === undefined ? client.models.list({ signal }) : client.models.retrieve(named, { signal }));
   });
   return answer.ok ? 'ok' : answer.reason.code;

@@ -4,11 +4,13 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../../answer/read-call.ts';
+import { wholeSummary } from '../../memory/strategy/strategy.ts';
 import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import { workLimited } from '../../view/limited-summary.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { anyBody, readAny } from '../any-protocol.ts';
 import { scopeOf } from '../scope-of.ts';
@@ -23,10 +25,11 @@ export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   if (!request.messages.some(says)) throw nothingSaid(request);
   const call = await readWholeCall(request, scope);
   const limitMs = TIME_LIMITS.wholeSummaryMs + TIME_LIMITS.routeStorageMs;
-  const [{ summary, published, isPending, warnings }] = await stored(
-    c,
-    () => Promise.all([endSession(call), services.runOutboxes.settled(conversation.name)]),
-    limitMs,
+  const end = () => Promise.all([endSession(call), services.runOutboxes.settled(conversation.name)]);
+  const [{ summary, published, isPending, warnings }] = await workLimited(
+    () => stored(c, end, limitMs),
+    wholeSummary(call.chosen.strategy),
+    call,
   );
   const answer = { id, object: 'memory.conversation.ended', summary, published, warnings };
   return c.json(answer, isPending ? 202 : 200);

@@ -104,9 +104,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   noteSums(conversation: string, sums: ConversationSums): void {
-    const summaries = this.spending.isEmpty() ? [] : this.rows.newSummaries(conversation, sums);
     this.rows.setSums(conversation, sums, this.now());
-    for (const [day, amount] of summaries) this.spending.addSummaries(day, amount);
   }
 
   list(query: ListQuery, after: ListPlace | null, most: number): readonly ListedConversation[] {

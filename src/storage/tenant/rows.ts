@@ -123,20 +123,6 @@ export class TenantRows {
     if (id !== undefined) this.usage.set(id, sums, now);
   }
 
-  /**
-   * What the summarizer's work for a conversation has cost by day beyond what was told before; none
-   * if it is not known.
-   */
-  newSummaries(conversation: string, { days }: ConversationSums): [day: number, amount: number][] {
-    const id = this.idOf(conversation);
-    if (id === undefined) return [];
-    const told = this.usage.summarizer(id);
-    return Object.entries(days).map(([day, sums]) => [
-      Number(day),
-      sums.summarizer - (told[Number(day)] ?? 0),
-    ]);
-  }
-
   /** Null if the conversation is not known. */
   find(conversation: string): KnownConversation | null {
     const id = this.idOf(conversation);

@@ -76,6 +76,8 @@ export interface EndedCall extends Spend {
   /** When it was made, in milliseconds since 1970. */
   readonly at: number;
   readonly isFurther: boolean;
+  /** Whether it was the summarizer's. */
+  readonly isSummary?: boolean;
 }
 
 /** The sums of a day of UTC, without what is reserved. Amounts in nanodollars. */
@@ -97,8 +99,11 @@ type CallRow = {
   requests: number;
   tokens: number;
   amount: number;
-  /** `lost`: it counts as spent, since its end is overdue. */
-  state: 'reserved' | 'ended' | 'lost';
+  /**
+   * `lost`: it counts as spent, since its end is overdue. `told`: its end came without a
+   * reservation.
+   */
+  state: 'reserved' | 'ended' | 'lost' | 'told';
   /** In milliseconds since 1970. */
   ended_at: number | null;
 };
@@ -134,31 +139,22 @@ export class SpendingRows {
   }
 
   /** Counts what a call has spent in the place of what was reserved. @param now in milliseconds */
-  settle({ id, at, isFurther, tokens, amount }: EndedCall, now: number): void {
+  settle({ id, at, isFurther, isSummary, tokens, amount }: EndedCall, now: number): void {
     this.tables.make();
     const before = this.call(id);
-    if (before?.state === 'ended') return;
+    if (before?.state === 'ended' || before?.state === 'told') return;
     const requests = isFurther ? 0 : 1;
     const madeAt = before?.at ?? at;
-    this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state: 'ended', ended_at: now });
+    const state = before ? 'ended' : 'told';
+    this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state, ended_at: now });
     // A lost one is in the sums of its day.
     const counted = before?.state === 'lost' ? before : { requests: 0, tokens: 0, amount: 0 };
     this.addToDay(madeAt, {
       requests: requests - counted.requests,
       tokens: tokens - counted.tokens,
       amount: amount - counted.amount,
+      summaries: isSummary ? amount : 0,
     });
-  }
-
-  /** Adds what the summarizer's work has cost on a day, where limits are counted. */
-  addSummaries(day: number, amount: number): void {
-    if (amount <= 0 || !this.tables.exists()) return;
-    this.sql.exec(
-      `INSERT INTO spend_days (day, requests, tokens, amount, summaries) VALUES (?1, 0, 0, ?2, ?2)
-       ON CONFLICT (day) DO UPDATE SET amount = amount + ?2, summaries = summaries + ?2`,
-      day,
-      amount,
-    );
   }
 
   /** What has been spent, with what is reserved. @param now in milliseconds */
@@ -262,15 +258,16 @@ export class SpendingRows {
     );
   }
 
-  private addToDay(at: number, { requests, tokens, amount }: Omit<RecentCall, 'at'> & Spend): void {
+  private addToDay(at: number, { requests, tokens, amount, summaries }: Omit<SpentDay, 'day'>): void {
     this.sql.exec(
-      `INSERT INTO spend_days (day, requests, tokens, amount, summaries) VALUES (?1, ?2, ?3, ?4, 0)
-       ON CONFLICT (day) DO UPDATE
-       SET requests = requests + ?2, tokens = tokens + ?3, amount = amount + ?4`,
+      `INSERT INTO spend_days (day, requests, tokens, amount, summaries) VALUES (?1, ?2, ?3, ?4, ?5)
+       ON CONFLICT (day) DO UPDATE SET requests = requests + ?2, tokens = tokens + ?3,
+         amount = amount + ?4, summaries = summaries + ?5`,
       dayOf(at),
       requests,
       tokens,
       amount,
+      summaries,
     );
   }
 
@@ -281,11 +278,12 @@ export class SpendingRows {
       .toArray();
     for (const call of overdue) {
       this.insert({ ...call, state: 'lost' });
-      this.addToDay(call.at, call);
+      this.addToDay(call.at, { ...call, summaries: 0 });
     }
     // Its end may be told twice.
     this.sql.exec(
-      `DELETE FROM spend_calls WHERE (at <= ?1 AND ended_at <= ?1) OR (state = 'lost' AND at <= ?2)`,
+      `DELETE FROM spend_calls WHERE (state = 'ended' AND at <= ?1 AND ended_at <= ?1)
+         OR (state IN ('lost', 'told') AND at <= ?2)`,
       now - MINUTE_MS,
       now - RESERVED_MS - CORRECTED_MS,
     );

@@ -93,16 +93,6 @@ export class UsageRows {
     this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
   }
 
-  /** What the summarizer's work for a conversation has cost by day, as it was told. */
-  summarizer(id: number): Readonly<Record<number, number>> {
-    if (!this.tables.exists()) return {};
-    const rows = this.sql.exec<{ day: number; summarizer: number }>(
-      `SELECT day, summarizer FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`,
-      id,
-    );
-    return Object.fromEntries([...rows].map(({ day, summarizer }) => [day, summarizer]));
-  }
-
   /** The sums of all conversations by day. Days without requests are not among them. */
   days(from: number, to: number): SumsByDay {
     if (!this.tables.exists()) return {};

@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { afterEach, expect, it, vi } from 'vitest';
 import { sumOf } from '../../../src/summary/attempts.ts';
 import { askSummarizer, LONGEST_ANSWER, NO_USAGE } from '../../../src/summary/summarizer.ts';
+import { NO_LIMITS } from '../../../src/upstream/call-guard.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -13,6 +14,7 @@ const target = {
   model: 'a-model',
   window: 400_000,
   timeoutMs: 60_000,
+  guard: NO_LIMITS,
 };
 
 it('keeps the name of the error by which a call has failed, and its code', async () => {

@@ -110,7 +110,7 @@ describe('a caller with a budget', () => {
     expect(await days()).toMatchObject([{ requests: 2, tokens: 0, amount: 0 }]);
   });
 
-  it('pays for the input of a request whose answer nobody waits for any more', async () => {
+  it('pays for what a request has asked for whose answer nobody waits for any more', async () => {
     const { chat, fetched, days } = limited({ usd_per_day: 1 }, { UPSTREAM_HEADERS_TIMEOUT_MS: '10' });
     fetched.mockImplementation(
       (_, init) =>
@@ -121,7 +121,8 @@ describe('a caller with a budget', () => {
     expect((await chat(QUESTION)).status).toBe(504);
     const sent = fetched.mock.calls[0]?.[1]?.body as Uint8Array;
     const tokens = Math.ceil(sent.length / 4);
-    expect(await days()).toMatchObject([{ requests: 1, tokens, amount: tokens * 400 }]);
+    const amount = tokens * 400 + QUESTION.max_tokens * 1_600;
+    expect(await days()).toMatchObject([{ requests: 1, tokens: tokens + QUESTION.max_tokens, amount }]);
   });
 
   it('pays our estimate for a stream that tells no usage, and for one that breaks off', async () => {
@@ -230,6 +231,148 @@ describe('a caller with a budget', () => {
     expect(await codeOf(request('/v1/responses/compact', { method: 'POST', body: items }))).toBe(
       'budget_exceeded',
     );
+    expect(fetched).not.toHaveBeenCalled();
+  });
+});
+
+describe('an answer that does not tell what it has cost', () => {
+  const TEXTS: Readonly<Record<string, readonly object[]>> = {
+    '/v1/chat/completions': [{ choices: [{ index: 0, delta: { content: 'Well' } }] }],
+    '/v1/responses': [
+      { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', usage: null } },
+      { type: 'response.output_text.delta', delta: 'Well', item_id: 'msg_1', output_index: 0 },
+    ],
+    '/v1/messages': [
+      {
+        type: 'message_start',
+        message: {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          content: [],
+          usage: { input_tokens: 10, output_tokens: 1 },
+        },
+      },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Well' } },
+    ],
+  };
+  /** A caller who leaves after the first words. @param more of the body */
+  async function left(path: string, more: object): Promise<number> {
+    const key = { ANTHROPIC_API_KEY: 'sk-ant-the-key-of-the-deployment' };
+    const { request, upstream, days } = limited({ usd_per_day: 100 }, key);
+    upstream.answer = () => {
+      const events = (TEXTS[path] ?? []).map((event) =>
+        new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`),
+      );
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const next = events.shift();
+          if (next) controller.enqueue(next);
+          else controller.error(new Error('left'));
+        },
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    };
+    const array =
+      path === '/v1/responses' ? { input: 'Hi' } : { messages: [{ role: 'user', content: 'Hi' }] };
+    const headers = { 'anthropic-version': '2023-06-01' };
+    const body = JSON.stringify({ stream: true, ...array, ...more });
+    await request(path, { method: 'POST', headers, body }).catch(() => undefined);
+    return (await days())[0]?.tokens ?? 0;
+  }
+
+  it.each([
+    ['/v1/chat/completions', { model: 'gpt-5', max_completion_tokens: 60_000 }],
+    ['/v1/responses', { model: 'gpt-5', max_output_tokens: 60_000 }],
+    ['/v1/responses', { model: 'gpt-4.1', reasoning: { effort: 'high' }, max_output_tokens: 60_000 }],
+    ['/v1/messages', { model: 'claude-sonnet-5', max_tokens: 60_000 }],
+    ['/v1/messages', { model: 'claude-opus-4-6', max_tokens: 60_000, thinking: { type: 'adaptive' } }],
+  ])('counts with the reasoning that it may have had: %s %o', async (path, more) => {
+    expect(await left(path, more)).toBeGreaterThanOrEqual(60_000);
+  });
+
+  it.each([
+    ['/v1/responses', { model: 'gpt-5.1', reasoning: { effort: 'none' }, max_output_tokens: 60_000 }],
+    ['/v1/responses', { model: 'gpt-4.1', max_output_tokens: 60_000 }],
+    ['/v1/messages', { model: 'claude-sonnet-5', max_tokens: 60_000, thinking: { type: 'disabled' } }],
+  ])('counts with what was seen where the model does not reason: %s %o', async (path, more) => {
+    expect(await left(path, more)).toBeLessThan(100);
+  });
+
+  it('counts with no more thinking than its request allows', async () => {
+    const thinking = { type: 'enabled', budget_tokens: 2_000 };
+    const tokens = await left('/v1/messages', { model: 'claude-opus-4-5', max_tokens: 60_000, thinking });
+    expect(tokens).toBeGreaterThanOrEqual(2_000);
+    expect(tokens).toBeLessThan(2_100);
+  });
+
+  it('counts with the usual output at least where its request names no limit', async () => {
+    expect(await left('/v1/responses', { model: 'gpt-5' })).toBeGreaterThanOrEqual(4_096);
+  });
+
+  it('counts with its reasoning when it comes whole without a usage', async () => {
+    const { request, upstream, days } = limited({ usd_per_day: 100 });
+    upstream.answer = () => Response.json({ id: 'resp_1', object: 'response', output: [] });
+    const body = JSON.stringify({ model: 'gpt-5', input: 'Hi', max_output_tokens: 30_000 });
+    await request('/v1/responses', { method: 'POST', body });
+    expect((await days())[0]?.tokens).toBeGreaterThanOrEqual(30_000);
+  });
+});
+
+describe('a limit of output that the API of the path does not know', () => {
+  it.each([
+    ['/v1/responses', { input: 'words' }, ['max_tokens', 'max_completion_tokens']],
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'words' }] }, ['max_output_tokens']],
+  ])('is none: %s', async (path, array, fields) => {
+    // Two answers of the longest that the model writes cost more.
+    const { request, fetched } = limited({ usd_per_day: dollars(32_768 * 1_600) });
+    const limits = Object.fromEntries(fields.map((field) => [field, 1]));
+    const body = JSON.stringify({ model: MODEL, ...array, ...limits });
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async () => (await request(path, { method: 'POST', body })).status),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(fetched).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('models that a gateway may ask in the place of one', () => {
+  const DEAR = 'gpt-4.1';
+
+  it.each([
+    ['models', { models: [MODEL, DEAR] }],
+    ['fallbacks', { fallbacks: [DEAR] }],
+    ['fallbacks', { fallbacks: [{ model: DEAR }] }],
+    ['fallbacks', { fallbacks: [{ [MODEL]: [DEAR] }] }],
+  ])('are reserved at the price of the dearest: %s', async (_, more) => {
+    // Two of the cheap one, and one of the dear one.
+    const { chat, codeOf } = limited({ usd_per_day: dollars(2 * PRICE - 1) });
+    const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(chat({ ...QUESTION, ...more }))));
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+  });
+
+  it('count at the price of the one that has answered, and of the dearest where none is named', async () => {
+    const dear = 1_000 * 2_000 + 100 * 8_000;
+    const { chat, upstream, days } = limited({ usd_per_day: 10 });
+    const asked = { ...QUESTION, models: [DEAR] };
+    upstream.answer = () => Response.json({ model: `openai/${MODEL}-2025-04-14`, choices: [], usage: USAGE });
+    await chat(asked);
+    expect(await days()).toMatchObject([{ amount: PRICE }]);
+    upstream.answer = () => Response.json({ model: DEAR, choices: [], usage: USAGE });
+    await chat(asked);
+    expect(await days()).toMatchObject([{ amount: PRICE + dear }]);
+    upstream.answer = () => Response.json({ choices: [], usage: USAGE });
+    await chat(asked);
+    expect(await days()).toMatchObject([{ amount: PRICE + 2 * dear }]);
+  });
+
+  it.each([
+    ['a model without a price', { models: ['a-model-of-nobody'] }],
+    ['a list that can’t be read', { fallbacks: [7] }],
+    ['another spelling', { Model: DEAR }],
+  ])('are refused under a budget: %s', async (_, more) => {
+    const { chat, codeOf, fetched } = limited({ usd_per_day: 10 });
+    expect(await codeOf(chat({ ...QUESTION, ...more }))).toBe('model_not_allowed');
     expect(fetched).not.toHaveBeenCalled();
   });
 });
@@ -436,6 +579,28 @@ describe('an object that does not answer', () => {
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     objects[way].add('reserve');
     expect((await chat(QUESTION)).status).toBe(200);
+    expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
+  });
+
+  it('counts what went up meanwhile when it answers again', async () => {
+    shorten({ tellSpentPauseMs: 1 });
+    const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
+    for (const method of ['reserve', 'settle']) objects.failing.add(method);
+    for (let asked = 0; asked < 3; asked++) expect((await chat(QUESTION)).status).toBe(200);
+    expect(await days()).toEqual([]);
+    objects.failing.clear();
+    await chat(QUESTION);
+    expect(await days()).toMatchObject([{ requests: 4, amount: 4 * PRICE }]);
+  });
+
+  it('counts what went up when it answers soon after', async () => {
+    shorten({ tellSpentPauseMs: 50 });
+    const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
+    for (const method of ['reserve', 'settle']) objects.failing.add(method);
+    const asked = chat(QUESTION);
+    await vi.waitFor(() => expect(objects.calls).toContain('settle'));
+    objects.failing.clear();
+    await asked;
     expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
   });
 

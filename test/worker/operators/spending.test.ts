@@ -123,21 +123,27 @@ describe('a budget', () => {
     expect(await days()).toMatchObject([{ requests: 1, tokens: 3_000, amount: 40_000 }]);
   });
 
-  it('counts what the summarizer has cost once, and keeps it when its conversation goes', async () => {
-    const { reserve, call, days } = tenant();
-    await reserve({ usd_per_day: 1 });
-    const sums = (summarizer: number) => ({
-      requests: 1,
-      net: null,
-      lastRequest: null,
-      model: null,
-      days: { [TODAY]: { ...NO_DAY_SUMS, summarizer } },
-    });
+  it('counts what the summarizer has cost once, as it is settled, and keeps it when its conversation goes', async () => {
+    const { reserve, call, days, clock } = tenant();
+    const { id } = await reserve({ usd_per_day: 1 });
+    const end = { id, at: clock.now, isFurther: true, isSummary: true, tokens: 80, amount: 50 };
+    const byDay = { [TODAY]: { ...NO_DAY_SUMS, summarizer: 50 } };
+    const sums = { requests: 1, net: null, lastRequest: null, model: null, days: byDay };
     await call((memory) => memory.note('a:user:chat', []));
-    for (const told of [30, 30, 50]) await call((memory) => memory.noteSums('a:user:chat', sums(told)));
+    await call((memory) => memory.settle(end));
+    await call((memory) => memory.noteSums('a:user:chat', sums));
     await call((memory) => memory.release({ name: 'a:user:chat', notes: 0 }));
     expect(await days()).toMatchObject([{ amount: 50, summaries: 50 }]);
-    expect(await reserve({ usd_per_day: dollars(1_050) }, { id: 'new' })).toMatchObject({ state: 'reached' });
+    expect(await reserve({ usd_per_day: dollars(50) }, { id: 'new' })).toMatchObject({ state: 'reached' });
+  });
+
+  it('counts an end that comes without a reservation once, also when it is told again hours later', async () => {
+    const { settle, reserve, days, clock } = tenant();
+    await settle('never reserved', 10, 50);
+    clock.now += 5 * 60 * MINUTE_MS;
+    await reserve({ usd_per_day: 1 }, { amount: 0, tokens: 0 });
+    await settle('never reserved', 10, 50);
+    expect(await days()).toMatchObject([{ tokens: 10, amount: 50 }]);
   });
 });
 

@@ -1,0 +1,30 @@
+/**
+ * The models that a request names beside `model`, for a gateway to ask in its place: OpenRouter's
+ * `models`, and the `fallbacks` of LiteLLM and of Anthropic's API.
+ */
+
+/** The fields with such lists. */
+export const OTHER_MODELS = ['models', 'fallbacks'] as const;
+
+/**
+ * The models in such a list: names, objects with a `model`, and objects of names by the name that
+ * they stand in for. Undefined if it can't be read.
+ */
+export function modelsIn(list: unknown): readonly string[] | undefined {
+  if (list === undefined || list === null) return [];
+  if (!Array.isArray(list)) return undefined;
+  const each = list.map(modelsOf);
+  return each.every((models) => models !== undefined) ? each.flat() : undefined;
+}
+
+function modelsOf(entry: unknown): readonly string[] | undefined {
+  if (typeof entry === 'string') return [entry];
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return undefined;
+  const { model } = entry as { readonly model?: unknown };
+  if (model !== undefined) return typeof model === 'string' ? [model] : undefined;
+  const lists = Object.values(entry).map((names: unknown) => (typeof names === 'string' ? [names] : names));
+  const isRead = lists.every(
+    (names): names is string[] => Array.isArray(names) && names.every((name) => typeof name === 'string'),
+  );
+  return isRead && lists.length > 0 ? lists.flat() : undefined;
+}

@@ -1,0 +1,162 @@
+/**
+ * What a caller with limits spends, as the isolate that makes its calls tells it to the tenant's
+ * object (docs/operating.md#budgets-and-limits): a call is reserved before it goes up, and settled
+ * when it has ended.
+ */
+import { pause, within } from '../../lib/time-limit.ts';
+import { type Log, logCaught } from '../../log.ts';
+import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import { NO_SPEND } from '../../memory/money/spending.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import type { ObjectCaller, TenantMemoryStub } from '../objects.ts';
+import type { WaitUntil } from '../refs/writer.ts';
+import type { EndedCall, Refused, Reserved } from './spending.ts';
+
+/** Whose limits a call counts against. Plain data, so that it can cross to other isolates. */
+export interface Payer {
+  /** The tenant's id. */
+  readonly tenant: string;
+  readonly limits: CallerLimits;
+}
+
+/** In calls, of all tenants. */
+const MOST_UNTOLD = 10_000;
+
+/**
+ * Ends of calls that went up unreserved, since the tenant's object did not answer, and that it has
+ * still not been told of. One per isolate.
+ */
+export class UntoldCalls {
+  private readonly byTenant = new Map<string, EndedCall[]>();
+  private count = 0;
+
+  /** @returns whether there was room for it */
+  keep(tenant: string, call: EndedCall): boolean {
+    if (this.count >= MOST_UNTOLD) return false;
+    this.count++;
+    this.byTenant.set(tenant, [...(this.byTenant.get(tenant) ?? []), call]);
+    return true;
+  }
+
+  take(tenant: string): readonly EndedCall[] {
+    const calls = this.byTenant.get(tenant) ?? [];
+    this.byTenant.delete(tenant);
+    this.count -= calls.length;
+    return calls;
+  }
+}
+
+interface BudgetPorts {
+  /** The tenant's object. */
+  readonly ask: ObjectCaller<TenantMemoryStub>;
+  /** Whether calls go up although their limits can't be looked up. */
+  readonly allowsUnknown: boolean;
+  readonly untold: UntoldCalls;
+  readonly waitUntil: WaitUntil;
+  readonly log: Log;
+}
+
+export class Budget {
+  private readonly payer: Payer;
+  private readonly ports: BudgetPorts;
+  /** Calls that went up without a reservation. */
+  private readonly unreserved = new Set<string>();
+
+  constructor(payer: Payer, ports: BudgetPorts) {
+    this.payer = payer;
+    this.ports = ports;
+  }
+
+  get limits(): CallerLimits {
+    return this.payer.limits;
+  }
+
+  /**
+   * @returns `unknown` if the object does not answer and the deployment goes on
+   * @throws if it does not answer and the deployment does not go on
+   */
+  async reserve(call: EndedCall): Promise<Reserved | 'unknown'> {
+    const { limits } = this;
+    try {
+      const reserved = await this.ask((stub) => stub.reserve({ ...call, limits }));
+      this.tellKept();
+      return reserved;
+    } catch (error) {
+      if (this.goesOn(error)) {
+        this.unreserved.add(call.id);
+        return 'unknown';
+      }
+      // It may have been reserved all the same.
+      this.ports.waitUntil(this.settle({ ...call, ...NO_SPEND, isFurther: true }));
+      throw error;
+    }
+  }
+
+  /** Whether a request would be refused. @throws like `reserve` */
+  async check(): Promise<Refused | 'unknown' | null> {
+    try {
+      return await this.ask((stub) => stub.check(this.limits));
+    } catch (error) {
+      if (this.goesOn(error)) return 'unknown';
+      throw error;
+    }
+  }
+
+  /** Never rejects: what is lost of a reserved call counts as estimated after a while. */
+  async settle(call: EndedCall): Promise<void> {
+    const wasReserved = !this.unreserved.delete(call.id);
+    try {
+      await this.tell(call);
+      this.tellKept();
+    } catch (error) {
+      const { log } = this.ports;
+      const then = wasReserved ? 'it counts as estimated' : 'it is told again';
+      logCaught(log, 'error', `what a call has spent could not be counted: ${then}`, error);
+      if (!wasReserved) await this.tellAgain(call);
+    }
+  }
+
+  private async tellAgain(call: EndedCall): Promise<void> {
+    await pause(TIME_LIMITS.tellSpentPauseMs);
+    try {
+      await this.tell(call);
+    } catch (error) {
+      const { untold, log } = this.ports;
+      const then = untold.keep(this.payer.tenant, call) ? 'the next call tells it' : 'it is lost';
+      logCaught(log, 'error', `what a call has spent could not be counted: ${then}`, error);
+    }
+  }
+
+  /** Tells what could not be told before, now that the object answers. */
+  private tellKept(): void {
+    const { untold, waitUntil } = this.ports;
+    const { tenant } = this.payer;
+    const calls = untold.take(tenant);
+    if (calls.length === 0) return;
+    const tell = async (): Promise<void> => {
+      for (const [at, call] of calls.entries())
+        try {
+          await this.tell(call);
+        } catch {
+          for (const left of calls.slice(at)) untold.keep(tenant, left);
+          return;
+        }
+    };
+    waitUntil(tell());
+  }
+
+  private tell(call: EndedCall): Promise<void> {
+    return this.ask((stub) => stub.settle(call));
+  }
+
+  private ask<Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> {
+    return within(TIME_LIMITS.limitsMs, this.ports.ask(call));
+  }
+
+  private goesOn(error: unknown): boolean {
+    const { log, allowsUnknown } = this.ports;
+    const then = allowsUnknown ? 'the call goes up' : 'the call is refused';
+    logCaught(log, 'error', `the limits of a caller could not be looked up: ${then}`, error);
+    return allowsUnknown;
+  }
+}
