@@ -1,9 +1,9 @@
 /** Passes on requests to a model without parsing their bodies, if nothing in them is for Precis. */
 
 import { Buffer } from 'node:buffer';
-import { idleReport } from '../memory/plan/report.ts';
+import { idleReport, type Warning } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import { modelIn } from '../protocol/top-fields.ts';
+import { modelIn, topFieldsOf } from '../protocol/top-fields.ts';
 import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../request/body.ts';
 import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../request/choose-strategy.ts';
 import type { ApiError } from '../request/errors.ts';
@@ -33,9 +33,19 @@ export function passRead(
   const chosen = chosenUnread(scope);
   if (typeof chosen !== 'object' || mayConcernUs(bytes)) return undefined;
   scope.trace?.asks({ model: modelIn(bytes) });
+  const warnings: Warning[] = isThread(bytes, api, scope) ? ['upstream_state'] : [];
   return askUpstream(scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
-    relayed(answer, api, chosen, scope, life),
+    relayed(answer, api, chosen, scope, life, warnings),
   );
+}
+
+/** The beta of message threads, without which the API refuses them. */
+const THREADS = 'message-threads-';
+
+/** Whether the upstream stores the conversation of a body that is not read. */
+function isThread(bytes: Uint8Array, { answers }: Api, { headers }: RequestScope): boolean {
+  if (answers.name !== 'messages' || !headers.get('anthropic-beta')?.includes(THREADS)) return false;
+  return (topFieldsOf(bytes, ['thread'])?.get('thread') ?? null) !== null;
 }
 
 /**
@@ -101,11 +111,12 @@ function relayed(
   { mode, source, report: inBody }: ChosenByHeaders,
   scope: RequestScope,
   life: CallLife,
+  warnings: readonly Warning[] = [],
 ): Promise<Response> {
   // Only a refused key is worth the tenant.
   if (answer.response.status === 401) noteVerdict(answer.response, scope);
   const options = { format: answers, inBody, streams: false, retrieval: undefined, life };
-  return relay(answer, idleReport(mode, source, []), options, scope);
+  return relay(answer, idleReport(mode, source, warnings), options, scope);
 }
 
 const FIELD_FOUND = 'a field of ours stands in a body that is not read';

@@ -1,4 +1,5 @@
 /** Reads a request: its body, its owner, and the strategy that it is answered by. */
+import { actingStrategy, edits } from '../memory/strategy/strategy.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { ReadBody } from '../request/body.ts';
@@ -7,7 +8,8 @@ import { agentOf, asideStrategy, chooseStrategy } from '../request/choose-strate
 import { isAside } from '../request/claude-code.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
-import { withCompaction } from '../request/native-compaction.ts';
+import { upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
+import { isObserved } from '../request/observation.ts';
 import { openSealed } from '../request/open-sealed.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -87,7 +89,38 @@ async function readCall<Request extends ModelRequest>(
   const chosen = aside
     ? asideStrategy(request, headers)
     : await chooseStrategy(request, headers, agent, settings, services);
-  return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
+  const call = { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
+  checkThread(call);
+  return call;
+}
+
+/** Whether the upstream has stored the messages before those of the body, as a message thread. */
+function isThread({ protocol, upstreamState }: ModelRequest): boolean {
+  return protocol === 'messages' && upstreamState !== undefined;
+}
+
+/**
+ * A view is made of a whole conversation, and what Precis adds to it would be stored in a thread.
+ * Clients that thread by themselves send the whole conversation once they have been refused.
+ *
+ * @throws ApiError `thread_unsupported_request`
+ */
+function checkThread(call: Call): void {
+  const { request, chosen, scope } = call;
+  if (!isThread(request) || isObserved(call)) return;
+  const acting = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
+  if (edits(acting))
+    throw threadRefused(
+      `the strategy of this request (mode ${chosen.strategy.mode}) edits the conversation, and must read all of it`,
+    );
+}
+
+function threadRefused(because: string): ApiError {
+  return new ApiError(
+    'thread_unsupported_request',
+    `A message thread is not possible here: ${because}. Send the whole conversation, without thread.`,
+    'thread',
+  );
 }
 
 /** The agent that a request chooses, and the request's owner. @throws ApiError */
@@ -133,12 +166,13 @@ function opened(
 /**
  * Callers with access keys share an account, and must not name what another one stored there.
  *
- * @throws ApiError `not_forwarded`
+ * @throws ApiError `not_forwarded`, `thread_unsupported_request`
  */
 export function checkState(request: ModelRequest, { services }: RequestScope): void {
   const { access } = services.config;
   if (!access) return;
   const { upstreamState } = request;
+  if (isThread(request)) throw threadRefused('callers of this deployment share the account that stores it');
   const field = upstreamState === request.conversationField ? undefined : upstreamState;
   const found = field === undefined ? request.storedName(access.opened) : undefined;
   if (found) throw new ApiError('not_forwarded', found.message, found.param, 400);

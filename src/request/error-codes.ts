@@ -33,6 +33,12 @@ export const ERRORS = {
     type: 'invalid_request_error',
     when: '`messages` or `input` is missing or empty.',
   },
+  // Anthropic's, by which its clients know what to do.
+  thread_unsupported_request: {
+    status: 400,
+    type: 'invalid_request_error',
+    when: 'A message thread where a strategy edits views, or where callers share an account; clients then send the whole conversation.',
+  },
   body_too_large: { status: 413, type: 'invalid_request_error', when: 'The body is over its limit.' },
   unsupported_media_type: {
     status: 415,

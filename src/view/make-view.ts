@@ -18,6 +18,7 @@ import {
   summarizes,
   tokenMeasure,
 } from '../memory/strategy/strategy.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { ChosenStrategy } from '../request/choose-strategy.ts';
@@ -54,7 +55,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const { strategy, own } = actingOn(call, options);
   if (owner.off.length > 0) return untouched(chosen, owner.off);
   const user = userArchiveOf(call);
-  if (!edits(strategy)) return withTools(untouched(chosen, userWarnings(user, undefined)), strategy, call);
+  if (!edits(strategy)) return withTools(untouched(chosen, unplannedWarnings(request, user)), strategy, call);
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
   const reached = typeof user === 'string' ? undefined : user;
@@ -163,6 +164,17 @@ function tenantWarnings(strategy: EditingStrategy, { caller, services }: Request
 function userWarnings(user: ReturnType<typeof userArchiveOf>, tools: OfferedTools | undefined): Warning[] {
   if (typeof user === 'string') return [user];
   return user && lacksOfUser(tools, user) ? ['retrieval_off'] : [];
+}
+
+/** Of a request that no mode edits. */
+function unplannedWarnings(
+  { upstreamState }: ModelRequest,
+  user: ReturnType<typeof userArchiveOf>,
+): Warning[] {
+  return [
+    ...(upstreamState === undefined ? [] : ['upstream_state' as const]),
+    ...userWarnings(user, undefined),
+  ];
 }
 
 /** A request that is forwarded unchanged but for the tools that write its memory blocks. */

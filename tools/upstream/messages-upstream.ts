@@ -11,6 +11,7 @@ import { type MessageAnswer, messageEvents, messageOf } from './message.ts';
 import { MessagesCache, promptTokens } from './messages-cache.ts';
 import { type RecordedRequest, record } from './recorded-request.ts';
 import { violations } from './strict-messages.ts';
+import { type ThreadRefusal, Threads } from './threads.ts';
 
 export type MessagesBehaviour =
   | ({ type: 'answer'; headers?: Record<string, string> } & MessageAnswer)
@@ -71,10 +72,12 @@ export async function startMessagesUpstream(
   const queue: MessagesBehaviour[] = [];
   const compactions: MessagesBehaviour[] = [];
   let cache = new MessagesCache();
+  let threads = new Threads();
   let current = options;
 
   async function answer(recorded: RecordedRequest, response: ServerResponse): Promise<void> {
-    const { body } = recorded;
+    const body = threads.whole(recorded.body, recorded.headers);
+    if (isRefusal(body)) return refuse(response, body.status, body.message, body.code);
     const found =
       current.strict === false
         ? []
@@ -89,14 +92,15 @@ export async function startMessagesUpstream(
       asked ??
       current.messages ?? { type: 'answer' };
     if (typeof behaviour === 'function') return behaviour(recorded, response);
+    const say = (answer: MessageAnswer) => send(recorded.body, body, response, answer);
     switch (behaviour.type) {
       case 'compaction':
-        return send(body, response, compactionOf(body, recorded.headers, behaviour.content));
+        return say(compactionOf(body, recorded.headers, behaviour.content));
       case 'error':
         return sendError(behaviour, response);
       case 'window': {
         const tokens = promptTokens(body);
-        if (tokens <= behaviour.tokens) return send(body, response, {});
+        if (tokens <= behaviour.tokens) return say({});
         const message = `prompt is too long: ${tokens} tokens > ${behaviour.tokens} maximum`;
         if (!behaviour.streamed) return refuse(response, 400, message);
         openStream(response);
@@ -105,14 +109,16 @@ export async function startMessagesUpstream(
         return;
       }
       case 'model':
-        return send(body, response, behaviour.answer(body));
+        return say(behaviour.answer(body));
       case 'answer':
         for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
-        return send(body, response, behaviour);
+        return say(behaviour);
     }
   }
 
+  /** @param body all that the model reads, also of a thread */
   async function send(
+    asked: Record<string, unknown>,
     body: Record<string, unknown>,
     response: ServerResponse,
     given: MessageAnswer,
@@ -120,6 +126,7 @@ export async function startMessagesUpstream(
     const thinking = current.thinks ? nextThought(body, THOUGHT) : undefined;
     const usage = (body.compaction ? given.usage : undefined) ?? { ...cache.usage(body, 20) };
     const said: MessageAnswer = { ...(thinking && !body.compaction ? { thinking } : {}), ...given, usage };
+    threads.keep(asked, body, messageOf(body, said));
     if (body.stream !== true) return sendJson(response, messageOf(body, said));
     openStream(response);
     for (const event of messageEvents(body, said)) response.write(event);
@@ -172,6 +179,7 @@ export async function startMessagesUpstream(
       queue.length = 0;
       compactions.length = 0;
       cache = new MessagesCache();
+      threads = new Threads();
       current = other;
     },
     close: () =>
@@ -204,13 +212,18 @@ function modelsPage(limit: number): object {
 }
 
 /** Sends an error as the API writes them. */
-function refuse(response: ServerResponse, status: number, message: string): void {
-  sendJson(response, errorOf(response, status, message), status);
+function refuse(response: ServerResponse, status: number, message: string, code?: string): void {
+  sendJson(response, errorOf(response, status, message, code), status);
 }
 
-function errorOf(response: ServerResponse, status: number, message: string): object {
+function errorOf(response: ServerResponse, status: number, message: string, code?: string): object {
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message }, request_id: response.getHeader('request-id') };
+  const error = { type, message, ...(code === undefined ? {} : { details: { error_code: code } }) };
+  return { type: 'error', error, request_id: response.getHeader('request-id') };
+}
+
+function isRefusal(whole: Record<string, unknown> | ThreadRefusal): whole is ThreadRefusal {
+  return typeof whole.status === 'number';
 }
 
 function sendError(

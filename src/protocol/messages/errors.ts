@@ -4,7 +4,11 @@ import type { AnswerFault } from '../answers/answer-format.ts';
 interface MessagesError {
   readonly type: 'error';
   /** With `code` and `param`, by which Precis tells its own errors apart. */
-  readonly error: { readonly type: string; readonly message: string } & Partial<AnswerFault>;
+  readonly error: {
+    readonly type: string;
+    readonly message: string;
+    readonly details?: { readonly error_code: string };
+  } & Partial<AnswerFault>;
   readonly request_id?: string;
 }
 
@@ -19,6 +23,14 @@ const TYPES: Readonly<Record<number, string>> = {
   504: 'timeout_error',
   529: 'overloaded_error',
 };
+
+/** Codes of the API's own, which its clients look for in the details. */
+const DETAILED: ReadonlySet<string> = new Set(['thread_unsupported_request']);
+
+/** The details of an error, by its code. */
+export function detailsOf(code: string | null): { readonly details?: { readonly error_code: string } } {
+  return code !== null && DETAILED.has(code) ? { details: { error_code: code } } : {};
+}
 
 /** The type of an error by its status. */
 export function errorType(status: number): string {
@@ -38,7 +50,13 @@ export function messagesError(
 ): MessagesError {
   return {
     type: 'error',
-    error: { type: errorType(status), message, code, param },
+    error: {
+      type: errorType(status),
+      message,
+      code,
+      param,
+      ...detailsOf(code),
+    },
     ...(requestId === undefined ? {} : { request_id: requestId }),
   };
 }

@@ -2,7 +2,7 @@
 import { asObject } from '../../lib/json.ts';
 import type { AnswerFault, StreamFault } from '../answers/answer-format.ts';
 import { eventFrame } from '../answers/sse.ts';
-import { errorType } from './errors.ts';
+import { detailsOf, errorType } from './errors.ts';
 
 /** Types of errors that the two APIs name differently. Upstreams' own stay as they are. */
 const TYPES: ReadonlyMap<string, string> = new Map([['server_error', 'api_error']]);
@@ -22,7 +22,8 @@ function typeOf({ type, code }: AnswerFault, status: number | undefined): string
 
 /** The event that ends a stream with an error. The headers of the stream have the request's id. */
 export function failedEvent(fault: StreamFault): Uint8Array {
-  return eventFrame('error', JSON.stringify({ type: 'error', error: asMessagesFault(fault) }));
+  const error = { ...asMessagesFault(fault), ...detailsOf(fault.code) };
+  return eventFrame('error', JSON.stringify({ type: 'error', error }));
 }
 
 /** The error that an event tells; undefined for any other event. Some gateways name no type. */

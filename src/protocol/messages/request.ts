@@ -61,6 +61,12 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 
 const NO_EDITS: EditedMessages = { removals: new Map(), dropped: new Set() };
 
+/**
+ * A message thread, whose earlier messages the API has stored
+ * (https://platform.claude.com/docs/en/build-with-claude/message-threads).
+ */
+const THREAD = 'thread';
+
 /** A body of `POST /v1/messages`. */
 export class MessagesRequest extends ModelBody implements ModelRequest {
   readonly protocol = 'messages';
@@ -69,6 +75,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   readonly messages: readonly (SystemEntry | ElementMessage)[];
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
+  readonly upstreamState: typeof THREAD | undefined;
   private readonly list: JsonSpan;
   private readonly elements: readonly Element[];
   private readonly before: readonly SystemEntry[];
@@ -97,10 +104,10 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     this.elements = isRead ? elements : [];
     this.messages = isRead ? [...this.before, ...conversation] : [];
     this.answerTokens = this.limit('max_tokens') ?? 0;
+    this.upstreamState = this.given(THREAD) && THREAD;
   }
 
   override readonly cacheMarks = MESSAGES_MARKS;
-  readonly upstreamState = undefined;
   readonly compaction = undefined;
   readonly hasCompaction = false;
   readonly asksReasoning = true;
@@ -291,14 +298,17 @@ export function readMessagesRequest(
   if (!scanned.ok) return scanned;
   const root = scanned.value;
   const messages = fieldOf(root, 'messages')?.value;
-  if (messages?.kind !== 'array' || messages.items?.length === 0)
-    return {
-      ok: false,
-      reason: {
-        code: 'invalid_messages',
-        param: 'messages',
-        message: 'The field messages must be an array of at least one message.',
-      },
-    };
-  return { ok: true, value: new MessagesRequest(bytes, root, messages, shared) };
+  if (messages?.kind !== 'array') return NO_MESSAGES;
+  const request = new MessagesRequest(bytes, root, messages, shared);
+  // A thread whose last answer is unfinished goes on without a new message.
+  return messages.items?.length === 0 && !request.upstreamState ? NO_MESSAGES : { ok: true, value: request };
 }
+
+const NO_MESSAGES: Result<never, BodyFault> = {
+  ok: false,
+  reason: {
+    code: 'invalid_messages',
+    param: 'messages',
+    message: 'The field messages must be an array of at least one message.',
+  },
+};

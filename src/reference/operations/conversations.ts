@@ -252,6 +252,7 @@ export const CONVERSATIONS: readonly Operation[] = [
       'invalid_memory_strategy',
       'invalid_messages',
       'invalid_encrypted_content',
+      'thread_unsupported_request',
       'body_too_large',
       'unsupported_media_type',
       'not_forwarded',

@@ -42,6 +42,7 @@ const OF_PLANS = [
   'unsupported_media_type',
   'invalid_encrypted_content',
   'memory_budget_exceeded',
+  'thread_unsupported_request',
   'rate_limited',
   'budget_exceeded',
   'model_not_allowed',
@@ -256,7 +257,7 @@ const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-
         headers: REPORT_HEADERS,
       },
     },
-    errors: FROM_UPSTREAM,
+    errors: [...FROM_UPSTREAM, 'thread_unsupported_request'],
     samples: [
       {
         lang: 'TypeScript',
@@ -295,7 +296,7 @@ const message = await client.messages.create({
         headers: REPORT_HEADERS,
       },
     },
-    errors: FROM_UPSTREAM,
+    errors: [...FROM_UPSTREAM, 'thread_unsupported_request'],
     page: 'messages-api.md#the-routes',
   },
   {

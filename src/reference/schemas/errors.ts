@@ -23,6 +23,10 @@ export const messagesError = z.strictObject({
     message: z.string().describe('What would be right.'),
     code: errorCode,
     param: z.string().nullable().describe('The field, header or query parameter at fault.'),
+    details: z
+      .strictObject({ error_code: z.literal('thread_unsupported_request') })
+      .optional()
+      .describe("Of `thread_unsupported_request` alone, which is Anthropic's."),
   }),
   request_id: z.string(),
 });
