@@ -6,6 +6,7 @@ import { errorFields } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
+import { knownHeader } from '../request/own-headers.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { SpendingCall } from '../request/spending-call.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
@@ -68,7 +69,7 @@ export async function askUpstream(
   const { config, log } = services;
   const { account } = caller;
   const url = upstreamUrl(baseUrlOf(api, config), path, forwardedSearch(urlOf(incoming).search, account));
-  const headers = requestHeaders(incoming.headers, account, body !== null);
+  const headers = headersFor(scope, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   if (isFurther) dropIdentity(headers);
   if (header) headers.set(...header);
@@ -98,6 +99,15 @@ export async function askUpstream(
     log('warn', 'no answer from the upstream', fields);
     // Callers of a shared account do not know where it is.
     throw upstreamError(error.fault, account.apiKey === undefined ? host : undefined, why);
+  }
+}
+
+/** @throws ApiError for a header of Precis that is spelled wrong */
+function headersFor({ caller, incoming }: RequestScope, hasBody: boolean): Headers {
+  try {
+    return requestHeaders(incoming.headers, caller.account, hasBody);
+  } catch (error) {
+    throw knownHeader(error);
   }
 }
 

@@ -11,6 +11,7 @@ import { ApiError } from '../request/errors.ts';
 import { upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
 import { isObserved } from '../request/observation.ts';
 import { openSealed } from '../request/open-sealed.ts';
+import { checkOwnHeaders } from '../request/own-headers.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Agent } from '../request/services.ts';
@@ -77,6 +78,7 @@ async function readCall<Request extends ModelRequest>(
   aside = false,
 ): Promise<Call<Request>> {
   const { headers, services, spending } = scope;
+  checkOwnHeaders(headers);
   if (request.model !== undefined) spending?.checkModel(request.model);
   const { agent, owner: named } = whose(request, scope);
   const owner = aside ? NOBODY : named;

@@ -1,6 +1,7 @@
 /** Checks of a body that don't depend on its wire format. */
 
 import type { Result } from '../lib/result.ts';
+import { nearest } from '../memory/strategy/hint.ts';
 import type { JsonSpan, Outline } from './json/outline.ts';
 import { JsonSyntaxError, type KnownElements } from './json/scanner.ts';
 import { scanJson } from './json/spans.ts';
@@ -10,7 +11,7 @@ import { scanJson } from './json/spans.ts';
  * what would be right.
  */
 export interface BodyFault {
-  readonly code: 'invalid_json' | 'invalid_messages';
+  readonly code: 'invalid_json' | 'invalid_value' | 'invalid_messages';
   readonly param: string | null;
   readonly message: string;
 }
@@ -58,10 +59,30 @@ export function scanBody(
   for (const { key } of root.fields) {
     if (keys.has(key))
       return fault(key, `The field '${key}' stands twice in the request body; it must stand once.`);
+    const meant = meantField(key);
+    if (meant !== undefined) return { ok: false, reason: misspelled(key, meant) };
     keys.add(key);
   }
   return { ok: true, value: root };
 }
+
+/** The known field that an unknown `memory_…` field is probably meant to be. */
+function meantField(key: string): string | undefined {
+  if (!key.startsWith('memory_') || isOwnField(key)) return undefined;
+  return nearest(key.slice(0, LONGEST_FIELD), [...OWN_FIELDS, ...HEADERS]);
+}
+
+function misspelled(key: string, meant: string): BodyFault {
+  const is = isOwnField(meant)
+    ? `the nearest one is '${meant}'`
+    : `the header x-${meant.replaceAll('_', '-')} is`;
+  return { code: 'invalid_value', param: key, message: `'${key}' is no field of Precis; ${is}.` };
+}
+
+/** Headers whose names look like fields. */
+const HEADERS = ['memory_user', 'memory_observe', 'memory_stream_errors'];
+/** In characters. */
+const LONGEST_FIELD = 64;
 
 /**
  * Precis' own fields. They are read here and cut out before the body goes upstream

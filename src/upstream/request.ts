@@ -18,8 +18,36 @@ const HOP_BY_HOP = new Set([
   'content-length',
 ]);
 
-/** Our own request headers, other than `x-memory-*`. */
-const OWN_HEADERS = new Set(['x-agent-type', 'x-conversation-id']);
+/** Precis' own request headers. All others of `x-memory-*` are reserved. */
+export const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'x-agent-type',
+  'x-conversation-id',
+  'x-memory-strategy',
+  'x-memory-injection',
+  'x-memory-blocks',
+  'x-memory-user',
+  'x-memory-report',
+  'x-memory-observe',
+  'x-memory-stream-errors',
+]);
+
+/** A reserved header that is none of Precis' own, by its name. */
+export class UnknownHeader extends Error {
+  override readonly name = 'UnknownHeader';
+  readonly header: string;
+
+  constructor(header: string) {
+    super(header);
+    this.header = header;
+  }
+}
+
+/** @throws UnknownHeader: a header that is spelled wrong would be dropped without a word */
+export function checkOwnHeader(name: string): void {
+  if (name.startsWith(RESERVED) && !OWN_HEADERS.has(name)) throw new UnknownHeader(name);
+}
+
+const RESERVED = 'x-memory-';
 
 /**
  * Headers that callers of a shared account may send, beside those of the API. Any other could make
@@ -70,6 +98,7 @@ export interface UpstreamAccount {
  * account or a version is never one: without it the upstream would answer another caller than the
  * one who is known here.
  *
+ * @throws UnknownHeader
  * @throws InvariantError if the key is not that by which the caller is known
  * @param hasBody whether there is a body; with the deployer's key it is JSON
  */
@@ -81,7 +110,8 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
     apiKey === undefined ? undefined : [...SHARED_REQUEST, ...api.sharedRequest, ...forwardedHeaders];
   for (const [name, value] of incoming) {
     if (named.has(name) && !identifies(name)) continue;
-    if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
+    checkOwnHeader(name);
+    if (HOP_BY_HOP.has(name) || OWN_HEADERS.has(name) || isEdgeHeader(name) || name === 'accept-encoding')
       continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
     if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
@@ -170,7 +200,7 @@ function dropOfUpstream(headers: Headers, { api = OPENAI, apiKey }: UpstreamAcco
     const isDropped =
       (HOP_BY_HOP.has(name) && !(name === 'content-length' && asSent)) ||
       (name === 'content-encoding' && !asSent) ||
-      name.startsWith('x-memory-') ||
+      name.startsWith(RESERVED) ||
       (apiKey !== undefined && !isShared(name, api));
     if (isDropped) headers.delete(name);
   }
@@ -246,10 +276,6 @@ export function forwardedSearch(
 /** @param list names; a trailing `*` matches any suffix */
 function isListed(name: string, list: readonly string[]): boolean {
   return list.some((entry) => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : name === entry));
-}
-
-function isOwnHeader(name: string): boolean {
-  return name.startsWith('x-memory-') || OWN_HEADERS.has(name);
 }
 
 /**

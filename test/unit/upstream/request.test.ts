@@ -191,7 +191,7 @@ describe('the headers of a request and of its answer', () => {
     const sent = new Headers([
       ...incoming,
       ['content-type', 'text/plain; charset=utf-7'],
-      ['x-memory-mode', 'x'],
+      ['x-memory-user', 'x'],
     ]);
     expect(Object.fromEntries(requestHeaders(sent, account, true))).toEqual({
       authorization: 'Bearer ours',
