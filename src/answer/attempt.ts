@@ -22,7 +22,7 @@ import type { MadeView } from '../view/made-view.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { type KeptThinking, keptThinking, withLessThinking } from './kept-thinking.ts';
 import { refusesKeys } from './retries/cache-key.ts';
-import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
+import { marksOf, refusesMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
 
@@ -103,13 +103,14 @@ export class Attempts {
   /** The body of an attempt. */
   bodyOf({ made, without, added }: Pick<Attempt, 'made' | 'without' | 'added'>): WrittenBody {
     const { call } = this.asking;
-    const marks = without.has('marks') ? 0 : roomForMarks(call.request, made.view);
+    const { request, chosen, scope } = call;
+    const marks = without.has('marks') ? {} : marksOf(request, chosen.strategy, scope.services.config);
     const reasoning = !without.has('reasoning');
     const known = this.viewed.get(made)?.thinking.from ?? 0;
     const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
-    const shared = sharedAccount(call.scope, { hasOwnKey: this.key !== undefined });
-    return writeBody(call, made, added, { marks, reasoning, cacheKey, shared }, thinkingFrom);
+    const shared = sharedAccount(scope, { hasOwnKey: this.key !== undefined });
+    return writeBody(call, made, added, { ...marks, reasoning, cacheKey, shared }, thinkingFrom);
   }
 
   /**
@@ -211,7 +212,7 @@ export function writeBody(
   { request, chosen, scope, kept }: Call,
   { view, tools, instructions }: Pick<MadeView, 'view' | 'tools' | 'instructions'>,
   added: Pick<AddedMessages, 'messages'>,
-  more: Pick<Additions, 'marks' | 'reasoning' | 'shared' | 'cacheKey'>,
+  more: Pick<Additions, 'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey'>,
   thinkingFrom: number,
 ): WrittenBody {
   const additions = {

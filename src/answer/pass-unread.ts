@@ -84,6 +84,7 @@ const REASONS = {
   archive: 'its memory_strategy asks for an archive, for which the whole body is read',
   deployer_archive:
     'the deployer has each conversation archived that a request names, for which the whole body is read',
+  marks: 'its memory_strategy asks for marks of the prompt cache, which stand inside of its messages',
   shared_account: 'each request to the account that its callers share is read',
 } as const satisfies Record<ReadFor | 'shared_account', string>;
 

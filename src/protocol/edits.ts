@@ -53,14 +53,14 @@ export function outputSplice(
   content: JsonSpan | undefined,
   removal: Removal,
   type: TextType,
-  isMarked = false,
+  marks?: CacheMarks,
 ): Splice {
   if (!content) throw new Error(`message ${removal.message} has no content to remove`);
   const text = replacementJson(removal);
   const isText = content.kind !== 'array';
-  if (isText && !isMarked) return { start: content.start, end: content.end, with: text };
+  if (isText && !marks) return { start: content.start, end: content.end, with: text };
   const kept = isText ? '' : breakpoints(bytes, within(bytes, content, levels(2)).items ?? []);
-  const mark = isMarked && !kept.includes(`"${OPENAI_MARK}"`) ? MARK : '';
+  const mark = marks && !kept.includes(`"${marks.field}"`) ? memberOf(marks) : '';
   const part = `{"type":"${type}","text":${text}${kept}${mark}}`;
   return { start: content.start, end: content.end, with: `[${part}]` };
 }
@@ -79,21 +79,36 @@ export function replacementJson(removal: Removal): string {
 const OPENAI_MARK = 'prompt_cache_breakpoint';
 
 /** An upstream's error may be about the part that has one. */
+const REFUSAL = /prompt_cache_breakpoint|cache_control|content/i;
+
 export const OPENAI_MARKS: CacheMarks = {
   field: OPENAI_MARK,
+  json: '{"mode":"explicit"}',
   most: MOST_MARKS,
   areCallers: false,
-  refusal: /prompt_cache_breakpoint|content/i,
+  refusal: REFUSAL,
 };
 
-/** The member of a part behind which the upstream's cache is to be read and written. */
-const MARK = `,"${OPENAI_MARK}":{"mode":"explicit"}`;
+/**
+ * Of Anthropic's models in chat, as gateways take them: on text parts
+ * (https://openrouter.ai/docs/guides/best-practices/prompt-caching,
+ * https://docs.litellm.ai/docs/completion/prompt_caching).
+ */
+export const CLAUDE_MARKS: CacheMarks = {
+  field: 'cache_control',
+  json: '{"type":"ephemeral"}',
+  most: 4,
+  areCallers: true,
+  refusal: REFUSAL,
+};
+
+/** A mark as the member of a part behind which the upstream's cache is read and written. */
+function memberOf({ field, json }: CacheMarks): string {
+  return `,"${field}":${json}`;
+}
 
 /** Parts that may have a mark (https://developers.openai.com/api/docs/guides/prompt-caching). */
-const MARKABLE = new Set([
-  ...['text', 'image_url', 'input_audio', 'file'],
-  ...['input_text', 'input_image', 'input_file'],
-]);
+const MARKABLE = new Set(['image_url', 'input_audio', 'file', 'input_image', 'input_file']);
 
 /** The latest marks of a view. @param most 0: none */
 export function latestMarks(view: View | undefined, most: number): readonly number[] {
@@ -101,26 +116,42 @@ export function latestMarks(view: View | undefined, most: number): readonly numb
 }
 
 /** Puts a mark behind a content; nothing if it can't have one, or has one. */
-export function markSplices(bytes: Uint8Array, content: JsonSpan | undefined, type: TextType): Splice[] {
+export function markSplices(
+  bytes: Uint8Array,
+  content: JsonSpan | undefined,
+  type: TextType,
+  marks: CacheMarks = OPENAI_MARKS,
+): Splice[] {
   if (content?.kind === 'string') {
     const { start, end } = content;
-    // An upstream refuses an empty part.
-    if (end - start <= EMPTY_STRING) return [];
+    if (isBlank(bytes, content)) return [];
     return [
       { start, end: start, with: `[{"type":"${type}","text":` },
-      { start: end, end, with: `${MARK}}]` },
+      { start: end, end, with: `${memberOf(marks)}}]` },
     ];
   }
   if (content?.kind !== 'array') return [];
   const last = within(bytes, content, levels(2)).items?.at(-1);
   const kind = last?.kind === 'object' ? fieldOf(last, 'type')?.value : undefined;
-  if (!last || !kind || fieldOf(last, OPENAI_MARK) || !MARKABLE.has(String(jsonOf(bytes, kind)))) return [];
+  if (!last || !kind || fieldOf(last, marks.field)) return [];
+  const name = String(jsonOf(bytes, kind));
+  const text = fieldOf(last, 'text')?.value;
+  const isMarkable = name === type ? text?.kind === 'string' && !isBlank(bytes, text) : MARKABLE.has(name);
+  if (!isMarkable || (marks.areCallers && name !== type)) return [];
   const end = last.end - 1;
-  return [{ start: end, end, with: MARK }];
+  return [{ start: end, end, with: memberOf(marks) }];
 }
 
-/** The length of `""`. */
-const EMPTY_STRING = 2;
+/** Whether a text is white space alone, which upstreams refuse as a part, or behind a mark. */
+function isBlank(bytes: Uint8Array, text: JsonSpan): boolean {
+  const first = bytes[text.start + 1];
+  const mayBe = first === QUOTE || first === SPACE || first === BACKSLASH;
+  return mayBe && (jsonOf(bytes, text) as string).trim() === '';
+}
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+const BACKSLASH = 0x5c;
 
 /**
  * How many marks a body has, or texts that look like one. It counts no further than `most`.

@@ -1,13 +1,14 @@
 /** Top-level fields and tools, which all requests to a model have in common. */
 
-import { asObject } from '../lib/json.ts';
+import { bufferOf } from '../lib/bytes.ts';
+import { asObject, isObject } from '../lib/json.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import { marksIn, OPENAI_MARKS } from './edits.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
-import type { Additions, CacheMarks } from './model-request.ts';
+import type { Additions, CacheMarks, WireMessage } from './model-request.ts';
 import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
@@ -23,11 +24,11 @@ const CACHE_KEY = 'prompt_cache_key';
 export abstract class ModelBody {
   abstract readonly protocol: Protocol;
   abstract readonly conversationField: 'messages' | 'input';
+  abstract readonly messages: readonly WireMessage[];
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
-  readonly cacheMarks: CacheMarks = OPENAI_MARKS;
   /** The contents of its messages. */
   protected readonly kept = new KeptContents();
 
@@ -38,6 +39,10 @@ export abstract class ModelBody {
     const model = this.field('model');
     this.model = typeof model === 'string' ? model : undefined;
     this.tools = readTools(bytes, root, toolFields, MOST_MESSAGES);
+  }
+
+  get cacheMarks(): CacheMarks {
+    return OPENAI_MARKS;
   }
 
   forgetContents(): void {
@@ -85,6 +90,18 @@ export abstract class ModelBody {
 
   get marks(): number {
     return marksIn(this.bytes, this.cacheMarks.most, this.cacheMarks.field);
+  }
+
+  /** See `ModelRequest`. */
+  get markedUntil(): number | undefined {
+    if (this.marks === 0) return undefined;
+    const { field } = this.cacheMarks;
+    if (isObject(this.field(field))) return this.messages.length - 1;
+    const mark = new RegExp(`"${field}"\\s*:\\s*\\{`);
+    const isMarked = (json: Uint8Array): boolean =>
+      marksIn(json, 1, field) > 0 && mark.test(bufferOf(json).toString('latin1'));
+    const last = this.messages.findLastIndex(({ json }) => isMarked(json));
+    return last >= 0 || mark.test(bufferOf(this.bytes).toString('latin1')) ? last : undefined;
   }
 
   own(field: OwnField): unknown {

@@ -40,6 +40,8 @@ export interface SharedAccount {
 export interface CacheMarks {
   /** The member of a part that is one. */
   readonly field: string;
+  /** The value of one of ours, as JSON. */
+  readonly json: string;
   /** The most in a body: the caller's and ours. */
   readonly most: number;
   /** Whether callers of models whose callers place marks set them in this form. */
@@ -72,8 +74,12 @@ export interface OwnCompaction {
 export interface Additions {
   /** After the preamble, in this order. */
   readonly injected?: readonly InjectedMessage[];
-  /** The most of the view's marks to write, the latest ones. */
+  /** The most marks of ours to write: of those of the view, the latest ones. */
   readonly marks?: number;
+  /** Whether one of them moves along with the end of the conversation. */
+  readonly movesMark?: boolean;
+  /** Whether the caller's marks leave with their blocks. Absent: they move to what stands there. */
+  readonly losesMarks?: boolean;
   /** Tools of ours, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
   /** Set if callers share the upstream's account: the upstream must store nothing then. */
@@ -118,6 +124,11 @@ export interface ModelRequest {
   readonly cacheMarks: CacheMarks;
   /** How many marks the body has, or texts that look like one; exact below the most. */
   readonly marks: number;
+  /**
+   * The last message with a mark of the caller's, or the last of all where one at the top moves
+   * along. −1 if tools alone have one; undefined without any.
+   */
+  readonly markedUntil: number | undefined;
   /** Whether the caller gives the model tools. */
   readonly hasTools: boolean;
   /** The compaction that the request asks of the upstream; undefined without one. */

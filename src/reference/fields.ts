@@ -25,6 +25,8 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   move_instructions:
     'The `instructions` of a request go up as a leading developer message. Responses API only.',
   observe: 'The request goes up as it came, and the report says what would have been done.',
+  cache_marks:
+    'Who marks what the prompt cache keeps: `auto` adds marks to those of the caller, `callers` adds none, and `off` does not move the caller’s either. By default `auto` in modes that edit.',
   keep_rounds: 'What the model has fetched for an answer stands before it in later views.',
   archive: 'Each message of the conversation is stored as it came. Edits nothing.',
   max_turns: 'Act from this number of turns.',

@@ -12,7 +12,7 @@ import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
-import { asksForArchive, budgetFault, parseStrategy } from '../memory/strategy/strategy.ts';
+import { asksForArchive, asksForMarks, budgetFault, parseStrategy } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
@@ -271,7 +271,7 @@ export interface ChosenByHeaders extends Pick<Flags, 'report'> {
 }
 
 /** Why the body of a request must be read, whatever its strategy does with its messages. */
-export type ReadFor = 'archive' | 'deployer_archive';
+export type ReadFor = 'archive' | 'deployer_archive' | 'marks';
 
 /**
  * The strategy of a request whose body is not read, from its headers alone. A `ReadFor` if an
@@ -297,12 +297,17 @@ export function chosenByHeaders(
   const mayBeNamed =
     headers.has('x-conversation-id') || headers.has(SESSION_HEADER) || session_key !== undefined;
   if (mayBeNamed && archivesAll(agent, services)) return 'deployer_archive';
-  if (strategy)
-    return asksForArchive(strategy) ? 'archive' : { mode: strategy.mode, source: 'request', report };
+  if (strategy) return readFor(strategy) ?? { mode: strategy.mode, source: 'request', report };
   if (mayBeNamed || require_explicit_key) return undefined;
   const chosen = agent?.strategy ?? services.config.defaultStrategy;
-  if (asksForArchive(chosen)) return 'archive';
+  const reason = readFor(chosen);
+  if (reason) return reason;
   return { mode: chosen.mode, source: agent ? 'agent' : 'default', report };
+}
+
+function readFor(strategy: MemoryStrategy): ReadFor | undefined {
+  if (asksForArchive(strategy)) return 'archive';
+  return asksForMarks(strategy) ? 'marks' : undefined;
 }
 
 /**

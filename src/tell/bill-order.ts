@@ -16,6 +16,7 @@ import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import { type BilledAnswer, scheduleOfAnswers } from '../request/billing.ts';
+import { markedShare } from '../request/cache-marks.ts';
 import type { Call } from '../request/call.ts';
 import type { MadeView } from '../view/made-view.ts';
 
@@ -48,9 +49,12 @@ export function billOrderOf(
 
 /** The order for the bill of a request that went up as it came. */
 export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): BillOrder {
+  const schedule = scheduleFor(answers, call);
+  const marked = schedule?.hits && markedShare(call.request, schedule.hits);
   return {
-    schedule: scheduleFor(answers, call),
+    schedule,
     calls: answers.map((answer) => answer.usage() ?? null),
+    ...(marked === undefined ? {} : { marked }),
     isEdited: false,
     added: 0,
     tools: 0,

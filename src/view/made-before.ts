@@ -7,14 +7,16 @@
 import { Latest } from '../lib/latest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import { type ModelTables, type ModelTerms, termsOf } from '../memory/models/terms.ts';
-import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
+import type { ActingStrategy, EditingStrategy, MemoryStrategy } from '../memory/modes/table.ts';
 import { mayAct, type Plan } from '../memory/plan/plan.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import type { PlanContext, PlanRequest } from '../memory/plan/planned.ts';
 import { render, type View, type ViewWords } from '../memory/plan/view.ts';
+import { marksChoiceOf } from '../memory/strategy/strategy.ts';
 import type { TokenCounter, Tools } from '../memory/tokens/tokens.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { toolsWith } from '../protocol/tools.ts';
+import { markingOf } from '../request/cache-marks.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
 
 /** By the result of the step before. */
@@ -29,10 +31,12 @@ const views = new Latest<Plan, View>();
 export const outlines = new Latest<ModelRequest, PlanRequest>();
 export const bodies = new Latest<View, Uint8Array>();
 
-/** See `termsOf`. */
-export function termsFor(request: ModelRequest, tables: ModelTables): ModelTerms {
-  const { model, cacheMarks } = request;
-  return terms.of(request, [tables], () => termsOf(model, tables, cacheMarks.areCallers));
+/** See `termsOf`. @param strategy says who marks */
+export function termsFor(request: ModelRequest, strategy: MemoryStrategy, tables: ModelTables): ModelTerms {
+  const choice = marksChoiceOf(strategy);
+  return terms.of(request, [tables, choice], () =>
+    termsOf(request.model, tables, markingOf(request, choice)),
+  );
 }
 
 /** See `offerTools`. */

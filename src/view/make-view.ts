@@ -71,7 +71,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
 
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
   const within = limitOf(call, options);
-  const terms = termsFor(request, config);
+  const terms = termsFor(request, chosen.strategy, config);
   const known = { measure, terms, retrieval: tools?.retrieves === true };
   const asked = limitedOutline(strategy, call, options, known, within);
   const { history, limit } = asked;

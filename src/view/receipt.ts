@@ -69,7 +69,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     tools: request.field('tools'),
     answerTokens,
     strategy,
-    terms: termsFor(request, config),
+    terms: termsFor(request, strategy, config),
     measure: tokenMeasure(strategy, model, config.tokenFactors),
     limit: limitIn(made),
     // Who has the array alone can't know what the upstream has refused before.

@@ -42,6 +42,13 @@ export const TARIFFS: Readonly<Record<string, Tariff>> = {
     hits: 'boundaries',
     step: { above: 272_000, input: 2n },
   },
+  'claude-sonnet-5-5': {
+    fresh: 2_000_000n,
+    cached: 100_000n,
+    written: 2_500_000n,
+    output: 10_000_000n,
+    hits: 'marks',
+  },
   'claude-sonnet-4.6': {
     fresh: 3_000_000n,
     cached: 300_000n,
@@ -55,9 +62,11 @@ export const TARIFFS: Readonly<Record<string, Tariff>> = {
 export interface BilledBody {
   readonly model?: unknown;
   readonly tools?: unknown;
+  readonly system?: unknown;
   readonly messages?: unknown;
   readonly instructions?: unknown;
   readonly input?: unknown;
+  readonly prompt_cache_options?: { readonly mode?: unknown };
 }
 
 interface Line {
@@ -88,7 +97,9 @@ export class Vendor {
     if (!tariff) throw new Error(`The vendor has no tariff for ${model}.`);
     const ends = endsOf(model, partsOf(body));
     const input = ends.at(-1)?.tokens ?? 0;
-    const { read, wrote } = this.cache(ends, tariff.hits);
+    // OpenAI's cache without its own boundaries: at the caller's marks alone.
+    const isExplicit = body.prompt_cache_options?.mode === 'explicit';
+    const { read, wrote } = this.cache(ends, isExplicit ? 'marks' : tariff.hits);
     const cached = tariff.hits === 'prefix' ? read - (read % CACHE_STEP) : read;
     const written = tariff.written === undefined ? 0 : Math.max(0, wrote - cached);
     const answered = tokensOf(JSON.stringify(output));
@@ -172,9 +183,9 @@ function endsOf(model: string, parts: readonly string[]): End[] {
   });
 }
 
-function partsOf({ tools, messages, instructions, input }: BilledBody): string[] {
+function partsOf({ tools, system, messages, instructions, input }: BilledBody): string[] {
   const list = Array.isArray(messages) ? messages : Array.isArray(input) ? input : [input ?? null];
-  return [tools ?? null, instructions ?? null, ...list].map((part) => JSON.stringify(part));
+  return [tools ?? null, system ?? instructions ?? null, ...list].map((part) => JSON.stringify(part));
 }
 
 /** As no tokenizer of ours counts: three bytes and a half for a token, and four tokens per part. */

@@ -3,11 +3,14 @@
  * them is asked again without, and gets none for a while.
  */
 
-import { isObject } from '../../lib/json.ts';
-import { MOST_MARKS } from '../../memory/plan/marks.ts';
-import type { View } from '../../memory/plan/view.ts';
-import type { ModelRequest } from '../../protocol/model-request.ts';
+import type { ModelTables } from '../../memory/models/terms.ts';
+import type { MemoryStrategy } from '../../memory/modes/table.ts';
+import { marksChoiceOf } from '../../memory/strategy/strategy.ts';
+import type { Additions, ModelRequest } from '../../protocol/model-request.ts';
+import { marksMessages } from '../../request/cache-marks.ts';
+import type { Call } from '../../request/call.ts';
 import type { RequestScope } from '../../request/scope.ts';
+import { termsFor } from '../../view/made-before.ts';
 import type { BodyOf, Retry } from './retry.ts';
 
 /** Whether the upstream is known to refuse marks for this model. */
@@ -15,26 +18,27 @@ export function refusesMarks({ model }: ModelRequest, { services, caller }: Requ
   return services.refusedMarks.of(caller.tenant?.id ?? '', model) ?? false;
 }
 
+type Marks = Pick<Additions, 'marks' | 'movesMark' | 'losesMarks'>;
+
 /**
- * How many marks of ours a view may get. A caller that places all marks itself gets none, and the
- * others what their own leave.
+ * The marks to write: as many of ours as the caller's leave room for. One moves along unless the
+ * caller's do.
  */
-export function roomForMarks(request: ModelRequest, view: View | undefined): number {
-  if (!view?.marks?.length) return 0;
-  const options = request.field('prompt_cache_options');
-  if (isObject(options) && options.mode === 'explicit') return 0;
-  const { cacheMarks, marks } = request;
-  return Math.min(Math.max(cacheMarks.most - marks, 0), MOST_MARKS);
+export function marksOf(request: ModelRequest, strategy: MemoryStrategy, tables: ModelTables): Marks {
+  const losesMarks = marksChoiceOf(strategy) === 'off';
+  // Such requests pass as they are.
+  const passes = request.upstreamState !== undefined || request.isCompaction;
+  if (passes || !termsFor(request, strategy, tables).marks) return { losesMarks };
+  const marks = Math.max(request.cacheMarks.most - request.marks, 0);
+  return { marks, movesMark: marks > 0 && !marksMessages(request), losesMarks };
 }
 
-export function withoutMarks(
-  request: ModelRequest,
-  { services, caller }: RequestScope,
-  bodyOf: BodyOf,
-): Retry {
+export function withoutMarks({ request, chosen, scope }: Call, bodyOf: BodyOf): Retry {
+  const { services, caller } = scope;
+  const isMarked = (): boolean => (marksOf(request, chosen.strategy, services.config).marks ?? 0) > 0;
   return {
-    mayHelp: ({ made, without }, status) =>
-      (status === 400 || status === 422) && !without.has('marks') && roomForMarks(request, made.view) > 0,
+    mayHelp: ({ without }, status) =>
+      (status === 400 || status === 422) && !without.has('marks') && isMarked(),
     next: async (refused, { json }) => {
       if (!request.cacheMarks.refusal.test(json)) return undefined;
       const without = new Set([...refused.without, 'marks' as const]);

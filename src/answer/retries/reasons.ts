@@ -34,7 +34,7 @@ export function retriesOf(
           withWholeOutputs(call, options),
           withinLimit(call, options),
         ]),
-    withoutMarks(request, scope, (attempt) => attempts.bodyOf(attempt)),
+    withoutMarks(call, (attempt) => attempts.bodyOf(attempt)),
     ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
   ];
 }

@@ -15,7 +15,7 @@ export interface ModelTerms {
   /** The longest answer in tokens; undefined if it is not known. */
   readonly answer: number | undefined;
   readonly prices: RelativePrices;
-  /** Whether views get marks, where the prompt cache is read at boundaries alone. */
+  /** Whether views get marks of ours, where the prompt cache is read at them or at boundaries. */
   readonly marks: boolean;
   /** What the API does with the reasoning of earlier turns. */
   readonly reasoning: ReasoningTerms;
@@ -45,27 +45,44 @@ export interface ModelTables {
 
 const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache: true, ownModels: false };
 
-/**
- * The terms of a model by its name.
- *
- * @param writesCallersMarks whether its views may get marks in the form that callers set them in
- */
+/** Who marks what the prompt cache keeps, where it is read at marks or at boundaries alone. */
+export interface Marking {
+  /** Whether views get marks of ours, by where the cache is read. */
+  readonly atBoundaries: boolean;
+  readonly atMarks: boolean;
+  /**
+   * Whether the caller marks its messages, and not only tools and instructions. Absent if that is
+   * not known.
+   */
+  marksMessages?(): boolean;
+}
+
+/** Of a request of which only the model is known. */
+const UNKNOWN_MARKING: Marking = { atBoundaries: true, atMarks: false };
+
+/** What is never read from a cache has the price of fresh input, and no edit can lose it. */
+const NO_CACHE = { cached: 1, written: 1 };
+
+/** The terms of a model by its name. */
 export function termsOf(
   model: string | undefined,
   { modelPrices, modelWindows, promptCache, ownModels }: ModelTables = NO_TABLES,
-  writesCallersMarks = false,
+  marking = UNKNOWN_MARKING,
 ): ModelTerms {
   const prices = relativePricesOf(model, modelPrices, ownModels);
+  const { boundaries, ...vendors } = prices;
+  const isAtMarks = boundaries === 'callers' || prices === USUAL_PRICES;
+  const marks = promptCache && (boundaries === 'ours' ? marking.atBoundaries : isAtMarks && marking.atMarks);
+  const isUncached = boundaries === 'callers' && !marks && marking.marksMessages?.() === false;
   const input = largestInputOf(model, modelWindows);
   const window = knownWindowOf(model, modelWindows);
-  const { boundaries } = prices;
   return {
     ...(window === undefined ? { window: DEFAULT_WINDOW, windowAssumed: true } : { window }),
     // Absent rather than undefined: a receipt has a hash of the terms.
     ...(input === undefined ? {} : { input }),
     answer: longestAnswerOf(model, modelWindows),
-    prices,
-    marks: promptCache && (boundaries === 'ours' || (boundaries === 'callers' && writesCallersMarks)),
+    prices: { ...vendors, ...(isUncached ? NO_CACHE : boundaries && { boundaries }) },
+    marks,
     reasoning: reasoningTermsOf(model),
   };
 }

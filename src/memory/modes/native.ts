@@ -1,6 +1,7 @@
 /** `native`: the upstream's own compaction. If it has none, a summary of the prefix stands in. */
 import * as z from 'zod';
 import { archiveField } from '../strategy/archive.ts';
+import { cacheMarks } from '../strategy/fields.ts';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';
 import { type SummarizeStrategy, summarize } from './summarize.ts';
@@ -9,6 +10,7 @@ const schema = z.strictObject({
   mode: z.literal('native'),
   compact_threshold: z.int().positive().optional(),
   archive: archiveField.optional(),
+  cache_marks: cacheMarks,
 });
 
 type NativeStrategy = z.output<typeof schema>;
@@ -17,11 +19,11 @@ export const native = {
   schema,
   edits: false,
   actsAs: (
-    { compact_threshold }: NativeStrategy,
+    { compact_threshold, cache_marks }: NativeStrategy,
     upstreamCompacts: boolean,
   ): NoneStrategy | SummarizeStrategy =>
     upstreamCompacts
-      ? { mode: 'none' }
-      : summarize.schema.parse({ mode: 'summarize', token_budget: compact_threshold }),
+      ? { mode: 'none', cache_marks }
+      : summarize.schema.parse({ mode: 'summarize', token_budget: compact_threshold, cache_marks }),
   upstreamCompaction: ({ compact_threshold }: NativeStrategy) => ({ threshold: compact_threshold }),
 } as const satisfies MemoryMode<NativeStrategy, NoneStrategy | SummarizeStrategy>;

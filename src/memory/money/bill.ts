@@ -52,6 +52,11 @@ export interface BilledRequest {
   readonly tools: number;
   /** Null if nothing was counted. */
   readonly view: CountedView | null;
+  /**
+   * The share of the array up to the caller's last mark, where a cache is read at marks alone: it
+   * would have kept no more of the array. Absent: the cache needs no marks.
+   */
+  readonly marked?: number;
   /** Whether the frontier has moved. */
   readonly moved: boolean;
   /** Null if this is the first request. */
@@ -121,7 +126,9 @@ function sentOf(calls: Calls, schedule: Schedule): PricedTokens {
 function wouldBe(calls: Calls, request: BilledRequest, schedule: Schedule): PricedTokens | null {
   const [first] = calls;
   const { output } = calls.at(-1) ?? first;
-  const input = request.isEdited ? wholeArray(first, request, schedule) : without(first, request.added);
+  const input = request.isEdited
+    ? wholeArray(first, request, schedule)
+    : withCallersMarks(without(first, request.added), request, schedule);
   return input && priced({ ...input, output }, schedule);
 }
 
@@ -134,19 +141,34 @@ function without(call: BilledTokens, tokens: number): BilledTokens {
   return { ...call, cached: read, written: stored, fresh: uncached - stored };
 }
 
+/** An input as the caller's marks alone would have had it cached, if those do not reach its end. */
+function withCallersMarks(
+  input: BilledTokens,
+  { marked = 1 }: BilledRequest,
+  { hits }: Schedule,
+): BilledTokens {
+  if (marked >= 1) return input;
+  const reach = hitsOf(hits, Math.round(inputOf(input) * marked));
+  const cached = Math.min(reach, input.cached);
+  const written = input.cached + input.written === 0 ? 0 : reach - cached;
+  return { ...input, cached, written, fresh: inputOf(input) - cached - written };
+}
+
 /**
  * The input of the whole array: our count, corrected by what the upstream counted of the view, with
  * all reads that the cache can have had for it. Null if nothing was counted.
  */
 function wholeArray(first: BilledTokens, request: BilledRequest, schedule: Schedule): BilledTokens | null {
-  const { view, added, tools } = request;
+  const { view, added, tools, marked } = request;
   const sent = view && view.after + added - tools;
   if (!view || sent === null || sent <= 0) return null;
   const ratio = inputOf(first) / sent;
   const ofArray = (tokens: number): number => Math.max(0, tokens - tools) * ratio;
   const input = Math.round(ofArray(view.before));
-  const cached = Math.min(input, cachedThen(first, Math.floor(ofArray(view.repeated)), request, schedule));
-  const written = Math.round((input - cached) * writtenShare(first));
+  const reach = marked === undefined ? input : hitsOf(schedule.hits, Math.round(input * marked));
+  const cached = Math.min(reach, cachedThen(first, Math.floor(ofArray(view.repeated)), request, schedule));
+  const isWritten = marked !== undefined && first.cached + first.written > 0;
+  const written = isWritten ? reach - cached : Math.round((input - cached) * writtenShare(first));
   return { fresh: input - cached - written, cached, written, output: 0 };
 }
 

@@ -7,6 +7,7 @@
  * `protocol/edits.ts` writes the marks. `answer/retries/cache-marks.ts` asks again without them if
  * they are refused.
  */
+import type { Message } from '../conversation/message.ts';
 import { firstRequest } from '../edits/first-request.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { Plan } from './plan.ts';
@@ -19,12 +20,31 @@ export const MOST_MARKS = 3;
 
 /** Texts of ours, which may stand in a message of the caller's. */
 interface ShownTexts {
-  readonly summary: InMessage | undefined;
-  readonly trim: InMessage | undefined;
+  readonly summary?: InMessage | undefined;
+  readonly trim?: InMessage | undefined;
 }
 
 interface InMessage {
   readonly request?: { readonly message: number };
+}
+
+/** What decides whether a mark can stand behind a message of a view. */
+interface MarkedView extends ShownTexts {
+  readonly removals: ReadonlyMap<number, readonly Removal[]>;
+  readonly dropped: ReadonlySet<number>;
+}
+
+/** Not behind one that opens with a text of ours, or of which parts are replaced. */
+export function canBear(
+  message: Message | undefined,
+  index: number,
+  { removals, dropped, summary, trim }: MarkedView,
+): boolean {
+  if (message?.role !== 'user' && message?.role !== 'tool') return false;
+  if (dropped.has(index) || index === summary?.request?.message || index === trim?.request?.message)
+    return false;
+  const edits = removals.get(index) ?? [];
+  return edits.every(({ kind }) => kind === 'output') && message.bearsMark(edits.length > 0);
 }
 
 /** Messages of the caller's array, ascending. */
@@ -35,18 +55,11 @@ export function marksOf(
   { summary, trim }: ShownTexts,
 ): readonly number[] {
   const { messages, units } = history;
-  const canBear = (index: number): boolean => {
-    const message = messages[index];
-    if (message?.role !== 'user' && message?.role !== 'tool') return false;
-    // Not a message that opens with a text of ours, or of which parts are replaced.
-    if (dropped.has(index) || index === summary?.request?.message || index === trim?.request?.message)
-      return false;
-    const edits = removals.get(index) ?? [];
-    return edits.every(({ kind }) => kind === 'output') && message.bearsMark(edits.length > 0);
-  };
+  const bears = (index: number): boolean =>
+    canBear(messages[index], index, { removals, dropped, summary, trim });
   if (replay.moves.length === 0) return [];
   const first = firstRequest(history);
-  const marks = new Set(first !== undefined && canBear(first) ? [first] : []);
+  const marks = new Set(first !== undefined && bears(first) ? [first] : []);
   // A summary has changed all before its end.
   const begin = summary && prefix ? prefix.end : 0;
   // Settled units may be fewer after a later move, as after the first one that clears reasoning.
@@ -56,7 +69,7 @@ export function marksOf(
     if (marks.size >= MOST_MARKS) break;
     if (from <= begin || searched.some((range) => range.end <= from && from <= range.from)) continue;
     let end = from;
-    while (end > begin && !canBear(end - 1)) end--;
+    while (end > begin && !bears(end - 1)) end--;
     searched.push({ end, from });
     if (end > begin) marks.add(end - 1);
   }

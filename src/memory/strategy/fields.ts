@@ -59,6 +59,14 @@ export const summary = {
  */
 export const names = z.array(z.string().min(1)).max(100).default([]);
 
+/**
+ * Who marks what the upstream's prompt cache keeps (docs/design.md#marks). `auto`: the caller and
+ * Precis. `callers`: the caller alone; marks move with the view. `off`: nothing is added or moved.
+ */
+export const CACHE_MARKS = ['auto', 'callers', 'off'] as const;
+export type CacheMarksChoice = (typeof CACHE_MARKS)[number];
+export const cacheMarks = z.enum(CACHE_MARKS).optional();
+
 /** Fields of all modes that edit. */
 export const editing = {
   token_budget: count.optional(),
@@ -78,6 +86,7 @@ export const editing = {
   move_instructions: z.boolean().default(false),
   /** The request goes up as it came; the report says what would have been done. */
   observe: z.boolean().default(false),
+  cache_marks: cacheMarks,
 };
 
 export const retrieval = z.enum(['off', 'tool']);

@@ -21,7 +21,7 @@ import {
   type SummarizingStrategy,
 } from '../modes/table.ts';
 import type { Budgets } from '../plan/planned.ts';
-import { type StrategyFault, withoutNulls } from './fields.ts';
+import { type CacheMarksChoice, type StrategyFault, withoutNulls } from './fields.ts';
 import { fieldsAt, hintFor, inWords, quote } from './hint.ts';
 
 /** The names of all modes. */
@@ -85,8 +85,21 @@ export function summarizes(strategy: MemoryStrategy): strategy is SummarizingStr
 }
 
 /** Whether requests are forwarded unchanged, whatever the upstream. */
-export function passesThrough(strategy: { readonly mode: Mode }): boolean {
-  return modeOf(strategy).passesThrough === true;
+export function passesThrough(strategy: {
+  readonly mode: Mode;
+  readonly cache_marks?: CacheMarksChoice | undefined;
+}): boolean {
+  return modeOf(strategy).passesThrough === true && !asksForMarks(strategy);
+}
+
+/** Whether a strategy that edits nothing asks for marks of the prompt cache. */
+export function asksForMarks({ cache_marks }: Pick<MemoryStrategy, 'cache_marks'>): boolean {
+  return cache_marks === 'auto';
+}
+
+/** Who marks what the upstream's prompt cache keeps; only modes that edit add marks unasked. */
+export function marksChoiceOf(strategy: MemoryStrategy): CacheMarksChoice {
+  return strategy.cache_marks ?? (passesThrough(strategy) ? 'callers' : 'auto');
 }
 
 /** Whether removed content is stored, given a tenant. */

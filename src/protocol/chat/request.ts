@@ -7,11 +7,16 @@
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
+import { isClaude } from '../../memory/models/families.ts';
+import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
+import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import {
+  CLAUDE_MARKS,
   latestMarks,
   markSplices,
+  OPENAI_MARKS,
   openingOf,
   openingSplice,
   outputSplice,
@@ -23,7 +28,14 @@ import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import { type Additions, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
+import {
+  type Additions,
+  type CacheMarks,
+  type ModelRequest,
+  splitPreamble,
+  type ViewParts,
+} from '../model-request.ts';
+import { isTooShort, movingPlaces } from '../moving-marks.ts';
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -68,6 +80,11 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     this.list = list;
     this.tooManyMessages = !list.items;
     this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
+  }
+
+  /** As gateways to Anthropic's API have them, or OpenAI's. */
+  override get cacheMarks(): CacheMarks {
+    return isClaude(this.model) ? CLAUDE_MARKS : OPENAI_MARKS;
   }
 
   /** Chat has no upstream state and no native compaction. */
@@ -142,7 +159,7 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
-  { injected = [], tools = [], marks = 0, thinkingFrom = 0, ...keys }: Additions = {},
+  { injected = [], tools = [], marks = 0, movesMark = false, thinkingFrom = 0, ...keys }: Additions = {},
   kept?: KnownStart,
 ): Uint8Array {
   const added = addTools(request.root, tools);
@@ -158,12 +175,36 @@ export function writeChatRequest(
       (message) => hasMark(request, message),
       {},
       {
-        cacheMarks: latestMarks(view, marks),
+        marked: markedMessages(request, view, marks, movesMark),
         thinkingFrom,
       },
     ),
   ];
   return spliceBody(request.bytes, splices, kept);
+}
+
+/**
+ * The messages that get a mark of ours: those that move along, that behind the instructions where
+ * the caller sets none, and as many of the view's as have room.
+ *
+ * @param most marks
+ */
+function markedMessages(
+  request: ChatRequest,
+  view: View | undefined,
+  most: number,
+  moves: boolean,
+): readonly number[] {
+  const { messages, model, cacheMarks, bytes } = request;
+  const least = cacheMarks.areCallers ? leastCachedPrompt(model) : 0;
+  if (!moves || most === 0 || isTooShort(bytes.length, least)) return latestMarks(view, most);
+  const bears = (message: ChatMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
+  const parts = ({ calls }: ChatMessage): number => 1 + calls.length;
+  const moving = movingPlaces({ messages, bears, parts, endsUnmarked: !cacheMarks.areCallers });
+  const begin = messages.findIndex(({ role }) => role !== 'preamble') - 1;
+  const marksBegin = cacheMarks.areCallers && begin >= 0 && request.markedUntil === undefined;
+  const ours = [...(marksBegin ? [begin] : []), ...moving].slice(-most);
+  return [...ours, ...latestMarks(view, most - ours.length)];
 }
 
 /**
@@ -205,12 +246,13 @@ function isChanged(view: View | undefined, index: number): boolean {
 /** How a view is written that goes upstream. */
 interface WrittenView {
   /** The messages that get a mark of the prompt cache. */
-  readonly cacheMarks?: readonly number[];
+  readonly marked?: readonly number[];
   /** See `Additions`. */
   readonly thinkingFrom?: number;
 }
 
 const NO_REMOVALS: readonly Removal[] = [];
+const NO_EDITS = { removals: new Map<number, readonly Removal[]>(), dropped: new Set<number>() };
 
 /** @param losesMark whether a mark of ours is cut from a message */
 function viewSplices(
@@ -218,7 +260,7 @@ function viewSplices(
   view: View | undefined,
   losesMark: (message: ChatMessage) => boolean,
   newFields: object,
-  { cacheMarks = [], thinkingFrom: from = 0 }: WrittenView = {},
+  { marked = [], thinkingFrom: from = 0 }: WrittenView = {},
 ): Splice[] {
   const thinkingFrom = Math.max(from, view?.thinkingFrom ?? 0);
   const { summary, recap } = view ?? {};
@@ -250,21 +292,20 @@ function viewSplices(
     const repeated = rounds && repeatedFields(request.bytes, message.span, rounds.json, isCleared);
     splices.push(...(repeated?.splices ?? []));
     splices.push(...cutFields(request, message, { losesMark: losesMark(message), isCleared, repeated }));
-    const isMarked = cacheMarks.includes(index) && repeated?.isSilent !== true;
+    const isMarked = marked.includes(index) && repeated?.isSilent !== true;
+    const marks = isMarked ? request.cacheMarks : undefined;
     const opened = openingOf(view, index);
     // Most messages of a view are the caller's own.
-    if (removals === NO_REMOVALS && !opened && !isMarked) continue;
+    if (removals === NO_REMOVALS && !opened && !marks) continue;
     if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken, 'text'));
     const inputs = removals.filter((removal) => removal.kind === 'input');
     const outputs = removals.filter((removal) => removal.kind === 'output');
     splices.push(...inputSplices(request, message, inputs));
     splices.push(
-      ...outputs.map((removal) =>
-        outputSplice(request.bytes, message.contentSpan(), removal, 'text', isMarked),
-      ),
+      ...outputs.map((removal) => outputSplice(request.bytes, message.contentSpan(), removal, 'text', marks)),
     );
-    if (isMarked && outputs.length === 0)
-      splices.push(...markSplices(request.bytes, message.contentSpan(), 'text'));
+    if (marks && outputs.length === 0)
+      splices.push(...markSplices(request.bytes, message.contentSpan(), 'text', marks));
     const parts = removals.filter((removal) => removal.kind === 'part');
     splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
   }

@@ -30,6 +30,7 @@ export const MARK_FIELD = 'cache_control';
 /** The API names every block by its place in a content, so `content` in an error says nothing. */
 export const MESSAGES_MARKS: CacheMarks = {
   field: MARK_FIELD,
+  json: '{"type":"ephemeral"}',
   most: 4,
   areCallers: true,
   refusal: /cache_control/,

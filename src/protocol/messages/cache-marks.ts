@@ -4,14 +4,15 @@
  *
  * The caller's stay where their blocks stay. One whose block leaves moves to what stands in its
  * place: the text of ours there, or else the last message before it that can bear a mark. Ours are
- * added while fewer than four stand: behind the places of the view, and, where the caller sets
- * none, behind tools and a `system` that are long enough for the model's cache.
+ * added while fewer than four stand: behind the last message and the places of the view, and, where
+ * the caller sets none, behind tools and a `system` that are long enough for the model's cache.
  */
 import { asObject, isObject } from '../../lib/json.ts';
 import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
 import { marksIn } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
+import { isTooShort, movingPlaces } from '../moving-marks.ts';
 import { isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 import { markedBlock } from './compaction.ts';
 import type { Layout, OurEntry } from './layout.ts';
@@ -42,17 +43,28 @@ interface MarkedBody {
   readonly marks: number;
 }
 
-/**
- * The marks of a view beside those that stay where they are.
- *
- * @param places the messages behind which ours may stand, ascending
- */
-export function marksFor(body: MarkedBody, layout: Layout, places: readonly number[]): WrittenMarks {
-  const hasLeft = layout.left.size > 0;
-  if (places.length === 0 && !(hasLeft && body.marks > 0)) return NO_MARKS;
+/** The marks to add to a view. */
+interface MarkOrder {
+  /** The messages behind which ours may stand, ascending. */
+  readonly places: readonly number[];
+  /** See `Additions`. */
+  readonly movesMark: boolean;
+  readonly losesMarks: boolean;
+}
+
+/** The marks of a view beside those that stay where they are. */
+export function marksFor(
+  body: MarkedBody,
+  layout: Layout,
+  { places, movesMark, losesMarks }: MarkOrder,
+): WrittenMarks {
+  const moves = movesMark && !isTooShort(body.bytes.length, leastCachedPrompt(body.model));
+  const hasLeft = layout.left.size > 0 && !losesMarks;
+  const adds = moves || places.length > 0;
+  if (!adds && !(hasLeft && body.marks > 0)) return NO_MARKS;
   const callers = body.marks > 0 ? callersMarks(body) : new Map<number, string[]>();
   const moved = hasLeft ? movedMarks(body, layout, callers) : NO_MARKS;
-  if (places.length === 0) return moved;
+  if (!adds) return moved;
   const kept = [...callers].filter(([index]) => !layout.left.has(index));
   const standing = [
     ...(body.marks > 0 ? marksAround(body) : []),
@@ -60,7 +72,8 @@ export function marksFor(body: MarkedBody, layout: Layout, places: readonly numb
     ...[...moved.messages].map(([at, json]) => ({ at, json })),
     ...[...moved.ours].map(([{ at }, json]) => ({ at, json })),
   ];
-  return withOurs(body, layout, places, moved, standing);
+  const moving = moves ? movingMarks(body, layout) : [];
+  return withOurs(body, layout, { places, moving }, moved, standing);
 }
 
 /** A mark behind a message, or around all of them. */
@@ -72,7 +85,7 @@ interface StandingMark {
 function withOurs(
   { bytes, root, messages, model }: MarkedBody,
   { left }: Layout,
-  places: readonly number[],
+  { places, moving }: { readonly places: readonly number[]; readonly moving: readonly number[] },
   moved: WrittenMarks,
   standing: readonly StandingMark[],
 ): WrittenMarks {
@@ -82,8 +95,11 @@ function withOurs(
   const marksSystem = isFree && bytesOf(tools, system) >= least && systemTakesMark(bytes, system);
   const marksTools = isFree && bytesOf(tools) >= least;
   const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
-  const added = places
-    .filter((at) => messages[at] instanceof ElementMessage && !left.has(at))
+  const settled = places.filter(
+    (at) => messages[at] instanceof ElementMessage && !left.has(at) && !moving.includes(at),
+  );
+  // Those that move along come first, since each request reads what they have left.
+  const added = [...settled, ...moving]
     .filter((at) => !standing.some((mark) => mark.at === at))
     .slice(-Math.max(room, 0))
     .map((at) => [at, markOf(standing.some((mark) => mark.at > at && isLongLived(mark.json)))] as const);
@@ -94,6 +110,18 @@ function withOurs(
     ...(marksTools ? { tools: markOf(false) } : {}),
   };
 }
+
+/** The messages behind which marks of ours move along. */
+function movingMarks({ messages }: MarkedBody, { left }: Layout): readonly number[] {
+  const found = messages.map((message) => (message instanceof ElementMessage ? message : PREAMBLE));
+  const bears = (message: ElementMessage | typeof PREAMBLE, index: number): boolean =>
+    message instanceof ElementMessage && !left.has(index) && message.role !== 'assistant' && canBear(message);
+  const parts = (message: ElementMessage | typeof PREAMBLE): number =>
+    (message instanceof ElementMessage ? message.blocks?.length : undefined) ?? 1;
+  return movingPlaces({ messages: found, bears, parts, endsUnmarked: false });
+}
+
+const PREAMBLE = { role: 'preamble' } as const;
 
 function bytesOf(...spans: readonly (JsonSpan | undefined)[]): number {
   return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0);
@@ -109,6 +137,18 @@ function markOf(isLong: boolean): string {
 
 function isLongLived(mark: string): boolean {
   return asObject(JSON.parse(mark)).ttl === '1h';
+}
+
+/** See `ModelRequest`. */
+export function markedUntil(body: MarkedBody): number | undefined {
+  if (body.marks === 0) return undefined;
+  const last = Math.max(-1, ...callersMarks(body).keys());
+  const around = marksAround(body);
+  if (around.some(({ at }) => at === Infinity)) return body.messages.length - 1;
+  if (last >= 0 || around.length === 0) return last >= 0 ? last : undefined;
+  // Its entries are the first messages.
+  const system = fieldOf(body.root, 'system')?.value.items ?? [];
+  return system.findLastIndex((entry) => hasMarks(body.bytes, entry));
 }
 
 /** The caller's marks behind messages. */

@@ -18,6 +18,7 @@ import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
+  type CacheMarks,
   type InjectedMessage,
   injectedJson,
   type ModelRequest,
@@ -27,7 +28,7 @@ import {
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { BLOCK_FIELDS, isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
-import { marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
+import { markedUntil, marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
 import { ownCompaction } from './compaction.ts';
 import { Element, type ElementFacts } from './element.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
@@ -107,10 +108,13 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     this.upstreamState = this.given(THREAD) && THREAD;
   }
 
-  override readonly cacheMarks = MESSAGES_MARKS;
   readonly compaction = undefined;
   readonly hasCompaction = false;
   readonly asksReasoning = true;
+
+  override get cacheMarks(): CacheMarks {
+    return MESSAGES_MARKS;
+  }
 
   /** Whether it asks for the API's compaction, which must read all of it. */
   get isCompaction(): boolean {
@@ -174,6 +178,10 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return this.counted;
   }
 
+  override get markedUntil(): number | undefined {
+    return markedUntil(this);
+  }
+
   /** Those of known elements are not counted again. */
   private countMarks(): number {
     const { most, field } = this.cacheMarks;
@@ -194,7 +202,14 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    { injected = [], tools = [], marks: most = 0, thinkingFrom: from = 0 }: Additions = {},
+    {
+      injected = [],
+      tools = [],
+      marks: most = 0,
+      movesMark = false,
+      losesMarks = false,
+      thinkingFrom: from = 0,
+    }: Additions = {},
     kept?: KnownStart,
   ): Uint8Array {
     const adds = view?.summary !== undefined || injected.length > 0;
@@ -205,7 +220,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     const { messages, elements } = this;
     const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser), behind);
     const places = latestMarks(view, most);
-    const marks = marksFor(this, layout, places);
+    const marks = marksFor(this, layout, { places, movesMark: movesMark && most > 0, losesMarks });
     const added = this.toolEdits(tools, marks);
     const system = this.systemEdits(ofSystem, marks);
     const splices = [

@@ -9,15 +9,24 @@
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Content, MessageFacts } from '../../memory/conversation/message.ts';
+import { isClaude } from '../../memory/models/families.ts';
+import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { latestMarks } from '../edits.ts';
+import { CLAUDE_MARKS, latestMarks, OPENAI_MARKS } from '../edits.ts';
 import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import { type Additions, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
+import {
+  type Additions,
+  type CacheMarks,
+  injectedJson,
+  type ModelRequest,
+  type WireMessage,
+} from '../model-request.ts';
+import { movingPlaces } from '../moving-marks.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -37,6 +46,8 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ],
   ['tools', { items: {}, most: MOST_MESSAGES }],
 ]);
+
+const CALLERS_MARKS: CacheMarks = { ...CLAUDE_MARKS, areCallers: false };
 
 const INSTRUCTIONS = 'instructions';
 
@@ -89,6 +100,11 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     this.tooManyMessages = input?.kind === 'array' && !input.items;
     this.answerTokens = this.limit('max_output_tokens') ?? 0;
     this.upstreamState = this.stateField();
+  }
+
+  /** Where gateways serve Anthropic's models here, no form is known in which ours would do. */
+  override get cacheMarks(): CacheMarks {
+    return isClaude(this.model) ? CALLERS_MARKS : OPENAI_MARKS;
   }
 
   get array(): ReadArray | undefined {
@@ -193,6 +209,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       reasoning = false,
       compaction,
       marks = 0,
+      movesMark = false,
       thinkingFrom = 0,
       ...more
     }: Additions = {},
@@ -215,16 +232,26 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...(reasoning ? this.addedInclude : []),
       ...(compaction === undefined || isCut ? [] : this.management(compaction)),
     ];
+    const marked = this.markedMessages(view, marks, movesMark);
     const splices = [
       ...this.keySplices(more),
       ...injection.splices,
       ...added.splices,
       ...memberSplices(this.root, isCutField, members),
-      ...(view || thinkingFrom > 0
-        ? viewSplices(this.bytes, this.messages, view ?? NO_EDITS, latestMarks(view, marks), thinkingFrom)
+      ...(view || thinkingFrom > 0 || marked.length > 0
+        ? viewSplices(this.bytes, this.messages, view ?? NO_EDITS, marked, thinkingFrom)
         : []),
     ];
     return spliceBody(this.bytes, splices, kept);
+  }
+
+  /** The messages with a mark of ours: those that move along, and of the view's what has room. */
+  private markedMessages(view: View | undefined, most: number, moves: boolean): readonly number[] {
+    if (!moves || most === 0) return latestMarks(view, most);
+    const bears = (message: WireMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
+    const parts = (message: WireMessage): number => (message instanceof ItemGroup ? message.items.length : 1);
+    const ours = movingPlaces({ messages: this.messages, bears, parts, endsUnmarked: true }).slice(-most);
+    return [...ours, ...latestMarks(view, most - ours.length)];
   }
 
   /** Preamble messages of the input, by the type of their first item. */

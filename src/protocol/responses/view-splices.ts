@@ -4,6 +4,7 @@ import type { View } from '../../memory/plan/view.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import {
   markSplices,
+  OPENAI_MARKS,
   openingOf,
   openingSplice,
   outputSplice,
@@ -142,7 +143,7 @@ function editSplices(
       if (removal.kind === 'output')
         return spoken?.hosted
           ? hostedSplices(spoken, removal)
-          : [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked)];
+          : [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked ? OPENAI_MARKS : undefined)];
       return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),

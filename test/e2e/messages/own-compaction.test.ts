@@ -53,7 +53,8 @@ const READER: MessagesBehaviour = {
     if (typeof body.system === 'string') return { content: SUMMARY };
     const read = String(body.messages.at(-1)?.content?.[0]?.tool_use_id ?? '');
     const last = Number(read.replace('toolu_', '') || 0);
-    const turn = JSON.stringify(body.messages.findLast(({ content }: Json) => typeof content === 'string'));
+    const asked = body.messages.map(({ content }: Json) => JSON.stringify(content));
+    const turn = asked.findLast((content: string) => content.includes('from page'));
     const page = last === 0 ? Number(/from page (\d+)/.exec(turn)?.[1]) : last + 1;
     if (last > 0 && last % PAGES === 0) return { content: `I have read ${last} pages.` };
     return {

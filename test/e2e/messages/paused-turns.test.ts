@@ -107,7 +107,10 @@ describe.each([true, false])('a turn with tools of the API (stream: %s)', (strea
     expect(next.slice(0, resumed.length)).toEqual(resumed);
     expect(next.slice(resumed.length)).toEqual([
       { role: 'assistant', content: ended.content },
-      { role: 'user', content: 'And plums?' },
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'And plums?', cache_control: { type: 'ephemeral' } }],
+      },
     ]);
     expect(ended.content.map(({ type }) => type)).toEqual(['thinking', 'web_search_tool_result', 'text']);
   });

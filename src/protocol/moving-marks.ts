@@ -1,0 +1,55 @@
+/**
+ * The marks that move along with a conversation, so that each request reads what the one before has
+ * left in the cache. They are no part of a view: a view stays the same while they move.
+ */
+import type { Message } from '../memory/conversation/message.ts';
+
+/**
+ * How many parts before a mark, or before the end, a cache looks for an entry
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
+ * https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+const LOOKED_BACK = 20;
+
+/** The bytes that a token of a prompt has at least, on the average. */
+const LEAST_BYTES_PER_TOKEN = 2;
+
+interface MarkedArray<Place> {
+  readonly messages: readonly Place[];
+  /** Whether a mark can stand behind a message in the view. */
+  bears(message: Place, index: number): boolean;
+  /** How many parts a message has, as the cache counts them. */
+  parts(message: Place): number;
+  /** Whether the cache reads and writes the end of each request without a mark. */
+  readonly endsUnmarked: boolean;
+}
+
+/**
+ * The messages to mark, ascending: the last one, and the one that the request before has ended
+ * with, where so much has come since that the cache would not look back to it.
+ */
+export function movingPlaces<Place extends Pick<Message, 'role'>>({
+  messages,
+  bears,
+  parts,
+  endsUnmarked,
+}: MarkedArray<Place>): readonly number[] {
+  const lastOf = (before: number): number => {
+    let at = before - 1;
+    while (at >= 0 && !bears(messages[at] as Place, at)) at--;
+    return at;
+  };
+  const last = lastOf(messages.length);
+  let answer = messages.findLastIndex(({ role }) => role === 'assistant');
+  while (answer > 0 && messages[answer - 1]?.role === 'assistant') answer--;
+  let between = 0;
+  for (let at = Math.max(answer, 0); answer >= 0 && at < messages.length; at++)
+    between += parts(messages[at] as Place);
+  const earlier = between > LOOKED_BACK ? lastOf(answer) : -1;
+  return [earlier, endsUnmarked ? -1 : last].filter((at, index, all) => at >= 0 && all.indexOf(at) === index);
+}
+
+/** Whether a body is too short for a cache to keep any of it. @param least in tokens */
+export function isTooShort(bytes: number, least: number): boolean {
+  return bytes < LEAST_BYTES_PER_TOKEN * least;
+}
