@@ -5,7 +5,13 @@
 
 import { Buffer } from 'node:buffer';
 import { asObject, asString } from '../lib/json.ts';
-import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
+import {
+  type Attachment,
+  type Content,
+  type InlineMedia,
+  jsonBytes,
+  type Weight,
+} from '../memory/conversation/message.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { elementsOf, jsonOf, textOf } from './json/spans.ts';
 import { unmarked, unmarkedPart } from './unmarked.ts';
@@ -71,6 +77,7 @@ export function contentOfList(parts: Iterable<ReadPart>, json: () => string, for
     type: 'application/json',
     weight: weightOf(parts, text, format),
     room: () => roomIn(text, format),
+    attached: () => [...parts].flatMap(({ value }) => (format.priceOf(value) > 0 ? attachmentIn(value) : [])),
   };
 }
 
@@ -178,6 +185,24 @@ function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat):
     flat += other.flat;
   }
   return { texts, flat };
+}
+
+/** Members of a part that name what is attached, in every protocol: the plainest first. */
+const NAMES = ['filename', 'title', 'file_id', 'url', 'image_url', 'file_url', 'uri'] as const;
+/** Members that hold them, for which a part has no other name. */
+const HOLDERS = ['file', 'image_url', 'source'] as const;
+/** In characters. A signed address has a few hundred. */
+const LONGEST_NAME = 2_048;
+
+/** @param part of an image, audio or file */
+function attachmentIn(part: unknown): Attachment {
+  const fields = asObject(part);
+  const type = asString(fields.type);
+  const holders = [fields, ...HOLDERS.map((holder) => asObject(fields[holder]))];
+  const found = NAMES.flatMap((name) => holders.map((holder) => asString(holder[name]).trim()));
+  const names = found.filter((name) => name !== '' && name.length <= LONGEST_NAME && !/^data:/i.test(name));
+  const kind = type.includes('image') ? 'image' : type.includes('audio') ? 'audio' : 'file';
+  return { kind, names: [...new Set(names)] };
 }
 
 /** The text of a part, or its flat price; undefined for an unknown part. */

@@ -117,9 +117,9 @@ function blockOf({ type, image_url, file, ...rest }: Json): Json {
   if (type === 'image_url')
     return { type: 'image', source: sourceOf(String((image_url as Json).url)), ...rest };
   if (type !== 'file') return { type, ...rest };
-  const { file_data, file_id } = file as Json;
+  const { file_data, file_id, filename: title } = file as Json;
   const source = file_id === undefined ? sourceOf(String(file_data)) : { type: 'file', file_id };
-  return { type: 'document', source, ...rest };
+  return { type: 'document', ...(title === undefined ? {} : { title }), source, ...rest };
 }
 
 function sourceOf(url: string): Json {
@@ -179,5 +179,8 @@ function partOf({ type, source, ...rest }: Json): Json {
   const where = url ?? `data:${media_type};base64,${data}`;
   if (type === 'image') return { type: 'image_url', image_url: { url: where }, ...rest };
   if (type !== 'document') return { type, ...rest };
-  return { type: 'file', file: file_id === undefined ? { file_data: where } : { file_id }, ...rest };
+  const { title: filename, ...others } = rest;
+  const named = filename === undefined ? {} : { filename };
+  const held = file_id === undefined ? { file_data: where } : { file_id };
+  return { type: 'file', file: { ...named, ...held }, ...others };
 }

@@ -39,6 +39,13 @@ export interface Weight {
   readonly encrypted?: number;
 }
 
+/** An image, audio or file that is a part of a content. */
+export interface Attachment {
+  readonly kind: 'image' | 'audio' | 'file';
+  /** What the caller calls it: its name or title, its id, its address. Empty for inline data alone. */
+  readonly names: readonly string[];
+}
+
 /** The content of a message, as it is stored when it is removed. */
 export interface Content {
   /** The text that the ref returns. */
@@ -50,6 +57,8 @@ export interface Content {
    * escapes.
    */
   room(): number;
+  /** The images, audio and files among its parts. Decoded on each call. Absent: none. */
+  attached?(): readonly Attachment[];
   /** The kind of its element in the wire format, if upstreams may refuse that kind edited. */
   readonly item?: string;
 }

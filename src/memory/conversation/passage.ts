@@ -1,7 +1,8 @@
 /**
  * A part of a conversation as plain data, the input of a summary. It crosses isolates, so it holds
- * no functions. It holds what the model reads, so images and files are only mentioned.
+ * no functions. It holds what the model reads, so images and files are only named.
  */
+import type { Attachment } from './message.ts';
 
 /** One message. */
 export interface Entry {
@@ -12,6 +13,8 @@ export interface Entry {
   readonly text: string;
   /** The calls of an assistant message, with arguments as the model wrote them. */
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
+  /** The images, audio and files in it that have a name, which the text has too. */
+  readonly attached?: readonly Attachment[];
   /** For a tool output, the call that it answers. */
   readonly tool?: { readonly id: string; readonly name: string };
 }

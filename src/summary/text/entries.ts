@@ -1,11 +1,12 @@
 /** Messages of a history as plain data for summaries and transcripts. */
 
 import { type History, messagesOf } from '../../memory/conversation/history.ts';
-import type { Message } from '../../memory/conversation/message.ts';
+import type { Attachment, Message } from '../../memory/conversation/message.ts';
 import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import { contentOf } from '../../memory/edits/removed-content.ts';
 import type { KnownSummary } from '../writer.ts';
+import { describeAttachment } from './attachments.ts';
 
 /**
  * How much of a message an entry contains: what a model reads, or everything, including image data.
@@ -28,11 +29,13 @@ export function entriesOf(history: History, from: number, to: number, detail: De
       const call = calls.get(index);
       const text = textOfEntry(message, detail, echo?.message === index ? echo.length : 0);
       if (unit.kind === 'summary' && !isCallers(index, text, echo)) continue;
+      const attached = namedIn(message);
       entries.push({
         index,
         role: calls.has(index) ? 'tool' : message.role,
         text,
         calls: message.calls.map(({ id, name, input }) => ({ id, name, input })),
+        ...(attached.length > 0 ? { attached } : {}),
         ...(call ? { tool: { id: call.id, name: call.name } } : {}),
       });
     }
@@ -48,6 +51,11 @@ export function entriesOf(history: History, from: number, to: number, detail: De
 export function outputEntry(message: Message, call: Entry['tool']): Pick<Entry, 'role' | 'text' | 'tool'> {
   const text = textOfEntry(message, 'whole', 0);
   return { role: 'tool', text, ...(call ? { tool: { id: call.id, name: call.name } } : {}) };
+}
+
+function namedIn(message: Message): Attachment[] {
+  if (message.flatTokens === 0) return [];
+  return (message.content().attached?.() ?? []).filter(({ names }) => names.length > 0);
 }
 
 /** Whether a message of a summary's unit is the first request, or has a line beside the summary. */
@@ -113,5 +121,8 @@ function textOfEntry(message: Message, detail: Detail, skipped: number): string 
   if (detail === 'whole') return join([without(content.text)]);
   const { texts, flat, encrypted = 0 } = content.weight;
   const [opening = '', ...others] = texts;
-  return join([without(opening), ...others, flat > encrypted ? '[images, audio or files]' : '']);
+  const attached = flat > encrypted ? (content.attached?.() ?? []) : [];
+  const lines = attached.map((one) => `[${describeAttachment(one)}]`);
+  const unnamed = lines.length === 0 && flat > encrypted ? ['[images, audio or files]'] : [];
+  return join([without(opening), ...others, ...lines, ...unnamed]);
 }

@@ -1,16 +1,18 @@
 /**
  * The ledger: facts that a model's summary loses first. It has literals (ids, paths, URLs, hashes,
- * amounts, named numbers) in the order of how likely the work needs them again. The trajectory
- * follows, one line per turn: the tools called, and the refs of their outputs. Code makes it, so
- * the same messages give the same ledger.
+ * amounts, named numbers) in the order of how likely the work needs them again. The attachments
+ * follow, and the trajectory, one line per turn: the tools called, and the refs of their outputs.
+ * Code makes it, so the same messages give the same ledger.
  *
  * ## Ledger ORD-4711, src/pay/charge.ts, total=41, https://shop.test/o/7
+ * - sent in 4: file contract.pdf, file-abc123
  * - from 12: search ×4, get_order; refs ref_…
  */
 
 import type { Entry } from '../../memory/conversation/passage.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
+import { attachmentLines, rankedAttachments, readAttachment, type SentAttachment } from './attachments.ts';
 import { LEDGER_HEADING, neutralize } from './headings.ts';
 import { rankedLiterals } from './ledger-ranking.ts';
 
@@ -18,6 +20,8 @@ import { rankedLiterals } from './ledger-ranking.ts';
 export interface LedgerFacts {
   /** The likeliest to be needed again first. */
   readonly literals: readonly string[];
+  /** Likewise. */
+  readonly attachments: readonly SentAttachment[];
   /** The lines of the trajectory, oldest first. */
   readonly turns: readonly string[];
 }
@@ -45,9 +49,13 @@ const MOST_TURNS = 200;
 export function collectLedger(entries: readonly Entry[], priorLedger = ''): LedgerFacts {
   const priorLines = priorLedger.split('\n').map((line) => line.trim());
   const isTurn = (line: string): boolean => line.startsWith(TURN_START);
-  const priorLiterals = priorLines.filter((line) => !isTurn(line));
+  const priorLiterals = priorLines.filter((line) => !isTurn(line) && !readAttachment(line));
   return {
     literals: rankedLiterals(entries, priorLiterals).slice(0, MOST_LITERALS),
+    attachments: rankedAttachments(
+      entries,
+      priorLines.flatMap((line) => readAttachment(line) ?? []),
+    ),
     turns: [...priorLines.filter(isTurn), ...turnLines(entries)].slice(-MOST_TURNS),
   };
 }
@@ -99,6 +107,9 @@ function writeTurn(start: number, tools: ReadonlyMap<string, number>, refs: Read
 /** The trajectory's largest share of a ledger. The latest turns come first. */
 const TRAJECTORY_SHARE = 1 / 4;
 
+/** The attachments' largest share. */
+const ATTACHMENTS_SHARE = 1 / 2;
+
 /** The ledger as text, with its heading; empty if nothing fits. */
 export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
   const { maxTokens, counter, alreadyIn, includeTrajectory } = room;
@@ -116,8 +127,11 @@ export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
       turns.unshift(text);
     }
   }
+  const most = Math.floor(left * ATTACHMENTS_SHARE);
+  const attachments = attachmentLines(facts.attachments, most, alreadyIn, counter);
+  left -= counter.text(attachments.join('\n'));
   const literals: string[] = [];
-  let written = alreadyIn;
+  let written = [alreadyIn, ...attachments].join('\n');
   for (const value of facts.literals) {
     if (left < 2) break;
     const literal = neutralize(value);
@@ -128,7 +142,7 @@ export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
     literals.push(literal);
     written += `\n${literal}`;
   }
-  return assemble(literals, turns, maxTokens, counter);
+  return assemble(literals, [...attachments, ...turns], maxTokens, counter);
 }
 
 /**
@@ -137,12 +151,12 @@ export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
  */
 function assemble(
   literals: readonly string[],
-  turns: readonly string[],
+  below: readonly string[],
   maxTokens: number,
   counter: TokenCounter,
 ): string {
   const textOf = (kept: number): string => {
-    const lines = [...(kept > 0 ? [literals.slice(0, kept).join(', ')] : []), ...turns];
+    const lines = [...(kept > 0 ? [literals.slice(0, kept).join(', ')] : []), ...below];
     return lines.length === 0 ? '' : `${LEDGER_HEADING}\n${lines.join('\n')}`;
   };
   const fits = (kept: number): boolean => counter.text(textOf(kept)) <= maxTokens;

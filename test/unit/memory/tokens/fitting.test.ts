@@ -112,7 +112,7 @@ describe('the most elements that fit', () => {
     const { counter, wholes } = strange();
     const literals = Array.from({ length: 300 }, (_, at) => `ORD-${7_000 + at}`);
     const room = { maxTokens: 300, counter, alreadyIn: '', includeTrajectory: true };
-    const written = writeLedger({ literals, turns: [] }, room);
+    const written = writeLedger({ literals, attachments: [], turns: [] }, room);
     expect(wholes()).toBeLessThanOrEqual(12);
     expect(counter.text(written)).toBeLessThanOrEqual(300);
     expect(counter.text(written)).toBeGreaterThan(290);

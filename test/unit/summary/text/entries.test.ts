@@ -77,7 +77,7 @@ describe('the entries of a conversation', () => {
       '',
       'one',
       'I\nthink.\ndone',
-      '[images, audio or files]',
+      '[image https://a.test/1.png]',
     ]);
   });
 
@@ -115,7 +115,7 @@ describe('the entries of a conversation', () => {
   it('mention images where a model reads them, and hold all of them where they are kept', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
     const messages = [user([{ type: 'text', text: 'Look.' }, image])];
-    expect(entries(messages)[0]?.text).toBe('Look.\n[images, audio or files]');
+    expect(entries(messages)[0]?.text).toBe('Look.\n[image]');
     expect(entries(messages, 'whole')[0]?.text).toContain('iVBORw0KGgo=');
   });
 
