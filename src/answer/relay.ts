@@ -184,7 +184,7 @@ async function relayWhole(
   const head = headOf(answer, planned, life, scope);
   if (body instanceof ReadableStream) return new Response(body, head);
   if (life.readsAnswer) life.completes({ text: format.text(body) });
-  life.ended('complete');
+  life.ended(format.hasFailed(body) ? 'error' : 'complete');
   if (inBody || retrieval) head.headers.delete('content-length');
   if (!inBody) return new Response(body, head);
   const report = completed(reportWith(planned, retrieval?.rounds, answers), options);

@@ -187,6 +187,8 @@ export interface AnswerFormat {
   gather(): AnswerGatherer;
   /** The text of a JSON answer, by the rules of `gather`. */
   text(body: Uint8Array): string | undefined;
+  /** Whether a JSON answer is an error, or has ended with one. */
+  hasFailed(body: Uint8Array): boolean;
   readonly joinStreams: Joining<JoinedStreams>;
   readonly joinBodies: Joining<JoinedBodies>;
   /**

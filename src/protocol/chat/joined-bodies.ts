@@ -8,6 +8,7 @@ import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
+import { holdsError } from './answer-error.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
 import { withoutWords } from './words.ts';
@@ -47,11 +48,12 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     if (!completion || !choice || !isObject(message)) return body;
     this.tally.count(completion.usage);
 
+    const hasFailed = holdsError(completion);
     const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
     const readable = calls.filter(isObject) as CallPiece[];
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
-    if (decides && isWhole(choice.finish_reason)) {
+    if (decides && isWhole(choice.finish_reason) && !hasFailed) {
       const words = this.form.isJson ? withoutWords(message) : message;
       this.add(this.signs ? words : withoutBlocks(words));
       this.first ??= completion;
@@ -59,12 +61,12 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
       return turnOf(message, ours);
     }
     if (ours.length === 0 && !this.first) {
-      this.last = choice;
+      if (!hasFailed) this.last = choice;
       return body;
     }
     const kept = decides ? [] : calls.filter((call) => !ours.includes(call));
     const joined = this.callerCompletion(completion, choice, message, kept);
-    this.last = joined.choices[0];
+    if (!hasFailed) this.last = joined.choices[0];
     return encoder.encode(JSON.stringify(joined));
   }
 

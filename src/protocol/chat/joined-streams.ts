@@ -9,6 +9,9 @@
  *
  * Calls of custom tools are always the caller's.
  *
+ * An error ends the answer, whatever the model was about to call. Nothing that comes after it is
+ * shown, not even the end of the stream: it would pass off an empty answer as a complete one.
+ *
  * Where the answer must be JSON, several texts in a row are none. Then words wait, with all that
  * comes after them, until it is known whether the turn is answered here. If it is, they are left
  * out.
@@ -20,6 +23,7 @@ import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
+import { holdsError, mayHoldError } from './answer-error.ts';
 import {
   argumentsOf,
   type CallPiece,
@@ -74,6 +78,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** Who made the first call of this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
+  private hasFailed = false;
   private readonly indices = new ThinkingIndices();
   /** Frames that wait until it is known whether their words are shown. */
   private readonly held: Frame[] = [];
@@ -95,7 +100,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   }
 
   get said(): SaidAnswer | undefined {
-    if (this.isTurn || !isSaid(this.finish)) return undefined;
+    if (this.isTurn || this.hasFailed || !isSaid(this.finish)) return undefined;
     const content = this.earlierText + this.text;
     const calls = this.shownIds.map((id) => ({
       id,
@@ -128,7 +133,9 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   }
 
   take(frame: Frame): Frame[] {
+    if (this.hasFailed) return [];
     const shown = this.taken(frame);
+    if (this.hasFailed) return [...this.release(), ...shown];
     if (!this.withholds || frame.data === undefined) return shown;
     if (this.isTurn) return [...this.released(), ...shown].flatMap((each) => silent(each) ?? []);
     const isLast = this.decided === 'callers' || this.finish !== undefined || frame.data.trim() === DONE;
@@ -155,8 +162,10 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     }
     if (this.takesText(frame)) return [frame];
     const chunk = chunkOf(frame.json);
+    this.hasFailed = mayHoldError(frame.data ?? '') && holdsError(frame.json);
     if (!chunk) return [frame];
     this.tally.count(chunk.usage);
+    if (this.hasFailed) return this.failed(chunk, frame);
     const choice = chunk.choices[0];
     if (!choice) return this.usageOnly(chunk, frame);
 
@@ -196,7 +205,18 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   }
 
   private get isTurn(): boolean {
-    return this.decided === 'ours' && isWhole(this.finish);
+    return this.decided === 'ours' && isWhole(this.finish) && !this.hasFailed;
+  }
+
+  /** A chunk with an error. It has no pieces of calls that the caller does not see. */
+  private failed(chunk: Chunk, frame: Frame): Frame[] {
+    const choices = chunk.choices.map((choice) => {
+      if (this.decided === 'callers' || !isObject(choice?.delta)) return choice;
+      const { tool_calls: _, ...delta } = choice.delta;
+      return { ...choice, delta };
+    });
+    const isSame = !this.isLater && chunk.choices.every(({ delta }) => delta?.tool_calls === undefined);
+    return isSame ? [frame] : [this.frameOf(chunk, choices)];
   }
 
   /** Whether another answer follows, as far as is known yet. */

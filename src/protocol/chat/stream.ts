@@ -4,11 +4,11 @@ import type { Report } from '../../memory/plan/report.ts';
 import type { AnswerStream, Reword, StreamFault } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
 import { type Block, dataFrame, Frame, LONGEST_FRAME } from '../answers/sse.ts';
+import { holdsError, mayHoldError } from './answer-error.ts';
 
 export const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
-const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
 
 /**
  * Matches any frames with the end of the stream, a finish reason or an error, and frames that are
@@ -24,9 +24,9 @@ export class ChatStream implements AnswerStream {
   private readonly reword: Reword | undefined;
   /** The first chunk of the stream. The report takes its id. */
   private first: Frame | undefined;
-  /** Frames that seem to have a finish reason, and an error. A stream may break off within them. */
+  /** A frame that seems to have a finish reason. The stream may break off within it. */
   private finish: Frame | undefined;
-  private failure: Frame | undefined;
+  private hasFailed = false;
   private hasEnded = false;
 
   /** See `AnswerFormat`. */
@@ -37,10 +37,6 @@ export class ChatStream implements AnswerStream {
 
   private get hasFinished(): boolean {
     return this.finish?.json !== undefined;
-  }
-
-  private get hasFailed(): boolean {
-    return this.failure?.json !== undefined;
   }
 
   get isWhole(): boolean {
@@ -62,7 +58,7 @@ export class ChatStream implements AnswerStream {
     }
     this.first ??= frame;
     if (FINISHED.test(data)) this.finish ??= frame;
-    if (ERROR.test(data)) this.failure ??= frame;
+    if (mayHoldError(data) && holdsError(frame.json)) this.hasFailed = true;
     const rewordedData = reworded(frame, this.reword);
     return [rewordedData === undefined ? frame : Frame.of(rewordedData)];
   }

@@ -1,5 +1,6 @@
 /** The answers of Anthropic's Messages API. */
-import { asObject } from '../../lib/json.ts';
+import { bufferOf } from '../../lib/bytes.ts';
+import { asObject, parseJson } from '../../lib/json.ts';
 import type { AnswerFormat } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
 import { type Begun, FirstFrames } from '../answers/stream-beginning.ts';
@@ -25,6 +26,8 @@ export const messagesFormat: AnswerFormat = {
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedMessage(),
   text: answerText,
+  hasFailed: (body) =>
+    bufferOf(body).includes('"error"') && errorIn(parseJson(new TextDecoder().decode(body))) !== undefined,
   joinStreams: (...joining) => new JoinedMessagesStreams(...joining),
   joinBodies: (...joining) => new JoinedMessagesBodies(...joining),
   goOn: goOnMessages,

@@ -19,6 +19,7 @@ import type { ToolTurn } from '../answers/tool-turn.ts';
 import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
 import { GatheredBlock, NOTHING_SAID } from './answer-blocks.ts';
 import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
+import { errorIn } from './failed.ts';
 import { plainDelta } from './plain-delta.ts';
 import { usageWith } from './usage.ts';
 
@@ -49,6 +50,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   /** Blocks that the caller has seen begin, in all answers. */
   private shown = 0;
   private stop: unknown;
+  private hasFailed = false;
   private counted: Usage | undefined;
 
   constructor(...joining: Parameters<Joining<JoinedMessagesStreams>>) {
@@ -64,7 +66,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   }
 
   get said(): SaidAnswer | undefined {
-    if (this.isTurn || !isSaid(this.stop)) return undefined;
+    if (this.isTurn || this.hasFailed || !isSaid(this.stop)) return undefined;
     return { json: messageJson(this.seen.map(({ json }) => json)), isVerbatim: true };
   }
 
@@ -84,13 +86,17 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   }
 
   take(frame: Frame): Frame[] {
+    // Nothing that comes after an error is a part of the answer.
+    if (this.hasFailed) return [];
+    this.hasFailed = (frame.data ?? '').includes('"error"') && errorIn(frame.json) !== undefined;
+    if (this.hasFailed) return [...this.release(), frame];
     if (!this.withholds || this.scout.isCallers || frame.data === undefined) return this.taken(frame);
     const { type, content_block, delta } = asObject(frame.json);
     const [block, { stop_reason }] = [asObject(content_block), asObject(delta)];
     if (type === 'content_block_start') this.scout.shows(block);
     if (typeof stop_reason === 'string')
       return [...this.settled(this.scout.isOurs && isWhole(stop_reason)), ...this.taken(frame)];
-    if (type === 'message_stop' || type === 'error' || this.scout.isCallers)
+    if (type === 'message_stop' || this.scout.isCallers)
       return [...this.settled(false), ...this.taken(frame)];
     const waits = type !== 'ping' && (this.waiting.length > 0 || block.type === 'text');
     if (!waits) return this.taken(frame);

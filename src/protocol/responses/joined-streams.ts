@@ -33,6 +33,7 @@ import { type Ending, saidItems } from './answer-text.ts';
 import { areOurs, ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
+import { isError } from './stream.ts';
 import {
   IN_PROGRESS,
   type ItemState,
@@ -53,6 +54,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   isThrough = false;
   isUnstored: boolean | undefined;
   private ending: Ending | undefined;
+  private hasFailed = false;
   /** The upstream's `store` of the current answer. */
   private store: unknown;
   private sorter: ItemSorter;
@@ -140,14 +142,17 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   }
 
   take(frame: Frame): Frame[] {
+    if (this.hasFailed) return [];
+    // What waits goes first. Nothing that comes after an error is a part of the answer.
+    this.hasFailed = (frame.data ?? '').includes('"error"') && isError(frame.json);
     const event = eventOf(frame);
-    if (!event) return [frame];
+    if (!event) return this.hasFailed ? [...this.release(), frame] : [frame];
     if (!this.withholds || this.scout.isCallers) return this.taken(event);
     const { type, fields } = event;
     const item = asObject(fields.item);
     if (type.startsWith('response.output_item.')) this.scout.next(item);
     if (ENDS.has(type)) return [...this.settled(this.isTurnBy(event)), ...this.taken(event)];
-    if (type === 'error' || this.scout.isCallers) return [...this.settled(false), ...this.taken(event)];
+    if (this.hasFailed || this.scout.isCallers) return [...this.settled(false), ...this.taken(event)];
     const waits = this.waiting.length > 0 || item.type === 'message' || OF_TEXT.test(type);
     if (!waits) return this.taken(event);
     this.waiting.push(event);

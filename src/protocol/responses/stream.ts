@@ -79,7 +79,8 @@ export class ResponsesStream implements AnswerStream {
     this.count(frame);
     const failed = this.form.failsAsAnswer ? this.asFailed(frame) : undefined;
     if (failed) return failed;
-    const type = lastEvent(frame)?.type;
+    const type =
+      lastEvent(frame)?.type ?? (data.includes('"error"') && isError(frame.json) ? 'error' : undefined);
     const rewordedData = reworded(frame, this.reword);
     if (type !== undefined) {
       this.isOver = true;
@@ -133,8 +134,7 @@ export class ResponsesStream implements AnswerStream {
   /** An error of the upstream as `response.failed`; undefined for any other event. */
   private asFailed(frame: Frame): Frame[] | undefined {
     if (!LAST.test(frame.data ?? '')) return undefined;
-    const { type, error } = asObject(frame.json);
-    if (type !== 'error' && (type !== undefined || !error)) return undefined;
+    if (!isError(frame.json)) return undefined;
     const event = asObject(parseJson(reworded(frame, this.reword) ?? '') ?? frame.json);
     this.isOver = true;
     // The event has its own number, which is the next one here.
@@ -156,6 +156,12 @@ export class ResponsesStream implements AnswerStream {
     this.sequence = Number(number);
     this.skipped = undefined;
   }
+}
+
+/** Whether an event is an error. Some gateways name no type. */
+export function isError(event: unknown): boolean {
+  const { type, error } = asObject(event);
+  return type === 'error' || (type === undefined && Boolean(error));
 }
 
 /** The event that ends a stream; undefined for any other. */
