@@ -89,9 +89,11 @@ async function readCall<Request extends ModelRequest>(
   });
   const settings = () => settingsOf(owner, scope);
   const chosen = aside
-    ? asideStrategy(request, headers)
+    ? asideStrategy(request, headers, agent, services)
     : await chooseStrategy(request, headers, agent, settings, services);
-  const call = { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
+  const archivedFor = aside && chosen.archives ? { archivedFor: named } : {};
+  const whole = withCompaction(chosen, request, services.config);
+  const call = { request, chosen: whole, owner, scope, ...archivedFor };
   checkThread(call);
   return call;
 }

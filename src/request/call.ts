@@ -15,6 +15,12 @@ export interface Call<Request extends ModelRequest = ModelRequest> {
   readonly chosen: ChosenStrategy;
   readonly owner: Owner;
   readonly scope: RequestScope;
+  /**
+   * Whose archive has a request that is none of its conversation, where the deployer has each
+   * conversation archived that a request names: what a caller says of its request turns that off
+   * for none.
+   */
+  readonly archivedFor?: Owner;
   /** Absent if its array is not to be kept for the next request. */
   readonly kept?: KeptRequest | undefined;
 }

@@ -108,12 +108,17 @@ export async function chooseStrategy(
 }
 
 /** The strategy of a request that is none of a conversation: it passes through, whatever is set. */
-export function asideStrategy(request: ModelRequest, headers: Headers): ChosenStrategy {
+export function asideStrategy(
+  request: ModelRequest,
+  headers: Headers,
+  agent: Agent | undefined,
+  services: Services,
+): ChosenStrategy {
   return {
     ...ASIDE,
     injection: Promise.resolve({ injection: undefined, warnings: [] }),
     blocks: undefined,
-    archives: false,
+    archives: archivesAll(agent, services),
     warnings: [],
     ...reportOptions(request, headers),
   };
@@ -286,17 +291,17 @@ export function chosenByHeaders(
   { caller, services }: Pick<RequestScope, 'caller' | 'services'>,
 ): ChosenByHeaders | ReadFor | undefined {
   const { report } = flagsIn(headers);
-  if (isAside(headers)) return { mode: ASIDE.strategy.mode, source: ASIDE.source, report };
   const key = headers.get('x-agent-type');
   const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
-  const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
-  const blocks = blocksInHeader(headers) ?? agent?.blocks ?? 'off';
-  if (injection !== 'off' || blocks !== 'off') return undefined;
-  const strategy = strategyInHeader(headers);
   const { session_key, require_explicit_key } = agent?.isolation ?? services.config.isolation;
   const mayBeNamed =
     headers.has('x-conversation-id') || headers.has(SESSION_HEADER) || session_key !== undefined;
   if (mayBeNamed && archivesAll(agent, services)) return 'deployer_archive';
+  if (isAside(headers)) return { mode: ASIDE.strategy.mode, source: ASIDE.source, report };
+  const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
+  const blocks = blocksInHeader(headers) ?? agent?.blocks ?? 'off';
+  if (injection !== 'off' || blocks !== 'off') return undefined;
+  const strategy = strategyInHeader(headers);
   if (strategy) return readFor(strategy) ?? { mode: strategy.mode, source: 'request', report };
   if (mayBeNamed || require_explicit_key) return undefined;
   const chosen = agent?.strategy ?? services.config.defaultStrategy;

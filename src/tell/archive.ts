@@ -53,7 +53,7 @@ class ArchivedCall implements CallListener {
   }
 }
 
-function isArchived({ request, owner, chosen, scope }: Call): boolean {
+function isArchived({ request, owner: asked, archivedFor: owner = asked, chosen, scope }: Call): boolean {
   const { strategy, archives } = chosen;
   const isWanted = asksForArchive(strategy) || (archives && owner.conversation !== undefined);
   if (!isWanted || owner.off.length > 0 || !scope.caller.tenant) return false;
@@ -76,7 +76,10 @@ interface RequestArchive {
  *
  * @param answer text of an answer that the array does not hold yet
  */
-function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArchive | undefined {
+function archiveOf(
+  { request, owner: asked, archivedFor: owner = asked, scope }: Call,
+  answer?: string,
+): RequestArchive | undefined {
   const { services, caller } = scope;
   const messages = [...request.messages.map(asSent), ...answerMessage(answer)];
   const keys = archiveKeys(messages, sha256Hex);

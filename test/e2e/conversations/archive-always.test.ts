@@ -67,6 +67,27 @@ describe.each(PROTOCOLS)('ARCHIVE=always, over $name', (protocol) => {
     }
   });
 
+  it.each(['compaction', 'auxiliary', ' Auxiliary'])(
+    'B11: archives a request that says it is none of its conversation: %j',
+    async (of) => {
+      const beside = { 'x-claude-code-request-class': of };
+      const ids = [newId(), newId(), newId()] as const;
+      const [inHeader, inBody, edited] = ids;
+      await send(always, 'One', { headers: { ...beside, 'x-conversation-id': inHeader } });
+      await send(always, 'One', { headers: beside, body: { conversation_id: inBody, stream: true } });
+      const memory_strategy = { mode: 'auto', archive: false };
+      await send(always, 'One', { headers: beside, body: { conversation_id: edited, memory_strategy } });
+      for (const id of ids) await kept(always, id);
+      const ofAgent = newId();
+      const agent = { path: '/agents/support', headers: { ...beside, 'x-conversation-id': ofAgent } };
+      await send(asked, 'One', agent);
+      await kept(asked, ofAgent);
+      const plain = newId();
+      await send(asked, 'One', { headers: { ...beside, 'x-conversation-id': plain } });
+      expect(await archived(asked, plain)).toBeUndefined();
+    },
+  );
+
   it('changes no byte in mode none', async () => {
     const id = newId();
     await send(always, 'Two,  \u00e9', {});
