@@ -14,7 +14,7 @@ import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { RouteRouter } from './routes/router.ts';
-import { isForOperator, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
+import { isForOperator, isOwn, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 import { apiOf } from './upstream/api.ts';
 
@@ -22,6 +22,13 @@ export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({
     getPath: (request) => routeOf(urlOf(request).pathname).path,
     router: new RouteRouter(ROUTES.map(({ path }) => path).filter((path) => !path.includes(':'))),
+  });
+
+  app.use('/v1/*', async (c, next) => {
+    if (!isOwn(c.req.method, c.req.path)) return next();
+    await next();
+    // Of a caller's data nobody on the way keeps a copy, and no browser does.
+    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'private, no-store');
   });
 
   app.use('/v1/*', async (c, next) => {

@@ -47,7 +47,7 @@ export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
   const retiring = await retiringModels(services.config, Date.now());
   const caller = identifiedBy(c.req.raw.headers, services, c.get('api'));
   const facts: DeploymentFacts = { ...factsOf(c.env, services), caller, retiring: [...retiring] };
-  return c.json(facts, 200, { 'cache-control': 'private, no-store' });
+  return c.json(facts);
 }
 
 function factsOf(env: Env, { config, agents }: Services): Omit<DeploymentFacts, 'caller' | 'retiring'> {

@@ -133,11 +133,21 @@ export function isRoute(path: string): boolean {
   return path.startsWith('/v1/') && NAMES.has(path.split('/')[2]);
 }
 
-const FOR_OPERATORS = new RegExp(
-  `^(?:${ROUTES.filter(({ isForOperator }) => isForOperator)
-    .map(({ path }) => path.replace(/:\w+/g, '[^/]+'))
-    .join('|')})$`,
-);
+const FOR_OPERATORS = pathsOf(({ isForOperator }) => isForOperator === true);
+
+/** All below the version but those of models, and what is read beside routes of the upstream. */
+const OWN = pathsOf(({ path, shared }) => path.startsWith('/v1/') && !shared);
+const READ_BESIDE = pathsOf(({ shared, handlers }) => shared === true && handlers.GET !== undefined);
+
+function pathsOf(isIncluded: (route: Route) => boolean): RegExp {
+  const patterns = ROUTES.filter(isIncluded).map(({ path }) => path.replace(/:\w+/g, '[^/]+'));
+  return new RegExp(`^(?:${patterns.join('|')})$`);
+}
+
+/** Whether a request is answered from what is stored, and not with the upstream's own words. */
+export function isOwn(method: string, path: string): boolean {
+  return OWN.test(path) || ((method === 'GET' || method === 'HEAD') && READ_BESIDE.test(path));
+}
 
 /** Whether a canonical path is one of the operator's. */
 export function isForOperator(path: string): boolean {

@@ -44,7 +44,7 @@ export async function postBackup(c: Context<AppEnv>): Promise<Response> {
   );
   if (!records) throw new ApiError('invalid_backup', 'next is no record of this deployment.', 'next');
   return new Response(concat(records), {
-    headers: { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' },
+    headers: { 'content-type': 'application/octet-stream' },
   });
 }
 

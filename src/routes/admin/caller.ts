@@ -150,7 +150,7 @@ async function change(
   });
   const isNew = found.registered === undefined && !found.isConfigured && found.kind === 'access_key';
   const answer = key === undefined ? told : { ...told, access_key: key };
-  return c.json(answer, isNew ? 201 : 200, { 'cache-control': 'no-store' });
+  return c.json(answer, isNew ? 201 : 200);
 }
 
 async function register(
@@ -164,7 +164,7 @@ async function register(
 }
 
 async function toldCaller(c: Context<AppEnv>, callers: KnownCallers, found: KnownCaller): Promise<Response> {
-  return c.json(await stored(c, () => callers.told(found)), 200, { 'cache-control': 'no-store' });
+  return c.json(await stored(c, () => callers.told(found)));
 }
 
 /** @throws ApiError that names the field */

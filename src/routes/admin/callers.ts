@@ -23,5 +23,5 @@ export async function listCallers(c: Context<AppEnv>): Promise<Response> {
     return { data: await Promise.all(page.callers.map((one) => callers.told(one))), cursor: page.cursor };
   });
   const answer = { object: 'list', data, has_more: cursor !== undefined, cursor: cursor ?? null };
-  return c.json(answer, 200, { 'cache-control': 'no-store' });
+  return c.json(answer);
 }

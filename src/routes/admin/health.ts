@@ -78,7 +78,7 @@ export async function getAdminHealth(c: Context<AppEnv>): Promise<Response> {
     rotating: c.env.PRECIS_SECRET_PREVIOUS !== undefined,
     parts,
   };
-  return c.json(health, 200, { 'cache-control': 'no-store' });
+  return c.json(health);
 }
 
 /** One part. What it fails with is logged. */

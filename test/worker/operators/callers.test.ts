@@ -103,7 +103,7 @@ describe('the operator’s routes of callers', () => {
     });
     await chatAs(key, { ...QUESTION, conversation_id: SECRET, memory_strategy: { mode: 'compact' } });
     const answer = await ask('GET', `/${name}`);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('cache-control')).toBe('private, no-store');
     const text = await answer.text();
     expect(text).not.toContain(SECRET);
     expect(text).not.toContain(key);

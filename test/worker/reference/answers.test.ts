@@ -41,6 +41,8 @@ async function told(id: string, answer: Response): Promise<unknown> {
   const schema = schemaOf(operation, answer.status);
   if (schema) expect(z.prettifyError(schema.safeParse(json).error ?? new z.ZodError([]))).toBe('');
   if (answer.status === 200) seen.add(id);
+  if (schema && operation.path.startsWith('/v1/'))
+    expect(answer.headers.get('cache-control')).toMatch(/^private, no-store(?:$|, )/);
   const documented: readonly string[] = operation.answers[answer.status]?.headers ?? [];
   const ours = [...answer.headers.keys()].filter((name) => name in RESPONSE_HEADERS);
   expect(ours.filter((name) => !documented.includes(name))).toEqual([]);

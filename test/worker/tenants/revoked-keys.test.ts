@@ -85,6 +85,22 @@ describe('F8: a key that was revoked', () => {
     expect(operations.length).toBe(before);
   });
 
+  it('B11: gets answers that nobody on the way may keep, as the one before it did', async () => {
+    const { app, later } = await stored();
+    const kept = async () => {
+      for (const [path, init] of [...READS, ...CHANGES, ['/v1/nothing', {}]] as const) {
+        const { headers, status } = await app.request(path, init);
+        const isForwarded = path === '/v1/nothing';
+        const told = [path, status, headers.get('cache-control')?.startsWith('private, no-store') ?? false];
+        expect(told).toEqual([path, status, !isForwarded]);
+      }
+    };
+    await kept();
+    app.answer.modelsStatus = 401;
+    later(TEN_MINUTES);
+    await kept();
+  });
+
   it('is asked about once in ten minutes, and while it is refused once in thirty seconds', async () => {
     const { app, ask, questions, later } = await stored();
     const before = questions();
