@@ -1,8 +1,7 @@
 /** `ACCESS_KEYS`: many callers share the deployer's account; what they may send to it. */
 
 import { ConfigError } from './config-error.ts';
-import { levels } from './protocol/json/outline.ts';
-import { jsonOf, scanObject } from './protocol/json/spans.ts';
+import { namedEntries } from './named-entries.ts';
 import type { Opened } from './protocol/stored-names.ts';
 
 /** A caller's access key. */
@@ -84,14 +83,11 @@ export function accessKeysIn(vars: AccessVariables): readonly AccessKey[] | unde
   }
 }
 
-/** Scans instead of parsing, since `JSON.parse` hides duplicate names. */
 function keysOfJson(text: string): AccessKey[] {
-  const bytes = new TextEncoder().encode(text);
-  const fields = scanObject(bytes, levels(1))?.fields;
   const broken = new ConfigError('ACCESS_KEYS is not a JSON object of keys by name.');
-  if (!fields) throw broken;
-  return fields.map(({ key: name, value }) => {
-    const key = value.kind === 'string' ? jsonOf(bytes, value) : '';
+  const entries = namedEntries(text);
+  if (!entries) throw broken;
+  return entries.map(([name, key]) => {
     if (name === '' || typeof key !== 'string' || key === '') throw broken;
     return { name, key };
   });

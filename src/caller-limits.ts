@@ -2,25 +2,23 @@
  * `CALLER_LIMITS`: what callers with access keys may spend
  * (docs/operating.md#budgets-and-limits).
  */
-
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
-import { parseJson } from './lib/json.ts';
 import type { CallerLimits } from './memory/money/caller-limits.ts';
 import { callerLimitsSchema } from './memory/money/caller-schema.ts';
 import { inWords } from './memory/strategy/hint.ts';
+import { namedEntries } from './named-entries.ts';
 
 /** Of a caller without an entry of its own. */
 const DEFAULT_ENTRY = '*';
 
 /** Limits by name. */
-export type ConfiguredLimits = Readonly<Record<string, CallerLimits>>;
+export type ConfiguredLimits = ReadonlyMap<string, CallerLimits>;
 
 /** The limits of a caller; undefined if it has none. */
 export function configuredLimits(all: ConfiguredLimits, name: string): CallerLimits | undefined {
-  if (Object.hasOwn(all, name)) return all[name];
-  return Object.hasOwn(all, DEFAULT_ENTRY) ? all[DEFAULT_ENTRY] : undefined;
+  return all.get(name) ?? all.get(DEFAULT_ENTRY);
 }
 
 /**
@@ -28,12 +26,9 @@ export function configuredLimits(all: ConfiguredLimits, name: string): CallerLim
  *   would leave its caller without limits
  */
 export function readCallerLimits(text: string, access: Access | undefined): ConfiguredLimits {
-  const json = parseJson(text);
-  const all = z.record(z.string(), z.unknown()).safeParse(json);
-  if (!all.success) throw new ConfigError('CALLER_LIMITS is not a JSON object of limits by name.');
-  const entries = Object.entries(all.data).map(
-    ([name, limits], index) => [name, limitsOf(limits, index)] as const,
-  );
+  const named = namedEntries(text);
+  if (!named) throw new ConfigError('CALLER_LIMITS is not a JSON object of limits by name.');
+  const entries = named.map(([name, limits], index) => [name, limitsOf(limits, index)] as const);
   if (entries.length > 0 && !access)
     throw new ConfigError('CALLER_LIMITS is set without ACCESS_KEYS: other callers spend their own money.');
   const stranger = entries.findIndex(
@@ -41,7 +36,10 @@ export function readCallerLimits(text: string, access: Access | undefined): Conf
   );
   if (stranger >= 0)
     throw new ConfigError(`CALLER_LIMITS: the name of entry ${stranger + 1} is none of ACCESS_KEYS.`);
-  return Object.fromEntries(entries);
+  const repeated = entries.findIndex(([name], index) => entries.findIndex(([one]) => one === name) < index);
+  if (repeated >= 0)
+    throw new ConfigError(`CALLER_LIMITS: an earlier entry has the name of entry ${repeated + 1}.`);
+  return new Map(entries);
 }
 
 function limitsOf(limits: unknown, index: number): CallerLimits {

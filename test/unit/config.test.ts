@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { configuredLimits } from '../../src/caller-limits.ts';
 import { type Env, readConfig, VARIABLES } from '../../src/config.ts';
 import { ConfigError } from '../../src/config-error.ts';
 
@@ -56,12 +57,13 @@ describe('the configuration', () => {
     const limits = { ann: { usd_per_day: 0.5, models: ['gpt-6*'] }, '*': { requests_per_minute: 60 } };
     const read = (all: unknown, more: object = access) =>
       readConfig(env({ CALLER_LIMITS: typeof all === 'string' ? all : JSON.stringify(all), ...more }));
-    expect(read(limits).callerLimits).toEqual(limits);
-    expect(readConfig(env({})).callerLimits).toEqual({});
+    expect(read(limits).callerLimits).toEqual(new Map(Object.entries(limits)));
+    expect(readConfig(env({})).callerLimits).toEqual(new Map());
     expect(() => read({ '*': {} }, {})).toThrow(ConfigError);
     for (const [broken, fault] of [
       ['{', 'JSON object of limits'],
       ['[]', 'JSON object of limits'],
+      ['{"ann":{"usd_per_day":1},"*":{},"\\u0061nn":{}}', 'an earlier entry has the name of entry 3'],
       [{ ben: {} }, 'entry 1 is none of ACCESS_KEYS'],
       [{ ann: 5 }, 'entry 1 is no object of usd_per_day'],
       [{ ann: { usd: 5 } }, 'entry 1 is no object of usd_per_day'],
@@ -70,6 +72,18 @@ describe('the configuration', () => {
     ] as const) {
       expect(() => read(broken)).toThrow(ConfigError);
       expect(() => read(broken)).toThrow(fault);
+    }
+  });
+
+  it('B11: limits callers whatever their names are', () => {
+    for (const name of ['__proto__', 'constructor', 'toString', '1']) {
+      const text = `{"ann":{"usd_per_day":2},"${name}":{"usd_per_day":1}}`;
+      const keys = { ...access, ACCESS_KEYS: `${access.ACCESS_KEYS},${name}=a-key-of-${name}-0123456789` };
+      const { callerLimits } = readConfig(env({ CALLER_LIMITS: text, ...keys }));
+      expect(configuredLimits(callerLimits, name)).toEqual({ usd_per_day: 1 });
+      expect(configuredLimits(callerLimits, 'ann')).toEqual({ usd_per_day: 2 });
+      expect(configuredLimits(callerLimits, 'nobody')).toBeUndefined();
+      expect(() => readConfig(env({ CALLER_LIMITS: text, ...access }))).toThrow('none of ACCESS_KEYS');
     }
   });
 

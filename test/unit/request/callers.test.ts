@@ -27,7 +27,10 @@ function known(isOn = true) {
   const waited: Promise<unknown>[] = [];
   const callers = new Callers({
     isOn,
-    configured: { alice: { usd_per_day: 1 }, '*': { usd_per_day: 2 } },
+    configured: new Map([
+      ['alice', { usd_per_day: 1 }],
+      ['*', { usd_per_day: 2 }],
+    ]),
     read: async (version) => {
       asked.push(version);
       if (state.fails) throw new StoreError(new Error('down'));
