@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread-body.ts';
+import { topNamesOf } from '../protocol/top-fields.ts';
 import { checkCharset, checkUnencoded, readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
@@ -28,8 +29,22 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
     checkCharset(c.req.raw.headers);
     checkUnencoded(c.req.raw.headers);
   }
-  const body = coming && scope.spending ? await readBody(c.req.raw, null) : coming;
+  const body = coming && scope.spending ? once(await readBody(c.req.raw, null)) : coming;
   return unread(await askUpstream(scope, path.slice('/v1'.length), body), scope);
+}
+
+/**
+ * A body whose fields all stand once: the upstream may read another model than the one that limits
+ * have been asked about.
+ *
+ * @throws ApiError `invalid_json`
+ */
+function once(body: Uint8Array): Uint8Array {
+  const names = topNamesOf(body);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return body;
+  const message = `The field '${twice}' stands twice in the request body; it must stand once.`;
+  throw new ApiError('invalid_json', message, twice);
 }
 
 /**

@@ -536,6 +536,22 @@ describe('the models of a caller', () => {
     expect(fetched).toHaveBeenCalledTimes(1);
     expect(objects.calls).not.toContain('reserve');
   });
+
+  it('B11: are named once, also in embeddings', async () => {
+    for (const limits of [{ models: ['gpt-4.1*'] }, { usd_per_day: 1 }, { requests_per_minute: 9 }]) {
+      const { request, fetched } = limited(limits);
+      for (const body of [
+        '{"model":"gpt-6","input":"x","model":"gpt-4.1"}',
+        '{"model":"gpt-4.1","input":"x","model":"gpt-6"}',
+        '{"model":"gpt-4.1","mod\\u0065l":"gpt-6","input":"x"}',
+      ]) {
+        const refused = await request('/v1/embeddings', { method: 'POST', body });
+        expect(refused.status).toBe(400);
+        expect(await refused.json()).toMatchObject({ error: { code: 'invalid_json', param: 'model' } });
+      }
+      expect(fetched).not.toHaveBeenCalled();
+    }
+  });
 });
 
 describe('an allowed model', () => {
