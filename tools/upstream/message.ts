@@ -55,7 +55,10 @@ export function messageOf(body: Json, answer: MessageAnswer = {}): Json {
 
 /** The frames of the same answer. */
 export function* messageEvents(body: Json, answer: MessageAnswer = {}): Generator<string> {
-  const { content, stop_reason, stop_sequence, usage, ...head } = messageOf(body, answer);
+  const { content, stop_reason, stop_sequence, usage, container, context_management, ...head } = messageOf(
+    body,
+    answer,
+  );
   const begun = { ...head, content: [], stop_reason: null, stop_sequence: null };
   const { cache_creation: _, service_tier: __, ...counts } = usage as Json;
   yield event('message_start', { message: { ...begun, usage: { ...(usage as Json), output_tokens: 1 } } });
@@ -65,7 +68,11 @@ export function* messageEvents(body: Json, answer: MessageAnswer = {}): Generato
     for (const delta of deltasOf(block)) yield event('content_block_delta', { index, delta });
     yield event('content_block_stop', { index });
   }
-  yield event('message_delta', { delta: { stop_reason, stop_sequence }, usage: counts });
+  yield event('message_delta', {
+    delta: { stop_reason, stop_sequence, container },
+    usage: counts,
+    context_management,
+  });
   yield event('message_stop', {});
 }
 

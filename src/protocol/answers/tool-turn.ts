@@ -18,6 +18,8 @@ export interface ToolTurn {
   readonly calls: readonly ToolCall[];
   /** Whether the upstream says that it does not store the answer. */
   readonly isUnstored?: boolean | undefined;
+  /** The id of the container in which code of the answer, or of one before it, has run. */
+  readonly container?: string | undefined;
 }
 
 /**

@@ -13,6 +13,8 @@ export interface UsageNames {
   readonly total?: string;
   /** What is summed up with the completions. */
   readonly details: readonly string[];
+  /** A list of the calls of the model that an answer has taken. */
+  readonly calls?: string;
 }
 
 export const CHAT_USAGE: UsageNames = {
@@ -37,6 +39,7 @@ export const MESSAGES_USAGE: UsageNames = {
   prompt: ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
   completion: 'output_tokens',
   details: ['output_tokens_details', 'server_tool_use'],
+  calls: 'iterations',
 };
 
 /** Adds up the usage of several answers. */
@@ -72,7 +75,8 @@ export class UsageTally {
 
   /**
    * Usage for the caller: the last answer's prompt with its details, since clients decide by it
-   * when to compact, and the sum of all completions. Undefined if the last answer reported none.
+   * when to compact, the sum of all completions, and the calls of all answers. Undefined if the
+   * last answer reported none.
    */
   get forCaller(): Usage | undefined {
     const { last, all, names } = this;
@@ -82,8 +86,11 @@ export class UsageTally {
       const given = all.map((usage) => usage[name]).filter(isUsage);
       return given.length === 0 ? [] : [[name, summed(given)] as const];
     });
+    const { calls: name } = names;
+    const calls = name ? all.flatMap((usage) => listIn(usage, name)) : [];
     return {
       ...last,
+      ...(name && calls.length > 0 ? { [name]: calls } : {}),
       [names.completion]: completion,
       ...(names.total ? { [names.total]: this.promptOf(last) + completion } : {}),
       ...Object.fromEntries(details),
@@ -109,6 +116,11 @@ function summed(details: readonly Usage[]): Usage {
 
 function isUsage(value: unknown): value is Usage {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function listIn(usage: Usage, key: string): readonly unknown[] {
+  const value = usage[key];
+  return Array.isArray(value) ? value : [];
 }
 
 function sumOf(usages: readonly Usage[], key: string): number {

@@ -2,6 +2,8 @@
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
+import { levels } from '../json/outline.ts';
+import { fieldOf, jsonOf, memberSplices, scanObject, splice } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { type AnswerBlock, isBlank, isSilent, isThinking, waitsForCaller } from './answer-blocks.ts';
 
@@ -125,8 +127,13 @@ export function areOurs(
  *
  * @param blocks in order
  * @param sorter that sorted them
+ * @param container see `ToolTurn`
  */
-export function turnOf(blocks: readonly AnswerBlock[], sorter: BlockSorter): ToolTurn {
+export function turnOf(
+  blocks: readonly AnswerBlock[],
+  sorter: BlockSorter,
+  container?: string | undefined,
+): ToolTurn {
   const content: string[] = [];
   let thinking: string[] = [];
   let isCut = false;
@@ -147,6 +154,7 @@ export function turnOf(blocks: readonly AnswerBlock[], sorter: BlockSorter): Too
   return {
     messages: [asObject(JSON.parse(json))],
     json,
+    ...(container === undefined ? {} : { container }),
     calls: ours.map(({ block: { id, name }, input = '{}' }) => ({
       id: asString(id),
       name: asString(name),
@@ -169,11 +177,14 @@ export function messageJson(content: readonly string[]): string {
  * A body with a turn and the results of its calls appended. All results of a message are in the
  * next one (https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use).
  *
+ * Code goes on in the container that the answer has run in: another one lacks its files, and calls
+ * that code has made are refused without it.
+ *
  * @param results one per call, in the same order
  */
 export function goOnMessages(
   body: Uint8Array,
-  { messages, json, calls }: ToolTurn,
+  { messages, json, calls, container }: ToolTurn,
   results: readonly string[],
 ): LongerBody {
   const content = calls.map(({ id }, index) => ({
@@ -182,5 +193,20 @@ export function goOnMessages(
     content: elementAt(results, index),
   }));
   const turn = json === undefined ? messages : [json];
-  return appendTo(body, 'messages', [...turn, { role: 'user', content }]);
+  const longer = appendTo(body, 'messages', [...turn, { role: 'user', content }]);
+  return container === undefined ? longer : { ...longer, body: inContainer(longer.body, container) };
+}
+
+/** A body that names a container. The skills that it loads there stay. */
+function inContainer(body: Uint8Array, id: string): Uint8Array {
+  const root = scanObject(body, levels(1));
+  if (!root) return body;
+  const given = fieldOf(root, 'container')?.value;
+  const named = given?.kind === 'object' ? { ...asObject(jsonOf(body, given)), id } : id;
+  const members = [{ key: 'container', json: JSON.stringify(named) }];
+  return splice(
+    body,
+    { start: 0, end: body.length },
+    memberSplices(root, () => false, members),
+  );
 }

@@ -11,6 +11,7 @@ import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
 import { type AnswerBlock, NOTHING_SAID, waitsForCaller } from './answer-blocks.ts';
 import { areOurs, BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
+import { FIELDS, JoinedFields } from './joined-fields.ts';
 
 const MESSAGE: Outline = { fields: new Map([['content', { items: {} }]]), others: {}, most: 1_000 };
 
@@ -20,6 +21,7 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
   /** What names the first answer, as JSON. */
   private first: { readonly id: string; readonly model: string } | undefined;
   private stop: unknown;
+  private readonly fields = new JoinedFields();
 
   constructor(...joining: Parameters<Joining<JoinedMessagesBodies>>) {
     super(MESSAGES_USAGE, ...joining);
@@ -41,6 +43,8 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
     };
     const usage = field('usage');
     if (isObject(usage)) this.tally.count(usage);
+    const { fields } = this;
+    fields.take(Object.fromEntries(FIELDS.map((key) => [key, field(key)])));
     const sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
     const blocks = content.items.map((span) => asObject(jsonOf(body, span)));
     const stop = field('stop_reason');
@@ -52,7 +56,9 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
       this.first ??= { id: JSON.stringify(field('id')), model: JSON.stringify(field('model')) };
       this.goOn();
       const read = content.items.map((span) => readBlock(body, span));
-      return turnOf(read, sorter);
+      const turn = turnOf(read, sorter, fields.container);
+      fields.begin();
+      return turn;
     }
     this.stop = stop;
     const seen = () => this.blocks.map((block) => asObject(parseJson(block)));
@@ -61,6 +67,9 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
     const members = [
       { key: 'content', json: `[${this.blocks.join(',')}]` },
       ...Object.entries(this.first ?? {}).map(([key, json]) => ({ key, json })),
+      ...(this.first
+        ? Object.entries(fields.joined).map(([key, of]) => ({ key, json: JSON.stringify(of) }))
+        : []),
       ...(this.first && usage ? [{ key: 'usage', json: JSON.stringify(this.tally.forCaller) }] : []),
       ...(sorter.hidesCalls && stop === 'tool_use' ? [{ key: 'stop_reason', json: '"end_turn"' }] : []),
     ];

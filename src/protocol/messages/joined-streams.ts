@@ -20,6 +20,7 @@ import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
 import { GatheredBlock, NOTHING_SAID } from './answer-blocks.ts';
 import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 import { errorIn } from './failed.ts';
+import { JoinedFields } from './joined-fields.ts';
 import { plainDelta } from './plain-delta.ts';
 import { usageWith } from './usage.ts';
 
@@ -52,6 +53,9 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   private stop: unknown;
   private hasFailed = false;
   private counted: Usage | undefined;
+  private readonly fields = new JoinedFields();
+  /** As `message_start` has told the caller. */
+  private transformed: unknown;
 
   constructor(...joining: Parameters<Joining<JoinedMessagesStreams>>) {
     super(MESSAGES_USAGE, ...joining);
@@ -62,7 +66,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   get turn(): ToolTurn | undefined {
     if (!this.isThrough) return undefined;
     const blocks = this.blocks.map(({ gathered }) => gathered);
-    return turnOf(blocks, this.sorter);
+    return turnOf(blocks, this.sorter, this.fields.container);
   }
 
   get said(): SaidAnswer | undefined {
@@ -76,6 +80,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   begin(): void {
     this.earlier.push(...this.callerBlocks());
     this.goOn();
+    this.fields.begin();
     this.isThrough = false;
     this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
     this.scout = new BlockSorter(this.names, this.mayAnswer, this.signs);
@@ -159,9 +164,12 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   }
 
   private messageStart(event: JsonObject, frame: Frame): Frame[] {
-    this.count(asObject(event.message).usage);
+    const message = asObject(event.message);
+    this.count(message.usage);
+    this.fields.take(message);
     const isAnother = this.hasBegun && this.isLater;
     this.hasBegun = true;
+    if (!isAnother) this.transformed = message.input_transformations;
     return isAnother ? [] : [frame];
   }
 
@@ -197,18 +205,32 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   private messageDelta(event: JsonObject, frame: Frame): Frame[] {
     this.count(event.usage);
     const delta = asObject(event.delta);
+    this.fields.take({ ...event, ...delta });
     this.stop = delta.stop_reason ?? this.stop;
     if (this.goesOn) return [];
     const said = this.nothingSaid(delta.stop_reason);
     const hasStopped = this.sorter.hidesCalls && delta.stop_reason === 'tool_use';
     if (!this.isLater && !hasStopped) return [...said, frame];
     const usage = this.isLater ? this.tally.forCaller : event.usage;
+    const { container, ...fields } = this.isLater ? this.joinedFields : {};
     const told = {
       ...event,
-      delta: hasStopped ? { ...delta, stop_reason: 'end_turn' } : event.delta,
+      delta: {
+        ...delta,
+        ...(container === undefined ? {} : { container }),
+        ...(hasStopped ? { stop_reason: 'end_turn' } : {}),
+      },
+      ...fields,
       ...(usage === undefined ? {} : { usage }),
     };
     return [...said, Frame.of(JSON.stringify(told), 'message_delta')];
+  }
+
+  /** The fields of all answers as `message_delta` has them. It repeats only what has changed. */
+  private get joinedFields(): JsonObject {
+    const { input_transformations: changes, ...others } = this.fields.joined;
+    const isNew = changes !== undefined && JSON.stringify(changes) !== JSON.stringify(this.transformed);
+    return isNew ? { ...others, input_transformations: changes } : others;
   }
 
   /** The block that stands in an answer without any other. */

@@ -37,11 +37,13 @@ let conversations = 0;
 class Caller {
   readonly messages: Params = [...CONVERSATION];
   private readonly stream: boolean;
+  private readonly more: Json;
   private readonly name = `paused-${++conversations}`;
   private readonly client = new Anthropic({ baseURL: deployment.url, apiKey: MESSAGES_KEY, maxRetries: 0 });
 
-  constructor(stream: boolean) {
+  constructor(stream: boolean, more: Json = {}) {
     this.stream = stream;
+    this.more = more;
   }
 
   /** Asks, and appends the answer as it is. */
@@ -57,6 +59,7 @@ class Caller {
       memory_strategy: STRATEGY,
       conversation_id: this.name,
       messages: this.messages,
+      ...this.more,
     } as unknown as Anthropic.MessageCreateParamsNonStreaming;
     const { messages } = this.client;
     const answer = this.stream ? await messages.stream(params).finalMessage() : await messages.create(params);
@@ -83,6 +86,24 @@ describe.each([true, false])('a turn with tools of the API (stream: %s)', (strea
     id: 'toolu_ours',
     name: FETCH,
     arguments: JSON.stringify({ ref, lines: '7-8' }),
+  });
+
+  it('runs its code in one container through all rounds, which the caller learns', async () => {
+    const skills = [{ type: 'anthropic', skill_id: 'pptx', version: 'latest' }];
+    const caller = new Caller(stream, { container: { skills } });
+    const ref = await caller.refOf();
+    const container = { id: 'container_1', expires_at: '2026-12-01T00:00:00Z', skills: null };
+    const code = { ...use, name: 'code_execution', input: { code: 'f()' } };
+    const ran = { type: 'code_execution_tool_result', tool_use_id: code.id, content: {} };
+    deployment.upstream.next(
+      { type: 'answer', blocks: [code, ran], toolCalls: [call(ref)], fields: { container } },
+      { type: 'answer', toolCalls: [{ ...call(ref), id: 'toolu_again' }], fields: { container: null } },
+      { type: 'answer', content: 'They weigh 7.', fields: { container: null } },
+    );
+    const ended = await caller.ask();
+    expect((ended as unknown as Json).container).toEqual(container);
+    const named = deployment.upstream.messages().map(({ body }) => body.container);
+    expect(named).toEqual([{ skills }, { skills, id: 'container_1' }, { skills, id: 'container_1' }]);
   });
 
   it('goes on after its pause, and after its end, behind the rounds that it has had', async () => {

@@ -20,6 +20,7 @@ export function messageFrom(events: readonly Json[]): Json {
   let message: Json = {};
   const inputs = new Map<unknown, string>();
   for (const { type, index, ...event } of events) {
+    const { context_management, input_transformations } = event;
     const content = message.content as Json[];
     const block = content?.[index as number] as Json;
     const delta = event.delta as Json;
@@ -40,7 +41,9 @@ export function messageFrom(events: readonly Json[]): Json {
     if (type !== 'message_delta') continue;
     const usage: Json = { ...(message.usage as Json) };
     for (const [key, count] of Object.entries(event.usage as Json)) usage[key] = count ?? usage[key];
-    message = { ...message, ...delta, usage };
+    const changed = Object.entries({ context_management, input_transformations, ...delta });
+    const told = changed.filter(([, value]) => (value ?? null) !== null);
+    message = { ...message, stop_sequence: null, ...Object.fromEntries(told), usage };
   }
   return message;
 }

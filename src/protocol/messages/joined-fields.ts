@@ -1,0 +1,57 @@
+/**
+ * What answers of several rounds tell beside their blocks and usage: the container that their code
+ * ran in, and what the API has changed of what it was sent
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool,
+ * …/build-with-claude/context-editing).
+ */
+import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
+
+/** The fields of a message. In a stream, they are in `message_start`, `message_delta` and its `delta`. */
+export const FIELDS = ['container', 'context_management', 'input_transformations'] as const;
+
+type Told = Partial<Record<(typeof FIELDS)[number], unknown>>;
+
+export class JoinedFields {
+  /** By answer, the last one being the current one. */
+  private readonly answers: Told[] = [{}];
+
+  /** Takes fields of the current answer. A stream tells them in several events; null tells nothing. */
+  take(fields: JsonObject): void {
+    const current = this.answers.at(-1);
+    for (const name of FIELDS) if (current && (fields[name] ?? null) !== null) current[name] = fields[name];
+  }
+
+  /** The next answer begins. */
+  begin(): void {
+    this.answers.push({});
+  }
+
+  /** The id of the container that the next round must name; undefined if no code has run. */
+  get container(): string | undefined {
+    const { id } = asObject(this.all('container').at(-1));
+    return typeof id === 'string' ? id : undefined;
+  }
+
+  /**
+   * The fields of the answer that the caller sees, as far as any round has told them.
+   *
+   * Each round sends again what the caller has sent, so the same change may be told several times.
+   * One of a block has the block's path, and is told once; an edit of the API counts each time.
+   */
+  get joined(): Told {
+    const managed = this.all('context_management').filter(isObject);
+    const edits = managed.flatMap(({ applied_edits: applied }) => (Array.isArray(applied) ? applied : []));
+    const changes = this.all('input_transformations').flatMap((list) => (Array.isArray(list) ? list : []));
+    const told = new Map(changes.map((change) => [JSON.stringify(change), change]));
+    const container = this.all('container').at(-1);
+    return {
+      ...(container === undefined ? {} : { container }),
+      ...(managed.length === 0 ? {} : { context_management: { ...managed.at(-1), applied_edits: edits } }),
+      ...(changes.length === 0 ? {} : { input_transformations: [...told.values()] }),
+    };
+  }
+
+  private all(name: (typeof FIELDS)[number]): unknown[] {
+    return this.answers.flatMap(({ [name]: value }) => (value === undefined ? [] : [value]));
+  }
+}
