@@ -85,7 +85,8 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
       {place.screen === 'operator' ? (
         <OperatorScreen operator={operator} onOperator={setOperator} />
       ) : client || place.screen === 'try' ? (
-        <Screen place={place} client={client ?? ANONYMOUS} onRef={openRef} />
+        // Another place is another screen: nothing of the one before is shown under its title.
+        <Screen key={fragmentOf(place)} place={place} client={client ?? ANONYMOUS} onRef={openRef} />
       ) : (
         <KeyForm
           onClient={(entered, isLocalKey) => {

@@ -2,6 +2,7 @@
 import type { ToldCaller } from '../api/answers.ts';
 import { limitLines, seenWords, usedWords } from '../read/callers.ts';
 import { CALLER_STATES } from '../read/operator-words.ts';
+import { visible } from '../read/visible.ts';
 import { count } from './numbers.ts';
 import { Dotted, Word } from './text.tsx';
 
@@ -25,7 +26,7 @@ export function CallerCard({ caller, onOpen, onAbout }: Props) {
   return (
     <li class={`card caller ${state}`}>
       <div class="card-name">
-        <strong>
+        <strong title={visible(name)}>
           <Word text={name} />
         </strong>
         <span class="note">{key === null ? own : KEYS[key]}</span>

@@ -15,6 +15,14 @@ export function short(value: number | null | undefined): string {
   return `${(value / 1_000_000).toFixed(1)} M`;
 }
 
+/** The same for an axis, whose ticks are as exact as their steps. */
+export function tick(value: number): string {
+  const size = Math.abs(value);
+  if (size < 1_000) return String(value);
+  const [unit, name] = size < 1_000_000 ? [1_000, 'k'] : [1_000_000, 'M'];
+  return `${Number((value / unit).toFixed(2))} ${name}`;
+}
+
 /** A part of a whole in per cent. */
 export function share(part: number | null | undefined, whole: number | null | undefined): string {
   if (part === null || part === undefined || !whole) return UNKNOWN;

@@ -1,15 +1,15 @@
 /** How a conversation's plots are drawn: tokens by request, and below them the money. */
 import UPlot from 'uplot';
 import type { Mark, PlotData } from '../read/marks.ts';
-import { roundDollars, short } from './numbers.ts';
+import { roundDollars, tick } from './numbers.ts';
 
 /** In pixels. */
 export const HEIGHT = 250;
 export const STRIP_HEIGHT = 130;
 /** Below this width there is no room for a second axis. */
 const WIDE = 560;
-const RIGHT = 70;
-const LEFT = 74;
+const RIGHT = 92;
+const LEFT = 92;
 
 /** What a plot tells: the index of the request at the pointer, and that it was chosen. */
 export interface PlotEvents {
@@ -39,7 +39,7 @@ export function tokenOptions(element: HTMLElement, data: PlotData, events: PlotE
     scales: { x: X, y: { range: (_, __, most) => [0, Math.max(10, most * 1.08)] } },
     axes: [
       { ...axis, ...xAxis, size: 30 },
-      { ...axis, size: LEFT - 18, label: 'tokens', labelSize: 18, values: (_, ticks) => ticks.map(short) },
+      { ...axis, size: LEFT - 18, label: 'tokens', labelSize: 18, values: (_, ticks) => ticks.map(tick) },
     ],
     series: [
       {},
@@ -238,6 +238,7 @@ function drawMarks(plot: UPlot, marks: readonly Mark[], color: (name: string) =>
   const { ctx, bbox } = plot;
   const size = 4 * devicePixelRatio;
   ctx.save();
+  let lastRing = Number.NEGATIVE_INFINITY;
   for (const { at, kind } of marks) {
     const x = Math.round(plot.valToPos(plot.data[0][at] ?? 0, 'x', true));
     if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
@@ -253,6 +254,9 @@ function drawMarks(plot: UPlot, marks: readonly Mark[], color: (name: string) =>
     } else if (kind === 'summary') {
       ctx.fillRect(x - size, bbox.top, 2 * size, 2 * size);
     } else if (kind === 'waits') {
+      // Hundreds of them would be a solid bar.
+      if (x - lastRing < 3 * size) continue;
+      lastRing = x;
       ctx.lineWidth = 2 * devicePixelRatio;
       ctx.setLineDash([]);
       ctx.arc(x, bbox.top + 4 * size, size, 0, 2 * Math.PI);

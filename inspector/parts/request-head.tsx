@@ -12,7 +12,13 @@ import {
 import type { Row } from '../read/fates.ts';
 import { warningsOf } from '../read/marks.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
-import { costSentences, headline, moneySentence, overBudget } from '../read/request-words.ts';
+import {
+  costSentences,
+  failureSentence,
+  headline,
+  moneySentence,
+  overBudget,
+} from '../read/request-words.ts';
 import { WAITING_PAGE } from '../read/rules.ts';
 import { sentTokens } from '../read/sent.ts';
 import type { TermName } from '../read/words.ts';
@@ -26,11 +32,13 @@ import { Warnings } from './warnings.tsx';
 export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly Row[] }) {
   const money = moneySentence(event);
   const costs = costSentences(event);
+  const failure = failureSentence(event);
   const over = overBudget(event);
   const codes = warningsOf(event).filter((code) => over.length === 0 || !IN_OVER.includes(code));
   return (
     <section class="request-head" aria-label="What was done">
       <p class="headline">{headline(event, rows)}</p>
+      {failure !== undefined && <p class="fails">{failure}</p>}
       {money !== undefined && (
         <p class="money-line">
           {money}{' '}

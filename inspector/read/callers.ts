@@ -36,13 +36,22 @@ interface Used {
 }
 
 /**
- * What has been told of more requests: the bills of conversations, which come up to five minutes
- * late and know no request without a conversation, or what was counted since there were limits.
+ * By the count that knows of more requests: the bills of conversations, which come up to five
+ * minutes late and know no request without a conversation, or what was counted since there were
+ * limits. Bills that leave requests out count for no less than the limits do.
  */
 export function usedIn({ requests: told, counted }: Usage): Used {
   if (counted && counted.requests >= told.requests)
     return { requests: counted.requests, tokens: counted.tokens, paid: counted.amount };
-  return { requests: told.requests, tokens: told.tokens_sent, paid: told.actual };
+  const isPartial = told.billed < told.requests;
+  const paid = isPartial && counted ? Math.max(counted.amount, told.actual ?? 0) : told.actual;
+  return { requests: told.requests, tokens: told.tokens_sent, paid };
+}
+
+/** How many requests have no price, where what was paid is only known of the others. */
+function unpricedIn(usage: Usage): number {
+  const { requests: told } = usage;
+  return usedIn(usage).paid === told.actual ? told.requests - told.billed : 0;
 }
 
 /** `3 requests, $0.0120, 900 tokens`. */
@@ -50,15 +59,22 @@ export function usedWords(usage: Usage): string {
   const { requests, tokens, paid } = usedIn(usage);
   if (requests === 0) return 'no request';
   const many = `${count(requests)} ${requests === 1 ? 'request' : 'requests'}`;
-  return `${many}, ${dollars(paid === null ? undefined : inDollars(paid))}, ${short(tokens)} tokens`;
+  const unpriced = unpricedIn(usage);
+  const without = paid !== null && unpriced > 0 ? ` without ${count(unpriced)} whose price is not known` : '';
+  return `${many}, ${dollars(paid === null ? undefined : inDollars(paid))}${without}, ${short(tokens)} tokens`;
 }
 
 /** What a caller may spend, a line for each limit, with what it has spent. */
 export function limitLines({ limits, today, month }: ToldCaller): string[] {
   if (!limits) return [];
   const { usd_per_day, usd_per_month, tokens_per_minute, requests_per_minute, models } = limits;
-  const spent = ({ counted }: Usage, most: number, each: string): string =>
-    `${counted ? dollars(inDollars(counted.amount)) : UNKNOWN} of ${dollars(most)} a ${each}`;
+  const spent = (usage: Usage, most: number, each: string): string => {
+    const { counted } = usage;
+    const line = `${counted ? dollars(inDollars(counted.amount)) : UNKNOWN} of ${dollars(most)} a ${each}`;
+    // More was paid before the limit was set.
+    const isLess = counted !== null && usedIn(usage).paid !== counted.amount;
+    return isLess ? `${line}, counted since there is a limit` : line;
+  };
   const lines = [
     usd_per_day !== undefined && spent(today, usd_per_day, 'day'),
     usd_per_month !== undefined && spent(month, usd_per_month, 'month'),

@@ -169,7 +169,7 @@ export const PHASE_LABELS: Labels<RunEvent['refused'][number]['phase']> = {
  */
 export const REFUSED_LABELS: Labels<RunEvent['refused'][number]['because']> = {
   floor: 'that pays from {least} on',
-  regret: 'the last compaction has not paid back yet',
+  regret: 'after five more requests it could still cost over 3 % more than it saves',
   nothing_to_free: 'nothing there gets shorter',
   not_enough: 'the request would still be over its budget',
 };

@@ -136,6 +136,24 @@ export function netOfSums(sums: Billed): NetOfAll {
   return { net: netOf(sums), known: number(membersOf(sums.bill).billed) ?? 0 };
 }
 
+/** A request, as far as it says why it has no price. */
+interface Answered extends Billed {
+  readonly status: number;
+  readonly usage: { readonly input: number | null; readonly cache_writes: number | null } | null;
+}
+
+/** Why the cost of a conversation is not known, at the end of a sentence. */
+export function whyUnknown(events: readonly Answered[], sums: Amounts | undefined): string {
+  if (sums?.sent !== undefined) return 'a summary was written by a model without a price.';
+  const answered = events.filter(({ status }) => status < 400);
+  if (answered.length === 0) return 'no request has an answer of the model.';
+  if (answered.every(({ bill }) => bill == null)) return 'the model has no price here.';
+  const counted = answered.flatMap(({ usage }) => (usage?.input == null ? [] : [usage]));
+  if (counted.length === 0)
+    return 'the upstream reported no usage. A chat stream has one with "stream_options": {"include_usage": true}.';
+  return 'the upstream does not report how many tokens it wrote to its cache, which have a price of their own.';
+}
+
 function sumOf(nets: readonly (number | undefined)[]): NetOfAll {
   const known = nets.filter((net) => net !== undefined);
   const net = known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0);

@@ -11,25 +11,50 @@ import { sentTokens } from './sent.ts';
 export function headline(event: RunEvent, rows: readonly Row[]): string {
   const { tokens, observed, mode, messages, warnings } = event;
   const { came, sent, potential } = sentTokens(event);
-  const all = `${count(messages)} ${messages === 1 ? 'message' : 'messages'}`;
+  const all = `${count(messages)} ${messages === 1 ? 'message was' : 'messages were'} sent unchanged`;
   const done = changes(rows, observed);
-  if (mode === 'none') return `${all} went to the model as they came: the strategy is to change nothing.`;
-  if (warnings.some((code) => UNPLANNED.includes(code)))
-    return `${all} went to the model as they came, and nothing was planned.`;
-  if (!tokens) return `Short: ${all} went to the model as they came, well under the budget.`;
-  if (done === '') return `${all} went to the model as they came: ${count(came)} tokens${under(event)}.`;
+  if (isUnsent(event)) return refusal(event);
+  if (mode === 'none') return `${all}: the strategy is to change nothing.`;
+  if (warnings.some((code) => UNPLANNED.includes(code))) return `${all}, and nothing was planned.`;
+  if (!tokens) return event.status >= 400 ? `${all}.` : `Short: ${all}, well under the budget.`;
+  if (done === '') return `${all}: ${count(came)} tokens${under(event)}.`;
   const because = labelOf(TRIGGER_LABELS, event.trigger);
   const reason =
     event.trigger === 'token_budget' && tokens.budget !== null
       ? `the budget of ${count(tokens.budget)} was exceeded`
       : because;
   if (observed)
-    return `Only observed: ${count(sent)} tokens went to the model as they came. Otherwise ${done}; ${count(potential)} tokens would be sent, because ${reason}.`;
+    return `Only observed: ${count(sent)} tokens were sent unchanged. Otherwise ${done}; ${count(potential)} tokens would be sent, because ${reason}.`;
   return `${capital(done)}; ${count(came)} → ${count(sent)} tokens, because ${reason}.`;
 }
 
-/** Why an array of any size may go up as it came. */
+/** Why an array of any size may be sent unchanged. */
 const UNPLANNED: readonly string[] = ['too_many_messages', 'upstream_state', 'unverified_key'];
+
+/** What Precis answers after it has asked the upstream. */
+const AFTER_SENDING: readonly string[] = ['upstream_unreachable', 'upstream_timeout', 'answer_too_large'];
+
+/** Whether Precis has refused a request before anything was sent. */
+export function isUnsent({ status, error }: Pick<RunEvent, 'status' | 'error'>): boolean {
+  return status >= 400 && error !== null && !AFTER_SENDING.includes(error);
+}
+
+function refusal({ status, error }: RunEvent): string {
+  return `Refused with ${status} (${error}): nothing was sent to the model.`;
+}
+
+/** How a request failed that was sent; undefined for one that did not, or was not sent. */
+export function failureSentence(event: RunEvent): string | undefined {
+  const { status, error, ended } = event;
+  if (isUnsent(event)) return undefined;
+  if (status >= 400 && error !== null)
+    return `Failed with ${status} (${error}): there is no answer of the model.`;
+  if (status >= 400) return `The upstream answered with the error ${status}.`;
+  if (ended === 'error') return `The answer ended with an error${error === null ? '' : ` (${error})`}.`;
+  if (ended === 'upstream_broke') return 'The model’s answer broke off.';
+  if (ended === 'caller_left') return 'The client hung up before the end of the answer.';
+  return undefined;
+}
 
 function under({ tokens }: RunEvent): string {
   if (!tokens || tokens.budget === null) return '';

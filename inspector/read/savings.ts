@@ -51,6 +51,8 @@ export interface Payback {
   readonly summary: number;
   /** Whether it brought a summary that no request waited for, whose price is in neither. */
   readonly isSummaryApart: boolean;
+  /** Whether it removed something for the first time: the same array again does not. */
+  readonly removesMore: boolean;
   /** The number of the request; null if it has not paid back yet. */
   readonly at: number | null;
 }
@@ -78,7 +80,8 @@ export function paybacksOf(events: readonly ListedRun[]): ReadonlyMap<number, Pa
     removed = Math.max(removed, grossTokens ?? 0);
     const cost = { cache: brokenCache, summary: amounts?.summarizer ?? 0 };
     if (frontier.moved && !observed && cost.cache + cost.summary > 0) {
-      paybacks.set(n, { ...cost, isSummaryApart: isNew && cost.summary === 0, at: null });
+      const removesMore = uniqueTokens > 0;
+      paybacks.set(n, { ...cost, isSummaryApart: isNew && cost.summary === 0, removesMore, at: null });
       open.push({ n, tokens: uniqueTokens, left: cost.cache + cost.summary });
     }
     const saved = wouldBe - (sent - fetchRounds - brokenCache);

@@ -6,7 +6,8 @@ import { count, dollars, share, short } from '../parts/numbers.ts';
 import { Help, Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
-import { amountsOf, inDollars, netOfSums, potentialSums } from '../read/money.ts';
+import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
+import { isUnsent } from '../read/request-words.ts';
 import { comparedWith, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
 import { TERMS } from '../read/words.ts';
@@ -31,11 +32,7 @@ function Paid({ recorded: { events, page } }: { readonly recorded: Recorded }) {
   const amounts = amountsOf(page);
   const { actual, wouldBe } = amounts ?? {};
   if (actual === undefined || wouldBe === undefined)
-    return (
-      <p class="lead">
-        What it has cost is not known: {whyUnknown(amounts !== undefined && amounts.sent !== undefined)}
-      </p>
-    );
+    return <p class="lead">What it has cost is not known: {whyUnknown(events, amounts)}</p>;
   const { known } = netOfSums(page);
   if (actual === wouldBe)
     return (
@@ -54,12 +51,6 @@ function Paid({ recorded: { events, page } }: { readonly recorded: Recorded }) {
   );
 }
 
-function whyUnknown(hasPrice: boolean): string {
-  return hasPrice
-    ? 'a summary was written by a model without a price.'
-    : 'the model has no price here, or its upstream reports no usage.';
-}
-
 /** What observed requests would have cost. */
 function Observed({
   observed,
@@ -73,7 +64,7 @@ function Observed({
   if (!sums)
     return (
       <p class="lead">
-        {which} <Help {...TERMS.observed} />: all went to the model as it came.
+        {which} <Help {...TERMS.observed} />: all were sent unchanged.
       </p>
     );
   const { sent, wouldBe, known } = sums;
@@ -106,7 +97,7 @@ function Facts({ events }: { readonly events: readonly ListedRun[] }) {
           </span>
         )}
       </Figure>
-      <Figure term={<Term of="sent">tokens sent</Term>}>{sentWords(sums, fetches)}</Figure>
+      <Figure term={<Term of="sent">tokens sent</Term>}>{sentWords(sums, fetches, events)}</Figure>
       {sums && sums.observed.requests > 0 && (
         <Figure term={<Term of="would_be_sent" />}>
           {share(sums.observed.potential, sums.observed.came)}{' '}
@@ -135,8 +126,8 @@ function Figure({ term, children }: { term: ComponentChildren; children: Compone
 }
 
 /** @param fetches the calls after the first ones, which are not in the sums */
-function sentWords(sums: SentSums | undefined, fetches: number) {
-  if (!sums) return 'short: sent as it came';
+function sentWords(sums: SentSums | undefined, fetches: number, events: readonly ListedRun[]) {
+  if (!sums) return events.every(isUnsent) ? 'none' : 'short: sent unchanged';
   return (
     <>
       {share(sums.sent, sums.came)}{' '}

@@ -12,7 +12,9 @@ import { fragmentOf } from '../place.ts';
 import { labelOf, STATUS_LABELS } from '../read/codes.ts';
 import { sparkline } from '../read/marks.ts';
 import { netOf, potentialNetOf } from '../read/money.ts';
+import { isUnsent } from '../read/request-words.ts';
 import { sentTokens } from '../read/sent.ts';
+import { visible } from '../read/visible.ts';
 import { Totals } from './totals.tsx';
 
 const STATUSES = ['', 'healthy', 'degraded', 'stuck'] as const;
@@ -162,7 +164,16 @@ function Card({ client, conversation }: { client: Client; conversation: Conversa
   return (
     <li ref={box} class={`card${newest.at(-1)?.observed ? ' observed' : ''}`}>
       <div class="card-name">
-        {named ? <a href={fragmentOf({ ...named, screen: 'conversation' })}>{name}</a> : name}
+        {named ? (
+          <a
+            href={fragmentOf({ ...named, screen: 'conversation' })}
+            title={id === null ? undefined : visible(id)}
+          >
+            {name}
+          </a>
+        ) : (
+          name
+        )}
         <span class="note">
           {user !== null && (
             <>
@@ -227,12 +238,12 @@ interface TokensProps {
 
 /** Tokens that came and were sent, or would be. A short request is not counted. */
 function Tokens({ came, sent, isPotential, events }: TokensProps) {
-  if (came === null || sent === null)
-    return <span class="note">{events.length > 0 ? 'short: sent as it came' : ''}</span>;
+  const newest = events.at(-1);
+  if (came === null || sent === null) return <span class="note">{newest ? uncounted(newest) : ''}</span>;
   if (came === sent && !isPotential)
     return (
       <>
-        {short(came)} <span class="note">sent as it came</span>
+        {short(came)} <span class="note">sent unchanged</span>
       </>
     );
   return (
@@ -241,6 +252,12 @@ function Tokens({ came, sent, isPotential, events }: TokensProps) {
       <span class="note">{isPotential ? 'only observed' : share(sent, came)}</span>
     </>
   );
+}
+
+/** Of a request whose tokens were not counted. */
+function uncounted(event: ListedRun): string {
+  if (isUnsent(event)) return `refused: ${event.status}`;
+  return event.status >= 400 ? `failed: ${event.status}` : 'short: sent unchanged';
 }
 
 /** Tokens that came and that went up, of the newest requests. */

@@ -11,6 +11,7 @@ import { fragmentOf } from '../place.ts';
 import { labelOf, WARNING_LABELS } from '../read/codes.ts';
 import { isCalm, isOfBudget, type MarkKind, marksOf, warningsOf } from '../read/marks.ts';
 import { billOf, netOf, potentialBillOf } from '../read/money.ts';
+import { isUnsent } from '../read/request-words.ts';
 import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
 
@@ -88,9 +89,10 @@ function RequestRow({ event, payback, marks, named }: RowProps) {
 
 function tokenWords(event: ListedRun): string {
   const { came, sent, potential } = sentTokens(event);
-  if (came === null) return 'short: sent as it came';
+  if (isUnsent(event)) return 'not sent';
+  if (came === null) return event.status >= 400 ? 'sent unchanged' : 'short: sent unchanged';
   if (potential !== null && potential !== came) return `${short(came)}, would be ${short(potential)}`;
-  return came === sent ? `${short(came)}, as it came` : `${short(came)} → ${short(sent)}`;
+  return came === sent ? `${short(came)}, unchanged` : `${short(came)} → ${short(sent)}`;
 }
 
 function netWords(net: number | undefined, observed: boolean): string {

@@ -71,9 +71,16 @@ function sentence({ total, days }: StatsByDay) {
     <>
       {when}: <strong>{count(requests)}</strong> {requests === 1 ? 'request' : 'requests'},{' '}
       <strong>{share(notSent, tokens.before)}</strong> of the tokens not sent
-      {(bill.debits.fetch_rounds ?? 0) > 0 && ' (without fetches)'} <Help {...TERMS.not_sent} />,{' '}
+      {(bill.debits.fetch_rounds ?? 0) > 0 && ' (without fetches)'}
+      <span class="nowrap">
+        {' '}
+        <Help {...TERMS.not_sent} />,
+      </span>{' '}
       <strong>{bill.net === null ? 'n/a' : dollars(inDollars(Math.abs(bill.net)))}</strong>{' '}
-      {bill.net !== null && bill.net < 0 ? 'lost' : 'saved'} net <Help {...TERMS.net} />.
+      {bill.net !== null && bill.net < 0 ? 'lost' : 'saved'}{' '}
+      <span class="nowrap">
+        net <Help {...TERMS.net} />.
+      </span>
     </>
   );
 }

@@ -249,7 +249,7 @@ describe('conversations that were made through the Worker', () => {
     await expect.poll(() => dialog.last().locator('pre').innerText()).toContain('### ');
   });
 
-  it('say of short requests that they were sent as they came', async () => {
+  it('say of short requests that they were sent unchanged', async () => {
     await play(precis, {
       id: 'short',
       strategy: { mode: 'auto' },
@@ -258,10 +258,10 @@ describe('conversations that were made through the Worker', () => {
     const page = await open({ key: KEY, expected: [404] });
     const card = page.locator('.card').filter({ hasText: 'short' });
     await expect.poll(() => card.innerText()).toMatch(/1 request\n/);
-    await expect.poll(() => card.innerText()).toContain('sent as it came');
+    await expect.poll(() => card.innerText()).toContain('sent unchanged');
     expect(await card.innerText()).not.toContain('n/a →');
     await card.getByRole('link').click();
-    await expect.poll(() => page.locator('.request-row').innerText()).toContain('as it came');
+    await expect.poll(() => page.locator('.request-row').innerText()).toContain('sent unchanged');
     expect(await page.locator('.lead').innerText()).toContain('nothing was removed');
     expect(await page.locator('.plot').count()).toBe(0);
     await expectShownWell(page, 'short');
@@ -273,6 +273,25 @@ describe('conversations that were made through the Worker', () => {
     await expect.poll(() => page.locator('.row, .run').count()).toBeGreaterThan(0);
 
     expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('show nothing of the one before, while another is loading and where there is none', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/observed', expected: [404] });
+    await expect.poll(() => page.locator('.lead').innerText()).toContain('Only observed');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/conversations/refunds-summarised/**', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.evaluate("location.hash = '#/conversations/refunds-summarised'");
+    await expect.poll(() => page.locator('h1').innerText()).toContain('refunds-summarised');
+    expect(await page.locator('body').innerText()).not.toContain('Only observed');
+    expect(await page.locator('.request-row').count()).toBe(0);
+    held.resolve();
+    await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(0);
+    await page.evaluate("location.hash = '#/conversations/nobody-knows'");
+    await expect.poll(() => page.locator('.failed').first().innerText()).toContain('conversation_not_found');
+    expect(await page.locator('.request-row, .lead, .plot').count()).toBe(0);
   });
 
   it('are not there for another key', async () => {

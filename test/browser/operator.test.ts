@@ -30,7 +30,7 @@ const { open: openWithout } = inspect(withoutOperator);
 const ask = (key: string, url = precis.url): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'x-memory-conversation': 'a-conversation' },
+    headers: { authorization: `Bearer ${key}`, 'x-conversation-id': 'a-conversation' },
     body: JSON.stringify({
       model: MODEL,
       memory_strategy: { mode: 'compact', token_budget: 4_000, archive: true },

@@ -200,9 +200,7 @@ describe('a request', () => {
     await expect.poll(() => page.locator('.observed-note').innerText()).toContain('only observed');
     await expect
       .poll(() => headline(page).innerText())
-      .toMatch(
-        /^Only observed: [\d,]+ tokens went to the model as they came\. Otherwise \d+ contents would be/,
-      );
+      .toMatch(/^Only observed: [\d,]+ tokens were sent unchanged\. Otherwise \d+ contents would be/);
     expect(await page.locator('.money-line').innerText()).toMatch(/potential savings \?\s+\$0\.\d+/);
     expect(await page.locator('.columns-head').innerText()).toContain('What the model would see');
     const edited = page.locator('.row.placeholder').first();
@@ -213,9 +211,9 @@ describe('a request', () => {
     await expectShownWell(page, 'observed-request');
   });
 
-  it('says that a short one went as it came', async () => {
+  it('says that a short one was sent unchanged', async () => {
     const page = await open({ key: KEY, at: '#/conversations/short/requests/1' });
-    await expect.poll(() => headline(page).innerText()).toMatch(/^Short: 2 messages went .* as they came/);
+    await expect.poll(() => headline(page).innerText()).toMatch(/^Short: 2 messages were sent unchanged/);
     expect(await page.locator('.row.change').count()).toBe(0);
     await expectShownWell(page, 'short-request');
   });

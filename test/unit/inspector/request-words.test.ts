@@ -7,6 +7,7 @@ import { warningsOf } from '../../../inspector/read/marks.ts';
 import {
   costSentences,
   difference,
+  failureSentence,
   headline,
   moneySentence,
   overBudget,
@@ -47,18 +48,74 @@ describe('a request in a sentence', () => {
 
   it('says of an observed one what would have been done', () => {
     expect(told({ ...edited, observed: true })).toBe(
-      'Only observed: 51,512 tokens went to the model as they came. Otherwise 38 messages would stand in a summary, 5 contents would be placeholders; 5,910 tokens would be sent, because the budget of 12,000 was exceeded.',
+      'Only observed: 51,512 tokens were sent unchanged. Otherwise 38 messages would stand in a summary, 5 contents would be placeholders; 5,910 tokens would be sent, because the budget of 12,000 was exceeded.',
     );
   });
 
-  it('says that one went as it came, and why', () => {
+  it('says that one was sent unchanged, and why', () => {
     const tokens = { before: 8_000, after: 8_000, budget: 12_000, window: 100_000 };
     expect(told({ tokens })).toBe(
-      '60 messages went to the model as they came: 8,000 tokens, under the budget of 12,000.',
+      '60 messages were sent unchanged: 8,000 tokens, under the budget of 12,000.',
     );
-    expect(told({ tokens: null })).toMatch(/^Short: 60 messages went to the model as they came/);
+    expect(told({ tokens: null })).toMatch(
+      /^Short: 60 messages were sent unchanged, well under the budget\.$/,
+    );
     expect(told({ tokens: null, warnings: ['upstream_state'] })).toMatch(/nothing was planned\.$/);
-    expect(told({ tokens: null, mode: 'none', messages: 1 })).toMatch(/^1 message went .* change nothing\.$/);
+    expect(told({ tokens: null, mode: 'none', messages: 1 })).toMatch(
+      /^1 message was sent unchanged: .* change nothing\.$/,
+    );
+  });
+
+  it.each([
+    [
+      { status: 429, error: 'rate_limited' },
+      'Refused with 429 (rate_limited): nothing was sent to the model.',
+    ],
+    [
+      { status: 403, error: 'model_not_allowed' },
+      'Refused with 403 (model_not_allowed): nothing was sent to the model.',
+    ],
+    [
+      { status: 503, error: 'store_failed' },
+      'Refused with 503 (store_failed): nothing was sent to the model.',
+    ],
+  ])('says of one that Precis has refused that nothing was sent: %j', (fields, words) => {
+    for (const tokens of [null, { before: 394_000, after: 394_000, budget: 12_000, window: 400_000 }]) {
+      const refused = { ...fields, ended: 'error' as const, tokens };
+      expect(told(refused)).toBe(words);
+      expect(failureSentence(event(refused))).toBeUndefined();
+    }
+  });
+
+  it.each([
+    [{ status: 500, ended: 'error' as const }, 'The upstream answered with the error 500.'],
+    [{ status: 404, ended: 'error' as const }, 'The upstream answered with the error 404.'],
+    [
+      { status: 502, ended: 'error' as const, error: 'upstream_unreachable' },
+      'Failed with 502 (upstream_unreachable): there is no answer of the model.',
+    ],
+    [{ ended: 'error' as const }, 'The answer ended with an error.'],
+    [
+      { ended: 'error' as const, error: 'upstream_timeout' },
+      'The answer ended with an error (upstream_timeout).',
+    ],
+    [{ ended: 'upstream_broke' as const }, 'The model’s answer broke off.'],
+    [{ ended: 'caller_left' as const }, 'The client hung up before the end of the answer.'],
+    [{ ended: 'complete' as const }, undefined],
+    [{ ended: 'window_full' as const }, undefined],
+  ])('says how one failed that was sent: %j', (fields, words) => {
+    expect(failureSentence(event(fields))).toBe(words);
+    expect(told({ ...fields, tokens: null })).toMatch(
+      !('status' in fields) ? /^Short: / : /^60 messages were sent unchanged\.$/,
+    );
+  });
+
+  it('says why it waits in words that hold where nothing was compacted before', () => {
+    const refused = [{ phase: 'summarize', because: 'regret', freed: 28_849, least: 0 }] as const;
+    const tokens = { before: 40_000, after: 40_000, budget: 12_000, window: 100_000 };
+    expect(overBudget(event({ tokens, refused: [...refused] })).join(' ')).toContain(
+      'A summary would free 28,849 tokens; after five more requests it could still cost over 3 % more than it saves, so it waits.',
+    );
   });
 
   it('says what it saved, and nothing if nobody knows', () => {

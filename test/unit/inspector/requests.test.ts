@@ -3,12 +3,14 @@ import { rowsOfEvent, tally } from '../../../inspector/read/fates.ts';
 import { hasLine, plotOf, sparkline } from '../../../inspector/read/marks.ts';
 import { messageText } from '../../../inspector/read/message-text.ts';
 import {
+  amountsOf,
   billOf,
   netOf,
   netOfSums,
   potentialBillOf,
   potentialNetOf,
   potentialSums,
+  whyUnknown,
 } from '../../../inspector/read/money.ts';
 import { sentSums, sentTokens } from '../../../inspector/read/sent.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
@@ -212,6 +214,21 @@ describe('a run event', () => {
     expect(netOfSums({ bill })).toEqual({ net: 7, known: 9 });
     expect(netOfSums({ bill: { ...bill, net: null } })).toEqual({ net: undefined, known: 9 });
     expect(netOfSums({ bill: null })).toEqual({ net: undefined, known: 0 });
+  });
+
+  it('are not known for the reason that holds', () => {
+    const priced = { status: 200, bill: { unit: 'nanodollars' } };
+    const usage = { input: 9, cache_writes: null };
+    expect(whyUnknown([{ ...priced, usage: null }], undefined)).toMatch(/^the upstream reported no usage\./);
+    expect(whyUnknown([{ ...priced, usage }], undefined)).toMatch(/^the upstream does not report how many/);
+    expect(whyUnknown([{ status: 200, bill: null, usage }], undefined)).toBe('the model has no price here.');
+    expect(whyUnknown([{ status: 429, bill: null, usage: null }], undefined)).toBe(
+      'no request has an answer of the model.',
+    );
+    const sums = amountsOf({ bill: { unit: 'nanodollars', sent: { amount: 1 }, actual: null } });
+    expect(whyUnknown([{ ...priced, usage }], sums)).toBe(
+      'a summary was written by a model without a price.',
+    );
   });
 
   it('has a bill in dollars, with members that are not known', () => {

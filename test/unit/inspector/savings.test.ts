@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ListedRun } from '../../../inspector/api/answers.ts';
+import { paybackTag } from '../../../inspector/parts/payback.ts';
 import { amountsOf } from '../../../inspector/read/money.ts';
 import { comparedWith, paybacksOf, summariesApart, waterfallOf } from '../../../inspector/read/savings.ts';
 import { billSumsJson, joinSums, summarizerSums, sumsOf } from '../../../src/memory/money/bill-sums.ts';
@@ -48,6 +49,22 @@ function billedRuns(all: readonly BillOrder[]): ListedRun[] {
     return { n: at + 1, bill: next.bill, frontier, observed: false, summary: null } as unknown as ListedRun;
   });
 }
+
+describe('the same array again', () => {
+  it('is not said to be paid back or not, since it removes nothing more', () => {
+    const move: BillOrder = {
+      ...BILL_ORDER,
+      calls: [{ input: 2_000, cached: 0, cache_writes: null, output: 10 }],
+      view: { before: 20_000, after: 2_000, repeated: 0 },
+      moved: true,
+      summarizer: 24_000,
+    };
+    const [first, ...again] = [...paybacksOf(billedRuns([move, move, move])).values()].map(paybackTag);
+    expect(first).toMatch(/: paid back at request 1$/);
+    expect(again).not.toEqual([]);
+    for (const words of again) expect(words).toMatch(/: nothing more was removed$/);
+  });
+});
 
 describe('a waterfall', () => {
   it('goes from what the array would have cost to what was paid, and leaves no gap', () => {
@@ -142,7 +159,7 @@ describe('a move', () => {
     expect(cost).toBeGreaterThan(0);
     expect(at).toBeGreaterThan(1);
     expect([...paybacksOf(runs)]).toEqual([
-      [2, { cache: cost, summary: 0, isSummaryApart: false, at: at + 1 }],
+      [2, { cache: cost, summary: 0, isSummaryApart: false, removesMore: true, at: at + 1 }],
     ]);
     expect(paybacksOf(runs.slice(0, at)).get(2)?.at).toBeNull();
   });
