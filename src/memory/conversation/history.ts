@@ -6,6 +6,9 @@
  * results of a call in the same turn go with the first one; some clients report a running call's
  * progress so.
  *
+ * A user message begins a turn, but for what a program has put behind results (`remarks.ts`): that
+ * is a unit of the running turn, and is trimmed as a step.
+ *
  * A unit is a user message, or an assistant message with all results of its calls in whatever order
  * they come, and is never split. A result that comes after the model was asked again is a unit of
  * its own, bound to its call (`bonds.ts`), so the units before a request point never change.
@@ -20,6 +23,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { beginsAsObservation } from '../edits/placeholder.ts';
 import { KnownStates } from './known-states.ts';
 import type { Message, ToolCall } from './message.ts';
+import { isRemark } from './remarks.ts';
 import type { Echo } from './session-summary.ts';
 
 /**
@@ -30,7 +34,7 @@ import type { Echo } from './session-summary.ts';
  * units stay as they were in that request; a bond links it to its call.
  */
 export interface Unit {
-  readonly kind: 'user' | 'assistant' | 'late' | 'orphan' | 'summary';
+  readonly kind: 'user' | 'remark' | 'assistant' | 'late' | 'orphan' | 'summary';
   /** Index of the first message. */
   readonly first: number;
   /** Index of the last message, inclusive. Preamble messages in between belong to no unit. */
@@ -69,6 +73,16 @@ interface BoundUnit {
   readonly further: boolean;
 }
 
+/** A run of steps in which words behind results have begun turns. */
+export interface Run {
+  /** The index of the user unit that it began with. */
+  readonly request: number;
+  /** The first unit of the first such turn. */
+  readonly from: number;
+  /** Inclusive. */
+  readonly last: number;
+}
+
 /** A tool output and its call. A text observation has none. */
 export interface Output {
   readonly message: number;
@@ -93,6 +107,8 @@ export interface History {
   readonly echo: Echo | undefined;
   /** Ascending. Empty if all results directly follow their calls. */
   readonly bonds: readonly Bond[];
+  /** Ascending. */
+  readonly runs: readonly Run[];
   /** Ascending; the last one is the array's end. */
   readonly requestPoints: readonly RequestPoint[];
 }
@@ -120,6 +136,13 @@ interface HostedRun {
   readonly waiting: Set<string>;
 }
 
+/** A run as it is read. It ends before a unit, or goes on. */
+interface OpenRun {
+  readonly request: OpenUnit;
+  readonly from: OpenUnit;
+  readonly end?: OpenUnit;
+}
+
 /**
  * Reads the shape of a conversation. Linear in the number of messages.
  *
@@ -144,10 +167,11 @@ export function readHistory(
 /** The shape of an array that an answer may follow. Longer arrays go on from there. */
 interface Shape extends Pick<History, 'turns' | 'requestPoints'> {
   readonly units: readonly OpenUnit[];
+  readonly runs: readonly OpenRun[];
   readonly prefixes: readonly string[];
 }
 
-const NOTHING: Shape = { units: [], turns: [], requestPoints: [], prefixes: [] };
+const NOTHING: Shape = { units: [], turns: [], runs: [], requestPoints: [], prefixes: [] };
 
 /** Of arrays without bonds. */
 const shapes = new KnownStates<Shape>();
@@ -170,12 +194,12 @@ function readFrom(
   echo?: Echo,
 ): ReadShape {
   const from = known.requestPoints.at(-1) ?? { messages: 0, units: 0, turns: 0 };
-  const reader = new Reader(known.units, prefixes);
+  const reader = new Reader(known, prefixes);
   for (let index = from.messages; index < messages.length; index++) {
     if (!isEchoPair(echo, index)) reader.read(index, elementAt(messages, index));
     else if (index === echo?.first) reader.units.push({ ...openUnit('summary', index, 0), last: echo.last });
   }
-  const { units, asks, runs, isPaired } = reader;
+  const { units, asks, hosted, runs, isPaired } = reader;
   const turns = [...known.turns];
   for (let unit = from.units; unit < units.length; unit++) if (units[unit]?.kind === 'user') turns.push(unit);
   const points = pointsAt([...asks, messages.length], units, turns, from);
@@ -185,11 +209,12 @@ function readFrom(
     units,
     turns,
     echo,
-    bonds: bondsOf(units, runs, from.units),
+    bonds: bondsOf(units, hosted, from.units),
+    runs: runsIn(units, runs),
     requestPoints,
   };
   // Without the messages, which keep the bytes of a body alive.
-  return { history, shape: { units, turns, requestPoints, prefixes }, isPaired };
+  return { history, shape: { units, turns, runs, requestPoints, prefixes }, isPaired };
 }
 
 /** Reads one message after the other. */
@@ -198,11 +223,17 @@ class Reader {
   /** Assistant messages that follow a user or tool message. */
   readonly asks: number[] = [];
   /** Ascending. Only the last one may still wait. */
-  readonly runs: HostedRun[] = [];
+  readonly hosted: HostedRun[] = [];
+  /** Ascending. Only the last one may go on. */
+  readonly runs: OpenRun[];
   /** Whether each result has answered a call that was read and had none. */
   isPaired = true;
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
+  /** Whether nothing but user messages has come since results. */
+  private isBehindResults = false;
+  /** The user unit of the turn. */
+  private asked: OpenUnit | undefined;
   /**
    * Units that begin before this message are closed: the model has been asked about them, or a late
    * result is bound to one.
@@ -213,12 +244,14 @@ class Reader {
   /** The units of answered calls in this turn, by id. */
   private readonly answered = new Map<string, OpenUnit>();
 
-  /** @param known units that an answer follows */
-  constructor(known: readonly OpenUnit[], prefixes: readonly string[]) {
+  /** @param known an array that an answer follows */
+  constructor({ units, turns, runs }: Shape, prefixes: readonly string[]) {
     // None of them changes as long as all results are paired.
-    this.units = [...known];
+    this.units = [...units];
+    this.runs = [...runs];
+    this.asked = units[turns.at(-1) ?? -1];
     this.prefixes = prefixes;
-    if (known.length > 0) this.spoke = 'tool';
+    if (units.length > 0) this.spoke = 'tool';
   }
 
   read(index: number, message: Message): void {
@@ -226,7 +259,14 @@ class Reader {
     if (message.role === 'assistant') this.assistant(index, message);
     else if (message.role === 'tool') this.result(index, message);
     else this.user(index, message);
+    if (message.role !== 'user') this.isBehindResults = message.role === 'tool' && this.isAnswered;
     this.spoke = message.role;
+  }
+
+  /** Whether the last answer has all results of its calls. Late ones may belong to a run that is over. */
+  private get isAnswered(): boolean {
+    const last = this.units.at(-1);
+    return last?.kind === 'assistant' && last.unanswered === 0;
   }
 
   private assistant(index: number, message: Message): void {
@@ -239,7 +279,7 @@ class Reader {
     this.units.push(unit);
     if (message.continues && before?.kind === 'assistant' && this.spoke === 'assistant')
       closeOver(this.units, before).last = index;
-    this.hosted(outermost(unit), message);
+    this.serve(outermost(unit), message);
     // Calls of one message are answered in order, so the first one must be popped first.
     for (const call of message.calls.toReversed()) {
       const same = this.waiting.get(call.id);
@@ -252,12 +292,12 @@ class Reader {
    * Follows the uses of tools of the upstream. One whose result does not come with an answer that
    * ends its turn is not waited for any more.
    */
-  private hosted(unit: OpenUnit, message: Message): void {
+  private serve(unit: OpenUnit, message: Message): void {
     const { hostedUses = [], hostedResults = [] } = message;
-    const run = this.runs.at(-1);
+    const run = this.hosted.at(-1);
     const waiting = run?.waiting;
     if (!run || !waiting || waiting.size === 0) {
-      if (hostedUses.length > 0) this.runs.push({ first: unit, last: unit, waiting: new Set(hostedUses) });
+      if (hostedUses.length > 0) this.hosted.push({ first: unit, last: unit, waiting: new Set(hostedUses) });
       return;
     }
     run.last = unit;
@@ -311,13 +351,42 @@ class Reader {
       previous.last = index;
       return;
     }
-    this.units.push(openUnit('user', index, 0));
     this.answered.clear();
+    if (this.isBehindResults && isRemark(message)) {
+      this.units.push(openUnit('remark', index, 0));
+      return;
+    }
+    const unit = openUnit('user', index, 0);
+    this.units.push(unit);
+    this.run(unit);
+    this.asked = unit;
+  }
+
+  /** Follows the runs: a turn that begins behind results goes on with the run before it. */
+  private run(unit: OpenUnit): void {
+    const last = this.runs.at(-1);
+    const isOpen = last !== undefined && last.end === undefined;
+    if (!this.isBehindResults) {
+      if (isOpen) this.runs[this.runs.length - 1] = { ...last, end: unit };
+    } else if (!isOpen && this.asked) this.runs.push({ request: this.asked, from: unit });
   }
 }
 
+function runsIn(units: readonly OpenUnit[], runs: readonly OpenRun[]): Run[] {
+  if (runs.length === 0) return [];
+  const indices = new Map(units.map((unit, index) => [unit, index]));
+  return runs.flatMap(({ request: asked, from: began, end }) => {
+    // A result that came late may have put one of them into a unit of calls.
+    const [request, from] = [indices.get(asked), indices.get(began)];
+    const next = end && indices.get(outermost(end));
+    return request === undefined || from === undefined
+      ? []
+      : [{ request, from, last: (next ?? units.length + 1) - 1 }];
+  });
+}
+
 /** The units with late or missing results. @param from the units before it have none */
-function bondsOf(units: readonly OpenUnit[], runs: readonly HostedRun[], from: number): Bond[] {
+function bondsOf(units: readonly OpenUnit[], hosted: readonly HostedRun[], from: number): Bond[] {
   const indices = new Map<OpenUnit, number>();
   for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
   const ofCalls = units.slice(from).flatMap(({ late = [], unanswered }, index) => {
@@ -326,20 +395,20 @@ function bondsOf(units: readonly OpenUnit[], runs: readonly HostedRun[], from: n
     const results = late.map(({ unit, ...result }) => ({ ...result, unit: indices.get(unit) ?? caller }));
     return [{ caller, results, open: unanswered > 0 }];
   });
-  if (runs.length === 0) return ofCalls;
-  return [...ofCalls, ...bondsOfRuns(units, runs)].sort((one, other) => one.caller - other.caller);
+  if (hosted.length === 0) return ofCalls;
+  return [...ofCalls, ...bondsOfHosted(units, hosted)].sort((one, other) => one.caller - other.caller);
 }
 
-function bondsOfRuns(units: readonly OpenUnit[], runs: readonly HostedRun[]): Bond[] {
+function bondsOfHosted(units: readonly OpenUnit[], hosted: readonly HostedRun[]): Bond[] {
   const indices = new Map(units.map((unit, index) => [unit, index]));
   const indexOf = (unit: OpenUnit): number => indices.get(outermost(unit)) ?? 0;
-  return runs.flatMap(({ first, last, waiting }) => {
+  return hosted.flatMap(({ first, last, waiting }) => {
     const caller = indexOf(first);
     const open = waiting.size > 0;
     const results: BoundUnit[] = [];
     for (let unit = caller + 1; unit <= indexOf(last); unit++) {
       const { kind, first: message } = elementAt(units, unit);
-      if (kind !== 'user') results.push({ unit, message, further: false });
+      if (kind !== 'user' && kind !== 'remark') results.push({ unit, message, further: false });
     }
     return results.length > 0 || open ? [{ caller, results, open }] : [];
   });
@@ -365,7 +434,7 @@ export function answeredBefore({ requestPoints }: Pick<History, 'requestPoints'>
 
 /** Whether a unit is trimmed as a step of a turn that stays. */
 export function goesWithSteps({ step, kind, spans = false }: Unit): boolean {
-  return step || spans || kind === 'late';
+  return step || spans || kind === 'late' || kind === 'remark';
 }
 
 function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {

@@ -33,7 +33,12 @@ export function stayingRequest(
   const message = keep_first_user ? firstRequest(history) : undefined;
   if (message === undefined) return undefined;
   const tokens = sums.at(message);
-  return tokens > MOST_SHARE * Math.min(hard ?? window, window) ? undefined : { message, tokens };
+  return tokens > largestKept({ hard, window }) ? undefined : { message, tokens };
+}
+
+/** Tokens of the largest request that stays without its turn. */
+export function largestKept({ hard, window }: Pick<ReplayRule, 'hard' | 'window'>): number {
+  return MOST_SHARE * Math.min(hard ?? window, window);
 }
 
 /**

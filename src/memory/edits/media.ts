@@ -23,7 +23,7 @@ export function removeMedia(
   strategy: CompactSettings,
   context: CompactContext,
 ): Removal[] {
-  if (unit.kind !== 'user') return [];
+  if (unit.kind !== 'user' && unit.kind !== 'remark') return [];
   const message = elementAt(history.messages, unit.first);
   if (message.flatTokens === 0) return [];
   return message.media().flatMap((media) => {

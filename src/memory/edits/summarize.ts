@@ -15,6 +15,7 @@ import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { FirstRequest } from './first-request.ts';
 import { type Rehydrated, type Rehydrator, tokensOf } from './rehydrate.ts';
+import type { RunningRequest, RunningRequests } from './running-requests.ts';
 
 /**
  * Tokens around a summary's text: the block's tags, the line before or after it, and the overhead
@@ -37,6 +38,8 @@ export interface SummarizedPrefix {
   readonly request: number | undefined;
   /** The first request, if it is covered and stays all the same. */
   readonly first: number | undefined;
+  /** The request of a run that is in progress, if other words have begun its turn. */
+  readonly running?: number | undefined;
   /** Tokens of the covered messages as the caller sends them, without those held by bonds. */
   readonly covered: number;
   /** Maximum of tokens of the summary. It must not exceed half of what it stands for. */
@@ -78,6 +81,7 @@ export function summarizedPrefix(
   maxTokens: number,
   echo: CountedEcho | undefined,
   first: FirstRequest | undefined,
+  running?: RunningRequest,
 ): SummarizedPrefix {
   const next = history.units[unit];
   const end = next?.first ?? history.messages.length;
@@ -89,8 +93,10 @@ export function summarizedPrefix(
   const isOther = request !== undefined && request !== kept?.message;
   // A request that opens with an earlier summary stays without it.
   const stays = isOther ? of(request) - (request === echo?.message ? known + behind : 0) : 0;
-  const freed = replaced - held - stays - limit - BLOCK_TOKENS;
-  return { unit, end, request, first: kept?.message, covered: covered - held, limit, freed };
+  const runs = running ? of(running.message) : 0;
+  const freed = replaced - held - stays - runs - limit - BLOCK_TOKENS;
+  const staying = { request, first: kept?.message, running: running?.message };
+  return { unit, end, ...staying, covered: covered - held, limit, freed };
 }
 
 /**
@@ -105,18 +111,13 @@ export function replacedTokens(prefix: SummarizedPrefix): number {
 /** The messages that the summary replaces, ascending. */
 export function coveredMessages(
   history: History,
-  { unit, end, request, first }: Pick<SummarizedPrefix, 'unit' | 'end' | 'request' | 'first'>,
+  prefix: Pick<SummarizedPrefix, 'unit' | 'end' | 'request' | 'first' | 'running'>,
 ): number[] {
+  const { unit, end, request, first, running } = prefix;
   const covered: number[] = [];
-  const held = heldMessages(history, unit);
+  const stays = new Set([request, first, running, ...heldMessages(history, unit)]);
   for (let index = 0; index < end; index++)
-    if (
-      history.messages[index]?.role !== 'preamble' &&
-      index !== request &&
-      index !== first &&
-      !held.has(index)
-    )
-      covered.push(index);
+    if (history.messages[index]?.role !== 'preamble' && !stays.has(index)) covered.push(index);
   return covered;
 }
 
@@ -137,6 +138,7 @@ class Prefixes {
   /** A summary that came back. It is condensed already, so its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
   private readonly first: FirstRequest | undefined;
+  private readonly running: RunningRequests | undefined;
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
   /** Units held by bonds. */
@@ -148,12 +150,14 @@ class Prefixes {
     maxTokens: number,
     echo: CountedEcho | undefined,
     first: FirstRequest | undefined,
+    running: RunningRequests | undefined,
   ) {
     this.history = history;
     this.sums = sums;
     this.maxTokens = maxTokens;
     this.echo = echo;
     this.first = first;
+    this.running = running;
     const units = unitSums(history, sums);
     this.units = units;
     this.asked = askedBy(history);
@@ -173,7 +177,16 @@ class Prefixes {
       of: (message: number) => this.sums.at(message),
       held: this.held.before(unit),
     };
-    return summarizedPrefix(history, unit, asked[unit - 1], weights, maxTokens, echo, first);
+    return summarizedPrefix(
+      history,
+      unit,
+      asked[unit - 1],
+      weights,
+      maxTokens,
+      echo,
+      first,
+      this.running?.at(unit),
+    );
   }
 }
 
@@ -301,6 +314,7 @@ export class PrefixCursor implements Cursor {
  * The prefixes of a history. A summary among them that came back counts as it is.
  *
  * @param first the first request, if it stays
+ * @param running absent: none stays
  */
 export function prefixesOf(
   history: History,
@@ -308,8 +322,9 @@ export function prefixesOf(
   maxTokens: number,
   counter: TokenCounter,
   first?: FirstRequest,
+  running?: RunningRequests,
 ): Prefixes {
-  return new Prefixes(history, sums, maxTokens, countedEcho(history, counter), first);
+  return new Prefixes(history, sums, maxTokens, countedEcho(history, counter), first, running);
 }
 
 /** The summary that came back, with its token count. */

@@ -6,6 +6,7 @@ import { mayCondense } from '../edits/condense/condense.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
+import { RunningRequests } from '../edits/running-requests.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
@@ -91,6 +92,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
       Math.min(strategy.offload_min_tokens, most ?? Infinity),
     ),
     first,
+    running: new RunningRequests(strategy, history, rule, sums, first),
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
     early: retrieval ? earlyLeaving(strategy, edits) : undefined,

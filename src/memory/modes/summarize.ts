@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { stayingRequest } from '../edits/first-request.ts';
 import { settingsOf } from '../edits/known-removal.ts';
+import { RunningRequests } from '../edits/running-requests.ts';
 import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
@@ -40,7 +41,8 @@ export const summarize = {
 function planSummarize(strategy: SummarizeStrategy, request: ReplayRequest, context: PlanContext): Planned {
   const { history, rule, sums, inView } = request;
   const first = stayingRequest(strategy, history, rule, sums);
-  const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first);
+  const running = new RunningRequests(strategy, history, rule, sums, first);
+  const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first, running);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
   const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'summarize');

@@ -53,6 +53,7 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
   const held = heldMessages(history, frontier);
   const first = view.recap?.after;
   const prefix = plan.trimmed?.prefix ?? plan.prefix;
+  const running = prefix?.running;
   const request = view.trim?.request?.message ?? view.summary?.request?.message ?? prefix?.request;
   // User messages between the two cuts stay with the steps behind the frontier.
   const { turn, step } = replay.cuts;
@@ -62,7 +63,7 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
   const because = (index: number, role: Message['role']): KeptBecause => {
     if (role === 'preamble') return 'preamble';
     if (index === first) return 'first_request';
-    if (index === request || asked.has(index)) return 'request';
+    if (index === request || index === running || asked.has(index)) return 'request';
     if (index >= fresh && role === 'tool') return 'fresh';
     if (index >= tail) return 'tail';
     return held.has(index) ? 'held' : 'unedited';

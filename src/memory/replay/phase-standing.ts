@@ -5,6 +5,7 @@ import type { FirstRequest } from '../edits/first-request.ts';
 import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
+import type { RunningRequests } from '../edits/running-requests.ts';
 import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
 import type { Standing } from './frontier.ts';
@@ -24,6 +25,7 @@ export interface PhaseSettings {
   readonly echo: CountedEcho | undefined;
   /** The first request, if it stays. */
   readonly first: FirstRequest | undefined;
+  readonly running?: RunningRequests;
   /** The budgets for outputs that the model has not seen. Absent if all of them stay whole. */
   readonly fresh?: FreshBudgets | undefined;
   /** Absent if large outputs only leave when a trigger is met. */

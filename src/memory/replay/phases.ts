@@ -164,7 +164,8 @@ export class PhaseMover implements Mover<PhaseState> {
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    return trimmedSpanOf(this.history, this.standing, this.weights.requests, this.settings.unsure);
+    const { running, unsure } = this.settings;
+    return trimmedSpanOf(this.history, this.standing, this.weights.requests, running, unsure);
   }
 
   /** The rounds that stay in the view. */

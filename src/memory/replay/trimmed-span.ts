@@ -1,6 +1,7 @@
 /** The messages that a position of the phases has trimmed. */
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History } from '../conversation/history.ts';
+import type { RunningRequests } from '../edits/running-requests.ts';
 import { coveredMessages } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { KeptRequests } from './kept-requests.ts';
@@ -15,6 +16,7 @@ export function trimmedSpanOf(
   history: History,
   { trims, prefix, leftOut }: PhaseStanding,
   requests: KeptRequests,
+  inProgress: RunningRequests | undefined,
   unsure: PrefixSums | undefined,
 ): TrimmedSpan | undefined {
   const unit = trims.at(-1);
@@ -23,13 +25,22 @@ export function trimmedSpanOf(
   const { units, messages } = history;
   const request = units[requests.at(unit) ?? -1]?.first;
   const first = requests.firstBefore(unit)?.message;
+  const running = inProgress?.at(unit)?.message;
   const end = units[unit]?.first ?? messages.length;
   return {
     from: messages.findIndex(({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0)),
     ends: trims.map((trim) => units[trim]?.first ?? messages.length),
     place,
-    dropped: coveredMessages(history, { unit, end, request, first }),
-    prefix: prefix && { ...prefix, unit, request, first, freed: leftOut, unsure: unsure?.before(unit) ?? 0 },
+    dropped: coveredMessages(history, { unit, end, request, first, running }),
+    prefix: prefix && {
+      ...prefix,
+      unit,
+      request,
+      first,
+      running,
+      freed: leftOut,
+      unsure: unsure?.before(unit) ?? 0,
+    },
     freed: leftOut - (prefix?.freed ?? 0),
   };
 }

@@ -71,11 +71,16 @@ export class ViewWeights {
    */
   prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
     if (unit <= (earlier?.unit ?? 0)) return undefined;
-    const { summaryTokens, echo, first } = this.settings;
+    const { history, settings } = this;
+    const { summaryTokens, echo, first } = settings;
     const asked = this.requests.askedBefore(unit);
-    const of = (): number => (asked === undefined ? 0 : this.of(asked));
+    const running = settings.running?.at(unit);
+    const of = (message: number): number => {
+      const stays = message === running?.message ? running.unit : asked;
+      return stays === undefined ? 0 : this.of(stays);
+    };
     const weights = { covered: this.covered(unit), of, held: this.held.before(unit) };
-    const prefix = summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
+    const prefix = summarizedPrefix(history, unit, asked, weights, summaryTokens, echo, first, running);
     const unsure = this.unsureBefore(unit);
     return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
   }
@@ -96,7 +101,9 @@ export class ViewWeights {
     const request = this.requests.at(unit);
     const first = this.requests.firstBefore(unit);
     const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
-    return this.held.before(unit) + (isOther ? this.of(request) : 0) + (first?.tokens ?? 0);
+    const running = this.settings.running?.at(unit);
+    const asked = (isOther ? this.of(request) : 0) + (running ? this.of(running.unit) : 0);
+    return this.held.before(unit) + asked + (first?.tokens ?? 0);
   }
 
   /** Of a unit as it is in the view. */

@@ -113,12 +113,25 @@ const stepOf = ({ thought, input, output }: Ingredients): fc.Arbitrary<Message[]
       ];
     });
 
+/** What a program says behind the results of a step. */
+const remark = fc
+  .oneof(
+    fc
+      .nat(99)
+      .map((of) => `<environment_details>\n${lines(1 + (of % 20), 'open file')}\n</environment_details>`),
+    fc.nat(99).map((of) => `Progress: ${of}/100`),
+    fc.constant('[The editor has saved all files]'),
+    fc.constant('Go on, please.'),
+  )
+  .map((content): Message => ({ role: 'user', content }));
+
 const turnOf = (ingredients: Ingredients): fc.Arbitrary<Message[]> => {
   const observation = ingredients.output.map(
     (text): Message => ({ role: 'user', content: `Observation: ${text}` }),
   );
   const work = fc.oneof(
-    stepOf(ingredients),
+    { weight: 3, arbitrary: stepOf(ingredients) },
+    fc.tuple(stepOf(ingredients), remark).map(([step, said]) => [...step, said]),
     answer.map((message) => [message]),
     fc.tuple(answer, observation),
   );

@@ -25,6 +25,11 @@ const reminder = textOfSize.map(
   (said): Json => ({ type: 'text', text: `<system-reminder>\n${said}\n</system-reminder>` }),
 );
 
+/** What editors put behind results. */
+const state = textOfSize.map(
+  (said): Json => ({ type: 'text', text: `<environment_details>\n${said}\n</environment_details>` }),
+);
+
 const inBase64 = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo'.repeat(80) };
 const media = fc.constantFrom<Json>(
   { type: 'image', source: inBase64 },
@@ -123,7 +128,7 @@ const spread = fc.record({
   splitsCalls: fc.boolean(),
   splitsResults: fc.boolean(),
   reversed: fc.boolean(),
-  behind: fc.oneof(fc.constant<Json[]>([]), list(fc.oneof(text, reminder, media), 2)),
+  behind: fc.oneof(fc.constant<Json[]>([]), list(fc.oneof(text, reminder, state, media), 2)),
   behindApart: fc.boolean(),
 });
 

@@ -1,5 +1,6 @@
 /** Laws of views in the Messages API, as functions that return violations. */
 import { isDeepStrictEqual } from 'node:util';
+import { CONTINUE_LINE } from '../../../src/memory/conversation/session-summary.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { type MessagesRequest, readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import { chatOf, messagesBody } from '../../../tools/upstream/blocks.ts';
@@ -82,8 +83,8 @@ export function otherThanInChat(
   chat: Viewed,
   form: Parameters<typeof messagesBody>[1],
 ): string[] {
-  const sent = chatOf(parsed(viewed.bytes, withoutMarks));
   const same = chatOf(messagesBody(parsed(chat.bytes, withoutMarks), form));
+  const sent = askedFirst(chatOf(parsed(viewed.bytes, withoutMarks)), same);
   return [
     ...(isDeepStrictEqual(viewed.report, chat.report) ? [] : ['the report is not that of chat']),
     ...(isDeepStrictEqual(saidIn(sent), saidIn(same)) ? [] : ['the view is not that of chat']),
@@ -91,6 +92,15 @@ export function otherThanInChat(
       ? []
       : ['the system says something else than in chat']),
   ];
+}
+
+/** A view whose first answer has lost its request begins with a line of ours, which chat needs not. */
+function askedFirst(sent: Json, same: Json): Json {
+  const isSaid = ({ role }: Json): boolean => role !== 'system';
+  if (messagesIn(same).find(isSaid)?.role !== 'assistant') return sent;
+  const first = messagesIn(sent).find(isSaid);
+  const messages = messagesIn(sent).filter((one) => one !== first || one.content !== CONTINUE_LINE);
+  return { ...sent, messages };
 }
 
 const messagesIn = ({ messages }: Json): Json[] => messages as Json[];

@@ -129,6 +129,18 @@ export function stayingFirst({ plan }: Pick<Viewed, 'plan'>): number | undefined
   return counter.message(message) > budget / 2 ? undefined : first;
 }
 
+/** The request of the run that a unit is in, where words behind results have begun turns in it. */
+function runningAt(viewed: Viewed, unit: number): number | undefined {
+  const { history, strategy, budgets } = viewed.plan;
+  if (!('keep_first_user' in strategy) || !strategy.keep_first_user) return undefined;
+  const { units, runs, messages } = history;
+  const run = runs.find(({ from, last }) => from <= unit && unit <= last);
+  const message = units[run?.request ?? -1]?.first ?? -1;
+  const said = messages[message];
+  if (!said || message === history.echo?.message) return undefined;
+  return counter.message(said) > Math.min(hardBudget(budgets), budgets.window) / 2 ? undefined : message;
+}
+
 /** Whether a message differs in nothing but a text of ours at its head. */
 function opensWith(head: string, came: Uint8Array, goes: Uint8Array): boolean {
   const [before, after] = [came, goes].map((json) => JSON.parse(new TextDecoder().decode(json)));
@@ -300,7 +312,9 @@ function brokenLeavingOut(viewed: Viewed): string[] {
   const last = covered.at(-1) ?? -1;
   const request = covered.find((index) => !dropped.has(index) && index === turnOf(history, next));
   const first = stayingFirst(viewed);
-  const expected = covered.filter((index) => index !== request && index !== first && !held.has(index));
+  const running = runningAt(viewed, unit);
+  const staying = new Set([request, first, running, ...held]);
+  const expected = covered.filter((index) => !staying.has(index));
   const left = [...dropped].toSorted((a, b) => a - b);
   return [
     ...(JSON.stringify(left) === JSON.stringify(expected)
