@@ -2,6 +2,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
+import { inputText } from '../call-input.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
 import { addPieces } from './thinking-pieces.ts';
@@ -35,8 +36,7 @@ export function nameOf(call: CallPiece): string {
 
 /** The arguments in a call or a piece of one. Some upstreams send an object instead of a string. */
 export function argumentsOf({ function: called }: CallPiece): string {
-  const input: unknown = called?.arguments ?? '';
-  return typeof input === 'string' ? input : JSON.stringify(input);
+  return inputText(called?.arguments);
 }
 
 /** Whether it belongs to another kind of call than a function's, such as a custom tool's. */

@@ -3,19 +3,21 @@
  * `joined-streams.ts`.
  */
 
-import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asObject, asString, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
 import { holdsError } from './answer-error.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
+import { withMovedCitations } from './citations.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
 import { withoutWords } from './words.ts';
 
 interface Choice {
   readonly message?: JsonObject;
   readonly finish_reason?: unknown;
+  readonly logprobs?: unknown;
 }
 
 interface Completion {
@@ -31,6 +33,8 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
   private readonly message = new GatheredMessage();
   private readonly indices = new ThinkingIndices();
   private first: Completion | undefined;
+  /** The log probabilities of all texts that the caller sees. */
+  private logprobs: JsonObject | undefined;
 
   constructor(...joining: Parameters<Joining<JoinedChatBodies>>) {
     super(CHAT_USAGE, ...joining);
@@ -56,6 +60,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     if (decides && isWhole(choice.finish_reason) && !hasFailed) {
       const words = this.form.isJson ? withoutWords(message) : message;
       this.add(this.signs ? words : withoutBlocks(words));
+      if (!this.form.isJson) this.addLogprobs(choice);
       this.first ??= completion;
       this.goOn();
       return turnOf(message, ours);
@@ -70,9 +75,19 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     return encoder.encode(JSON.stringify(joined));
   }
 
+  private addLogprobs({ logprobs }: Choice): void {
+    for (const [key, list] of Object.entries(asObject(logprobs))) {
+      const known = this.logprobs?.[key];
+      const both =
+        Array.isArray(known) && Array.isArray(list) ? [...known, ...list] : (list ?? known ?? null);
+      this.logprobs = { ...this.logprobs, [key]: both };
+    }
+  }
+
   /** Adds what the caller sees of an answer. */
   private add(message: JsonObject): void {
-    this.message.add(this.indices.shifted(message));
+    const before = asString(this.message.fields.content).length;
+    this.message.add(withMovedCitations(this.indices.shifted(message), before));
     this.message.begin();
     this.indices.begin();
   }
@@ -86,6 +101,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const { tool_calls: _, ...all } = message;
     const words = this.signs ? all : withoutBlocks(all);
     this.add(words);
+    this.addLogprobs(choice);
     const { id, created, model } = this.first ?? last;
     const usage = last.usage ? { usage: this.tally.forCaller } : {};
     const answer = {
@@ -101,7 +117,9 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
       created,
       model,
       ...usage,
-      choices: [{ ...choice, message: answer, finish_reason }],
+      choices: [
+        { ...choice, ...(this.logprobs ? { logprobs: this.logprobs } : {}), message: answer, finish_reason },
+      ],
     };
   }
 }

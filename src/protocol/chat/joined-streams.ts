@@ -35,6 +35,7 @@ import {
   nameOf,
   turnOf,
 } from './calls.ts';
+import { withMovedCitations } from './citations.ts';
 import { plainDelta } from './plain-delta.ts';
 import { DONE } from './stream.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
@@ -170,7 +171,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     if (!choice) return this.usageOnly(chunk, frame);
 
     this.first ??= chunk;
-    const delta = isObject(choice.delta) ? this.indices.shifted(choice.delta) : (choice.delta ?? {});
+    const delta = isObject(choice.delta) ? this.shifted(choice.delta) : (choice.delta ?? {});
     // Chunks of unknown shape are passed on.
     if (!isObject(choice) || !isObject(delta))
       return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
@@ -222,6 +223,11 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** Whether another answer follows, as far as is known yet. */
   private get goesOn(): boolean {
     return this.decided === 'ours' && (this.finish === undefined || this.isTurn);
+  }
+
+  /** A delta with the places that the caller knows. */
+  private shifted(delta: JsonObject): JsonObject {
+    return withMovedCitations(this.indices.shifted(delta), this.earlierText.length);
   }
 
   private usageOnly(chunk: Chunk, frame: Frame): Frame[] {

@@ -15,6 +15,7 @@ import {
   type ToolCall,
   type Weight,
 } from '../../memory/conversation/message.ts';
+import { inputField, inputIn } from '../call-input.ts';
 import { markSplices } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
@@ -290,10 +291,15 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     const span = fieldOf(this.span, 'tool_calls')?.value;
     const calls = span?.kind === 'array' ? (jsonOf(this.body, span) as unknown[]) : [];
     const legacy = fieldOf(this.span, 'function_call')?.value;
-    return [
+    const read = [
       ...calls.map(readCall),
       ...(legacy?.kind === 'object' ? [readLegacyCall(jsonOf(this.body, legacy))] : []),
     ];
+    const spans = read.some(({ isObject }) => isObject) ? inputsOf(this.body, this.span) : [];
+    return read.map(({ isObject, ...call }, at) => {
+      const span = isObject && spans[at];
+      return span ? { ...call, input: inputIn(this.body, span) } : call;
+    });
   }
 
   private stringField(key: string): string | undefined {
@@ -313,20 +319,49 @@ function bytesOf(spans: readonly JsonSpan[]): number {
   return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
-function readCall(call: unknown): ToolCall {
+/**
+ * The arguments of a message's calls, in their order; null for a call without any. They stand in
+ * `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`.
+ */
+export function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null)[] {
+  const listed = fieldOf(message, 'tool_calls')?.value;
+  const legacy = fieldOf(message, 'function_call')?.value;
+  const found = [
+    ...(listed?.kind === 'array' ? (within(bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
+    ...(legacy?.kind === 'object' ? [inputField(within(bytes, legacy, levels(1)), 'arguments')] : []),
+  ];
+  return found.map((input) => input ?? null);
+}
+
+/** The member that `ToolCall.input` is read from. */
+function inputOf(call: JsonSpan): JsonSpan | undefined {
+  const member = (key: string): JsonSpan | undefined => fieldOf(call, key)?.value;
+  return inputField(member('function'), 'arguments') ?? inputField(member('custom'), 'input');
+}
+
+/** A call, and its arguments if they are no text. */
+interface ReadCall extends ToolCall {
+  readonly isObject: boolean;
+}
+
+function readCall(call: unknown): ReadCall {
   const { id, function: called, custom } = asObject(call);
   const { name, arguments: input } = asObject(called);
   const { name: customName, input: customInput } = asObject(custom);
-  return { id: asString(id), name: asString(name ?? customName), input: asString(input ?? customInput) };
+  return { id: asString(id), name: asString(name ?? customName), ...readInput(input ?? customInput) };
 }
 
 /**
  * The deprecated `function_call` has no id, so the function's name stands in for it. Results are
  * paired by position anyway.
  */
-function readLegacyCall(call: unknown): ToolCall {
+function readLegacyCall(call: unknown): ReadCall {
   const { name, arguments: input } = asObject(call);
-  return { id: functionCallId(asString(name)), name: asString(name), input: asString(input) };
+  return { id: functionCallId(asString(name)), name: asString(name), ...readInput(input) };
+}
+
+function readInput(input: unknown): Pick<ReadCall, 'input' | 'isObject'> {
+  return { input: asString(input), isObject: typeof input === 'object' && input !== null };
 }
 
 function functionCallId(name: string): string {

@@ -12,6 +12,7 @@ import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
 import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { inputSplice } from '../call-input.ts';
 import {
   CLAUDE_MARKS,
   latestMarks,
@@ -21,7 +22,6 @@ import {
   openingSplice,
   outputSplice,
   partSplices,
-  replacementJson,
   roundsSplice,
 } from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
@@ -39,7 +39,7 @@ import { isTooShort, movingPlaces } from '../moving-marks.ts';
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
-import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
+import { type ChatFacts, ChatMessage, COMPACTED_MARK, inputsOf, READ_FIELDS } from './message.ts';
 import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
@@ -322,10 +322,7 @@ function leaving(request: ChatRequest, view: View | undefined, thinkingFrom: num
   return left;
 }
 
-/**
- * Finds the arguments of calls: `tool_calls[i].function.arguments`, `.custom.input`, or
- * `function_call.arguments`.
- */
+/** Clears the arguments of calls. */
 function inputSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
   if (removals.length === 0) return [];
   const { start } = message.span;
@@ -337,30 +334,8 @@ function inputSplices(request: ChatRequest, message: ChatMessage, removals: read
     const input = inputs[removal.call];
     if (!input)
       throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-    return { start: start + input.start, end: start + input.end, with: replacementJson(removal) };
+    return inputSplice(request.bytes, { start: start + input.start, end: start + input.end }, removal);
   });
-}
-
-/** The arguments of a message's calls; null for a call without any. */
-function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null)[] {
-  const listed = fieldOf(message, 'tool_calls')?.value;
-  const legacy = fieldOf(message, 'function_call')?.value;
-  const found = [
-    ...(listed?.kind === 'array' ? (within(bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
-    ...(legacy?.kind === 'object' ? [stringField(within(bytes, legacy, levels(1)), 'arguments')] : []),
-  ];
-  return found.map((input) => input ?? null);
-}
-
-/** The member that `ToolCall.input` is read from. */
-function inputOf(call: JsonSpan): JsonSpan | undefined {
-  const member = (key: string): JsonSpan | undefined => fieldOf(call, key)?.value;
-  return stringField(member('function'), 'arguments') ?? stringField(member('custom'), 'input');
-}
-
-function stringField(object: JsonSpan | undefined, key: string): JsonSpan | undefined {
-  const value = object && fieldOf(object, key)?.value;
-  return value?.kind === 'string' ? value : undefined;
 }
 
 /** What a message loses whole. */

@@ -3,6 +3,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolCall, type ToolTurn } from '../answers/tool-turn.ts';
+import { inputText } from '../call-input.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 
@@ -112,11 +113,13 @@ export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnsto
 }
 
 function callOf({ call_id, name, arguments: input }: JsonObject): ToolCall {
-  return { id: asString(call_id), name: asString(name), arguments: asString(input) };
+  return { id: asString(call_id), name: asString(name), arguments: inputText(input) };
 }
 
 function withObject(call: JsonObject): JsonObject {
-  return isObjectJson(asString(call.arguments)) ? call : { ...call, arguments: '{}' };
+  const input = inputText(call.arguments);
+  if (!isObjectJson(input)) return { ...call, arguments: '{}' };
+  return input === call.arguments ? call : { ...call, arguments: input };
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type ToolCall,
   type Weight,
 } from '../../memory/conversation/message.ts';
+import { inputField, inputIn } from '../call-input.ts';
 import { isThinkingPart, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
 import { leftOut } from '../json/bare.ts';
 import type { JsonSpan } from '../json/outline.ts';
@@ -228,8 +229,7 @@ export class Item {
 
   /** The span of a call's arguments. */
   inputSpan(): JsonSpan | undefined {
-    const span = fieldOf(this.span, this.type === 'custom_tool_call' ? 'input' : 'arguments')?.value;
-    return span?.kind === 'string' ? span : undefined;
+    return inputField(this.span, this.type === 'custom_tool_call' ? 'input' : 'arguments');
   }
 
   /** The span of a message's content, or of an output. */
@@ -331,7 +331,7 @@ export class Item {
 
   private inputText(): string | undefined {
     const span = this.inputSpan();
-    return span && (jsonOf(this.body, span) as string);
+    return span && inputIn(this.body, span);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The edits of a view in the caller's items. */
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
+import { inputSplice } from '../call-input.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import {
   markSplices,
@@ -9,7 +10,6 @@ import {
   openingSplice,
   outputSplice,
   partSplices,
-  replacementJson,
   roundsSplice,
 } from '../edits.ts';
 import { cutMembers, jsonOf, type Splice } from '../json/spans.ts';
@@ -144,7 +144,7 @@ function editSplices(
         return spoken?.hosted
           ? hostedSplices(spoken, removal)
           : [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked ? OPENAI_MARKS : undefined)];
-      return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
+      return removal.kind === 'input' ? [clearedInput(bytes, message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
     ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
@@ -156,8 +156,8 @@ function hostedSplices(item: Item | undefined, { message, replacement }: Removal
   return item.hosted.splices(replacement);
 }
 
-function inputSplice(message: ItemGroup, removal: Removal): Splice {
+function clearedInput(bytes: Uint8Array, message: ItemGroup, removal: Removal): Splice {
   const input = message.callItems[removal.call]?.inputSpan();
   if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-  return { start: input.start, end: input.end, with: replacementJson(removal) };
+  return inputSplice(bytes, input, removal);
 }
