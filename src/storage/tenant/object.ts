@@ -93,7 +93,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   // The methods are documented in `TenantApi` and `RegisterApi`.
 
   async note(conversation: string, refs: readonly string[]): Promise<void> {
-    if (this.spending.closed()?.state === 'deleted') throw new Error('the caller is deleted');
+    this.refuseDeleted();
     this.rows.note(conversation, refs, this.now());
     this.tellPresence();
     await this.watch();
@@ -153,6 +153,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   changeBlock(change: BlockChange): Changed {
+    this.refuseDeleted();
     this.tellPresence();
     return this.blocks.change(change, this.now());
   }
@@ -272,6 +273,11 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   override async alarm(): Promise<void> {
     if (this.rows.erasure()) await this.eraseOn();
     else await this.look();
+  }
+
+  /** An isolate that has not heard of it yet still writes for a caller that is deleted. */
+  private refuseDeleted(): void {
+    if (this.spending.closed()?.state === 'deleted') throw new Error('the caller is deleted');
   }
 
   /** Tells the register that this tenant is there, where an operator may ask for it. */

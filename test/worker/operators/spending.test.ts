@@ -195,6 +195,17 @@ describe('a closed caller', () => {
     await expect(call((memory) => memory.note('a:user:chat', []))).rejects.toThrow('the caller is deleted');
   });
 
+  it('gets no block any more from an isolate that has not heard of its deletion', async () => {
+    const { call } = tenant();
+    const edit = { kind: 'set' as const, text: 'late' };
+    const change = { label: 'notes', edit, expected: undefined, id: 'change 1', earlier: null };
+    await call((memory) => memory.setState('deleted'));
+    await expect(call((memory) => memory.changeBlock(change))).rejects.toThrow('the caller is deleted');
+    expect(await call((memory) => memory.listBlocks())).toEqual([]);
+    await call((memory) => memory.setState('active'));
+    expect(await call((memory) => memory.changeBlock(change))).toMatchObject({ state: 'changed' });
+  });
+
   it('loses what was written for it after its deletion, too', async () => {
     const name = `5${`${made++}`.padStart(31, '0')}`;
     const stub = env.TENANT_MEMORY.getByName(name) as DurableObjectStub<TenantMemory>;
