@@ -1,6 +1,6 @@
 /** `POST /v1/admin/restore`: puts records of a backup back, for the deployment's operator. */
 import type { Context } from 'hono';
-import { readBody } from '../../request/body.ts';
+import { checkUnencoded, readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import { type AppEnv, forget } from '../../request/services.ts';
 import { NO_CHAIN, recordsIn } from '../../storage/backup/records.ts';
@@ -37,8 +37,10 @@ export async function postRestore(c: Context<AppEnv>): Promise<Response> {
       'after must be the hash of all records before these: SHA-256, in hexadecimal.',
       'after',
     );
+  // What is sealed can't be packed; a packed body would be a small one that takes much memory.
+  checkUnencoded(c.req.raw.headers);
   const body = await readBody(c.req.raw, null, LARGEST_BODY);
-  const records = recordsIn(new Uint8Array(body));
+  const records = recordsIn(new Uint8Array(body), MOST_RECORDS + 1);
   if (!records) throw new ApiError('invalid_backup', 'The body is no whole records of a backup.');
   if (records.length > MOST_RECORDS)
     throw new ApiError('invalid_backup', `The body has more than ${MOST_RECORDS} records.`);

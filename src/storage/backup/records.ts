@@ -89,10 +89,17 @@ export function chainAfter(chain: string, record: Uint8Array): string {
   return createHash('sha256').update(Buffer.from(chain, 'hex')).update(record).digest('hex');
 }
 
-/** The records in bytes; undefined if they are none, or not whole. */
-export function recordsIn(bytes: Uint8Array<ArrayBuffer>): Framed[] | undefined {
+/**
+ * The records in bytes; undefined if they are none, or not whole.
+ *
+ * @param most after which no more are read: one takes nine bytes here, and hundreds as an object
+ */
+export function recordsIn(
+  bytes: Uint8Array<ArrayBuffer>,
+  most = Number.POSITIVE_INFINITY,
+): Framed[] | undefined {
   const records: Framed[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length && records.length < most; ) {
     if (at + HEAD > bytes.length) return undefined;
     const view = new DataView(bytes.buffer, bytes.byteOffset + at, HEAD);
     const kind = String.fromCharCode(view.getUint8(0));

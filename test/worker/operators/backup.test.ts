@@ -2,6 +2,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory, TenantMemory, UserMemory } from '../../../src/index.ts';
@@ -48,11 +49,11 @@ function deployment(variables: Partial<Env> = {}) {
     },
     key,
   );
-  const admin = (path: string, sent: BodyInit, token = ADMIN_TOKEN) =>
+  const admin = (path: string, sent: BodyInit, token = ADMIN_TOKEN, more: Record<string, string> = {}) =>
     app.request(`/v1/admin/${path}`, {
       method: 'POST',
       body: sent,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${token}`, ...more },
     });
   const calls = () => watched.operations.length + objects.reduce((sum, each) => sum + each.calls.length, 0);
   /** The most calls of storage of one request so far. */
@@ -718,6 +719,21 @@ describe('requests for records', () => {
     expect(await response.json()).toMatchObject({
       error: { code: 'invalid_backup', message: expect.stringContaining('was changed, or does not stand') },
     });
+  });
+
+  it('are refused when they are packed, and are not read beyond the most that one request may have', async () => {
+    const { admin } = deployment();
+    const empty = new Uint8Array(9 * 100_000);
+    for (let at = 0; at < empty.length; at += 9) empty[at] = 'R'.charCodeAt(0);
+    expect(recordsIn(empty, 6)).toHaveLength(6);
+    const many = await admin('restore', empty);
+    expect(await many.json()).toMatchObject({
+      error: { code: 'invalid_backup', message: 'The body has more than 5 records.' },
+    });
+    const packed = await admin('restore', new Uint8Array(gzipSync(empty)), ADMIN_TOKEN, {
+      'content-encoding': 'gzip',
+    });
+    expect(packed.status).toBe(415);
   });
 
   it.each([
