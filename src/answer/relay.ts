@@ -106,6 +106,8 @@ function relayStream(
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
     keepaliveMs: TIME_LIMITS.keepaliveMs,
+    // As long as headers may take: a server that sends comments has sent nothing more.
+    beginningMs: scope.services.config.headersTimeoutMs,
     failed: (error) => callerError(error, scope).toBody().error,
     ended: (how) => {
       if (joined) retrieval.reasoning?.learn(joined);

@@ -55,9 +55,12 @@ interface Looker {
   end(): void;
 }
 
+/** A beginning that says nothing in so many bytes is no error, whatever follows. */
+const LONGEST_BEGINNING = 1024 * 1024;
+
 /**
  * Reads the beginning of a stream without consuming it, until the looker has seen enough, the
- * stream ends, or time is up.
+ * stream ends, time is up, or too much has come.
  *
  * @param limitMs how long to read, in milliseconds
  * @returns the answer with all of its chunks
@@ -74,7 +77,8 @@ export async function openStream(
   const limit = after(limitMs);
   /** A read whose chunk the caller has yet to get. */
   let pending: Promise<Read> | undefined;
-  for (let isEnough = false; !isEnough; ) {
+  let size = 0;
+  for (let isEnough = false; !isEnough && size < LONGEST_BEGINNING; ) {
     pending = rest.next();
     const read = await Promise.race([pending.catch(() => undefined), limit.over]);
     if (!read) break;
@@ -83,6 +87,7 @@ export async function openStream(
       break;
     }
     chunks.push(read.value);
+    size += read.value.length;
     pending = undefined;
     isEnough = looker.push(read.value);
   }

@@ -34,6 +34,8 @@ const BROKEN_OFF: Readonly<Record<UpstreamFault, string>> = {
 export interface EventFormat {
   /** Whether the last event has been seen. */
   readonly isOver: boolean;
+  /** Whether an event has been seen, and not comments alone. */
+  readonly hasBegun: boolean;
   /** Takes the upstream's bytes; returns whole frames for the caller. */
   push(chunk: Uint8Array): Uint8Array[];
   /** The upstream has closed the stream: what is left for the caller. */
@@ -63,6 +65,8 @@ interface StreamRelay extends BodyRelay {
    * connections open, and shows whether the caller has left.
    */
   readonly keepaliveMs: number;
+  /** How long the first event may take, in milliseconds, whatever the upstream sends until then. */
+  readonly beginningMs: number;
   /** Turns an error of Precis's own into the one that ends the stream. */
   failed(error: unknown): StreamError;
   /** Called once, however the stream ends. */
@@ -113,6 +117,7 @@ class EventRelay {
   private readonly relay: StreamRelay;
   private answer: UpstreamAnswer;
   private source: Source;
+  private readonly began = Date.now();
   /** When the caller last got a frame. */
   private sentAt = Date.now();
   private hasEnded = false;
@@ -174,6 +179,8 @@ class EventRelay {
       } else if (read.done) {
         if (complete) return;
         throw new BrokenOff('upstream_unreachable');
+      } else if (!format.hasBegun && Date.now() - this.began >= this.relay.beginningMs) {
+        throw new BrokenOff('upstream_timeout');
       } else if (Date.now() - this.sentAt >= keepaliveMs) {
         // The upstream is not silent, but all its frames are held back.
         yield* this.alive();

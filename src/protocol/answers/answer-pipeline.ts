@@ -63,6 +63,8 @@ export class AnswerPipeline<Next extends object = never> {
   private readonly longestFrame: number;
   private splitter: FrameSplitter;
   private isGathered = false;
+  /** Whether an event has come, and not comments alone. */
+  hasBegun = false;
 
   constructor(report: AnswerStream, options: PipelineOptions<Next> = {}) {
     const { join, gather, longestFrame = join?.longestFrame ?? report.longestFrame } = options;
@@ -85,6 +87,7 @@ export class AnswerPipeline<Next extends object = never> {
 
   push(chunk: Uint8Array): Uint8Array[] {
     const blocks = this.splitter.blocks(chunk);
+    this.hasBegun ||= blocks.some(({ text }) => DATA.test(text));
     if (this.join && this.splitter.inside) {
       // The last one is only a piece.
       blocks.pop();
@@ -175,6 +178,9 @@ export class AnswerPipeline<Next extends object = never> {
     this.gather?.complete();
   }
 }
+
+/** A line of an event's data. */
+const DATA = /^data/m;
 
 /** The stage after the first one, where several answers are joined. */
 const AFTER_JOIN = 1;

@@ -206,7 +206,7 @@ describe('while the model is asked again', () => {
     return { response: new Response(text), abort: () => undefined };
   };
   const failed = () => ({ message: 'Failed.', type: 'server_error', param: null, code: null });
-  const TIMES = { idleMs: 60_000, keepaliveMs: 5, failed, broken: () => undefined };
+  const TIMES = { idleMs: 60_000, keepaliveMs: 5, beginningMs: 60_000, failed, broken: () => undefined };
   const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
   const start = async () => ({
     body,

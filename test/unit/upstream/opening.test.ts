@@ -1,7 +1,30 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Log } from '../../../src/log.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';
-import { openAnswer } from '../../../src/upstream/opening.ts';
+import { openAnswer, openStream } from '../../../src/upstream/opening.ts';
+
+describe('the beginning of a stream', () => {
+  it('is held up to 1 MiB where nothing decides, and loses nothing', async () => {
+    let sent = 0;
+    const most = 40;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (sent === most) return controller.close();
+          controller.enqueue(new Uint8Array(64 * 1024).fill(++sent));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const answer = { response: new Response(body), abort: () => undefined };
+    const opened = await openStream(answer, { push: () => false, end: () => undefined }, 60_000);
+    expect(sent).toBe(16);
+    let length = 0;
+    for (let read = await opened.rest?.next(); read && !read.done; read = await opened.rest?.next())
+      length += read.value.length;
+    expect(length).toBe(most * 64 * 1024);
+  });
+});
 
 describe('an answer that is opened', () => {
   const log = () => undefined;

@@ -7,7 +7,7 @@ import { tap } from '../../../src/upstream/tap.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LONG = 60_000;
-const TIMES = { idleMs: LONG, keepaliveMs: LONG, broken: () => undefined };
+const TIMES = { idleMs: LONG, keepaliveMs: LONG, beginningMs: LONG, broken: () => undefined };
 const FAILED = { message: '', type: 'server_error', param: null, code: 'internal_error' };
 
 /** An answer whose body a test writes by hand. */
@@ -40,7 +40,7 @@ const frame = 'data: {"choices":[{"delta":{},"finish_reason":null}]}\n\n';
 
 function relay(
   answer: ReturnType<typeof upstream>['answer'],
-  times: { idleMs?: number; keepaliveMs?: number } = {},
+  times: { idleMs?: number; keepaliveMs?: number; beginningMs?: number } = {},
   format: EventFormat = new AnswerPipeline(new ChatStream(undefined)),
 ) {
   const ended = vi.fn();
@@ -54,6 +54,40 @@ function relay(
   };
   return { reader, read, ended, broken, died };
 }
+
+describe('a stream of comments that never begins', () => {
+  const comment = ': still working\n\n';
+
+  it('ends with an error after the time that a beginning may take', async () => {
+    const up = upstream();
+    const { read, ended } = relay(up.answer, { beginningMs: 1_000 });
+    up.send(comment);
+    expect(await read()).toBe(comment);
+    const now = Date.now();
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now + 1_000);
+    up.send(comment);
+    expect(await read()).toContain('"error"');
+    expect(await read()).toBeUndefined();
+    expect(up.state.aborted).toBe(true);
+    expect(ended).toHaveBeenCalledWith('upstream_broke');
+    clock.mockRestore();
+  });
+
+  it('goes on for as long as it likes once it has begun', async () => {
+    const up = upstream();
+    const { read } = relay(up.answer, { beginningMs: 1_000 });
+    up.send(frame);
+    expect(await read()).toBe(frame);
+    const now = Date.now();
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now + 10_000);
+    for (let at = 0; at < 3; at++) {
+      up.send(comment);
+      expect(await read()).toContain(comment);
+    }
+    expect(up.state.aborted).toBe(false);
+    clock.mockRestore();
+  });
+});
 
 describe('a relayed stream', () => {
   it('passes a frame on as soon as it is whole', async () => {
@@ -72,6 +106,7 @@ describe('a relayed stream', () => {
       error: () => encode('error'),
       keepalive: () => encode(': keepalive\n\n'),
       isOver: false,
+      hasBegun: true,
     };
     const { read, reader } = relay(up.answer, { keepaliveMs: 20 }, holding);
     const speaking = setInterval(() => up.send(frame), 2);
@@ -343,6 +378,7 @@ describe('an error of ours in the middle of a stream', () => {
     error: ({ code }) => encode(`error ${code}`),
     keepalive: () => undefined,
     isOver: false,
+    hasBegun: true,
   });
   const thrown = () => {
     throw new TypeError('odd');
