@@ -114,6 +114,9 @@ const VALUES = {
 
   // Routes.
 
+  /** A body that is being read, before it gives way where there is no room for others. */
+  bodyPatienceMs: 10_000,
+
   /** Storage. */
   routeStorageMs: 10_000,
   /** One call that waits in a conversation's object (docs/design.md#5-routes). */

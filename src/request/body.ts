@@ -11,15 +11,20 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib';
-import { concat } from '../lib/bytes.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import type { Chunks } from '../upstream/chunks.ts';
 import { ApiError } from './errors.ts';
+import { readingBodies } from './reading-bodies.ts';
 
 /**
  * Largest body that is read, before and after decoding, in bytes
  * (docs/design.md#9-tokens-and-bytes).
  */
 const LARGEST_BODY = 16 * 1024 * 1024;
+
+/** A body that announces no more is read at once, and is not counted. In bytes. */
+const SHORT_BODY = 64 * 1024;
 
 export interface ReadBody {
   /** Decoded. */
@@ -87,7 +92,7 @@ export async function refused({ fault, whole, isNear }: UnreadBody): Promise<Api
  * Like `readBody`, but a body that is not read can still be forwarded. If `content-length` is over
  * the limit, nothing is read.
  *
- * @throws ApiError `unsupported_media_type` for a charset other than UTF-8
+ * @throws ApiError `unsupported_media_type` for a charset other than UTF-8; `overloaded`
  */
 export async function tryBody(
   request: Request,
@@ -102,8 +107,8 @@ export async function tryBody(
   const announced = request.headers.get('content-length');
   const length = Number(announced ?? 0);
   if (length > limit) return { fault: fault(), whole: body, isNear: length <= limit * NEAR };
-  // The runtime reads no more than the announced length.
-  const read = announced === null ? await readUpTo(body, limit) : await request.bytes();
+  const read = await readUpTo(request, body, announced === null ? undefined : length, limit);
+  if (read === 'no_room') throw noRoom();
   if (!(read instanceof Uint8Array)) return { fault: fault(), whole: read };
   if (read.length > limit) return { fault: fault(), whole: read };
   return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault);
@@ -131,38 +136,34 @@ function decoded(
   }
 }
 
-/** The bytes of a stream, or a stream of the same bytes if there are more than `limit`. */
+/**
+ * The bytes of a body, or a stream of the same bytes if there are more than `limit`.
+ *
+ * @param length if it is announced. The runtime reads no more
+ */
 async function readUpTo(
+  request: Request,
   body: ReadableStream<Uint8Array>,
+  length: number | undefined,
   limit: number,
-): Promise<Uint8Array | ReadableStream<Uint8Array>> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return concat(chunks);
-    chunks.push(value);
-    length += value.length;
-    if (length > limit) return resumed(chunks, reader);
-  }
+): Promise<Uint8Array | ReadableStream<Uint8Array> | 'no_room'> {
+  if (length !== undefined && length <= SHORT_BODY) return request.bytes();
+  const came = await readingBodies.read(body, limit, length);
+  return came instanceof Uint8Array || came === 'no_room' ? came : resumed(came.read, came.rest);
 }
 
 /** A stream of the chunks read so far and the rest. */
-function resumed(
-  chunks: Uint8Array[],
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): ReadableStream<Uint8Array> {
+function resumed(chunks: Uint8Array[], rest: Chunks): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const chunk = chunks.shift();
         if (chunk) return controller.enqueue(chunk);
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        const read = await rest.next();
+        if (read.done) controller.close();
+        else controller.enqueue(read.value);
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel: (reason) => rest.cancel(reason),
     },
     { highWaterMark: 0 },
   );
@@ -171,6 +172,17 @@ function resumed(
 /** Some clients send raw deflate without the zlib header (RFC 1950, section 2.2). */
 function isZlib([method = 0, flags = 0]: Uint8Array): boolean {
   return (method & 0x0f) === 8 && (method * 256 + flags) % 31 === 0;
+}
+
+function noRoom(): ApiError {
+  const seconds = Math.ceil(TIME_LIMITS.bodyPatienceMs / 1_000);
+  return new ApiError(
+    'overloaded',
+    `Too many large request bodies are being read at once. Please try again in ${seconds}s.`,
+    null,
+    undefined,
+    { 'retry-after': String(seconds) },
+  );
 }
 
 function tooLarge(limit: number, param: string | null): ApiError {

@@ -163,6 +163,11 @@ export const ERRORS = {
     type: 'server_error',
     when: "An answer that must be read, since it may call Precis' tools, is over 16 MiB.",
   },
+  overloaded: {
+    status: 503,
+    type: 'server_error',
+    when: 'Too many large bodies are being read at once (`retry-after` says when to try again).',
+  },
   store_failed: {
     status: 503,
     type: 'server_error',

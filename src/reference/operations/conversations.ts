@@ -128,7 +128,13 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },
     },
-    errors: ['invalid_json', 'invalid_memory_strategy', 'body_too_large', 'unsupported_media_type'],
+    errors: [
+      'invalid_json',
+      'invalid_memory_strategy',
+      'body_too_large',
+      'overloaded',
+      'unsupported_media_type',
+    ],
     page: `${page}#moving-a-conversation`,
   },
   {
@@ -150,6 +156,7 @@ export const CONVERSATIONS: readonly Operation[] = [
       'invalid_json',
       'invalid_memory_strategy',
       'body_too_large',
+      'overloaded',
       'unsupported_media_type',
       'conversation_not_found',
     ],
@@ -254,6 +261,7 @@ export const CONVERSATIONS: readonly Operation[] = [
       'invalid_encrypted_content',
       'thread_unsupported_request',
       'body_too_large',
+      'overloaded',
       'unsupported_media_type',
       'not_forwarded',
     ],

@@ -79,6 +79,7 @@ export const REQUESTS: readonly Operation[] = [
       'invalid_json',
       'invalid_messages',
       'body_too_large',
+      'overloaded',
       'unsupported_media_type',
       'invalid_encrypted_content',
       'conversation_not_found',

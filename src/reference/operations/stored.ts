@@ -137,7 +137,7 @@ const REFS: readonly Operation[] = [
       403: json("A request with another site's `Origin`.", JSON_RPC),
       406: json('`Accept` has not both types of the protocol.', JSON_RPC),
     },
-    errors: ['body_too_large', 'unsupported_media_type'],
+    errors: ['body_too_large', 'overloaded', 'unsupported_media_type'],
     page: 'refs-and-retrieval.md#mcp',
   },
 ];
@@ -180,7 +180,14 @@ const BLOCKS: readonly Operation[] = [
       example: { text: 'Ann leads. Releases are on Fridays.' },
     },
     answers: { 200: { ...json('The block.', schemas.block), headers: ['etag'] } },
-    errors: ['invalid_json', 'body_too_large', 'unsupported_media_type', 'block_changed', 'too_many_blocks'],
+    errors: [
+      'invalid_json',
+      'body_too_large',
+      'overloaded',
+      'unsupported_media_type',
+      'block_changed',
+      'too_many_blocks',
+    ],
     samples: clientSample("await client.put('/blocks/team', { body: { text } });"),
     page: 'memory-blocks.md#reading-and-writing-blocks',
   },
@@ -267,7 +274,14 @@ const DEPLOYMENT: readonly Operation[] = [
     answers: {
       200: { description: 'Records.', content: { 'application/octet-stream': text } },
     },
-    errors: ['not_forwarded', 'invalid_value', 'invalid_backup', 'body_too_large', 'store_failed'],
+    errors: [
+      'not_forwarded',
+      'invalid_value',
+      'invalid_backup',
+      'body_too_large',
+      'overloaded',
+      'store_failed',
+    ],
     page: 'operating.md#backup-and-restore',
   },
   {
@@ -288,7 +302,14 @@ const DEPLOYMENT: readonly Operation[] = [
     ],
     body: { content: { 'application/octet-stream': text }, example: '' },
     answers: { 200: json('What has become of them.', restoredRecords) },
-    errors: ['not_forwarded', 'invalid_backup', 'body_too_large', 'store_failed'],
+    errors: [
+      'not_forwarded',
+      'invalid_backup',
+      'unsupported_media_type',
+      'body_too_large',
+      'overloaded',
+      'store_failed',
+    ],
     page: 'operating.md#backup-and-restore',
   },
   {
