@@ -9,6 +9,7 @@ import { accessKeyIn, callerOf, checkCaller } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError } from './request/errors.ts';
 import { checkLocal } from './request/local-requests.ts';
+import { refuseOperatorTokens } from './request/operator-secrets.ts';
 import { toldRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
@@ -40,8 +41,10 @@ export function createApp(): Hono<AppEnv> {
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
     const forOperator = isForOperator(path);
-    if (!forOperator)
+    if (!forOperator) {
       await checkCaller(c.req.raw.headers, services, c.get('api'), (work) => c.executionCtx.waitUntil(work));
+      if (!BELOW_ADMIN.test(path)) refuseOperatorTokens(c.req.raw, services.config);
+    }
     const url = urlOf(c.req.raw);
     const { localTenant } = services.config;
     if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);
@@ -71,6 +74,9 @@ export function createApp(): Hono<AppEnv> {
 
   return app;
 }
+
+/** Never forwarded, whatever stands there. */
+const BELOW_ADMIN = /^\/v1\/admin(?:\/|$)/;
 
 /** The routes of the table, their 405s, and a 404 for any other path below one of ours. */
 function addRoutes(app: Hono<AppEnv>): void {

@@ -23,8 +23,7 @@ export interface Caller {
 
 /**
  * @param api the one that the request speaks
- * @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none; for
- *   a token of the operator, which must not go upstream
+ * @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none
  */
 export function callerOf(headers: Headers, services: Services, api: UpstreamApi): Caller {
   const { config, tenants } = services;
@@ -40,7 +39,6 @@ export function callerOf(headers: Headers, services: Services, api: UpstreamApi)
       limits: services.callers.limitsOf(name),
     };
   }
-  refuseOperatorTokens(headers, config);
   const account = { api, isVendor: config.upstreamIsOpenAi };
   const identify = identity(api.keyIn(headers), config.localTenant, tenants);
   if (!identify) return { tenant: undefined, account };
@@ -156,18 +154,6 @@ export async function checkCaller(
 /** Of the caller's tenant, under each secret. */
 function idsOf({ tenant }: Caller): string[] {
   return tenant ? tenantsOf(tenant).map(({ id }) => id) : [];
-}
-
-/** Access keys are never the same as these tokens. @throws ApiError `invalid_api_key` */
-function refuseOperatorTokens(headers: Headers, { adminToken, metricsToken }: Services['config']): void {
-  const tokens = [adminToken, metricsToken].filter((token) => token !== undefined);
-  if (tokens.length === 0) return;
-  for (const key of keysIn(headers, OPENAI))
-    if (tokens.some(matching(key)))
-      throw new ApiError(
-        'invalid_api_key',
-        "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
-      );
 }
 
 /** Whether a request brings a secret of the deployer's as its token. */
