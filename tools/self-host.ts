@@ -2,7 +2,7 @@
  * Runs the built Worker on this machine, for others than its developer: workerd with R2 and Durable
  * Objects in a folder. The variables of the Worker are those of the environment.
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Miniflare } from 'miniflare';
@@ -43,8 +43,20 @@ async function main(): Promise<void> {
     fail(`PRECIS_SECRET is not set. Make one, and keep it: all that is stored needs it.\n
   export PRECIS_SECRET="$(openssl rand -base64 32)"`);
   }
+  await keepFromOthers(options.data);
   if (options.built === undefined) await build(join(options.data, 'worker'));
   await serve(await readBuilt(options.built ?? join(options.data, 'worker')), options);
+}
+
+/**
+ * What is stored, part of it as text, is for no other user of the machine: not for those who could
+ * read new files, nor for those who could read what an earlier version has written.
+ */
+async function keepFromOthers(data: string): Promise<void> {
+  process.umask(0o077);
+  const storage = join(data, 'storage');
+  await mkdir(storage, { recursive: true });
+  await chmod(storage, 0o700);
 }
 
 /** @throws if an argument is not known */

@@ -1,6 +1,6 @@
 /** The image's files, build, command and health check, without Docker. */
 import { execFile, spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -131,6 +131,21 @@ describe('a machine of one’s own', () => {
       expect(output()).not.toContain(SECRET);
       expect(output()).not.toContain(KEY);
     }
+  });
+
+  it('B11: lets no other user of the machine read what it has stored, by whichever version', async () => {
+    const storage = join(data, 'storage');
+    await mkdir(storage, { recursive: true });
+    await chmod(storage, 0o755);
+    const { url, end } = await start();
+    await compacted(url);
+    await end();
+    const others = 0o077;
+    expect((await stat(storage)).mode & others).toBe(0);
+    const made = (await readdir(data, { recursive: true })).map((name) => join(data, name));
+    const files = await Promise.all(made.map(async (path) => ({ path, mode: (await stat(path)).mode })));
+    expect(files.length).toBeGreaterThan(3);
+    expect(files.filter(({ mode }) => (mode & others) !== 0)).toEqual([]);
   });
 
   it('is healthy by the image’s check while it answers, and has no routes but the Worker’s', async () => {
