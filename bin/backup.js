@@ -5,7 +5,7 @@
 import { existsSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bytesOf, chainAfter, NO_CHAIN, recordsOf } from './records.js';
-import { addressOf, asksForToken, fail } from './said.js';
+import { addressOf, asksForToken, fail, printable } from './said.js';
 
 /** In milliseconds: of one request, and before each further try. */
 const PATIENCE = 120_000;
@@ -103,7 +103,7 @@ export async function restore(url, token, name) {
       console.error('What is restored stays. Run it again to go on.');
       return 1;
     }
-    for (const { kind, state, count } of JSON.parse(answer.bytes.toString()).restored) {
+    for (const { kind, state, count } of jsonOf(answer.bytes).restored) {
       const key = `${kind} ${state}`;
       counts.set(key, { kind, state, count: (counts.get(key)?.count ?? 0) + count });
     }
@@ -190,7 +190,7 @@ async function operator(url, token) {
 
 function jsonOf(bytes) {
   try {
-    return JSON.parse(bytes.toString());
+    return printable(JSON.parse(bytes.toString()));
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 /** `precis doctor`: looks at a deployment from outside, and says of each part what to do. */
-import { addressOf, asksForToken, version } from './said.js';
+import { addressOf, asksForToken, printable, takesKeys, version } from './said.js';
 
 /** By part of `GET /v1/admin/health`: what to do where it fails. */
 const MENDS = {
@@ -70,7 +70,7 @@ function asker(address) {
       return {
         status: response.status,
         date: response.headers.get('date'),
-        json: (await response.json().catch(() => undefined)) ?? {},
+        json: printable(await response.json().catch(() => undefined)) ?? {},
       };
     } catch (error) {
       return { status: 0, code: error.cause?.code ?? error.name, json: {} };
@@ -94,7 +94,9 @@ async function reach(ask, key) {
       ],
     };
   if (status === 503 && json.status === 'misconfigured') {
-    const { json: told } = await ask('/v1/deployment', key);
+    const open = await ask('/v1/deployment');
+    // With access keys it says more to who has one.
+    const { json: told } = key && takesKeys(open.status, open.json) ? await ask('/v1/deployment', key) : open;
     const reason = told.error?.message ?? 'a variable is missing or not valid';
     return {
       answers: false,
@@ -137,6 +139,12 @@ async function seenByCaller(ask, key) {
     return [
       { name, ok: null, reason: 'not seen, nor version and retiring models: OPENAI_API_KEY is not set' },
     ];
+  const open = await ask('/v1/deployment');
+  if (!takesKeys(open.status, open.json)) {
+    if (open.status === 200) return [{ name, ok: false, ...NOT_OURS }];
+    const reason = `the key is not sent, since no Precis asks for it (status ${open.status})`;
+    return [{ name, ok: false, reason, mend: NOT_OURS.mend }];
+  }
   const { status, json } = await ask('/v1/deployment', key);
   if (status !== 200) {
     const mend =

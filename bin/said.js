@@ -25,6 +25,30 @@ export function addressOf(url) {
 }
 
 /**
+ * What a server has said, as it may be printed: its text could move the cursor, colour or hide what
+ * stands beside it, or look like lines of this program.
+ */
+export function printable(value) {
+  if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+  if (Array.isArray(value)) return value.map(printable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, printable(inner)]));
+}
+
+/**
+ * Whether an answer without a key is that of a Precis, which asks for one or needs none. Another
+ * server might keep the key.
+ */
+export function takesKeys(status, json) {
+  const { code, message } = json?.error ?? {};
+  if (status === 200) return json?.object === 'memory.deployment';
+  return status === 401 && code === 'invalid_api_key' && PRECIS_ASKS.test(message);
+}
+
+/** Of callers with keys of their own, and of those with access keys. */
+const PRECIS_ASKS = /^This needs the API key under which|: it is not one of this deployment\.$/;
+
+/**
  * Whether an answer without a token is that of an operator's route. An older Precis, or another
  * server, might pass the token on.
  */

@@ -5,7 +5,7 @@
  * request, or its array alone if it had nothing else.
  */
 import { readFileSync } from 'node:fs';
-import { addressOf, fail } from './said.js';
+import { addressOf, fail, printable } from './said.js';
 
 /** The text of a file, and its value. */
 function read(file) {
@@ -43,7 +43,7 @@ async function ask(url, key, body) {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body,
     });
-    const answer = await response.json();
+    const answer = printable(await response.json());
     if (!response.ok) return fail(`${response.status} ${answer.error?.message ?? ''}`);
     return answer;
   } catch (error) {

@@ -159,7 +159,9 @@ describe('precis doctor, where another server answers some of the requests', () 
   /** @param answers by path, and by path and token: status and JSON; 404 for any other */
   async function examine(answers: Record<string, readonly unknown[]>) {
     const tokens: string[] = [];
+    const keys: string[] = [];
     const server = createServer(({ url = '', headers: { authorization } }, response) => {
+      if (authorization?.includes(KEY)) keys.push(url);
       if (url === '/v1/admin/health' && authorization) tokens.push(authorization);
       const [status, json] = (authorization && answers[`${url} with a token`]) || answers[url] || [404, {}];
       response.writeHead(Number(status), { 'content-type': 'application/json' }).end(JSON.stringify(json));
@@ -169,7 +171,7 @@ describe('precis doctor, where another server answers some of the requests', () 
     const vars = { PRECIS_URL: `http://127.0.0.1:${port}`, OPENAI_API_KEY: KEY };
     const told = await doctor({ ...vars, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN });
     server.close();
-    return { ...told, tokens };
+    return { ...told, tokens, keys };
   }
 
   it.each([[{}], [null], [[]], ['fine'], [{ object: 'memory.health' }], [{ parts: [] }]])(
@@ -185,6 +187,37 @@ describe('precis doctor, where another server answers some of the requests', () 
       expect(code).toBe(1);
     },
   );
+
+  const KEYLESS = [401, { error: { code: 'invalid_api_key', message: "You didn't provide an API key." } }];
+
+  it.each<[string, Record<string, readonly unknown[]>]>([
+    ['says ok of its health', {}],
+    ['asks for a key of its own', { '/v1/deployment': KEYLESS }],
+    ['has an answer to everything', { '/v1/deployment': [200, { status: 'ok', object: 'list', data: [] }] }],
+    ['is misconfigured', { '/healthz': [503, { status: 'misconfigured' }], '/v1/deployment': KEYLESS }],
+  ])('B11: gives no key to one that only %s', async (_, answers) => {
+    const { code, said, keys } = await examine({ ...OPEN, ...answers });
+    expect(keys).toEqual([]);
+    expect(said).toMatch(/^✗ (?:caller's key|configuration) /m);
+    expect(code).toBe(1);
+  });
+
+  it('B11: prints no control characters of a server', async () => {
+    const message = 'bad\u001b[2J\u001b]0;owned\u0007\u009b31m\r\n✓ parts  fine\u202e\u2028\u0000end';
+    const { said } = await examine({
+      ...OPEN,
+      '/v1/admin/health': ASKS,
+      '/v1/admin/health with a token': [500, { error: { message } }],
+      '/v1/deployment': [
+        401,
+        { error: { code: 'invalid_api_key', message: 'This needs the API key under which' } },
+      ],
+      '/v1/deployment with a token': [500, { error: { message } }],
+    });
+    expect(said).toContain('owned');
+    expect(said.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+    expect(said).not.toMatch(/^✓ parts/m);
+  });
 
   it.each([[{}], [null], [{ object: 'list', data: [] }]])(
     'takes no such answer for one about key and models: %j',
