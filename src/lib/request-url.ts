@@ -11,6 +11,19 @@ export function urlOf(request: Request): Readonly<URL> {
   return url;
 }
 
+/**
+ * A query with some of its parameters, which keep their bytes.
+ *
+ * @param search with its `?`, or empty
+ * @param isKept takes decoded names
+ */
+export function partOfSearch(search: string, isKept: (name: string) => boolean): string {
+  if (search === '') return '';
+  const parts = search.slice(1).split('&');
+  const kept = parts.filter((part) => [...new URLSearchParams(part).keys()].every(isKept));
+  return kept.join('') === '' ? '' : `?${kept.join('&')}`;
+}
+
 /** This machine, and names that public DNS never resolves (RFC 6761). */
 const LOCAL_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[::1\])$/;
 

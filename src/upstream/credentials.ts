@@ -3,6 +3,7 @@
  * its caller. No list of all gateways can be complete, so names are judged by their words, and a
  * harmless one that is taken for a key costs a question to the upstream.
  */
+import { partOfSearch } from '../lib/request-url.ts';
 import type { UpstreamApi } from './api.ts';
 
 /** Words for keys, and the headers of gateways that hold or choose one without saying so. */
@@ -39,9 +40,5 @@ export function otherKeys(headers: Headers, api: UpstreamApi): string[] {
 
 /** A query without what may hold a key. @param search with its `?`, or empty */
 export function withoutKeys(search: string): string {
-  if (search === '') return '';
-  const parts = search.slice(1).split('&');
-  const names = (part: string): string[] => [...new URLSearchParams(part).keys()];
-  const kept = parts.filter((part) => names(part).every((name) => HARMLESS_PARAMETERS.includes(name)));
-  return kept.join('') === '' ? '' : `?${kept.join('&')}`;
+  return partOfSearch(search, (name) => HARMLESS_PARAMETERS.includes(name));
 }

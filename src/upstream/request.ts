@@ -1,5 +1,6 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
 import { InvariantError } from '../lib/invariant-error.ts';
+import { partOfSearch } from '../lib/request-url.ts';
 import { OPENAI, type UpstreamApi } from './api.ts';
 import { identifies } from './credentials.ts';
 
@@ -261,12 +262,7 @@ export function forwardedSearch(
 ): string {
   if (search === '' || (apiKey === undefined && own.length === 0)) return search;
   const isOwn = (name: string): boolean => own.includes(name);
-  if (apiKey === undefined) {
-    // What stays keeps its bytes.
-    const parts = search.slice(1).split('&');
-    const sent = parts.filter((part) => ![...new URLSearchParams(part).keys()].some(isOwn));
-    return sent.length === 0 ? '' : `?${sent.join('&')}`;
-  }
+  if (apiKey === undefined) return partOfSearch(search, (name) => !isOwn(name));
   const listed = [...new URLSearchParams(search)].filter(
     ([name]) => api.sharedQuery.includes(name) && !isOwn(name),
   );
