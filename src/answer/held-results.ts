@@ -14,7 +14,9 @@ export function heldResults(view: Pick<View, 'rounds'> | undefined, api: Message
       for (const { id, name, input } of message.calls)
         if (FETCH_NAMES.some((fetches) => fetches === name)) asked.set(id, input);
       const args = asked.get(message.answers ?? '');
-      if (args !== undefined) held.push({ args, result: withoutNote(message.content().text) });
+      const { text, type } = message.content();
+      // One with images is no text of the content.
+      if (args !== undefined && type !== 'application/json') held.push({ args, result: withoutNote(text) });
     }
   }
   return held;

@@ -8,6 +8,7 @@ import { logCaught } from '../log.ts';
 import { measureOf, type TokenMeasure } from '../memory/models/facts.ts';
 import { termsOf } from '../memory/models/terms.ts';
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { MessageReader } from '../protocol/read-messages.ts';
 import type { Call } from '../request/call.ts';
@@ -39,7 +40,7 @@ export async function startRounds(
   tools: OfferedTools,
   made: Pick<MadeView, 'view' | 'history'>,
   call: Call,
-  api: MessageReader,
+  api: MessageReader & { readonly answers: AnswerFormat },
 ): Promise<RoundsStart> {
   const { request, scope } = call;
   const { services, caller } = scope;
@@ -52,7 +53,9 @@ export async function startRounds(
   const room = await retrievalRoom({ ...sent, request }, accepted, limit);
   const shelf = shelfOf(tenant, services, scope.waitUntil);
   const mayAsk = namedIn(new TextDecoder().decode(body));
-  const retriever = new Retriever(shelf, counter, mayAsk, room, heldResults(made.view, api));
+  const retriever = new Retriever(shelf, counter, mayAsk, room, heldResults(made.view, api), (media) =>
+    api.answers.carries(media),
+  );
   let hasFailed = false;
   let opening: Promise<Searched | undefined> | undefined;
   const ofUser = userArchive(tools, tenant, call);

@@ -6,7 +6,10 @@
 import type { Result } from '../lib/result.ts';
 import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
+import type { ToolResult, ToolTurn } from '../protocol/answers/tool-turn.ts';
+import { describeMedia, type Media, readHeldMedia } from '../protocol/held-media.ts';
+import { FILE, IMAGE } from '../protocol/parts.ts';
+import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { HeldContents, type HeldResult, keyOf } from './held-contents.ts';
 import { answerQuery, type Query } from './query.ts';
@@ -21,6 +24,10 @@ const LEAST_ROOM = 100;
 /** In tokens: the message around each result, or the words instead of one. */
 const AROUND_RESULT = 100;
 
+/** What is said of an image or a file. */
+const SHOWN = 'it follows';
+const NOT_SHOWN = "it can't be shown here. If you need it, ask the user to send it again";
+
 /** Answers the calls of one request. */
 export class Retriever {
   /** The refs given so far, in order, without duplicates. */
@@ -31,6 +38,7 @@ export class Retriever {
   private readonly counter: Pick<TokenCounter, 'text'>;
   private readonly mayAsk: (ref: string) => boolean;
   private readonly held: HeldContents;
+  private readonly carries: (media: Media) => boolean;
   /** Room that is left, in tokens. */
   private room: number;
   /** Refs in the contents given so far. */
@@ -41,6 +49,7 @@ export class Retriever {
    * @param mayAsk which refs may be fetched beside those in contents given before (see `namedIn`)
    * @param room tokens that the calls may add to the request
    * @param held results of earlier calls in the view
+   * @param carries whether a result can carry media; without it, they are described
    */
   constructor(
     shelf: Shelf,
@@ -48,12 +57,14 @@ export class Retriever {
     mayAsk: (ref: string) => boolean,
     room = Number.POSITIVE_INFINITY,
     held: readonly HeldResult[] = [],
+    carries: (media: Media) => boolean = () => false,
   ) {
     this.shelf = openedShelf(shelf);
     this.counter = counter;
     this.mayAsk = mayAsk;
     this.room = room;
     this.held = new HeldContents(held);
+    this.carries = carries;
   }
 
   /** Accounts for a turn of the model, which is sent back with the results. */
@@ -67,7 +78,7 @@ export class Retriever {
    *
    * @param args as the model wrote them
    */
-  async answer(args: string): Promise<string> {
+  async answer(args: string): Promise<ToolResult> {
     const found = await this.find(args);
     return found.ok ? found.value : found.reason;
   }
@@ -87,7 +98,7 @@ export class Retriever {
   }
 
   /** Like `answer`, but distinguishes failures from contents. Never throws. */
-  async find(args: string): Promise<Result<string, string>> {
+  async find(args: string): Promise<Result<ToolResult, string>> {
     const read = readArguments(args);
     if (!read.ok) return read;
     const { ref } = read.value;
@@ -121,7 +132,7 @@ export class Retriever {
     return { ok: true, value: this.give(lines || NOTHING) };
   }
 
-  private async fetch(asked: Retrieve, query: Query | undefined): Promise<Result<string, string>> {
+  private async fetch(asked: Retrieve, query: Query | undefined): Promise<Result<ToolResult, string>> {
     const opened = await this.shelf.get(asked.ref).catch((error: unknown) => {
       this.shelf.failed(error);
       this.isSettled = false;
@@ -129,9 +140,35 @@ export class Retriever {
     });
     if (opened === 'failed') return failed(STORAGE_FAILED);
     if (!opened) return failed(notKept(asked.ref));
-    const found = this.resultOf(opened.content, asked, query);
+    const found = this.openedResult(opened, asked, query);
     if (found.ok && !this.given.includes(asked.ref)) this.given.push(asked.ref);
     return found;
+  }
+
+  /** With its images and files, or with words in their place. */
+  private openedResult(
+    { content, metadata }: Opened,
+    asked: Retrieve,
+    query: Query | undefined,
+  ): Result<ToolResult, string> {
+    const isParts = metadata.content_type === 'application/json';
+    const shown: Media[] = [];
+    const readable =
+      isParts &&
+      readHeldMedia(textOf(content), (media) => {
+        const price = media.kind === 'image' ? IMAGE : FILE;
+        const isShown = !query && this.carries(media) && this.room - price >= LEAST_ROOM;
+        if (isShown) {
+          this.room -= price;
+          shown.push(media);
+        }
+        return `[${describeMedia(media)}; ${isShown ? SHOWN : NOT_SHOWN}]`;
+      });
+    if (!readable) return this.resultOf(content, asked, query);
+    const text = query?.kind === 'path' ? readable.json : readable.text;
+    const found = this.resultOf(new TextEncoder().encode(text), asked, query);
+    if (!found.ok || shown.length === 0) return found;
+    return { ok: true, value: { text: found.value, media: shown } };
   }
 
   private resultOf(

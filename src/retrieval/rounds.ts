@@ -8,7 +8,7 @@
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { WrittenBlock } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
+import { type ToolCall, type ToolResult, type ToolTurn, withLine } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { MOST_CALLS, TOO_MANY } from './refusals.ts';
 import type { EndedAnswer, RoundsKeeper } from './rounds-keeper.ts';
@@ -35,7 +35,7 @@ export interface Answerer {
   /** Announces a turn that is about to be answered. */
   announce(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
-  answer(call: ToolCall): Promise<string>;
+  answer(call: ToolCall): Promise<ToolResult>;
 }
 
 /** The starting point of the rounds. */
@@ -54,7 +54,7 @@ export type Onto = (body: Uint8Array) => Uint8Array;
 export type AskRound = (body: Uint8Array, signal: AbortSignal, onto: Onto) => Promise<UpstreamAnswer>;
 
 /** A turn with its results. */
-type Answered = readonly [turn: ToolTurn, results: readonly string[]];
+type Answered = readonly [turn: ToolTurn, results: readonly ToolResult[]];
 
 export class Rounds {
   /** How often the upstream was asked again. */
@@ -109,10 +109,12 @@ export class Rounds {
     this.count++;
     const { body, answerer } = this.started ?? (await this.start());
     answerer.announce(turn);
-    const results = await fewAtOnce(AT_ONCE, turn.calls, async (call, index) =>
-      index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
+    const results = await fewAtOnce(
+      AT_ONCE,
+      turn.calls,
+      async (call, index): Promise<ToolResult> => (index < MOST_CALLS ? answerer.answer(call) : TOO_MANY),
     );
-    const noted = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
+    const noted = this.isOpen ? results : results.map((result) => withLine(result, LAST));
     const { body: longer, added } = this.goOn(body, turn, noted);
     this.started = { body: longer, answerer };
     this.answered.push([turn, noted]);

@@ -2,13 +2,14 @@
 
 import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 
+import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
 import { memberSplices, scanObject, splice } from '../json/spans.ts';
 import type { Protocol } from '../protocol.ts';
 import type { LongerBody } from '../tools.ts';
 import type { Block, Frame } from './sse.ts';
 
-import type { ToolTurn } from './tool-turn.ts';
+import type { ToolResult, ToolTurn } from './tool-turn.ts';
 
 /** Reads a stream on its way to the caller. */
 export interface AnswerListener {
@@ -196,7 +197,9 @@ export interface AnswerFormat {
    *
    * @param results in the order of the turn's calls
    */
-  goOn(body: Uint8Array, turn: ToolTurn, results: readonly string[]): LongerBody;
+  goOn(body: Uint8Array, turn: ToolTurn, results: readonly ToolResult[]): LongerBody;
+  /** Whether a result can carry media. */
+  carries(media: Media): boolean;
 }
 
 /** A JSON answer with the report as its last member. Anything but an object is left as it is. */

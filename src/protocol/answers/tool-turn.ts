@@ -1,5 +1,6 @@
 /** The turn of a model's answer, in the form in which it is sent back. */
 import { parseObject } from '../../lib/json.ts';
+import type { Media } from '../held-media.ts';
 
 /** A function call. */
 export interface ToolCall {
@@ -7,6 +8,20 @@ export interface ToolCall {
   readonly name: string;
   /** As the model wrote them: JSON, if the model kept to the format. */
   readonly arguments: string;
+}
+
+/** The result of a call: a text, or one with media that the protocol carries. */
+export type ToolResult = string | { readonly text: string; readonly media: readonly Media[] };
+
+/** A result with a line more. */
+export function withLine(result: ToolResult, line: string): ToolResult {
+  if (typeof result === 'string') return `${result}\n${line}`;
+  return { ...result, text: `${result.text}\n${line}` };
+}
+
+/** The text of a result. */
+export function textOfResult(result: ToolResult): string {
+  return typeof result === 'string' ? result : result.text;
 }
 
 /** An answer whose calls are all answered here. */

@@ -1,7 +1,7 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
+import { isObjectJson, type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
@@ -80,12 +80,13 @@ export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTu
 export function goOnChat(
   body: Uint8Array,
   { messages, calls }: ToolTurn,
-  results: readonly string[],
+  results: readonly ToolResult[],
 ): LongerBody {
   const answers = calls.map(({ id }, index) => ({
     role: 'tool',
     tool_call_id: id,
-    content: elementAt(results, index),
+    // OpenAI takes text alone in a message of the role `tool`.
+    content: textOfResult(elementAt(results, index)),
   }));
   return appendTo(body, 'messages', [...messages, ...answers]);
 }

@@ -30,4 +30,5 @@ export const chatFormat: AnswerFormat = {
   joinStreams: (...joining) => new JoinedChatStreams(...joining),
   joinBodies: (...joining) => new JoinedChatBodies(...joining),
   goOn: goOnChat,
+  carries: () => false,
 };

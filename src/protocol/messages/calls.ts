@@ -1,7 +1,8 @@
 /** Decides, for each block of an answer, whether the caller sees it and who answers its calls. */
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
+import { isObjectJson, type ToolResult, type ToolTurn } from '../answers/tool-turn.ts';
+import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
@@ -185,12 +186,12 @@ export function messageJson(content: readonly string[]): string {
 export function goOnMessages(
   body: Uint8Array,
   { messages, json, calls, container }: ToolTurn,
-  results: readonly string[],
+  results: readonly ToolResult[],
 ): LongerBody {
   const content = calls.map(({ id }, index) => ({
     type: 'tool_result',
     tool_use_id: id,
-    content: elementAt(results, index),
+    content: contentOf(elementAt(results, index)),
   }));
   const turn = json === undefined ? messages : [json];
   const longer = appendTo(body, 'messages', [...turn, { role: 'user', content }]);
@@ -209,4 +210,15 @@ function inContainer(body: Uint8Array, id: string): Uint8Array {
     { start: 0, end: body.length },
     memberSplices(root, () => false, members),
   );
+}
+
+function contentOf(result: ToolResult): unknown {
+  if (typeof result === 'string') return result;
+  return [{ type: 'text', text: result.text }, ...result.media.map(blockOf)];
+}
+
+function blockOf({ kind, mediaType, base64, name }: Media): object {
+  const source = { type: 'base64', media_type: mediaType, data: base64 };
+  if (kind === 'image') return { type: 'image', source };
+  return { type: 'document', source, ...(name === undefined ? {} : { title: name }) };
 }

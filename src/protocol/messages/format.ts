@@ -4,6 +4,7 @@ import { asObject, parseJson } from '../../lib/json.ts';
 import type { AnswerFormat } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
 import { type Begun, FirstFrames } from '../answers/stream-beginning.ts';
+import { isCarried } from '../held-media.ts';
 import { answerText, StreamedMessage } from './answer-text.ts';
 import { goOnMessages } from './calls.ts';
 import { errorIn } from './failed.ts';
@@ -31,4 +32,5 @@ export const messagesFormat: AnswerFormat = {
   joinStreams: (...joining) => new JoinedMessagesStreams(...joining),
   joinBodies: (...joining) => new JoinedMessagesBodies(...joining),
   goOn: goOnMessages,
+  carries: isCarried,
 };

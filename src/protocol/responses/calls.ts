@@ -2,8 +2,9 @@
 
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolCall, type ToolTurn } from '../answers/tool-turn.ts';
+import { isObjectJson, type ToolCall, type ToolResult, type ToolTurn } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
+import type { Media } from '../held-media.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 
@@ -127,14 +128,25 @@ function withObject(call: JsonObject): JsonObject {
  *
  * @param results one per call, in the same order
  */
-export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): LongerBody {
+export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly ToolResult[]): LongerBody {
   const messages = isStored(body) && !turn.isUnstored ? turn.messages : withoutStored(turn.messages);
   const answers = turn.calls.map(({ id }, index) => ({
     type: 'function_call_output',
     call_id: id,
-    output: elementAt(results, index),
+    output: outputOf(elementAt(results, index)),
   }));
   return appendTo(body, 'input', [...messages, ...answers]);
+}
+
+function outputOf(result: ToolResult): unknown {
+  if (typeof result === 'string') return result;
+  return [{ type: 'input_text', text: result.text }, ...result.media.map(partOf)];
+}
+
+function partOf({ kind, mediaType, base64, name = 'file.pdf' }: Media): object {
+  const data = `data:${mediaType};base64,${base64}`;
+  if (kind === 'image') return { type: 'input_image', image_url: data, detail: 'auto' };
+  return { type: 'input_file', filename: name, file_data: data };
 }
 
 function isStored(body: Uint8Array): boolean {

@@ -3,8 +3,8 @@
 import { asObject, isObject } from '../../lib/json.ts';
 import type { AnswerFormat } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
-
 import { type Begun, FirstFrames } from '../answers/stream-beginning.ts';
+import { isCarried } from '../held-media.ts';
 import { topFieldsOf } from '../top-fields.ts';
 import { answerText, StreamedResponse } from './answer-text.ts';
 import { goOnResponses } from './calls.ts';
@@ -36,4 +36,5 @@ export const responsesFormat: AnswerFormat = {
   joinStreams: (...joining) => new JoinedResponsesStreams(...joining),
   joinBodies: (...joining) => new JoinedResponsesBodies(...joining),
   goOn: goOnResponses,
+  carries: isCarried,
 };

@@ -6,15 +6,16 @@
  *
  * The tools call the code of the model's own (`tools.ts`), and may ask for any ref of the tenant.
  */
-import type { CacheHint, Server, Tool } from '@modelcontextprotocol/server';
+import type { CacheHint, CallToolResult, Server, Tool } from '@modelcontextprotocol/server';
 import { version } from '../../../package.json';
 import type { Result } from '../../lib/result.ts';
+import { type ToolResult, textOfResult } from '../../protocol/answers/tool-turn.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
 
 export interface ServedTool {
   readonly definition: FunctionTool;
   /** Result of a call, or the reason there is none in words. Never throws. @param args as JSON */
-  call(args: string): Promise<Result<string, string>>;
+  call(args: string): Promise<Result<ToolResult, string>>;
 }
 
 /**
@@ -36,9 +37,17 @@ export async function createMcpServer(tools: readonly ServedTool[]): Promise<Ser
     const tool = tools.find(({ definition }) => definition.function.name === params.name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
     const found = await tool.call(JSON.stringify(params.arguments ?? {}));
-    return { content: [{ type: 'text', text: found.ok ? found.value : found.reason }], isError: !found.ok };
+    return { content: contentOf(found.ok ? found.value : found.reason), isError: !found.ok };
   });
   return server;
+}
+
+function contentOf(result: ToolResult): CallToolResult['content'] {
+  const media = typeof result === 'string' ? [] : result.media;
+  return [
+    { type: 'text', text: textOfResult(result) },
+    ...media.map(({ mediaType: mimeType, base64: data }) => ({ type: 'image' as const, data, mimeType })),
+  ];
 }
 
 function listed({ definition }: ServedTool): Tool {

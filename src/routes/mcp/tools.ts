@@ -9,6 +9,8 @@ import { UserArchive } from '../../answer/user-archive.ts';
 import type { Result } from '../../lib/result.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/models/facts.ts';
+import type { ToolResult } from '../../protocol/answers/tool-turn.ts';
+import { isCarried, type Media } from '../../protocol/held-media.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
@@ -57,11 +59,16 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
 }
 
 /** No view limits this call: it reads any ref of the tenant, like `/v1/refs`. */
-async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
+async function retrieve(
+  c: Context<AppEnv>,
+  tenant: Tenant,
+  args: string,
+): Promise<Result<ToolResult, string>> {
   const services = c.get('services');
   const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
-  return new Retriever(shelf, counter, () => true).find(args);
+  const carries = (media: Media): boolean => media.kind === 'image' && isCarried(media);
+  return new Retriever(shelf, counter, () => true, undefined, [], carries).find(args);
 }
 
 /** Contents of a conversation that were removed from a view, as far as they are still stored. */
@@ -143,8 +150,8 @@ function conversationOf(
 /** Runs a call; errors become its result. Only an `ApiError` shows its message. */
 async function inWords(
   c: Context<AppEnv>,
-  work: () => Promise<Result<string, string>>,
-): Promise<Result<string, string>> {
+  work: () => Promise<Result<ToolResult, string>>,
+): Promise<Result<ToolResult, string>> {
   try {
     return await work();
   } catch (error) {

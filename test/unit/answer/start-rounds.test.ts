@@ -4,6 +4,7 @@ import type { Log } from '../../../src/log.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import type { View } from '../../../src/memory/plan/view.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { Call } from '../../../src/request/call.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
@@ -15,7 +16,7 @@ import { counter, tenant } from '../../support/laws/view-of.ts';
 
 const ref = tenant.refs.name('the content', () => 'the content');
 
-const API = { field: 'messages', read: readChatRequest } as const;
+const API = { field: 'messages', read: readChatRequest, answers: chatFormat } as const;
 
 const never = () => new Promise<never>(() => undefined);
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { textOfResult } from '../../../src/protocol/answers/tool-turn.ts';
 import type { HeldResult } from '../../../src/retrieval/held-contents.ts';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import type { Shelf } from '../../../src/retrieval/shelf.ts';
@@ -33,7 +34,7 @@ const argsOf = (text: string, more: object): string => JSON.stringify({ ref: ref
 /** The result of a call, as an earlier answer has got it from storage. */
 async function fetched(text: string, more: object, room?: number): Promise<HeldResult> {
   const args = argsOf(text, more);
-  return { args, result: await retriever(shelfWith(text), room).answer(args) };
+  return { args, result: textOfResult(await retriever(shelfWith(text), room).answer(args)) };
 }
 
 /** The result of a call without storage; undefined if it needs storage. */
@@ -43,7 +44,7 @@ async function withoutStorage(
   more: object,
 ): Promise<string | undefined> {
   const found = await retriever(shelfWith(), undefined, held).find(argsOf(text, more));
-  return found.ok ? found.value : undefined;
+  return found.ok ? textOfResult(found.value) : undefined;
 }
 
 const FILE = lines(600, 'const line');

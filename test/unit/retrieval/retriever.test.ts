@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { textOfResult } from '../../../src/protocol/answers/tool-turn.ts';
 import { endedLines, endsLine } from '../../../src/retrieval/lines.ts';
 import { namedIn, Retriever } from '../../../src/retrieval/retriever.ts';
 import type { Shelf } from '../../../src/retrieval/shelf.ts';
@@ -54,8 +55,8 @@ function shelfOf(texts: readonly string[]): Shelf {
   return { owns: (ref) => tenant.refs.owns(ref), get, unknown: () => undefined, failed: () => {} };
 }
 
-const ask = (retriever: Retriever, ref: string, more: object = {}): Promise<string> =>
-  retriever.answer(JSON.stringify({ ref, ...more }));
+const ask = async (retriever: Retriever, ref: string, more: object = {}): Promise<string> =>
+  textOfResult(await retriever.answer(JSON.stringify({ ref, ...more })));
 
 describe('what a model calls for', () => {
   it('is given when the view names it, and only then', async () => {
