@@ -51,7 +51,7 @@ export function retrievalOf(
   };
   const send = askRounds(attempt, attempts, { call, answers: api.answers, options });
   const keeper = keeperOf(call, tools, api);
-  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper);
+  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper, tools.names);
   const reasoning = reasoningOf({ without }, call.request, call.scope);
   const isBound = !keeper && bindsThinking(reasoningTermsOf(call.request.model));
   return { tools, rounds, reasoning, isBound, isJson: call.request.asksForm };

@@ -11,6 +11,7 @@ import { KeptContents } from './kept-contents.ts';
 import type { Additions, CacheMarks, WireMessage } from './model-request.ts';
 import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
+import { leavesOurs } from './tool-choice.ts';
 import { readTools } from './tools.ts';
 
 /**
@@ -64,6 +65,10 @@ export abstract class ModelBody {
   get hasTools(): boolean {
     const tools = fieldOf(this.root, 'tools')?.value;
     return tools?.kind === 'array' && tools.items?.length !== 0;
+  }
+
+  get leavesOurs(): boolean {
+    return leavesOurs(this.field('tool_choice'));
   }
 
   storedName(opened: Opened): StoredName | undefined {

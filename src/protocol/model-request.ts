@@ -153,6 +153,8 @@ export interface ModelRequest {
   readonly asksForm: boolean;
   /** Whether our tools can be added, which makes one answer of several. */
   readonly takesTools: boolean;
+  /** Whether the model may call our tools at this request, as far as the caller chooses. */
+  readonly leavesOurs: boolean;
   /**
    * Finds a reference to something that the upstream has stored.
    *

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, type Member, type Splice, scanObject, splice, textOf } from './json/spans.ts';
+import { allowSplices, nameOf } from './tool-choice.ts';
 
 /**
  * One of our tools, as chat completions define them
@@ -68,19 +69,23 @@ interface AddedTools {
 }
 
 /**
- * Appends tools to the caller's.
+ * Appends tools to the caller's, and to those that the caller allows.
  *
  * @param root of a body whose `tools` are a list, null or absent
  * @param definitions each as its JSON
  */
-export function addTools(root: JsonSpan, definitions: readonly string[]): AddedTools {
+export function addTools(bytes: Uint8Array, root: JsonSpan, definitions: readonly string[]): AddedTools {
   if (definitions.length === 0) return { splices: [], members: [] };
   const definition = definitions.join(',');
   const tools = fieldOf(root, 'tools')?.value;
   if (tools?.kind !== 'array') return { splices: [], members: [{ key: 'tools', json: `[${definition}]` }] };
   const comma = tools.items?.length === 0 ? '' : ',';
+  const names = () => definitions.map((json) => nameOf(JSON.parse(json)));
   return {
-    splices: [{ start: tools.end - 1, end: tools.end - 1, with: `${comma}${definition}` }],
+    splices: [
+      { start: tools.end - 1, end: tools.end - 1, with: `${comma}${definition}` },
+      ...allowSplices(bytes, root, names),
+    ],
     members: [],
   };
 }

@@ -66,6 +66,11 @@ export interface ConversationCaches {
    * refused in a later round.
    */
   readonly toldEdited: Cache<true>;
+  /**
+   * The hashes of its arrays at which the model could not fetch, under an empty key (see
+   * `closed-requests.ts` in `src/view/`).
+   */
+  readonly closed: Cache<ReadonlySet<string>>;
   /** Where its newest instructions stood, and what is cached of them, under an empty key. */
   readonly instructions: Cache<PlacedInstructions>;
   /** The names of the items that its views have left out or replaced, under an empty key. */
@@ -89,6 +94,9 @@ const REWRITING: Bound<true> = { bytes: 1024 * 1024 };
 /** About 2 500 arrays. */
 const TOLD_EDITED: Bound<true> = { bytes: 1024 * 1024 };
 
+/** About 10 000 hashes. */
+const CLOSED: Bound<ReadonlySet<string>> = { bytes: 1024 * 1024, sizeOf: ({ size }) => 100 * size };
+
 /** About 1 500 conversations. */
 const PLACED: Bound<PlacedInstructions> = {
   bytes: 1024 * 1024,
@@ -111,6 +119,7 @@ export class TenantCaches {
   private readonly lacking = new TenantLru(LACKING);
   private readonly rewriting = new TenantLru(REWRITING);
   private readonly toldEdited = new TenantLru(TOLD_EDITED);
+  private readonly closed = new TenantLru(CLOSED);
   private readonly placed = new TenantLru(PLACED);
   private readonly items = new TenantLru(ITEMS);
 
@@ -135,6 +144,7 @@ export class TenantCaches {
         lacksRounds: this.lacking.of(name),
         rewritesAnswers: this.rewriting.of(name),
         toldEdited: this.toldEdited.of(name),
+        closed: this.closed.of(name),
         instructions: this.placed.of(name),
         items: this.items.of(name),
       }),
@@ -144,9 +154,10 @@ export class TenantCaches {
   /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
   forget(owner: string): void {
     const { messages, texts, facts, previews, digests, prepared, arrays } = this;
-    const { sent, lacking, rewriting, toldEdited, placed, items } = this;
+    const { sent, lacking, rewriting, toldEdited, closed, placed, items } = this;
     const contents = [messages, texts, facts, previews, digests, prepared, arrays];
-    for (const each of [...contents, sent, lacking, rewriting, toldEdited, placed, items]) each.forget(owner);
+    const ofConversations = [sent, lacking, rewriting, toldEdited, closed, placed, items];
+    for (const each of [...contents, ...ofConversations]) each.forget(owner);
   }
 
   /** The caches of a request without a tenant. They end with it. */

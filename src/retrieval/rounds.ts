@@ -9,6 +9,7 @@ import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { WrittenBlock } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { type ToolCall, type ToolResult, type ToolTurn, withLine } from '../protocol/answers/tool-turn.ts';
+import { leftToCaller } from '../protocol/tool-choice.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { MOST_CALLS, TOO_MANY } from './refusals.ts';
 import type { EndedAnswer, RoundsKeeper } from './rounds-keeper.ts';
@@ -64,6 +65,7 @@ export class Rounds {
   private readonly start: () => Promise<RoundsStart>;
   private readonly ask: AskRound;
   private readonly keeper: RoundsKeeper | undefined;
+  private readonly ours: ReadonlySet<string>;
   private readonly left = new AbortController();
   private started: RoundsStart | undefined;
   private readonly answered: Answered[] = [];
@@ -74,6 +76,7 @@ export class Rounds {
    * @param goOn from the protocol
    * @param start called for the first round
    * @param keeper keeps the rounds for later requests; absent: they are not kept
+   * @param ours names of our tools
    */
   constructor(
     most: number,
@@ -81,12 +84,14 @@ export class Rounds {
     start: () => Promise<RoundsStart>,
     ask: AskRound,
     keeper?: RoundsKeeper,
+    ours: ReadonlySet<string> = new Set(),
   ) {
     this.most = most;
     this.goOn = goOn;
     this.start = start;
     this.ask = ask;
     this.keeper = keeper;
+    this.ours = ours;
   }
 
   /** Whether another round is allowed. */
@@ -118,13 +123,18 @@ export class Rounds {
     const { body: longer, added } = this.goOn(body, turn, noted);
     this.started = { body: longer, answerer };
     this.answered.push([turn, noted]);
-    const asked = this.ask(longer, this.left.signal, (first) => {
+    const asked = this.ask(this.offered(longer), this.left.signal, (first) => {
       const again = this.answered.reduce((sofar, [of, given]) => this.goOn(sofar, of, given).body, first);
       this.started = { body: again, answerer };
-      return again;
+      return this.offered(again);
     });
     this.keeper?.add(added);
     return asked;
+  }
+
+  /** A body with the tools of its round: where a call is required, the last one is the caller's. */
+  private offered(body: Uint8Array): Uint8Array {
+    return this.isOpen ? body : leftToCaller(body, this.ours);
   }
 
   /**

@@ -55,7 +55,7 @@ export function sentTools(request: ModelRequest, ours: OfferedTools | undefined)
 }
 
 /** What is known of a request beside its outline. */
-type Beside = Pick<PlanRequest, 'memory' | 'rounds'>;
+type Beside = Pick<PlanRequest, 'memory' | 'rounds' | 'closed'>;
 
 /** See `mayAct`. */
 export function mayActOn(
@@ -92,7 +92,8 @@ export function viewOf(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   return views.of(plan, [], () => render(plan, words, counter));
 }
 
-/** The same for the same rounds of ours. */
-function keysOf({ rounds }: Beside): readonly unknown[] {
-  return [Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds];
+/** The same for the same rounds of ours, and the same closed requests. */
+function keysOf({ rounds, closed }: Beside): readonly unknown[] {
+  const shown = Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds;
+  return [shown, closed?.join()];
 }

@@ -31,6 +31,7 @@ import { userArchiveOf } from '../request/user-archive.ts';
 import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
+import { closedRequests } from './closed-requests.ts';
 import { fulfil, recall } from './fulfil.ts';
 import { type FoundRounds, findRounds } from './kept-rounds.ts';
 import { learnedOf, withMoved } from './learned.ts';
@@ -66,7 +67,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const allTools = sentTools(request, tools);
   const { warnings, ...learned } = learnedOf(call, strategy, options);
   warnings.push(...tenantWarnings(strategy, scope));
-  if (offered === 'off') warnings.push('retrieval_off');
+  if (offered === 'off' || isClosed(tools, call)) warnings.push('retrieval_off');
   warnings.push(...userWarnings(user, tools));
 
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
@@ -90,7 +91,8 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const counting = await scope.caches.counting(measure);
   const { unedited } = learned;
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, unedited };
-  const planned = () => planOf(strategy, asked, { memory, rounds: rounds?.kept }, allTools, isolate);
+  const closed = closedRequests(viewCall);
+  const planned = () => planOf(strategy, asked, { memory, rounds: rounds?.kept, closed }, allTools, isolate);
   const { plan, messages } = await withRounds(planned, rounds, scope);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
@@ -183,10 +185,16 @@ function withTools(made: MadeView, strategy: ActingStrategy, call: Call): MadeVi
   if (!chosen.blocks?.writable || blocksObstacle(call)) return made;
   const { tenant } = scope.caller;
   const tools = offerTools(request, strategy, tenant, searchKindOf(scope.services.config), chosen.blocks);
-  if (tools !== 'off') return { ...made, tools };
+  if (tools !== 'off' && !isClosed(tools, call)) return { ...made, tools };
   const { report } = made;
   const warnings = new Set([...report.warnings, 'retrieval_off'] as const);
-  return { ...made, report: { ...report, warnings: [...warnings] } };
+  const told = { ...report, warnings: [...warnings] };
+  return { ...made, ...(tools === 'off' ? {} : { tools }), report: told };
+}
+
+/** Whether the caller's choice of tools keeps the model from calling ours. */
+function isClosed(tools: OfferedTools | undefined, { request }: Call): boolean {
+  return tools !== undefined && !request.leavesOurs;
 }
 
 /** Why no view can be made of a request. @throws ApiError `body_too_large` */

@@ -40,6 +40,7 @@ export class AutoEdits implements Recalling {
   /**
    * @param mostAtSight tokens of the largest output that the model first sees whole; absent if it
    *   sees all of them so
+   * @param isWhole whether the model first sees an output whole, however large it is
    * @param first the first request, if it stays as it came
    * @param old absent if all reasoning stays
    */
@@ -50,6 +51,7 @@ export class AutoEdits implements Recalling {
     mostAtSight: number | undefined,
     first: number | undefined,
     old: OldReasoning | undefined,
+    isWhole: (output: Output) => boolean,
   ) {
     this.history = history;
     this.strategy = strategy;
@@ -59,7 +61,8 @@ export class AutoEdits implements Recalling {
     const outputs = history.units.flatMap((unit) => unit.outputs);
     const over = (most: number, some: readonly Output[]) =>
       some.flatMap((output) => offloadOutput(history, output, strategy, context, most) ?? []);
-    const tooLarge = mostAtSight === undefined ? [] : over(mostAtSight, outputs);
+    const atSight = outputs.filter((output) => !isWhole(output));
+    const tooLarge = mostAtSight === undefined ? [] : over(mostAtSight, atSight);
     this.offloadedAtSight = new Set(tooLarge.map(({ message }) => message));
     const others = outputs.filter(({ message }) => !this.offloadedAtSight.has(message));
     const large = [...tooLarge, ...over(strategy.offload_min_tokens, others)];

@@ -1,7 +1,8 @@
 /** `auto`: its plan by replay (docs/design.md#6-edits-in-the-order-of-auto). */
 
+import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
-import { answeredBefore, type History } from '../conversation/history.ts';
+import { answeredBefore, type History, type Output } from '../conversation/history.ts';
 import { mayCondense } from '../edits/condense/condense.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
@@ -16,6 +17,7 @@ import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { EarlyLeaving } from '../replay/seen-outputs.ts';
 import { canRetrieve } from '../strategy/fields.ts';
+import { mostFitting } from '../tokens/fitting.ts';
 import { sumsWithout, type TokenSums } from '../tokens/sums.ts';
 import { AutoEdits } from './auto-edits.ts';
 import { type AutoStrategy, contradiction, keptTurns, mostAtSight, schema } from './auto-settings.ts';
@@ -69,13 +71,14 @@ function earlyLeaving(strategy: AutoStrategy, edits: AutoEdits): EarlyLeaving {
 }
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  const { history, rule, sums, retrieval = false, terms, inView } = request;
+  const { history, rule, sums, retrieval = false, closed = [], terms, inView } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
   const old = oldReasoning(history, strategy, terms.reasoning, contents);
   // If the model can fetch the rest, the largest outputs are offloaded before it first sees them.
   const most = retrieval ? mostAtSight(strategy, rule.window) : undefined;
-  const edits = new AutoEdits(history, strategy, contents, most, first?.message, old);
+  const isWhole = seenAt(history, closed);
+  const edits = new AutoEdits(history, strategy, contents, most, first?.message, old, isWhole);
   const sent = sumsWith(edits.atSight, sums);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
@@ -99,6 +102,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     fresh: retrieval
       ? { budget: Math.min(rule.hard ?? rule.window, rule.window), window: rule.window }
       : undefined,
+    closed: new Set(closed),
   };
   const floor = new Floor(terms.prices, sums.before(0));
   const mover = new PhaseMover(history, sent, settings, floor, edits, inView);
@@ -127,6 +131,15 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     ...(misses.length > 0 ? { misses } : {}),
     rounds: mover.shown(),
   };
+}
+
+/** Whether the first request with an output is one of those whose arrays have these lengths. */
+function seenAt({ requestPoints }: History, requests: readonly number[]): (output: Output) => boolean {
+  if (requests.length === 0) return () => false;
+  const points = requestPoints.map(({ messages }) => messages);
+  const found = new Set(requests);
+  return ({ message }) =>
+    found.has(points[mostFitting(points.length, (count) => elementAt(points, count - 1) <= message)] ?? 0);
 }
 
 /** @param fixed tokens before the first message */

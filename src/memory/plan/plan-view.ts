@@ -24,7 +24,10 @@ interface ViewRequest {
 
 /** See `PlanRequest`. */
 type ViewOptions = Partial<
-  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'memory' | 'rounds' | 'terms'>
+  Pick<
+    PlanRequest,
+    'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'closed' | 'memory' | 'rounds' | 'terms'
+  >
 >;
 
 /**

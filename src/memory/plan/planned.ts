@@ -33,6 +33,11 @@ export interface PlanRequest {
   readonly limit?: number | undefined;
   /** Whether the model can fetch removed contents. */
   readonly retrieval?: boolean;
+  /**
+   * The requests at which the caller's choice of tools kept the model from fetching all the same,
+   * as the lengths of their arrays, ascending. Absent: none.
+   */
+  readonly closed?: readonly number[] | undefined;
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
   /**

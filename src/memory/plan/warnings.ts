@@ -21,7 +21,8 @@ export const WARNINGS = {
   summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
   summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
   stale_summary: '`memory_summary` covers other messages and was ignored.',
-  retrieval_off: "The model got none of Precis' tools, or not those for all conversations of its user.",
+  retrieval_off:
+    "The model got none of Precis' tools, or not those for all conversations of its user, or the caller's `tool_choice` keeps it from calling them.",
   capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
   limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',

@@ -46,6 +46,8 @@ interface MoverState {
 export interface KnownReplay {
   readonly terms: ReplayTerms;
   readonly state: ReplayState<MoverState>;
+  /** See `PlanRequest`. */
+  readonly closed: readonly number[];
   /** The facts about the last message before its request point. */
   readonly holder: MessageFacts;
   /** An upper estimate of its memory. */
@@ -68,6 +70,8 @@ interface Replayed {
   readonly terms: ModelTerms;
   /** Whether the model can fetch removed contents. */
   readonly retrieval?: boolean;
+  /** See `PlanRequest`. */
+  readonly closed?: readonly number[] | undefined;
   readonly inView: RoundsInView;
 }
 
@@ -95,14 +99,15 @@ export function replayOn<State extends MoverState>(
     const root = holderOf(history, 0);
     if (!holder || !root) return;
     const others = knownReplays(root).filter((one) => !areSame(one.terms, terms) || !isOf(one, history));
-    const made = { terms, state, holder, bytes: bytesOf(terms, state) };
+    const { closed = [] } = replayed;
+    const made = { terms, state, closed, holder, bytes: bytesOf(terms, state) };
     known.set(root, [...others, made].slice(-MOST_STATES));
   };
   return replay(history, rule, sums, mover, { from, reached });
 }
 
 /** The newest state that the replay may go on from. */
-function findState({ history, inView }: Replayed, terms: ReplayTerms): KnownReplay | undefined {
+function findState({ history, closed = [], inView }: Replayed, terms: ReplayTerms): KnownReplay | undefined {
   const { requestPoints } = history;
   const root = holderOf(history, 0);
   let newest: KnownReplay | undefined;
@@ -111,6 +116,8 @@ function findState({ history, inView }: Replayed, terms: ReplayTerms): KnownRepl
     if (point <= (newest?.state.point ?? 0) || point > requestPoints.length - 2) continue;
     if (!isOf(one, history) || !areSame(one.terms, terms)) continue;
     const arrived = requestPoints[point - 1]?.messages ?? 0;
+    const isSameBefore = [closed, one.closed].map((all) => all.filter((length) => length <= arrived).join());
+    if (isSameBefore[0] !== isSameBefore[1]) continue;
     if (inView.isSameBefore(arrived, mover.rounds)) newest = one;
   }
   return newest;

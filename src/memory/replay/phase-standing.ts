@@ -28,6 +28,8 @@ export interface PhaseSettings {
   readonly running?: RunningRequests;
   /** The budgets for outputs that the model has not seen. Absent if all of them stay whole. */
   readonly fresh?: FreshBudgets | undefined;
+  /** See `PlanRequest`. */
+  readonly closed?: ReadonlySet<number>;
   /** Absent if large outputs only leave when a trigger is met. */
   readonly early?: EarlyLeaving | undefined;
   /** Absent if no outputs stand behind a summary. */

@@ -204,7 +204,9 @@ export class PhaseMover implements Mover<PhaseState> {
   see(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void {
     const { standing, edits, settings, journal, weights } = this;
     const { shortened } = edits;
-    const { fresh } = settings;
+    // What can't be fetched is cut for the window alone.
+    const { fresh: open } = settings;
+    const fresh = open && this.isClosed(point) ? { ...open, budget: open.window } : open;
     if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
     const least = weights.least(this.tailUnit(tail), arrayTokens, point);
     journal.at = point.messages;
@@ -229,7 +231,7 @@ export class PhaseMover implements Mover<PhaseState> {
 
   leave(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void {
     const { settings, standing, seen, journal } = this;
-    if (!seen) return;
+    if (!seen || this.isClosed(point)) return;
     const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
     const outputs = seen.at(index, limit, (output) => this.isShown(output));
     const before = { array: arrayTokens, view: arrayTokens - standing.freed };
@@ -314,6 +316,11 @@ export class PhaseMover implements Mover<PhaseState> {
     this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0);
     this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.view.settled = this.standing;
+  }
+
+  /** Whether the model could not fetch at a request. */
+  private isClosed({ messages }: RequestPoint): boolean {
+    return this.settings.closed?.has(messages) === true;
   }
 
   /** Of the view, what is read from the cache if a unit changes. */

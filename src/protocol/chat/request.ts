@@ -162,7 +162,7 @@ export function writeChatRequest(
   { injected = [], tools = [], marks = 0, movesMark = false, thinkingFrom = 0, ...keys }: Additions = {},
   kept?: KnownStart,
 ): Uint8Array {
-  const added = addTools(request.root, tools);
+  const added = addTools(request.bytes, request.root, tools);
   const members = [...added.members, ...request.cacheKey(keys)];
   const splices = [
     ...request.keySplices(keys),

@@ -235,9 +235,10 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   /** Our tools behind the caller's, and a mark behind the last one. */
   private toolEdits(tools: readonly string[], { tools: mark }: WrittenMarks): Edits {
     const last = fieldOf(this.root, 'tools')?.value.items?.at(-1);
-    if (mark === undefined) return addTools(this.root, tools);
+    if (mark === undefined) return addTools(this.bytes, this.root, tools);
     if (tools.length > 0)
       return addTools(
+        this.bytes,
         this.root,
         tools.map((tool, at) =>
           at < tools.length - 1 ? tool : `${tool.slice(0, -1)},"${MARK_FIELD}":${mark}}`,

@@ -216,7 +216,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     kept?: KnownStart,
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.otherEntries.length === 0;
-    const added = addTools(this.root, tools);
+    const added = addTools(this.bytes, this.root, tools);
     const isMoved = more.movesInstructions === true && this.instructions !== undefined;
     const injection = this.injection(
       isMoved ? `{"role":"developer","content":${this.instructions?.text ?? EMPTY_JSON}}` : '',

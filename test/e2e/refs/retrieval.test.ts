@@ -343,6 +343,19 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
     ]);
   });
 
+  it('leaves the last round to the caller’s tools where a call is required', async () => {
+    const again = says((ref) => ({ toolCalls: [retrieve({ ref, lines: `${++calls}` })] }));
+    const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
+    deployment.upstream.next(again, again, again, figs);
+
+    const { message, finish } = await ask({ tool_choice: 'required' });
+
+    const offered = deployment.chats().map(({ body }) => body.tools?.length);
+    const all = tools.length + 1;
+    expect(offered).toEqual([all, all, all, tools.length]);
+    expect([finish, message.tool_calls?.length]).toEqual(['tool_calls', 1]);
+  });
+
   it('is cut to the room that the window leaves', async () => {
     deployment.upstream.next(
       says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),
@@ -433,6 +446,43 @@ describe('the tool', () => {
     expect(memory?.applied_edits).toMatchObject([{ type: 'offload' }]);
     expect(markersIn(sentMessages()[0] ?? [])).toHaveLength(1);
     expect(results()[0]).toContain('row 2499 of a large one');
+  });
+});
+
+describe.each(PROTOCOLS)('what the model can’t fetch, over $name', (protocol) => {
+  deployment.over(protocol);
+  const seeing = (what: string) => [
+    ...messages.slice(0, 2),
+    ...weighing('call_large', what, rows(what, 2_500)),
+  ];
+  const asked = (messages: Message[], tool_choice: unknown) =>
+    askWhole({ messages, tool_choice, memory_strategy: 'auto' });
+  const named = { type: 'function', function: { name: 'search' } };
+
+  it.each([['none'], [named]])('by the choice %j stays whole, and in later views', async (tool_choice) => {
+    const fresh = seeing(`what ${typeof tool_choice} keeps`);
+    const rest = [
+      { role: 'assistant', content: 'A lot.' },
+      { role: 'user', content: 'And why?' },
+    ];
+    const first = await asked(fresh, tool_choice);
+    const second = await asked([...fresh, ...rest], 'auto');
+
+    expect(first.memory?.warnings).toContain('retrieval_off');
+    expect(second.memory?.warnings).not.toContain('retrieval_off');
+    expect(second.memory?.frontier.moved).toBe(false);
+    const [one = [], two = []] = sentMessages();
+    expect(markersIn(one)).toEqual([]);
+    expect(two.slice(0, one.length)).toEqual(one);
+  });
+
+  it('since it is not on the caller’s list is put there', async () => {
+    const allowed_tools = { mode: 'auto', tools: [named] };
+    const { memory } = await asked(seeing('a list'), { type: 'allowed_tools', allowed_tools });
+
+    expect(memory?.warnings).not.toContain('retrieval_off');
+    expect(markersIn(sentMessages()[0] ?? [])).toHaveLength(1);
+    expect(JSON.stringify(deployment.lastChat().body)).toMatch(/"allowed_tools".*"retrieve_ref"/);
   });
 });
 

@@ -82,6 +82,8 @@ export interface ViewOptions {
   readonly digestOf?: ViewWords['digestOf'];
   /** Whether the model can fetch removed content; false by default. */
   readonly retrieval?: boolean;
+  /** See `PlanRequest`. */
+  readonly closed?: readonly number[] | undefined;
   /** Prices relative to fresh input; by default those of an unknown model. */
   readonly prices?: InputPrices & Partial<RelativePrices>;
   /** Whether the view has marks for a cache that is read at boundaries. */
@@ -154,6 +156,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     force: options.force ?? false,
     limit: options.limit,
     retrieval: options.retrieval ?? false,
+    closed: options.closed,
     terms: {
       ...termsOf(request.model),
       prices: { ...USUAL_PRICES, ...options.prices },

@@ -81,6 +81,8 @@ const setup = fc.record({
   tools: fc.boolean(),
   /** One answer in so many has rounds of ours. */
   rounds: fc.constantFrom<number | 'absent' | undefined>(undefined, undefined, 2, 3, 'absent'),
+  /** At one request in so many the model can't fetch. */
+  closed: fc.constantFrom<number | undefined>(undefined, undefined, 1, 2, 3),
 });
 
 type Setup = typeof setup extends fc.Arbitrary<infer Value> ? Value : never;
@@ -112,6 +114,7 @@ const twisted = ({ strategy, options, marks, model, limit, tools, ...one }: Setu
     { ...same, limit: limit === undefined ? 1_500 : undefined },
     { ...same, tools: !tools },
     { ...same, rounds: one.rounds === 2 ? 3 : 2 },
+    { ...same, closed: one.closed === 2 ? 3 : 2 },
     ...fields.map((field) => ({ ...same, strategy: { ...strategy, ...field } as Setup['strategy'] })),
   );
 };
@@ -190,11 +193,13 @@ function bodyOf(messages: readonly Json[], { model, tools }: Setup, most: number
 }
 
 function optionsOf(messages: readonly Json[], setup: Setup, force: boolean): ViewOptions {
-  const { options, marks, limit, rounds } = setup;
+  const { options, marks, limit, rounds, closed } = setup;
   const answers = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
   const kept = typeof rounds === 'number' ? answers.filter((_, at) => at % rounds === 1) : [];
   const own = kept.map((message) => roundOf(message, lines(8 + (message % 20), 'fetched')));
-  return { ...options, marks, limit, force, rounds: rounds === 'absent' ? 'absent' : own };
+  const lengths = messages.map((_, at) => at + 1).filter((at) => closed !== undefined && at % closed === 0);
+  const given = { ...options, marks, limit, force, closed: lengths };
+  return { ...given, rounds: rounds === 'absent' ? 'absent' : own };
 }
 
 /** All that follows from a plan: view, bytes, report, event, explanation, and what is prepared. */
