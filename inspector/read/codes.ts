@@ -45,6 +45,7 @@ export const TRIGGER_LABELS: Labels<Trigger> = {
 export const WARNING_LABELS: Labels<Warning> = {
   over_budget: 'still over its budget',
   waiting: 'waits until it pays',
+  dearer: 'costs more than it saves',
   idle: 'nothing to do yet',
   soft_budget_idle: 'over its soft budget',
   window_unknown: 'size of the model not known',

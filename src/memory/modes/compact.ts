@@ -14,6 +14,7 @@ import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
+import { costsMore } from '../replay/worth.ts';
 import {
   type CompactSettings,
   canRetrieve,
@@ -63,7 +64,7 @@ function slidesByDefault(strategy: CompactStrategy): boolean {
 const START: Cuts = { turn: 0, step: 0 };
 
 function planCompact(strategy: CompactStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  const { history, rule, sums, inView } = request;
+  const { history, rule, sums, inView, terms } = request;
   const contents = compactContext(strategy, history, context);
   const removals = removalsBy(history, strategy, contents);
   const freed = (unit: number): number => freedBy(removals(unit));
@@ -78,6 +79,7 @@ function planCompact(strategy: CompactStrategy, request: ReplayRequest, context:
     ahead: once(() => ({ upcoming: collect(result.cuts, result.next) })),
     dropped: [],
     rounds: inView.shown(frontierUnit(result.cuts)),
+    isDearer: terms.prices.free !== true && costsMore(history, result.moves, sums, terms),
   };
 }
 

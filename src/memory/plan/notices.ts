@@ -4,7 +4,7 @@
  */
 import type { Warning } from './report.ts';
 
-const NOTICES: ReadonlySet<string> = new Set<Warning>(['waiting', 'idle', 'window_unknown']);
+const NOTICES: ReadonlySet<string> = new Set<Warning>(['waiting', 'dearer', 'idle', 'window_unknown']);
 
 /** @param code of a warning; one that is not known is no notice */
 export function isNotice(code: string): boolean {

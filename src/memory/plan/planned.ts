@@ -99,6 +99,8 @@ export interface Planned extends ViewNeeds {
   readonly lost?: readonly KeptRounds[];
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
+  /** Whether the moves so far cost more than they save. Absent: not asked, or they don't. */
+  readonly isDearer?: boolean;
   /** Present if the view exceeds its budget and the strategy asks for an error. */
   readonly exceeded?: BudgetExceeded | undefined;
 }

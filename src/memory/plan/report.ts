@@ -88,6 +88,7 @@ export function reportOf(
     warnings: [
       ...new Set([
         ...warnings,
+        ...(plan.isDearer ? ['dearer' as const] : []),
         ...(waits ? ['waiting' as const] : over ? ['over_budget' as const] : []),
         ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),

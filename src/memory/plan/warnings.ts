@@ -2,6 +2,8 @@
 export const WARNINGS = {
   over_budget: 'The view is larger than the budget and can not be made smaller; it is forwarded.',
   waiting: 'An edit is due and waits until it pays off. No fault; until then the view may exceed its budget.',
+  dearer:
+    'By an estimate, the moves of `compact` so far have cost more in cached prefix than they have saved: let it act less often, by a budget or after more steps, or choose `auto`.',
   idle: 'The strategy has no budget and no trigger, and edits nothing before the window is nearly full.',
   window_unknown:
     "The model's window is not known, and the view may exceed it: set `context_window_tokens`, or `MODEL_WINDOWS`.",
