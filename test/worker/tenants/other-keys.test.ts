@@ -104,7 +104,8 @@ describe('B11: a key that a gateway looks at, beside one of its own', () => {
     const response = await chat(other);
     expect([response.status, response.headers.get('x-memory-warning')]).toEqual([200, null]);
     const [ref = ''] = refsIn(app.sent.at(-1)?.body ?? '');
-    expect(await ask(`/v1/refs/${ref}`, other)).toBe(200);
+    const { headers = {} } = other;
+    expect(await ask(`/v1/refs/${ref}`, { headers })).toBe(200);
   });
 });
 
