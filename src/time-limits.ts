@@ -99,6 +99,8 @@ const VALUES = {
   longestRollingPauseMs: 60_000,
   /** The rest after a failed summary. Each further failure doubles it. */
   summaryRestMs: 30_000,
+  /** The rest of a conversation whose requests never continue each other. */
+  unlinkedRestMs: 3_600_000,
   /** The shortest rest that a strategy can ask for. A rest of 0 would not double. */
   shortestRestMs: 100,
   /** The longest rest. */

@@ -62,6 +62,7 @@ export const WARNING_LABELS: Labels<Warning> = {
   too_many_messages: 'over 20 000 messages',
   summary_degraded: 'digest for a summary',
   summary_pending: 'summary not ready',
+  history_cut: 'only the newest messages are sent',
   stale_summary: 'summary of other messages',
   retrieval_off: 'the model can’t fetch',
   capture_off: 'not captured',

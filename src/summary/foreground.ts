@@ -173,8 +173,10 @@ class AwaitedSummary {
       const claim = await ask(conversation, (stub) => stub.claim(request));
       if (claim.state === 'ready')
         return withUsage(await this.ready(this.remember(claim.memory, conversation)), usage);
-      if (claim.state === 'resting')
-        return withUsage(await this.digestInstead(conversation, request, claim.base, 'degraded'), usage);
+      if (claim.state === 'resting') {
+        const served = await this.digestInstead(conversation, request, claim.base, 'degraded');
+        return withUsage(claim.unlinked ? withWarning(served, 'history_cut') : served, usage);
+      }
       if (claim.state === 'claimed' && mine !== undefined) {
         // The row that was handed over is gone: the conversation was deleted, and this request must
         // not make it anew.

@@ -192,7 +192,8 @@ class MemoryChoice {
     }
     if (memory) return this.stored(memory);
     const isDue = this.ports.conversation && dueMemory(strategy, boundaries.betweenRounds());
-    if (isDue && health !== 'degraded') this.warnings.push('summary_pending');
+    if (this.found.unlinked) this.warnings.push('history_cut');
+    else if (isDue && health !== 'degraded') this.warnings.push('summary_pending');
     return undefined;
   }
 
@@ -288,7 +289,7 @@ export async function rollMemory(
 ): Promise<void> {
   const { history, boundaries, strategy } = need;
   const { conversation, refs } = ports;
-  if (!conversation) return;
+  if (!conversation || found.unlinked) return;
   // A caller who rewrites answers before sending them back would never find a memory made with one.
   // If no stored memory matches, only the array counts.
   const counted = found.known && !found.memory ? undefined : answer;

@@ -22,6 +22,8 @@ export const WARNINGS = {
   too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
   summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
   summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
+  history_cut:
+    'The requests of this conversation never continue each other: its client sends only its newest messages. No summary would be used again, so one an hour is made at most.',
   stale_summary: '`memory_summary` covers other messages and was ignored.',
   retrieval_off:
     "The model got none of Precis' tools, or not those for all conversations of its user, or the caller's `tool_choice` keeps it from calling them.",

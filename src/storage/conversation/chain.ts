@@ -59,6 +59,12 @@ interface ChainStorage {
   readonly bills: BillLedger;
 }
 
+/**
+ * After so many summaries in a row, none of which a later array holds, a conversation rests: its
+ * client sends only its newest messages. A fork or an edited history costs one or two.
+ */
+const MOST_UNLINKED = 4;
+
 export class MemoryChain implements StoredPart {
   private readonly tables: ConversationTables;
   private readonly state: ConversationState;
@@ -68,10 +74,13 @@ export class MemoryChain implements StoredPart {
   private readonly writer: MemoryWriter;
   private readonly pins: Pins;
   private readonly lineages: Lineages;
+  /** Whether a caller named the session. */
+  private readonly isNamed: boolean;
 
   /** @param opening see `Lineages` */
   constructor({ tables, state, bills }: ChainStorage, ports: ChainPorts, opening?: string) {
     this.ports = ports;
+    this.isNamed = opening === undefined;
     this.tables = tables;
     this.state = state;
     this.bills = bills;
@@ -97,8 +106,9 @@ export class MemoryChain implements StoredPart {
   private decide(request: ClaimRequest, lineage: string): Claim {
     const { strategyHash, boundary, bases } = request;
     const ready = this.rows.longest(strategyHash, [boundary]);
+    const base = ready ? null : this.rows.longest(strategyHash, bases, { buildable: true });
+    if (ready || base) this.continues();
     if (ready) return { state: 'ready', memory: ready };
-    const base = this.rows.longest(strategyHash, bases, { buildable: true });
     if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
     const now = this.ports.now();
     const health = this.lineages.health(lineage);
@@ -109,12 +119,30 @@ export class MemoryChain implements StoredPart {
     }
     this.tables.make();
     this.lineages.use(lineage, undefined, now);
+    const isUnlinked =
+      this.isNamed && !base && bases.length > 0 && this.rows.anyWritten(strategyHash, lineage);
+    if (isUnlinked && turn.state === 'free') {
+      if (this.isUnlinked())
+        return { state: 'resting', base, retryAt: this.state.continuity().retryAt, unlinked: true };
+      const unlinked = this.state.continuity().unlinked + 1;
+      this.state.saveContinuity({ unlinked, retryAt: now + TIME_LIMITS.unlinkedRestMs });
+    }
     if (turn.health !== health) this.lineages.saveHealth(lineage, turn.health);
     for (const { memory_id } of turn.lost) this.writer.close(memory_id, LEASE_EXPIRED);
     if (turn.state === 'resting') return { state: 'resting', base, retryAt: turn.health.retryAt };
     const lease = this.ports.newLease();
     const memoryId = this.writer.open(request, lineage, base, lease, turn.attempts);
     return { state: 'claimed', memoryId, lease, base };
+  }
+
+  /** Whether no summary is made, since the conversation's requests never continue each other. */
+  private isUnlinked(): boolean {
+    const { unlinked, retryAt } = this.state.continuity();
+    return unlinked >= MOST_UNLINKED && this.ports.now() < retryAt;
+  }
+
+  private continues(): void {
+    if (this.state.continuity().unlinked > 0) this.state.saveContinuity({ unlinked: 0, retryAt: 0 });
   }
 
   /**
@@ -240,11 +268,13 @@ export class MemoryChain implements StoredPart {
       : this.rows.longest(strategyHash, boundaries);
     const previous = round?.previous == null ? null : (this.pins.of(round.previous, strategyHash) ?? null);
     // A version that an isolate remembers is confirmed by this, and claimed no more.
+    if (memory) this.continues();
     if (lineage !== null && memory) this.lineages.use(lineage, undefined, this.ports.now());
     return {
       memory,
       moved: round !== undefined && (memory?.memory_id ?? null) !== previous,
       health: this.lineages.health(lineage).state,
+      ...(!memory && this.isUnlinked() ? { unlinked: true } : {}),
       digest: {
         here: round ? this.pins.digestOf(round.hash, strategyHash) : null,
         before: round?.previous == null ? null : this.pins.digestOf(round.previous, strategyHash),

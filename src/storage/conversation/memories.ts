@@ -87,7 +87,13 @@ export type Claim =
   /** No base reaches far enough: it was deleted meanwhile. */
   | { readonly state: 'gone' }
   /** Degraded: no attempt before `retryAt`. */
-  | { readonly state: 'resting'; readonly base: Memory | null; readonly retryAt: number };
+  | {
+      readonly state: 'resting';
+      readonly base: Memory | null;
+      readonly retryAt: number;
+      /** Whether that is since the requests never continue each other. */
+      readonly unlinked?: true;
+    };
 
 /** What became of the order for a summary. `deferred`: it follows the version in the making. */
 export type OrderState = Claim['state'] | 'deferred';
@@ -141,6 +147,8 @@ export interface Found {
    * null: not decided.
    */
   readonly digest: { readonly here: string | null; readonly before: string | null };
+  /** Whether no summary is made, since the requests never continue each other. Absent: no. */
+  readonly unlinked?: boolean;
   /** Whether anything is ready for this strategy, at any boundary. */
   readonly known: boolean;
 }

@@ -183,6 +183,16 @@ export class MemoryRows {
     return this.has('1');
   }
 
+  /** Whether a summarizer has written anything for a strategy in a lineage. */
+  anyWritten(strategyHash: string, lineage: string): boolean {
+    return this.has(
+      "strategy_hash = ? AND status = 'completed' AND lineage = ? AND model <> ?",
+      strategyHash,
+      lineage,
+      DIGEST_MODEL,
+    );
+  }
+
   /** Whether anything is completed for a strategy in a lineage, at any boundary. */
   anyCompleted(strategyHash: string, lineage: string): boolean {
     return this.has("strategy_hash = ? AND status = 'completed' AND lineage = ?", strategyHash, lineage);

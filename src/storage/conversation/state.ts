@@ -12,6 +12,14 @@ import {
 } from './memories.ts';
 import type { ConversationTables, StoredPart } from './tables.ts';
 
+/** Whether a conversation's requests continue each other. */
+export interface Continuity {
+  /** Claims in a row whose array has held nothing of the summaries before. */
+  readonly unlinked: number;
+  /** When another one is made, in milliseconds since the epoch. */
+  readonly retryAt: number;
+}
+
 const SETTINGS = ['memory_strategy', 'memory_injection'] as const satisfies readonly (keyof Settings)[];
 
 export class ConversationState implements StoredPart {
@@ -28,6 +36,16 @@ export class ConversationState implements StoredPart {
 
   saveHealth(health: Health): void {
     this.tables.set('health', JSON.stringify(health));
+  }
+
+  /** See `MemoryChain`. */
+  continuity(): Continuity {
+    const stored = this.tables.get('continuity');
+    return stored === null ? { unlinked: 0, retryAt: 0 } : (JSON.parse(stored) as Continuity);
+  }
+
+  saveContinuity(continuity: Continuity): void {
+    this.tables.set('continuity', JSON.stringify(continuity));
   }
 
   settings(): Settings {

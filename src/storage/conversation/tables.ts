@@ -87,6 +87,7 @@ const FROM_VERSION_1 = `
 type StateKey =
   | 'schema_version'
   | 'health'
+  | 'continuity'
   | 'memory_strategy'
   | 'memory_injection'
   | 'frozen_injection'
