@@ -35,7 +35,8 @@ export async function answerRead(
   const plan = { report, view: made.view, refused: made.refused ?? [] };
   life.settled({ plan, asked: { made, body, usages, answer: answer.response, rounds } });
   const streams = request.field('stream') === true;
-  const form = streamFormOf(call, answers.name);
+  const hidesUsage = attempts.asksUsage && !attempt.without.has('usage');
+  const form = { ...streamFormOf(call, answers.name), hidesUsage };
   const relayed = { format: answers, inBody: chosen.report, streams, form, retrieval, life };
   return relay(answer, report, relayed, scope);
 }

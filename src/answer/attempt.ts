@@ -25,6 +25,7 @@ import { refusesKeys } from './retries/cache-key.ts';
 import { marksOf, refusesMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
+import { asksUsage } from './retries/stream-usage.ts';
 
 /** What the attempts at one answer share. */
 interface Asking {
@@ -51,12 +52,15 @@ export class Attempts {
   private readonly viewed = new Map<MadeView, Viewed>();
   /** For the upstream's prompt cache. */
   private readonly key: ConversationKey | undefined;
+  /** Whether bodies ask for usage that the caller does not ask for. */
+  readonly asksUsage: boolean;
   private sent: SentPrefix | undefined;
   private hasAsked = false;
 
   constructor(asking: Asking) {
     this.asking = asking;
     this.key = conversationKey(asking.call);
+    this.asksUsage = asksUsage(asking.call, asking.life.readsUsage);
   }
 
   /** Whether bodies have a key of ours. */
@@ -108,9 +112,10 @@ export class Attempts {
     const reasoning = !without.has('reasoning');
     const known = this.viewed.get(made)?.thinking.from ?? 0;
     const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
+    const usage = this.asksUsage && !without.has('usage');
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
     const shared = sharedAccount(scope, { hasOwnKey: this.key !== undefined });
-    return writeBody(call, made, added, { ...marks, reasoning, cacheKey, shared }, thinkingFrom);
+    return writeBody(call, made, added, { ...marks, reasoning, cacheKey, shared, usage }, thinkingFrom);
   }
 
   /**
@@ -212,7 +217,7 @@ export function writeBody(
   { request, chosen, scope, kept }: Call,
   { view, tools, instructions }: Pick<MadeView, 'view' | 'tools' | 'instructions'>,
   added: Pick<AddedMessages, 'messages'>,
-  more: Pick<Additions, 'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey'>,
+  more: Pick<Additions, 'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey' | 'usage'>,
   thinkingFrom: number,
 ): WrittenBody {
   const additions = {

@@ -46,6 +46,11 @@ export abstract class ModelBody {
     return OPENAI_MARKS;
   }
 
+  /** See `ModelRequest`. */
+  get hidesUsage(): boolean {
+    return false;
+  }
+
   forgetContents(): void {
     this.kept.close();
   }

@@ -90,6 +90,8 @@ export interface Additions {
   readonly cacheKey?: string | undefined;
   /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
   readonly reasoning?: boolean;
+  /** Whether to ask for the usage of a stream, which an upstream may tell on demand alone. */
+  readonly usage?: boolean;
   /**
    * The entry that asks the upstream for a compaction: `cut` removes the caller's, an object adds
    * one. Absent: as the caller sent it.
@@ -151,6 +153,8 @@ export interface ModelRequest {
   readonly asksReasoning: boolean;
   /** Whether the answer must have a form, such as JSON, that several texts in a row have not. */
   readonly asksForm: boolean;
+  /** Whether its answer is a stream whose usage is told on demand alone, and the caller asks not. */
+  readonly hidesUsage: boolean;
   /** Whether our tools can be added, which makes one answer of several. */
   readonly takesTools: boolean;
   /** Whether the model may call our tools at this request, as far as the caller chooses. */

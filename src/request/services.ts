@@ -96,6 +96,8 @@ export interface Services {
   readonly refusedMarks: ModelFacts<boolean>;
   /** Models whose upstream refuses keys of its prompt cache. */
   readonly refusedKeys: ModelFacts<boolean>;
+  /** Models whose upstream refuses to be asked for the usage of streams. */
+  readonly refusedUsage: ModelFacts<boolean>;
   /** Models whose upstream refuses summaries that its API has signed. */
   readonly refusedBlocks: ModelFacts<boolean>;
   /** Conversations with parts that the upstream refuses. */
@@ -179,6 +181,7 @@ function createServices(env: Env): Services {
     reasoning: new LostReasoning(),
     refusedMarks: new ModelFacts<boolean>(Date.now),
     refusedKeys: new ModelFacts<boolean>(Date.now),
+    refusedUsage: new ModelFacts<boolean>(Date.now),
     refusedBlocks: new ModelFacts<boolean>(Date.now),
     refusals: new ConversationRefusals(),
     boundThinking: new BoundThinking(),

@@ -8,6 +8,7 @@ import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
 import type { BodyOf, Retry } from './retry.ts';
 import { withoutSignature } from './signed-summary.ts';
+import { withoutUsage } from './stream-usage.ts';
 import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
 
@@ -20,7 +21,7 @@ export function retriesOf(
   call: Call,
   { report }: MadeView,
   options: MakeViewOptions,
-  attempts: { readonly sendsKey: boolean; readonly bodyOf: BodyOf },
+  attempts: { readonly sendsKey: boolean; readonly asksUsage: boolean; readonly bodyOf: BodyOf },
 ): readonly Retry[] {
   const { request, scope } = call;
   return [
@@ -36,5 +37,6 @@ export function retriesOf(
         ]),
     withoutMarks(call, (attempt) => attempts.bodyOf(attempt)),
     ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
+    ...(attempts.asksUsage ? [withoutUsage(call)] : []),
   ];
 }

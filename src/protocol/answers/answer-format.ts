@@ -48,6 +48,8 @@ export interface StreamForm {
    * Absent: only comments are.
    */
   readonly livesBy?: 'events_before_content' | 'events';
+  /** Whether the stream has a usage that its caller has not asked for, and does not get. */
+  readonly hidesUsage?: boolean;
 }
 
 /** Rewords an error of the upstream for the caller; undefined leaves it as it is. */

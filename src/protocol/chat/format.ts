@@ -22,7 +22,7 @@ function begunBy({ data = '', json }: Frame): Begun {
 
 export const chatFormat: AnswerFormat = {
   name: 'chat',
-  stream: (report, reword) => new ChatStream(report, reword),
+  stream: (report, reword, form) => new ChatStream(report, reword, form?.hidesUsage),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),
   text: answerText,

@@ -4,7 +4,7 @@
  * Reading keeps spans and writing splices them, so unedited parts go up as the bytes that came.
  */
 
-import { asObject } from '../../lib/json.ts';
+import { asObject, isObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import { isClaude } from '../../memory/models/families.ts';
@@ -25,7 +25,16 @@ import {
   roundsSplice,
 } from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
-import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type Member,
+  memberSplices,
+  type Splice,
+  splice,
+  textOf,
+  within,
+} from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
@@ -57,6 +66,9 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['functions', { items: {}, most: MOST_MESSAGES }],
 ]);
 
+/** https://developers.openai.com/api/docs/api-reference/chat/create, `stream_options` */
+const STREAM_OPTIONS = 'stream_options';
+
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
 export class ChatRequest extends ModelBody implements ModelRequest {
   readonly protocol = 'chat';
@@ -85,6 +97,17 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   /** As gateways to Anthropic's API have them, or OpenAI's. */
   override get cacheMarks(): CacheMarks {
     return isClaude(this.model) ? CLAUDE_MARKS : OPENAI_MARKS;
+  }
+
+  override get hidesUsage(): boolean {
+    const options = this.field(STREAM_OPTIONS) ?? {};
+    return this.field('stream') === true && isObject(options) && options.include_usage !== true;
+  }
+
+  /** The options of the stream, with its usage asked for. */
+  get askedUsage(): Member {
+    const options = { ...asObject(this.field(STREAM_OPTIONS)), include_usage: true };
+    return { key: STREAM_OPTIONS, json: JSON.stringify(options) };
   }
 
   /** Chat has no upstream state and no native compaction. */
@@ -163,7 +186,7 @@ export function writeChatRequest(
   kept?: KnownStart,
 ): Uint8Array {
   const added = addTools(request.bytes, request.root, tools);
-  const members = [...added.members, ...request.cacheKey(keys)];
+  const members = [...added.members, ...request.cacheKey(keys), ...(keys.usage ? [request.askedUsage] : [])];
   const splices = [
     ...request.keySplices(keys),
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),

@@ -8,6 +8,9 @@ import { holdsError, mayHoldError } from './answer-error.ts';
 
 export const DONE = '[DONE]';
 
+/** What each chunk has beside its choices where usage is asked for, as the last member but one. */
+const NO_USAGE = /,\s*"usage"\s*:\s*null\s*(?=(?:,\s*"obfuscation"\s*:\s*"[^"\\]*"\s*)?\}\s*$)/;
+
 const FINISHED = /"finish_reason"\s*:\s*"/;
 
 /**
@@ -16,12 +19,25 @@ const FINISHED = /"finish_reason"\s*:\s*"/;
  */
 const MAY_MATTER = /\[DONE\]|"error"|"finish_reason"(?! ?: ?null)/;
 
+/**
+ * A chunk as it comes where nobody asks for usage; undefined where there would be none. A usage
+ * beside choices stays: servers that tell it there do so unasked.
+ */
+function withoutUsage(frame: Frame): Frame | undefined {
+  const { data = '' } = frame;
+  const cut = data.replace(NO_USAGE, '');
+  if (cut !== data) return Frame.of(cut);
+  const { choices, usage } = asObject(frame.json);
+  return Array.isArray(choices) && choices.length === 0 && usage ? undefined : frame;
+}
+
 export class ChatStream implements AnswerStream {
   readonly longestFrame = LONGEST_FRAME;
   /** Whether `[DONE]` has come. It does not matter how the connection ends after it. */
   isOver = false;
   private readonly report: (() => Report) | undefined;
   private readonly reword: Reword | undefined;
+  private readonly hidesUsage: boolean;
   /** The first chunk of the stream. The report takes its id. */
   private first: Frame | undefined;
   /** A frame that seems to have a finish reason. The stream may break off within it. */
@@ -30,9 +46,10 @@ export class ChatStream implements AnswerStream {
   private hasEnded = false;
 
   /** See `AnswerFormat`. */
-  constructor(report: (() => Report) | undefined, reword?: Reword) {
+  constructor(report: (() => Report) | undefined, reword?: Reword, hidesUsage = false) {
     this.report = report;
     this.reword = reword;
+    this.hidesUsage = hidesUsage;
   }
 
   private get hasFinished(): boolean {
@@ -45,7 +62,7 @@ export class ChatStream implements AnswerStream {
 
   skip({ text }: Block): boolean {
     const isKnown = this.first !== undefined || this.report === undefined;
-    return isKnown && !MAY_MATTER.test(text);
+    return isKnown && !MAY_MATTER.test(text) && !(this.hidesUsage && text.includes('"usage"'));
   }
 
   push(frame: Frame): Frame[] {
@@ -56,6 +73,15 @@ export class ChatStream implements AnswerStream {
       this.isOver = true;
       return [...before, frame];
     }
+    if (this.hidesUsage && data.includes('"usage"')) {
+      const left = withoutUsage(frame);
+      return left ? this.shown(left) : [];
+    }
+    return this.shown(frame);
+  }
+
+  private shown(frame: Frame): Frame[] {
+    const { data = '' } = frame;
     this.first ??= frame;
     if (FINISHED.test(data)) this.finish ??= frame;
     if (mayHoldError(data) && holdsError(frame.json)) this.hasFailed = true;
