@@ -166,23 +166,22 @@ function thinking({ dropped_thinking_blocks: blocks }: RunEvent): Figure[] {
   ];
 }
 
+const ABOUT = 'about: the upstream does not tell what it has written to its cache';
+
 /** Both sides of what the request saved, and what is on its debit side. */
 function money(event: RunEvent): Figure[] {
   const bill = billOf(event);
   const term = (of: TermName, value: number | undefined): Figure => {
     return { name: <Term of={of} />, value: dollars(value) };
   };
+  const paid = { ...term('paid', bill?.actual), ...(bill?.isAbout ? { note: ABOUT } : {}) };
   if (event.observed) {
     const { wouldBe, net } = potentialBillOf(event) ?? {};
-    return [
-      term('paid', bill?.actual),
-      { name: 'price of what would be sent', value: dollars(wouldBe) },
-      term('potential', net),
-    ];
+    return [paid, { name: 'price of what would be sent', value: dollars(wouldBe) }, term('potential', net)];
   }
   return [
     term('would_have_been', bill?.wouldBe),
-    term('paid', bill?.actual),
+    paid,
     term('net', bill?.net),
     term('summarizer', bill?.summarizer),
     term('fetches', bill?.fetchRounds),

@@ -19,6 +19,8 @@ export interface Bill {
   /** In tokens: removed in each request, and removed for the first time. */
   readonly gross: number | undefined;
   readonly unique: number | undefined;
+  /** Whether cache writes are estimated. */
+  readonly isAbout: boolean;
 }
 
 /** Something that may have a bill: an event, or a conversation in the list. */
@@ -38,6 +40,7 @@ export function billOf(billed: Billed): Bill | undefined {
     brokenCache: amount(brokenCache),
     gross: grossTokens,
     unique: uniqueTokens,
+    isAbout: membersOf(billed.bill).about !== undefined,
   };
 }
 

@@ -153,7 +153,7 @@ export interface ModelRequest {
   readonly asksReasoning: boolean;
   /** Whether the answer must have a form, such as JSON, that several texts in a row have not. */
   readonly asksForm: boolean;
-  /** Whether its answer is a stream whose usage is told on demand alone, and the caller asks not. */
+  /** Whether its answer is a stream whose usage the caller does not ask for. */
   readonly hidesUsage: boolean;
   /** Whether our tools can be added, which makes one answer of several. */
   readonly takesTools: boolean;

@@ -7,7 +7,7 @@
  * each claim and each digest adds its cost when it ends.
  */
 
-import type { Schedule } from '../memory/models/schedule.ts';
+import type { HitRule, Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';
 import type { PotentialBill } from '../memory/money/bill-schema.ts';
 import { potentialBill } from '../memory/money/potential-bill.ts';
@@ -18,6 +18,7 @@ import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import { type BilledAnswer, scheduleOfAnswers } from '../request/billing.ts';
 import { markedShare } from '../request/cache-marks.ts';
 import type { Call } from '../request/call.ts';
+import { termsFor } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
 
 /** The part of a view that its bill needs. */
@@ -51,10 +52,12 @@ export function billOrderOf(
 export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): BillOrder {
   const schedule = scheduleFor(answers, call);
   const marked = schedule?.hits && markedShare(call.request, schedule.hits);
+  const writes = schedule?.hits && writtenShare(call, schedule.hits, marked);
   return {
     schedule,
     calls: answers.map((answer) => answer.usage() ?? null),
     ...(marked === undefined ? {} : { marked }),
+    ...(writes === undefined ? {} : { writes }),
     isEdited: false,
     added: 0,
     tools: 0,
@@ -77,6 +80,17 @@ export function potentialBillOf(
     moved: frontier.moved,
     summarized: applied_edits.some(({ type }) => type === 'summarize'),
   });
+}
+
+/** See `BilledRequest`. A mark of ours that moves along stands at the end. */
+function writtenShare(
+  { request, chosen, scope }: Call,
+  hits: HitRule,
+  marked: number | undefined,
+): number | undefined {
+  if (hits === 'breakpoints-20') return marked ?? 1;
+  const { marks } = termsFor(request, chosen.strategy, scope.services.config);
+  return marks ? 1 : marked;
 }
 
 function scheduleFor(answers: readonly BilledAnswer[], { request, scope }: Call): Schedule | null {

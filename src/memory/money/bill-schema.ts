@@ -22,6 +22,11 @@ export const billSchema = z.strictObject({
   unit: z.literal('nanodollars'),
   /** Whose prices these are. */
   family: z.string(),
+  /**
+   * Present if cache writes that the upstream does not tell are estimated, so that all amounts are
+   * only about right.
+   */
+  about: z.literal(true).exactOptional(),
   /** All model calls of the request, as the upstream counted them. */
   sent: pricedTokensSchema.nullable(),
   /** The whole array in one call, with the hits that it would have had in the vendor's cache. */
@@ -67,6 +72,8 @@ export const billSumsSchema = z.strictObject({
   requests: count,
   /** Requests whose bill is known completely. Only these are in the sums. */
   billed: count,
+  /** The billed requests with estimated cache writes; absent in sums of earlier versions. */
+  about: count.exactOptional(),
   sent: pricedTokensSchema,
   would_be: pricedTokensSchema,
   fetch_rounds: spent,
@@ -86,6 +93,9 @@ export const toldSumsSchema = z.strictObject({
   unit: z.literal('nanodollars'),
   requests: count,
   billed: count,
+  about: count
+    .exactOptional()
+    .describe('How many of the billed requests have estimated cache writes; absent for none.'),
   sent: pricedTokensSchema.nullable(),
   would_be: pricedTokensSchema.nullable(),
   actual: spent.nullable(),

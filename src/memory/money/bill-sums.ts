@@ -26,7 +26,8 @@ export function sumsOf(bill: Bill | null): BillSums {
   const { fetch_rounds, broken_cache } = bill.debits;
   if (!sent || !would_be || !gross || !unique || fetch_rounds === null || broken_cache === null)
     return request;
-  return { ...request, billed: 1, sent, would_be, fetch_rounds, broken_cache, gross, unique };
+  const about = bill.about ? { about: 1 } : {};
+  return { ...request, ...about, billed: 1, sent, would_be, fetch_rounds, broken_cache, gross, unique };
 }
 
 /** The sums of one text of the summarizer. @param amount null if its price is not known */
@@ -39,6 +40,7 @@ export function joinSums(one: BillSums, other: BillSums): BillSums {
   return {
     requests: one.requests + other.requests,
     billed: one.billed + other.billed,
+    ...aboutOf((one.about ?? 0) + (other.about ?? 0)),
     sent: joined(one.sent, other.sent),
     would_be: joined(one.would_be, other.would_be),
     fetch_rounds: one.fetch_rounds + other.fetch_rounds,
@@ -48,6 +50,10 @@ export function joinSums(one: BillSums, other: BillSums): BillSums {
     summarizer: one.summarizer + other.summarizer,
     unpriced: one.unpriced + other.unpriced,
   };
+}
+
+function aboutOf(about: number): Pick<BillSums, 'about'> {
+  return about > 0 ? { about } : {};
 }
 
 function joined<Numbers extends Readonly<Record<string, number>>>(one: Numbers, other: Numbers): Numbers {
@@ -65,6 +71,7 @@ export function billSumsJson(sums: BillSums): ToldSums {
     unit: 'nanodollars',
     requests,
     billed,
+    ...aboutOf(sums.about ?? 0),
     sent: isKnown ? sent : null,
     would_be: isKnown ? would_be : null,
     actual,

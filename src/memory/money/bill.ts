@@ -57,6 +57,12 @@ export interface BilledRequest {
    * would have kept no more of the array. Absent: the cache needs no marks.
    */
   readonly marked?: number;
+  /**
+   * The share of what goes up that the vendor writes to its cache, as far as it has not read it
+   * there: up to the last mark, or all of it. For calls whose upstream does not tell. Absent if
+   * that is not known.
+   */
+  readonly writes?: number;
   /** Whether the frontier has moved. */
   readonly moved: boolean;
   /** Null if this is the first request. */
@@ -71,7 +77,9 @@ export interface BilledRequest {
 export function billOf(request: BilledRequest): Bill | null {
   const { schedule, summarizer } = request;
   if (!schedule) return null;
-  const calls = billedCalls(request.calls, schedule);
+  const told = request.calls.map((usage) => usage && withWrites(usage, request, schedule));
+  const calls = billedCalls(told, schedule);
+  const isAbout = calls !== null && told.some((usage, at) => usage !== request.calls[at]);
   const sent = calls && sentOf(calls, schedule);
   const would_be = calls && wouldBe(calls, request, schedule);
   const actual = sent && summarizer !== null ? sent.amount + summarizer : null;
@@ -79,6 +87,7 @@ export function billOf(request: BilledRequest): Bill | null {
   return {
     unit: 'nanodollars',
     family: schedule.family,
+    ...(isAbout ? { about: true as const } : {}),
     sent,
     would_be,
     actual,
@@ -91,6 +100,18 @@ export function billOf(request: BilledRequest): Bill | null {
     gross,
     unique: gross && uniqueOf(gross, request.savedBefore),
   };
+}
+
+/** A usage with the cache writes of the vendor's rule, where the upstream tells none. */
+function withWrites(
+  usage: RunUsage,
+  { writes }: BilledRequest,
+  { fresh, written, hits }: Schedule,
+): RunUsage {
+  const { input, cached, cache_writes } = usage;
+  const isTold = cache_writes !== null || written === fresh;
+  if (isTold || writes === undefined || input === null || cached === null) return usage;
+  return { ...usage, cache_writes: Math.max(0, hitsOf(hits, Math.round(input * writes)) - cached) };
 }
 
 /** A request has at least one call. */

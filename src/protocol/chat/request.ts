@@ -25,16 +25,7 @@ import {
   roundsSplice,
 } from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
-import {
-  cutMembers,
-  fieldOf,
-  type Member,
-  memberSplices,
-  type Splice,
-  splice,
-  textOf,
-  within,
-} from '../json/spans.ts';
+import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
@@ -104,10 +95,17 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return this.field('stream') === true && isObject(options) && options.include_usage !== true;
   }
 
-  /** The options of the stream, with its usage asked for. */
-  get askedUsage(): Member {
-    const options = { ...asObject(this.field(STREAM_OPTIONS)), include_usage: true };
-    return { key: STREAM_OPTIONS, json: JSON.stringify(options) };
+  /**
+   * Asks for the usage of the stream. New options stand first, so that a longer array still begins
+   * with the bytes of the request before.
+   */
+  usageSplices({ usage = false }: Pick<Additions, 'usage'>): Splice[] {
+    if (!usage) return [];
+    const json = JSON.stringify({ ...asObject(this.field(STREAM_OPTIONS)), include_usage: true });
+    const value = fieldOf(this.root, STREAM_OPTIONS)?.value;
+    if (value) return [{ start: value.start, end: value.end, with: json }];
+    const at = this.root.start + 1;
+    return [{ start: at, end: at, with: `"${STREAM_OPTIONS}":${json},` }];
   }
 
   /** Chat has no upstream state and no native compaction. */
@@ -186,9 +184,10 @@ export function writeChatRequest(
   kept?: KnownStart,
 ): Uint8Array {
   const added = addTools(request.bytes, request.root, tools);
-  const members = [...added.members, ...request.cacheKey(keys), ...(keys.usage ? [request.askedUsage] : [])];
+  const members = [...added.members, ...request.cacheKey(keys)];
   const splices = [
     ...request.keySplices(keys),
+    ...request.usageSplices(keys),
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
     ...memberSplices(request.root, isOwnField, members),

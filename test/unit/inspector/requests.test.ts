@@ -251,6 +251,7 @@ describe('a run event', () => {
       brokenCache: 0.000001,
       gross: 20_000,
       unique: undefined,
+      isAbout: false,
     });
   });
 });

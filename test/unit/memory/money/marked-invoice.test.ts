@@ -6,6 +6,7 @@ import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import type { Bill } from '../../../../src/memory/money/bill-schema.ts';
+import { sumsOf } from '../../../../src/memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../../../src/memory/money/running-bill.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
@@ -132,7 +133,8 @@ function requestOf(format: Format, body: Json): ModelRequest {
   return read.value;
 }
 
-function run(format: Format, bodies: readonly Json[], input: MemoryStrategyRequest): Run {
+/** @param isSilent whether the upstream does not tell what it writes */
+function run(format: Format, bodies: readonly Json[], input: MemoryStrategyRequest, isSilent = false): Run {
   const [vendor, without] = [new Vendor(), new Vendor()];
   const bills: Bill[] = [];
   const edited: boolean[] = [];
@@ -156,7 +158,7 @@ function run(format: Format, bodies: readonly Json[], input: MemoryStrategyReque
     const call = {
       input: usage.prompt_tokens,
       cached: cached_tokens,
-      cache_writes: cache_write_tokens,
+      cache_writes: isSilent ? null : cache_write_tokens,
       output: usage.completion_tokens,
     };
     const marked = markedShare(request, schedule.hits);
@@ -172,6 +174,7 @@ function run(format: Format, bodies: readonly Json[], input: MemoryStrategyReque
       moved: report.frontier.moved,
       summarizer: 0,
       ...(marked === undefined ? {} : { marked }),
+      ...(isSilent ? { writes: terms.marks ? 1 : (marked ?? 1) } : {}),
     };
     const next = nextBill(standing, order, at * MINUTE_MS);
     standing = next.standing;
@@ -252,5 +255,25 @@ describe.each(['messages', 'chat'])('an agent over %s that sets no marks', (name
     }
     const { vendor, without } = run(format, bodies, unmarked);
     expect(nanos(vendor)).toBeLessThan(nanos(without));
+  });
+});
+
+describe('an upstream that does not tell what it has written to its cache', () => {
+  const SILENT = { ...FORMATS, 'gpt-5.6': { ...items, model: 'gpt-5.6-terra', part: itemPart({}) } };
+
+  it.each(Object.entries(SILENT))('is billed about right over %s', (_, format) => {
+    for (const callers of ['none', 'end'] as const) {
+      const lengths = Array.from({ length: 12 }, () => 4_000);
+      const { bills, vendor } = run(
+        format,
+        bodiesOf(format, callers, lengths),
+        { mode: 'auto', token_budget: 8_000 },
+        true,
+      );
+      const estimate = sum(bills.map(({ sent }) => sent?.amount));
+      expect(Math.abs(estimate - nanos(vendor)) / nanos(vendor)).toBeLessThan(0.05);
+      expect(bills.every(({ about }) => about === true)).toBe(true);
+      expect(sumsOf(bills[0] ?? null).about).toBe(1);
+    }
   });
 });
