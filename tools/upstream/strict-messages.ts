@@ -33,7 +33,7 @@ const ROLES: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
     'assistant',
     words(
       'text thinking redacted_thinking tool_use server_tool_use mcp_tool_use mcp_tool_result container_upload',
-      'compaction web_search_tool_result web_fetch_tool_result code_execution_tool_result',
+      'mcp_tool_listing compaction web_search_tool_result web_fetch_tool_result code_execution_tool_result',
       'bash_code_execution_tool_result text_editor_code_execution_tool_result tool_search_tool_result',
     ),
   ],

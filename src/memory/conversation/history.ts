@@ -14,6 +14,8 @@
  * its own, bound to its call (`bonds.ts`), so the units before a request point never change.
  * Where the upstream runs a tool, its result may come in a later answer, after results of the
  * caller's: all answers from its use to that one are bound likewise.
+ * A unit that has loaded a tool stays as long as the request defers that tool, and the result that
+ * has loaded it is no output.
  * Results that no assistant message has followed yet are never edited or dropped, with or without a
  * call. Messages of unknown roles count as preamble and are never edited.
  */
@@ -39,7 +41,7 @@ export interface Unit {
   readonly first: number;
   /** Index of the last message, inclusive. Preamble messages in between belong to no unit. */
   readonly last: number;
-  /** The tool outputs of an assistant or late unit. */
+  /** The tool outputs of an assistant or late unit, but for those that have loaded a tool. */
   readonly outputs: readonly Output[];
   /** Whether the assistant message calls tools, or a text observation answers it. */
   readonly step: boolean;
@@ -60,7 +62,7 @@ export interface Bond {
    * answer, all answers up to that one.
    */
   readonly results: readonly BoundUnit[];
-  /** Whether a call still waits for its result. */
+  /** Whether a call still waits for its result, or a loaded tool needs one of the units. */
   readonly open: boolean;
 }
 
@@ -126,6 +128,8 @@ interface OpenUnit {
   late?: { readonly unit: OpenUnit; readonly message: number; readonly further: boolean }[];
   caller?: OpenUnit;
   spans?: boolean;
+  /** Whether the model can't call a tool without it. */
+  loads?: boolean;
 }
 
 /** Answers from the use of a tool of the upstream to its result. */
@@ -157,7 +161,11 @@ export function readHistory(
   echo?: Echo,
 ): History {
   if (echo) return readFrom(NOTHING, messages, observationPrefixes, echo).history;
-  const known = shapes.take(messages, ({ prefixes }) => areSame(prefixes, observationPrefixes));
+  const known = shapes.take(
+    messages,
+    ({ prefixes, idle }) =>
+      areSame(prefixes, observationPrefixes) && idle.every((index) => messages[index]?.loads === 'idle'),
+  );
   const continued = known && readFrom(known, messages, observationPrefixes);
   const read = continued?.isPaired ? continued : readFrom(NOTHING, messages, observationPrefixes);
   if (read.history.bonds.length === 0) shapes.keep(messages, read.shape);
@@ -168,10 +176,12 @@ export function readHistory(
 interface Shape extends Pick<History, 'turns' | 'requestPoints'> {
   readonly units: readonly OpenUnit[];
   readonly runs: readonly OpenRun[];
+  /** Messages that load tools which need not be loaded. */
+  readonly idle: readonly number[];
   readonly prefixes: readonly string[];
 }
 
-const NOTHING: Shape = { units: [], turns: [], runs: [], requestPoints: [], prefixes: [] };
+const NOTHING: Shape = { units: [], turns: [], runs: [], idle: [], requestPoints: [], prefixes: [] };
 
 /** Of arrays without bonds. */
 const shapes = new KnownStates<Shape>();
@@ -199,7 +209,7 @@ function readFrom(
     if (!isEchoPair(echo, index)) reader.read(index, elementAt(messages, index));
     else if (index === echo?.first) reader.units.push({ ...openUnit('summary', index, 0), last: echo.last });
   }
-  const { units, asks, hosted, runs, isPaired } = reader;
+  const { units, asks, hosted, runs, idle, isPaired } = reader;
   const turns = [...known.turns];
   for (let unit = from.units; unit < units.length; unit++) if (units[unit]?.kind === 'user') turns.push(unit);
   const points = pointsAt([...asks, messages.length], units, turns, from);
@@ -214,7 +224,7 @@ function readFrom(
     requestPoints,
   };
   // Without the messages, which keep the bytes of a body alive.
-  return { history, shape: { units, turns, runs, requestPoints, prefixes }, isPaired };
+  return { history, shape: { units, turns, runs, idle, requestPoints, prefixes }, isPaired };
 }
 
 /** Reads one message after the other. */
@@ -226,12 +236,15 @@ class Reader {
   readonly hosted: HostedRun[] = [];
   /** Ascending. Only the last one may go on. */
   readonly runs: OpenRun[];
+  readonly idle: number[];
   /** Whether each result has answered a call that was read and had none. */
   isPaired = true;
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
   /** Whether nothing but user messages has come since results. */
   private isBehindResults = false;
+  /** Whether one of these results loads a tool. */
+  private isBehindLoading = false;
   /** The user unit of the turn. */
   private asked: OpenUnit | undefined;
   /**
@@ -245,10 +258,11 @@ class Reader {
   private readonly answered = new Map<string, OpenUnit>();
 
   /** @param known an array that an answer follows */
-  constructor({ units, turns, runs }: Shape, prefixes: readonly string[]) {
+  constructor({ units, turns, runs, idle }: Shape, prefixes: readonly string[]) {
     // None of them changes as long as all results are paired.
     this.units = [...units];
     this.runs = [...runs];
+    this.idle = [...idle];
     this.asked = units[turns.at(-1) ?? -1];
     this.prefixes = prefixes;
     if (units.length > 0) this.spoke = 'tool';
@@ -260,6 +274,8 @@ class Reader {
     else if (message.role === 'tool') this.result(index, message);
     else this.user(index, message);
     if (message.role !== 'user') this.isBehindResults = message.role === 'tool' && this.isAnswered;
+    if (message.role === 'assistant') this.isBehindLoading = false;
+    if (message.loads === 'idle') this.idle.push(index);
     this.spoke = message.role;
   }
 
@@ -280,6 +296,7 @@ class Reader {
     if (message.continues && before?.kind === 'assistant' && this.spoke === 'assistant')
       closeOver(this.units, before).last = index;
     this.serve(outermost(unit), message);
+    if (message.loads === 'needed') outermost(unit).loads = true;
     // Calls of one message are answered in order, so the first one must be popped first.
     for (const call of message.calls.toReversed()) {
       const same = this.waiting.get(call.id);
@@ -320,8 +337,10 @@ class Reader {
     const caller = outermost(called);
     const unit = this.unitFor(caller, index, pair === undefined);
     unit.last = index;
+    this.isBehindLoading ||= message.loads !== undefined;
+    if (message.loads === 'needed') caller.loads = true;
     if (!pair) return;
-    unit.outputs.push({ message: index, call: pair.call });
+    if (message.loads !== 'needed') unit.outputs.push({ message: index, call: pair.call });
     caller.unanswered--;
     this.answered.set(id, pair.unit);
   }
@@ -352,7 +371,7 @@ class Reader {
       return;
     }
     this.answered.clear();
-    if (this.isBehindResults && isRemark(message)) {
+    if (this.isBehindResults && isRemark(message, this.isBehindLoading)) {
       this.units.push(openUnit('remark', index, 0));
       return;
     }
@@ -389,14 +408,19 @@ function runsIn(units: readonly OpenUnit[], runs: readonly OpenRun[]): Run[] {
 function bondsOf(units: readonly OpenUnit[], hosted: readonly HostedRun[], from: number): Bond[] {
   const indices = new Map<OpenUnit, number>();
   for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
-  const ofCalls = units.slice(from).flatMap(({ late = [], unanswered }, index) => {
-    if (late.length === 0 && unanswered === 0) return [];
+  const ofHosted = hosted.length === 0 ? [] : bondsOfHosted(units, hosted);
+  const inRun = new Set(
+    ofHosted.flatMap(({ caller, results }) => [caller, ...results.map(({ unit }) => unit)]),
+  );
+  const ofCalls = units.slice(from).flatMap(({ late = [], unanswered, loads = false }, index) => {
     const caller = from + index;
+    const open = unanswered > 0 || (loads && !inRun.has(caller));
+    if (late.length === 0 && !open) return [];
     const results = late.map(({ unit, ...result }) => ({ ...result, unit: indices.get(unit) ?? caller }));
-    return [{ caller, results, open: unanswered > 0 }];
+    return [{ caller, results, open }];
   });
   if (hosted.length === 0) return ofCalls;
-  return [...ofCalls, ...bondsOfHosted(units, hosted)].sort((one, other) => one.caller - other.caller);
+  return [...ofCalls, ...ofHosted].sort((one, other) => one.caller - other.caller);
 }
 
 function bondsOfHosted(units: readonly OpenUnit[], hosted: readonly HostedRun[]): Bond[] {
@@ -404,10 +428,11 @@ function bondsOfHosted(units: readonly OpenUnit[], hosted: readonly HostedRun[])
   const indexOf = (unit: OpenUnit): number => indices.get(outermost(unit)) ?? 0;
   return hosted.flatMap(({ first, last, waiting }) => {
     const caller = indexOf(first);
-    const open = waiting.size > 0;
+    let open = waiting.size > 0 || elementAt(units, caller).loads === true;
     const results: BoundUnit[] = [];
     for (let unit = caller + 1; unit <= indexOf(last); unit++) {
-      const { kind, first: message } = elementAt(units, unit);
+      const { kind, first: message, loads } = elementAt(units, unit);
+      open ||= loads === true;
       if (kind !== 'user' && kind !== 'remark') results.push({ unit, message, further: false });
     }
     return results.length > 0 || open ? [{ caller, results, open }] : [];
@@ -454,6 +479,7 @@ function closeOver(units: OpenUnit[], unit: OpenUnit): OpenUnit {
     isSorted &&= swallowed.outputs.length === 0;
     unit.unanswered += swallowed.unanswered;
     unit.step ||= swallowed.step;
+    if (swallowed.loads) unit.loads = true;
     swallowed.within = unit;
   }
   if (!isSorted) unit.outputs.sort((a, b) => a.message - b.message);

@@ -134,6 +134,8 @@ export interface MessageFacts {
   written?: readonly (string | undefined)[];
   /** Where the literals of the messages up to this one first occur. */
   origins?: Origins;
+  /** What it loads; empty if it loads nothing. */
+  loaded?: readonly string[];
   /** Of a tool output: whether it may stand behind a summary again. */
   rehydrates?: boolean;
 }
@@ -178,6 +180,11 @@ export interface Message {
   readonly hostedUses?: readonly string[];
   /** Ids of such uses in earlier answers, whose results stand in this one. Absent: none. */
   readonly hostedResults?: readonly string[];
+  /**
+   * Whether it has loaded a tool that the model can't call otherwise (`needed`), or would have if
+   * the request deferred such a tool (`idle`). Undefined: it loads nothing.
+   */
+  readonly loads?: 'needed' | 'idle' | undefined;
   /** An upper bound of the content's flat weight. */
   readonly flatTokens: number;
   /** The content alone, without calls and names. */

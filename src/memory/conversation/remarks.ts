@@ -4,16 +4,22 @@
  * turn.
  *
  * They are known by their form: each text is elements of mark-up and nothing else, or one line in
- * brackets, or one line that begins with a count. Elements that quote the user are the user's. All
+ * brackets, or one line that begins with a count; behind a result that has loaded a tool, any line
+ * (`Tool loaded.`). Elements that quote the user are the user's. All
  * other words behind results begin a turn, since a user may interrupt a run; the request of that run
  * stays with them (`running-requests.ts`).
  */
 import type { Message } from './message.ts';
 
-/** Whether a message that follows results is of the program that runs the tools. */
-export function isRemark(message: Message): boolean {
+/**
+ * Whether a message that follows results is of the program that runs the tools.
+ *
+ * @param isBehindLoading whether a result has loaded a tool, which programs confirm in a line
+ */
+export function isRemark(message: Message, isBehindLoading = false): boolean {
   const { texts, flat } = message.content().weight;
-  return flat === 0 && texts.length > 0 && texts.every((text) => isOfProgram(text.trim()));
+  const isOf = (text: string): boolean => isOfProgram(text.trim(), isBehindLoading);
+  return flat === 0 && texts.length > 0 && texts.every(isOf);
 }
 
 /** The longest line that is read as a state of things, in characters. */
@@ -25,10 +31,10 @@ const IN_BRACKETS = /^\[[^\][]*\]$/;
 /** `Step 4 of 20`, `Tokens used: 12,000 / 200,000`, `[3/10] checked`, `42 % done` */
 const COUNT = /^[^\p{L}\d]*(?:\p{L}+[^\p{L}\d]+){0,3}\d[\d.,]*\s*(?:\/|%|of\b|out of\b)/u;
 
-function isOfProgram(text: string): boolean {
+function isOfProgram(text: string, isBehindLoading: boolean): boolean {
   if (text.startsWith('<')) return isMarkUp(text);
-  if (text.length > LONGEST_LINE || /[?\n]/.test(text)) return false;
-  return IN_BRACKETS.test(text) || COUNT.test(text);
+  if (text === '' || text.length > LONGEST_LINE || /[?\n]/.test(text)) return false;
+  return isBehindLoading || IN_BRACKETS.test(text) || COUNT.test(text);
 }
 
 const START = /^<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>/;

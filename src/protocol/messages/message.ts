@@ -7,10 +7,12 @@
  * is two: the summary stays, and the calls leave with their results. The writer (`view-splices.ts`)
  * edits what is in the caller's message.
  */
+import { bufferOf } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type {
   Content,
   InlineMedia,
+  Message,
   MessageFacts,
   Reasoning,
   Role,
@@ -23,6 +25,7 @@ import type { Span } from '../json/outline.ts';
 import { jsonOf, textOf } from '../json/spans.ts';
 import type { KeptContents } from '../kept-contents.ts';
 import type { KnownMessages } from '../known-array.ts';
+import { type DeferredTools, LOADING, loadedBy } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { contentOfList, contentOfParts, mediaOfList, openingIn, plain, readParts } from '../parts.ts';
@@ -35,11 +38,13 @@ const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
  * The messages of the elements. Linear in their number.
  *
  * @param known facts about those that an earlier request had
+ * @param deferred the tools of the request
  */
 export function messagesOf(
   elements: readonly Element[],
   known: KnownMessages<BlockFacts, ElementFacts>,
   kept: KeptContents,
+  deferred: DeferredTools,
 ): ElementMessage[] {
   const messages: ElementMessage[] = [];
   let before: Element | undefined;
@@ -55,7 +60,8 @@ export function messagesOf(
       const resumes = usesHosted(paused?.blocks);
       const facts = known.at(place, 1, order) ?? newFacts(element, part);
       const isWhole = parts.length === 1;
-      messages.push(new ElementMessage(element, part, { place, isWhole, continues, resumes, kept, facts }));
+      const at = { place, isWhole, continues, resumes, kept, deferred, facts };
+      messages.push(new ElementMessage(element, part, at));
     }
     const { uses, results } = hostedOf(element);
     for (const id of uses) open.add(id);
@@ -162,6 +168,7 @@ interface Place {
   readonly continues: boolean;
   readonly resumes: boolean;
   readonly kept: KeptContents;
+  readonly deferred: DeferredTools;
   readonly facts: BlockFacts;
 }
 
@@ -176,10 +183,12 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   readonly resumes: boolean;
   private readonly part: Part;
   private readonly kept: KeptContents;
+  private readonly deferred: DeferredTools;
   private read: readonly Block[] | undefined;
 
-  constructor(element: Element, part: Part, { place, isWhole, continues, resumes, kept, facts }: Place) {
-    super(facts);
+  constructor(element: Element, part: Part, at: Place) {
+    super(at.facts);
+    const { place, isWhole, continues, resumes, kept, deferred } = at;
     this.element = element;
     this.part = part;
     this.role = part.role;
@@ -188,6 +197,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     this.continues = continues;
     this.resumes = resumes;
     this.kept = kept;
+    this.deferred = deferred;
   }
 
   /** Its blocks; undefined if its content is no list. */
@@ -256,6 +266,22 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
 
   get hostedResults(): readonly string[] {
     return this.role === 'assistant' ? hostedOf(this.element).results : NONE.results;
+  }
+
+  get loads(): Message['loads'] {
+    this.facts.loaded ??= this.readLoaded();
+    if (this.facts.loaded.length === 0) return undefined;
+    return this.deferred.needs(this.facts.loaded) ? 'needed' : 'idle';
+  }
+
+  /** Only results load tools, and listings. Most are not decoded. */
+  private readLoaded(): readonly string[] {
+    if (this.role !== 'assistant' && !this.result) return [];
+    const { body } = this.element;
+    const mayLoad = ({ type, span }: Block): boolean =>
+      (type === 'tool_result' || LOADING.includes(type) || HOSTED_RESULT.test(type)) &&
+      LOADING.some((kind) => bufferOf(body.subarray(span.start, span.end)).includes(kind));
+    return (this.blocks ?? []).filter(mayLoad).flatMap((block) => loadedBy(block.value()));
   }
 
   get flatTokens(): number {

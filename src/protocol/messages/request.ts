@@ -15,6 +15,7 @@ import { latestMarks, marksIn } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
+import { DeferredTools } from '../loaded-tools.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
@@ -97,7 +98,8 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     this.before = before.map((value, at) => new SystemEntry(value, known.before(at)));
     const elements = (list.items ?? []).map((span, at) => new Element(bytes, span, known.element(at)));
     const isTooMany = elements.some(({ hasTooManyBlocks }) => hasTooManyBlocks);
-    const conversation = isTooMany ? undefined : messagesOf(elements, known, this.kept);
+    const deferred = new DeferredTools(() => this.listedTools());
+    const conversation = isTooMany ? undefined : messagesOf(elements, known, this.kept, deferred);
     const isRead =
       list.items !== undefined && conversation !== undefined && conversation.length <= MOST_MESSAGES;
     this.list = list;

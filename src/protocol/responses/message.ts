@@ -15,6 +15,7 @@ import type {
   Content,
   HostedOutput,
   InlineMedia,
+  Message,
   MessageFacts,
   Reasoning,
   Role,
@@ -27,6 +28,7 @@ import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import type { KnownMessages } from '../known-array.ts';
+import { type DeferredTools, LOADING, loadedBy } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
@@ -45,12 +47,14 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   readonly continues: boolean;
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
+  private readonly deferred: DeferredTools | undefined;
 
   /**
    * @param items at least one
    * @param before the group before it
    * @param kept shared by all groups of the body
    * @param facts of a group with the same bytes and the same messages before it
+   * @param deferred the tools of the request
    */
   constructor(
     body: Uint8Array,
@@ -58,9 +62,11 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     before?: ItemGroup,
     kept = new KeptContents(),
     facts: MessageFacts = {},
+    deferred?: DeferredTools,
   ) {
     super(facts);
     this.body = body;
+    this.deferred = deferred;
     this.kept = kept;
     this.items = items;
     this.role = items[0]?.role ?? 'preamble';
@@ -96,6 +102,14 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   get answers(): string | undefined {
     return this.first.answers;
+  }
+
+  get loads(): Message['loads'] {
+    this.facts.loaded ??= this.items.flatMap(({ type, span }) =>
+      LOADING.includes(type) ? loadedBy(jsonOf(this.body, span)) : [],
+    );
+    if (this.facts.loaded.length === 0) return undefined;
+    return this.deferred?.needs(this.facts.loaded) ? 'needed' : 'idle';
   }
 
   get flatTokens(): number {
@@ -209,6 +223,7 @@ export function groupItems(
   spans: readonly JsonSpan[],
   known: KnownMessages<MessageFacts, ItemFacts>,
   kept: KeptContents,
+  deferred?: DeferredTools,
 ): ItemGroup[] {
   const groups: Item[][] = [];
   for (const [index, span] of spans.entries()) {
@@ -222,7 +237,7 @@ export function groupItems(
   return groups.map((items) => {
     const facts = known.at(first, items.length);
     first += items.length;
-    before = new ItemGroup(body, items, before, kept, facts);
+    before = new ItemGroup(body, items, before, kept, facts, deferred);
     return before;
   });
 }

@@ -18,6 +18,7 @@ import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
+import { DeferredTools } from '../loaded-tools.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
@@ -91,10 +92,11 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const before = instructions?.kind === 'string' ? [fieldValue(bytes, instructions)] : [];
     const known = new KnownMessages<MessageFacts, ItemFacts>(shared, before);
     this.before = before.map((value, at) => new Text(value, 'preamble', known.before(at)));
+    const deferred = new DeferredTools(() => this.listedTools());
     const conversation =
       input?.kind === 'string'
         ? [new Text(fieldValue(bytes, input), 'user')]
-        : groupItems(bytes, input?.items ?? [], known, this.kept);
+        : groupItems(bytes, input?.items ?? [], known, this.kept, deferred);
     this.list = input;
     this.messages = [...this.before, ...conversation];
     this.tooManyMessages = input?.kind === 'array' && !input.items;

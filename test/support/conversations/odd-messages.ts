@@ -279,12 +279,14 @@ export const oddMessages: fc.Arbitrary<Json> = fc
     late: fc.array(fc.tuple(fc.nat(), late), { maxLength: 4 }),
     marks,
     automatic: fc.boolean(),
+    /** Whether a tool must be loaded by a reference. */
+    defers: fc.boolean(),
     ends: fc.constantFrom('user', 'any'),
     compaction: fc.integer({ min: 0, max: 12 }),
     pauses: fc.integer({ min: 0, max: 8 }),
     thinking: fc.constantFrom<Json>({}, { thinking: { type: 'adaptive' } }, MANUAL),
   })
-  .map(({ model, system, turns, late, marks, automatic, ends, compaction, pauses, thinking }) => {
+  .map(({ model, system, turns, late, marks, automatic, defers, ends, compaction, pauses, thinking }) => {
     const ids: Ids = { next: 0 };
     let messages = turns.flatMap(({ asked, steps, closing }) => [
       ...asked,
@@ -316,7 +318,11 @@ export const oddMessages: fc.Arbitrary<Json> = fc
       max_tokens: 1_000,
       ...(model === MODELS[1] ? thinking : {}),
       ...system,
-      tools: ['read_file', 'run'].map((name) => ({ name, input_schema: { type: 'object' } })),
+      tools: ['read_file', 'run'].map((name) => ({
+        name,
+        input_schema: { type: 'object' },
+        ...(defers && name === 'read_file' ? { defer_loading: true } : {}),
+      })),
       messages,
       ...(automatic ? { cache_control: { type: 'ephemeral' } } : {}),
     };

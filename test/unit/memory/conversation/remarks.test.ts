@@ -38,6 +38,12 @@ describe('words behind results', () => {
     expect(isOfProgram(text)).toBe(false);
   });
 
+  it('F28: may be any line behind a result that has loaded a tool', () => {
+    const [line, question] = read([user('Tool loaded.'), user('Which one?')]);
+    expect([line, question].map((message) => message && isRemark(message, true))).toEqual([true, false]);
+    expect(isOfProgram('Tool loaded.')).toBe(false);
+  });
+
   it('may be of the user where one of several parts is, or an image', () => {
     const state = { type: 'text', text: '[saved]' };
     expect(isOfProgram([state, { type: 'text', text: 'Use tabs.' }])).toBe(false);
