@@ -185,8 +185,9 @@ async function relayWhole(
   if (!body) return relayUnread(answer, planned, options, scope);
   const head = headOf(answer, planned, life, scope);
   if (body instanceof ReadableStream) return new Response(body, head);
-  if (life.readsAnswer) life.completes({ text: format.text(body) });
-  life.ended(format.hasFailed(body) ? 'error' : 'complete');
+  const hasFailed = format.hasFailed(body);
+  if (life.readsAnswer) life.completes({ text: hasFailed ? undefined : format.text(body) });
+  life.ended(hasFailed ? 'error' : 'complete');
   if (inBody || retrieval) head.headers.delete('content-length');
   if (!inBody) return new Response(body, head);
   const report = completed(reportWith(planned, retrieval?.rounds, answers), options);

@@ -74,11 +74,11 @@ export interface HostedOutput {
 }
 
 /** How a message carries its reasoning: as items of the array, or in fields of its own. */
-export type JoinedForm = 'items' | 'fields';
+export type ReasoningForm = 'items' | 'fields';
 
 /** The reasoning of an answer, as far as the answer can do without it. */
 export interface Reasoning {
-  readonly form: JoinedForm;
+  readonly form: ReasoningForm;
   readonly weight: Weight;
   /** Of its JSON. */
   readonly bytes: number;

@@ -10,7 +10,7 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
-import type { JoinedForm, Message, Reasoning } from '../conversation/message.ts';
+import type { Message, Reasoning, ReasoningForm } from '../conversation/message.ts';
 import type { ReasoningTerms } from '../models/past-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
@@ -45,14 +45,14 @@ export function oldReasoning(
 export class OldReasoning {
   private readonly history: History;
   private readonly kept: number;
-  private readonly forms: readonly JoinedForm[];
+  private readonly forms: readonly ReasoningForm[];
   private readonly context: CompactContext;
 
   /**
    * @param kept the newest turns whose reasoning stays
    * @param forms that are cleared
    */
-  constructor(history: History, kept: number, forms: readonly JoinedForm[], context: CompactContext) {
+  constructor(history: History, kept: number, forms: readonly ReasoningForm[], context: CompactContext) {
     this.history = history;
     this.kept = kept;
     this.forms = forms;

@@ -3,7 +3,7 @@
  * being asked for only where a source says that it is billed, and that a history without it is
  * accepted; or where it is bound to what stands before it, and that has changed.
  */
-import type { JoinedForm } from '../conversation/message.ts';
+import type { ReasoningForm } from '../conversation/message.ts';
 import { baseName, rowOf } from './families.ts';
 
 /**
@@ -19,7 +19,7 @@ export function bindsThinking({ items, fields }: ReasoningTerms): boolean {
 }
 
 /** By its form in the array. Absent: nobody knows, or the API leaves it out by itself. */
-export type ReasoningTerms = Readonly<Partial<Record<JoinedForm, PastReasoning>>>;
+export type ReasoningTerms = Readonly<Partial<Record<ReasoningForm, PastReasoning>>>;
 
 /** A family of models: prefix of their bare names. */
 interface ReasoningRow {

@@ -152,7 +152,8 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     const item = asObject(fields.item);
     if (type.startsWith('response.output_item.')) this.scout.next(item);
     if (ENDS.has(type)) return [...this.settled(this.isTurnBy(event)), ...this.taken(event)];
-    if (this.hasFailed || this.scout.isCallers) return [...this.settled(false), ...this.taken(event)];
+    if (this.hasFailed || this.scout.isCallers)
+      return [...this.settled(this.scout.isOurs), ...this.taken(event)];
     const waits = this.waiting.length > 0 || item.type === 'message' || OF_TEXT.test(type);
     if (!waits) return this.taken(event);
     this.waiting.push(event);

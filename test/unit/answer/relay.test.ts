@@ -37,11 +37,12 @@ function answerOf(answer: Answer, type: string, status = 200): UpstreamAnswer {
 /** Relays an answer that calls our tool, and the answer after it. */
 async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer>, streams: boolean) {
   const log = vi.fn();
+  const how: unknown[] = [];
   const archive = vi.fn<(text: string | undefined) => void>();
   const body = new TextEncoder().encode('{"messages":[]}');
   const answerer = { given: [], announce: () => undefined, answer: async () => 'A result.' };
   const report = idleReport('compact', 'request');
-  const how: Omit<RelayOptions, 'life'> = {
+  const options: Omit<RelayOptions, 'life'> = {
     format: chatFormat,
     inBody: false,
     streams,
@@ -57,12 +58,15 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     waitUntil: () => undefined,
     incoming: new Request('https://precis.example'),
   } as unknown as RequestScope;
-  const ended: CallListener['ended'] = ({ text }) => void archive(text);
+  const ended: CallListener['ended'] = (end) => {
+    archive(end.text);
+    how.push(end.how);
+  };
   const listener = () => ({ readsAnswer: true, ended });
   const life = new CallLife(scope, 'chat', { everyCall: [listener], answers: [], conversations: [] });
-  const answer = life.through(() => relay(first, report, { ...how, life }, scope));
+  const answer = life.through(() => relay(first, report, { ...options, life }, scope));
   const text = answer.then((response) => response.text());
-  return { text, log, archive };
+  return { text, log, archive, how };
 }
 
 describe('a stream whose model can’t be asked again', () => {
@@ -113,6 +117,16 @@ describe('a whole answer', () => {
     const { text, archive } = await relayed(answerOf(calling, JSON_TYPE), next, false);
     await expect(text).rejects.toThrow();
     expect(archive.mock.calls).toEqual([[undefined]]);
+  });
+
+  it('is archived without its text where the provider tells an error beside it, and ends with it', async () => {
+    const said = { ...completion({ content: 'So.' }, frame), error: { message: 'Disconnected' } };
+    const response = Response.json(said);
+    const next = async () => ({ response, abort: () => undefined });
+    const { text, archive, how } = await relayed(answerOf(calling, JSON_TYPE), next, false);
+    expect(JSON.parse(await text).error).toEqual(said.error);
+    expect(archive.mock.calls).toEqual([[undefined]]);
+    expect(how).toEqual(['error']);
   });
 
   it('is archived once where all goes well', async () => {
