@@ -119,6 +119,8 @@ export interface ModelRequest {
   readonly tools: Tools | undefined;
   /** The caller's limit of the answer in tokens; 0 without one. */
   readonly answerTokens: number;
+  /** Whether its API refuses a turn in progress that does not begin with thinking. */
+  readonly beginsThinking?: boolean;
   /** The field that refers to a conversation stored upstream. No view can be made then. */
   readonly upstreamState: string | undefined;
   /** Names of the caller's tools, which ours must not repeat. */

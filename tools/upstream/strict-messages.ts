@@ -298,16 +298,19 @@ function resultsIn(turn: Turn | undefined): unknown[] {
 /** What the end of a conversation has to be for an answer to go on from it. */
 function checkEnd(thinking: unknown, messages: readonly Fields[], report: Report): void {
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
-  const said = blocksOf(messages[at]?.content);
-  const last = said.at(-1);
+  const last = blocksOf(messages[at]?.content).at(-1);
   if (at === messages.length - 1 && last?.type === 'text' && /\s$/.test(String(last.text)))
     report('messages: final assistant content cannot end with trailing whitespace');
-  // With a budget of its own, as earlier models have it, thinking stays through a run of tools.
+  // With a budget of its own, as earlier models have it, a run of tools begins with thinking.
   const isManual = isFields(thinking) && thinking.type === 'enabled';
-  const first = said[0];
-  if (isManual && first && !isThinking(first) && resultsIn(turnsOf(messages).at(-1)).length > 0)
+  const turns = turnsOf(messages);
+  if (!isManual || resultsIn(turns.at(-1)).length === 0) return;
+  const asked = turns.findLastIndex((turn) => turn.role === 'user' && resultsIn(turn).length === 0);
+  const run = turns[asked + 1];
+  const [first] = run?.blocks ?? [];
+  if (run && first && !isThinking(first))
     report(
-      `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`,
+      `messages.${run.at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`,
     );
 }
 

@@ -64,6 +64,8 @@ export interface Bond {
   readonly results: readonly BoundUnit[];
   /** Whether a call still waits for its result, or a loaded tool needs one of the units. */
   readonly open: boolean;
+  /** Whether its thinking must be the first of what the model says in a turn (`turn-heads.ts`). */
+  readonly leads?: boolean;
 }
 
 interface BoundUnit {

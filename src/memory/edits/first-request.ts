@@ -70,12 +70,24 @@ export interface RecapPlace {
  * @param first the first request, if it is before that unit
  */
 export function recapPlace(
-  { units, echo }: History,
+  history: History,
   unit: number,
   request: number | undefined,
   first: number | undefined,
 ): RecapPlace | undefined {
+  const { units, echo } = history;
   if (first === undefined || (request !== undefined && request === echo?.message)) return undefined;
   const isAsked = units[unit]?.kind === 'user' || (request !== undefined && request !== first);
-  return { after: first, goesOn: !isAsked };
+  const head = headBefore(history, unit);
+  // An answer that must begin with thinking can't go on from the recap.
+  const isFirst = head !== undefined && !(request !== undefined && request !== first && request < head);
+  return { after: first, goesOn: !isAsked || isFirst };
+}
+
+/** The first message of an answer before a unit that stays, since its thinking leads a turn. */
+function headBefore({ bonds, units }: History, unit: number): number | undefined {
+  const held = bonds.find(
+    ({ leads, caller, results }) => leads && caller < unit && results.some((result) => result.unit >= unit),
+  );
+  return held && units[held.caller]?.first;
 }

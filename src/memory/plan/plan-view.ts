@@ -6,6 +6,7 @@
 import { readHistory } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import { findEcho } from '../conversation/session-summary.ts';
+import { withTurnHeads } from '../conversation/turn-heads.ts';
 import type { RefNamer } from '../edits/placeholder.ts';
 import { termsOf } from '../models/terms.ts';
 import type { EditingStrategy } from '../modes/table.ts';
@@ -20,6 +21,8 @@ interface ViewRequest {
   readonly model: string | undefined;
   /** The caller's limit for the answer in tokens, or 0 without one. */
   readonly answerTokens: number;
+  /** See `ModelRequest`. */
+  readonly beginsThinking?: boolean;
 }
 
 /** See `PlanRequest`. */
@@ -38,12 +41,13 @@ type ViewOptions = Partial<
  */
 export function outlineOf(
   strategy: EditingStrategy,
-  { messages, model, answerTokens }: ViewRequest,
+  { messages, model, answerTokens, beginsThinking = false }: ViewRequest,
   refs: RefNamer | undefined,
   { force = false, whole = false, retrieval = false, ...rest }: ViewOptions = {},
 ): PlanRequest {
   const echo = summarizes(strategy) ? findEcho(messages, refs) : undefined;
-  const history = readHistory(messages, strategy.text_observation_prefixes, echo);
+  const read = readHistory(messages, strategy.text_observation_prefixes, echo);
+  const history = beginsThinking && !whole ? withTurnHeads(read) : read;
   const terms = rest.terms ?? termsOf(model);
   return { history, toolTokens: 0, answerTokens, force, whole, retrieval, ...rest, terms };
 }

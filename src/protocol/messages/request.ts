@@ -118,6 +118,11 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return MESSAGES_MARKS;
   }
 
+  /** So with a budget of thinking, and not where the model decides how much it thinks. */
+  get beginsThinking(): boolean {
+    return asObject(this.field('thinking')).type === 'enabled';
+  }
+
   /** Whether it asks for the API's compaction, which must read all of it. */
   get isCompaction(): boolean {
     return this.given('compaction') !== undefined;
