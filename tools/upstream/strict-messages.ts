@@ -128,9 +128,12 @@ function checkMessage(message: unknown, at: number, isLast: boolean, report: Rep
     report(`${path}.role: unknown role ${JSON.stringify(message.role)}`);
     return;
   }
+  const ofSystem = message.role === 'system' ? ['output_config', 'clear_at'] : [];
   for (const field of Object.keys(message))
-    if (field !== 'role' && field !== 'content' && !(field === 'output_config' && message.role === 'system'))
+    if (!['role', 'content', ...ofSystem].includes(field))
       report(`${path}.${field}: Extra inputs are not permitted`);
+  if (![undefined, null, 'never', 'next_user_message'].includes(message.clear_at as null))
+    report(`${path}.clear_at: Input should be 'next_user_message' or 'never'`);
   const { content } = message;
   const mayBeEmpty = isLast && message.role === 'assistant';
   if (typeof content !== 'string' && !Array.isArray(content)) {

@@ -2,6 +2,10 @@
  * Which messages of the caller's stand in a view, in which order, and where messages of ours stand
  * among them.
  *
+ * A note of the system with an end (`clear_at`) is not shown to the model once a user message stands
+ * behind it. So one that is over stays where it is, with a user message behind it, or leaves: in any
+ * other place it would speak again.
+ *
  * A user message of which only parts stay keeps these. Where a message of ours stands between two
  * of them, it becomes two. A message of the system must follow a user message, and an answer must
  * follow it, so one that has lost its place stands behind the next user message.
@@ -231,6 +235,10 @@ function withSystemInPlace(entries: readonly Entry[], elements: readonly Element
   if (!elements.some(isSystem)) return entries;
   const placed: Entry[] = [];
   let waiting: readonly OwnEntry[] = [];
+  const isHeard = ({ place }: OwnEntry): boolean => {
+    const element = elements[place];
+    return element !== undefined && (saidIn(place, elements).length > 0 || setsAny(element));
+  };
   for (let at = 0; at < entries.length; ) {
     const run = systemRun(entries, at, elements);
     const before = placed.at(-1);
@@ -242,14 +250,44 @@ function withSystemInPlace(entries: readonly Entry[], elements: readonly Element
       if (!mayStand(entry, next)) continue;
       if (waiting.length > 0) placed.push(merged(waiting, elements));
       waiting = [];
-    } else if (mayStand(before, next)) {
-      placed.push(...(isAsItCame(waiting, run, elements) ? run : [merged([...waiting, ...run], elements)]));
+    } else if (mayStand(before, next) && staysOver(run, entries.slice(at), elements)) {
+      const heard = [...waiting, ...run].filter(isHeard);
+      if (isAsItCame(waiting, run, elements)) placed.push(...run);
+      else if (heard.length > 0) placed.push(merged(heard, elements));
       waiting = [];
     } else if (mayStay(run, before, elements)) placed.push(...run);
-    else waiting = [...waiting, ...run];
+    else waiting = [...waiting, ...run.filter(isHeard)];
   }
   return waiting.length > 0 ? entries : placed;
 }
+
+/** Whether what is over among messages of the system stays so before these entries. */
+function staysOver(
+  run: readonly OwnEntry[],
+  behind: readonly Entry[],
+  elements: readonly Element[],
+): boolean {
+  const hasOver = run.some(({ place }) => isOver(place, elements));
+  return !hasOver || behind.some(({ first, last }) => first === 'user' || last === 'user');
+}
+
+/** Whether a message is a note whose time has ended. */
+function isOver(place: number, elements: readonly Element[]): boolean {
+  const element = elements[place];
+  return (
+    element !== undefined && clears(element) && elements.findLastIndex(({ role }) => role === 'user') > place
+  );
+}
+
+/** Whether a message of the system is shown until the next user message only. */
+function clears({ body, span, role }: Element): boolean {
+  if (role !== 'system') return false;
+  const end = fieldOf(within(body, span, levels(1)), CLEAR_AT)?.value;
+  return end?.kind === 'string' && jsonOf(body, end) === NEXT_USER_MESSAGE;
+}
+
+const CLEAR_AT = 'clear_at';
+const NEXT_USER_MESSAGE = 'next_user_message';
 
 /** The messages of the system that stand in a row from an entry on. */
 function systemRun(entries: readonly Entry[], from: number, elements: readonly Element[]): OwnEntry[] {
@@ -278,7 +316,7 @@ const isSystem = (element: Element | undefined): boolean => element?.role === 's
 
 /** Whether an element is of the system and has words, not settings alone. */
 function speaks(element: Element | undefined): boolean {
-  return element !== undefined && isSystem(element) && (!element.content || saidIn(element).length > 0);
+  return element !== undefined && isSystem(element) && (!element.content || blocksIn(element).length > 0);
 }
 
 /** Whether a message stands where its kind may stand. One that never did is not moved. */
@@ -308,20 +346,32 @@ function isAsItCame(
  */
 function merged(entries: readonly OwnEntry[], elements: readonly Element[]): OurEntry {
   const all = entries.flatMap(({ place }) => elements[place] ?? []);
-  const blocks = all.flatMap(saidIn);
+  const blocks = entries.flatMap(({ place }) => saidIn(place, elements));
+  const end = all.every(clears) ? `,"${CLEAR_AT}":"${NEXT_USER_MESSAGE}"` : '';
   const settings = Object.assign({}, ...all.map(settingsOf)) as JsonObject;
   const others = Object.keys(settings).length > 0 ? `,"output_config":${JSON.stringify(settings)}` : '';
-  const json = `{"role":"system","content":[${blocks.join(',')}]${others}}`;
+  const json = `{"role":"system","content":[${blocks.join(',')}]${end}${others}}`;
   const at = entries.at(-1)?.messages[0] ?? 0;
   return { kind: 'ours', first: 'system', last: 'system', json, stands: false, at };
 }
 
+/** The blocks of a message of the system that the model is shown. Of one that is over, no texts. */
+function saidIn(place: number, elements: readonly Element[]): string[] {
+  const element = elements[place];
+  if (!element) return [];
+  if (!isOver(place, elements)) return blocksIn(element);
+  const { body, blocks = [] } = element;
+  return blocks.filter(({ type }) => type !== 'text').map((block) => withoutMark(body, block));
+}
+
 /** The blocks of a message of the system, without marks; empty if it has settings alone. */
-function saidIn({ body, blocks, content }: Element): string[] {
+function blocksIn({ body, blocks, content }: Element): string[] {
   if (blocks) return blocks.map((block) => withoutMark(body, block));
   const text = content && jsonOf(body, content);
   return text === undefined || text === '' ? [] : [JSON.stringify({ type: 'text', text })];
 }
+
+const setsAny = (element: Element): boolean => Object.keys(settingsOf(element)).length > 0;
 
 function settingsOf({ body, span }: Element): JsonObject {
   const settings = fieldOf(within(body, span, levels(1)), 'output_config')?.value;

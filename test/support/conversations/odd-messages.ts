@@ -244,6 +244,14 @@ const late: fc.Arbitrary<Json> = fc.oneof(
     { role: 'system', content: [], output_config: { effort: 'high' } },
     { role: 'system', content: 'Now think.', output_config: { effort: 'max' } },
     { role: 'system', content: [{ type: 'tool_addition', tool: { name: 'read_file' } }] },
+    { role: 'system', content: 'Until the next.', clear_at: 'next_user_message' },
+    {
+      role: 'system',
+      content: 'Until then.',
+      clear_at: 'next_user_message',
+      output_config: { effort: 'low' },
+    },
+    { role: 'system', content: 'For ever.', clear_at: 'never' },
   ),
 );
 
