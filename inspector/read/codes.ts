@@ -72,6 +72,7 @@ export const WARNING_LABELS: Labels<Warning> = {
   instructions_uncached: 'instructions not cached',
   outputs_whole: 'hosted outputs stay',
   rounds_absent: 'earlier fetches are gone',
+  answer_not_kept: 'the answer was too long to be read for archive and memory',
   embeddings_failed: 'searched by words alone',
 };
 

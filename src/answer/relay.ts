@@ -5,6 +5,7 @@ import { fetchedMisses } from '../memory/plan/reported-misses.ts';
 import {
   type AnswerFault,
   type AnswerFormat,
+  type AnswerGatherer,
   type AnswerListener,
   addReport,
   type JoinedAnswers,
@@ -97,12 +98,15 @@ function relayStream(
   head.headers.delete('content-length');
   const gather = life.readsAnswer ? gathering(answers, life, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
-  const report = (): Report => completed(reportWith(planned, retrieval?.rounds, joined), options);
+  const report = (): Report => {
+    const told = completed(reportWith(planned, retrieval?.rounds, joined), options);
+    return pipeline.isTooLong ? { ...told, warnings: [...told.warnings, TOO_LONG] } : told;
+  };
   const reword = rewording(scope, form);
   const stream = answers.stream(inBody ? report : undefined, reword, form);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
   const join = retrieval && joined && new RoundsStage(joined, retrieval.rounds, check);
-  const pipeline = new AnswerPipeline(stream, { join, gather });
+  const pipeline: AnswerPipeline<UpstreamAnswer> = new AnswerPipeline(stream, { join, gather });
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
     keepaliveMs: TIME_LIMITS.keepaliveMs,
@@ -110,6 +114,8 @@ function relayStream(
     beginningMs: scope.services.config.headersTimeoutMs,
     failed: (error) => callerError(error, scope).toBody().error,
     ended: (how) => {
+      if (pipeline.isTooLong)
+        scope.services.log('warn', 'an answer is too long to be read for features', { code: TOO_LONG });
       if (joined) retrieval.reasoning?.learn(joined);
       // Nothing is kept of an answer that was not complete.
       void retrieval?.rounds.end({ said: undefined });
@@ -118,6 +124,9 @@ function relayStream(
   });
   return new Response(events, head);
 }
+
+/** The code of a warning. */
+const TOO_LONG = 'answer_not_kept';
 
 /** What is reworded in the upstream's errors; undefined if nothing is. */
 function rewording({ services: { config } }: RequestScope, form: StreamForm | undefined): Reword | undefined {
@@ -128,11 +137,14 @@ function rewording({ services: { config } }: RequestScope, form: StreamForm | un
 
 /** Gathers the text of a stream for the call's listeners. */
 function gathering(answers: AnswerFormat, life: CallLife, scope: RequestScope): AnswerListener {
-  const gathered = answers.gather();
+  let gathered: AnswerGatherer | undefined = answers.gather();
   const listener: AnswerListener = {
-    skip: (block) => gathered.skip?.(block) === true,
-    push: (frame) => gathered.push(frame),
-    complete: () => life.completes({ text: gathered.text() }),
+    skip: (block) => !gathered || gathered.skip?.(block) === true,
+    push: (frame) => gathered?.push(frame),
+    complete: () => life.completes({ text: gathered?.text() }),
+    forget: () => {
+      gathered = undefined;
+    },
   };
   return guarded(listener, scope);
 }
@@ -155,7 +167,10 @@ async function continuation(
 }
 
 /** A listener whose failures are logged and don't end the stream. */
-function guarded({ skip, push, complete }: AnswerListener, { services }: RequestScope): AnswerListener {
+function guarded(
+  { skip, push, complete, forget }: AnswerListener,
+  { services }: RequestScope,
+): AnswerListener {
   let hasFailed = false;
   const guard = (listen: () => void): void => {
     if (hasFailed) return;
@@ -171,6 +186,7 @@ function guarded({ skip, push, complete }: AnswerListener, { services }: Request
     skip: (block) => hasFailed || skip?.(block) === true,
     push: (frame) => guard(() => push(frame)),
     complete: () => guard(complete),
+    forget: () => forget?.(),
   };
 }
 

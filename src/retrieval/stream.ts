@@ -14,7 +14,7 @@ import type { Rounds } from './rounds.ts';
 const LONGEST_FRAME = 16 * 1024 * 1024;
 
 const TOO_LONG = fault(
-  `The upstream has sent an event of more than ${LONGEST_FRAME} bytes in an answer that must be read.`,
+  `The upstream has sent an event of more than ${LONGEST_FRAME} bytes, or an endless one, in an answer that must be read.`,
 );
 const NO_STREAM = 'The upstream has not gone on with a stream.';
 
@@ -25,6 +25,7 @@ export class RoundsStage implements JoiningStage<UpstreamAnswer> {
   private readonly rounds: Rounds;
   private readonly check: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | AnswerFault>;
   private isTooLong = false;
+  private isForgotten = false;
 
   /** @param check of each further answer: returns it, or the error that ends the caller's stream */
   constructor(
@@ -64,10 +65,17 @@ export class RoundsStage implements JoiningStage<UpstreamAnswer> {
     return this.joined.release?.() ?? [];
   }
 
+  forget(): void {
+    this.isForgotten = true;
+    this.joined.forget?.();
+  }
+
   next(): Promise<UpstreamAnswer | { readonly fault: AnswerFault }> | undefined {
     const { turn, isThrough } = this.joined;
     if (this.isTooLong && !isThrough) return Promise.resolve({ fault: TOO_LONG });
     if (!turn || !isThrough) return undefined;
+    // A turn that is not known in full can't be answered.
+    if (this.isForgotten && this.joined.forget) return Promise.resolve({ fault: TOO_LONG });
     this.isTooLong = false;
     this.joined.begin();
     return this.ask(turn);

@@ -37,6 +37,8 @@ export const WARNINGS = {
   outputs_whole:
     'The upstream has refused outputs of hosted tools that were edited; such outputs stay in this conversation.',
   rounds_absent: 'Kept rounds of earlier answers could not be read, or are kept no more.',
+  answer_not_kept:
+    'The answer is too long to be read: it passes unchanged, and is in no archive and no memory.',
   embeddings_failed: 'A search went by words alone.',
 } as const;
 

@@ -19,6 +19,8 @@ export interface AnswerListener {
   push(frame: Frame): void;
   /** Called once, when the answer is complete. Not called if it breaks off. */
   complete(): void;
+  /** The answer is too long to be read: nothing of it is gathered any more. */
+  forget?(): void;
 }
 
 /**
@@ -147,6 +149,11 @@ export interface JoinedStreams extends JoinedAnswers {
   keepalive?(): Frame[];
   /** Frames that wait for more of an answer that has broken off. Absent if none ever wait. */
   release?(): Frame[];
+  /**
+   * The answer is too long to be read. What it says is not gathered any more, and none of its calls
+   * is answered. Absent if no more is gathered than its last event has.
+   */
+  forget?(): void;
 }
 
 /** How the caller sees what the model says in all of its answers. */

@@ -16,6 +16,7 @@
 import { concat } from '../../lib/bytes.ts';
 import { areSame } from '../../lib/elements.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
+import { AnswerSize } from './answer-size.ts';
 import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** A part of the way. */
@@ -38,6 +39,8 @@ export interface JoiningStage<Next> extends Stage {
   keepalive(): Frame[];
   /** Frames that wait for more of an answer that has broken off. */
   release(): Frame[];
+  /** See `JoinedStreams.forget`. */
+  forget(): void;
   /** The next answer, or the error that ends the stream; undefined if there is none, or not yet. */
   next(): Promise<Next | { readonly fault: AnswerFault }> | undefined;
   /** The caller's answer is complete. Returns what its last event waits for. Must not reject. */
@@ -65,6 +68,11 @@ export class AnswerPipeline<Next extends object = never> {
   private isGathered = false;
   /** Whether an event has come, and not comments alone. */
   hasBegun = false;
+  /** Whether the answer is too long to be read for features. It passes all the same. */
+  isTooLong = false;
+  /** What has come, in bytes, and of a long answer the rest, in tokens. */
+  private came = 0;
+  private readonly size = new AnswerSize(true);
 
   constructor(report: AnswerStream, options: PipelineOptions<Next> = {}) {
     const { join, gather, longestFrame = join?.longestFrame ?? report.longestFrame } = options;
@@ -86,6 +94,7 @@ export class AnswerPipeline<Next extends object = never> {
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
+    if (this.stages.length > 1) this.measure(chunk);
     const blocks = this.splitter.blocks(chunk);
     this.hasBegun ||= blocks.some(({ text }) => DATA.test(text));
     if (this.join && this.splitter.inside) {
@@ -140,6 +149,17 @@ export class AnswerPipeline<Next extends object = never> {
     this.join?.abandon();
   }
 
+  /** Bounds what the stages before the report hold of an answer. A short one is not measured. */
+  private measure(chunk: Uint8Array): void {
+    this.came += chunk.length;
+    if (this.isTooLong || this.came <= UNMEASURED) return;
+    this.size.push(chunk);
+    if (this.size.output <= LONGEST_GATHERED) return;
+    this.isTooLong = true;
+    this.join?.forget();
+    this.gather?.forget?.();
+  }
+
   /** Passes a frame through the stages from one on. */
   private pass(frame: Frame, at = 0): Frame[] {
     const stage = this.stages[at];
@@ -178,6 +198,15 @@ export class AnswerPipeline<Next extends object = never> {
     this.gather?.complete();
   }
 }
+
+/**
+ * The longest answer that is gathered, in tokens. No model writes as much; a server that does would
+ * have several times its answer held in memory.
+ */
+const LONGEST_GATHERED = 512 * 1024;
+
+/** In bytes. So many can't have more tokens. */
+const UNMEASURED = 2 * 1024 * 1024;
 
 /** A line of an event's data. */
 const DATA = /^data/m;

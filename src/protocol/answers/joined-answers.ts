@@ -12,12 +12,14 @@ export abstract class CountedAnswers implements JoinedAnswers {
   protected readonly tally: UsageTally;
   /** Whether this is not the first answer. */
   protected isLater = false;
+  /** Whether an answer was too long to be gathered (see `JoinedStreams.forget`). */
+  protected isForgotten = false;
 
   /** @param joining see `Joining` */
   constructor(usage: UsageNames, ...joining: Parameters<Joining<unknown>>) {
     const [names, mayAnswer, form = {}] = joining;
     this.names = names;
-    this.mayAnswer = mayAnswer;
+    this.mayAnswer = () => !this.isForgotten && mayAnswer();
     this.form = form;
     this.tally = new UsageTally(usage);
   }

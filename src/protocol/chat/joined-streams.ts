@@ -100,8 +100,14 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     );
   }
 
+  forget(): void {
+    this.isForgotten = true;
+    this.message = new GatheredMessage();
+    this.earlierText = '';
+  }
+
   get said(): SaidAnswer | undefined {
-    if (this.isTurn || this.hasFailed || !isSaid(this.finish)) return undefined;
+    if (this.isForgotten || this.isTurn || this.hasFailed || !isSaid(this.finish)) return undefined;
     const content = this.earlierText + this.text;
     const calls = this.shownIds.map((id) => ({
       id,
@@ -137,6 +143,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     if (this.hasFailed) return [];
     const shown = this.taken(frame);
     if (this.hasFailed) return [...this.release(), ...shown];
+    if (this.isForgotten) return [...this.release(), ...shown];
     if (!this.withholds || frame.data === undefined) return shown;
     if (this.isTurn) return [...this.released(), ...shown].flatMap((each) => silent(each) ?? []);
     const isLast = this.decided === 'callers' || this.finish !== undefined || frame.data.trim() === DONE;
@@ -175,7 +182,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     // Chunks of unknown shape are passed on.
     if (!isObject(choice) || !isObject(delta))
       return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
-    this.message.add(choice.delta ?? {});
+    if (!this.isForgotten) this.message.add(choice.delta ?? {});
     const pieces = Array.isArray(delta.tool_calls)
       ? delta.tool_calls.filter((piece): piece is CallPiece => piece !== null)
       : [];
@@ -201,7 +208,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   private takesText(frame: Frame): boolean {
     const isOpen = this.first !== undefined && this.undecided === undefined && this.decided !== 'ours';
     const content = isOpen && !this.isLater ? plainDelta(frame.data) : undefined;
-    if (content !== undefined) this.message.add({ content });
+    if (content !== undefined && !this.isForgotten) this.message.add({ content });
     return content !== undefined;
   }
 
@@ -280,6 +287,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
 
   private continued(streamed: StreamedCall, piece: CallPiece): CallPiece[] {
     if (streamed.owner === 'callers') return this.callerPiece(streamed, piece);
+    if (this.isForgotten && streamed.owner === 'ours') return [];
     if (isOtherCall(piece)) return this.callers(streamed, { ...streamed.call, ...piece });
     streamed.call = joined(streamed.call, piece);
     return streamed.owner === undefined ? this.decide(streamed, false) : [];

@@ -70,6 +70,14 @@ export class GatheredBlock implements AnswerBlock {
     return `{${members.join(',')}}`;
   }
 
+  /** Lets go of what it says, but for its beginning. */
+  forget(): void {
+    this.written = undefined;
+    const { type, text } = this.block;
+    for (const key of Object.keys(this.block)) delete this.block[key];
+    Object.assign(this.block, { type, ...(typeof text === 'string' ? { text: text.slice(0, 1) } : {}) });
+  }
+
   addText(text: string): void {
     this.block.text = asString(this.block.text) + text;
   }

@@ -69,8 +69,14 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     return turnOf(blocks, this.sorter, this.fields.container);
   }
 
+  forget(): void {
+    this.isForgotten = true;
+    for (const { gathered } of this.blocks) gathered.forget();
+    for (const gathered of this.earlier) gathered.forget();
+  }
+
   get said(): SaidAnswer | undefined {
-    if (this.isTurn || this.hasFailed || !isSaid(this.stop)) return undefined;
+    if (this.isForgotten || this.isTurn || this.hasFailed || !isSaid(this.stop)) return undefined;
     return { json: messageJson(this.seen.map(({ json }) => json)), isVerbatim: true };
   }
 
@@ -95,6 +101,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     if (this.hasFailed) return [];
     this.hasFailed = (frame.data ?? '').includes('"error"') && errorIn(frame.json) !== undefined;
     if (this.hasFailed) return [...this.release(), frame];
+    if (this.isForgotten && this.waiting.length > 0) return [...this.release(), ...this.taken(frame)];
     if (!this.withholds || this.scout.isCallers || frame.data === undefined) return this.taken(frame);
     const { type, content_block, delta } = asObject(frame.json);
     const [block, { stop_reason }] = [asObject(content_block), asObject(delta)];
@@ -123,7 +130,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     const plain = plainDelta(frame.data);
     const open = plain && this.byIndex.get(plain.index);
     if (open) {
-      open.gathered.addText(plain.text);
+      if (!this.isForgotten) open.gathered.addText(plain.text);
       return this.callerFrames(open, frame, plain.index);
     }
     const event = asObject(frame.json);
@@ -184,7 +191,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
 
   private ofBlock(event: JsonObject, frame: Frame): Frame[] {
     const block = this.byIndex.get(event.index) ?? this.begun(event, {});
-    block.gathered.add(asObject(event.delta));
+    if (!this.isForgotten) block.gathered.add(asObject(event.delta));
     return this.callerFrames(block, frame, event.index);
   }
 

@@ -75,3 +75,50 @@ describe.each([
     expect(complete).toHaveBeenCalledOnce();
   });
 });
+
+describe('an answer that is too long to be read', () => {
+  const PIECE = 'x'.repeat(64 * 1024);
+  const deltas = {
+    chat: `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: PIECE }, finish_reason: null }] })}\n\n`,
+    messages: `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: PIECE } })}\n\n`,
+  };
+
+  it.each([
+    ['chat', chatFormat, CHAT.slice(0, 1), CHAT.slice(1)],
+    ['messages', messagesFormat, MESSAGES.slice(0, 2), MESSAGES.slice(2)],
+  ] as const)('passes unchanged in %s, and is not held any more', (name, format, first, rest) => {
+    const gathered = format.gather();
+    const forget = vi.fn();
+    const complete = vi.fn();
+    const listener = { push: gathered.push.bind(gathered), complete, forget };
+    const joined = format.joinStreams(new Set(['retrieve_ref']), () => true);
+    const join = new RoundsStage(joined, { end: () => undefined } as never, (coming) => coming);
+    const pipeline = new AnswerPipeline(format.stream(undefined), { join, gather: listener });
+    const long = Array.from({ length: 80 }, () => deltas[name]);
+    const { text } = passed(pipeline, [...first, ...long, ...rest]);
+    expect(text).toBe([...first, ...long, ...rest].join(''));
+    expect(pipeline.isTooLong).toBe(true);
+    expect(pipeline.isWhole).toBe(true);
+    expect(joined.said).toBeUndefined();
+    expect(forget).toHaveBeenCalledOnce();
+    expect(complete).toHaveBeenCalledOnce();
+  });
+
+  it('shows what waited until the answer was known to be JSON', () => {
+    const joined = chatFormat.joinStreams(new Set(['retrieve_ref']), () => true, { isJson: true });
+    const join = new RoundsStage(joined, {} as never, (coming) => coming);
+    const pipeline = new AnswerPipeline(chatFormat.stream(undefined), { join });
+    const frames = [...CHAT.slice(0, 1), ...Array.from({ length: 80 }, () => deltas.chat), ...CHAT.slice(1)];
+    expect(passed(pipeline, frames).text).toBe(frames.join(''));
+  });
+
+  it('is not measured where nothing of it is gathered', () => {
+    const pipeline = new AnswerPipeline(chatFormat.stream(undefined));
+    passed(pipeline, [
+      ...CHAT.slice(0, 1),
+      ...Array.from({ length: 80 }, () => deltas.chat),
+      ...CHAT.slice(1),
+    ]);
+    expect(pipeline.isTooLong).toBe(false);
+  });
+});
