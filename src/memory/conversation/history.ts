@@ -281,7 +281,7 @@ class Reader {
     this.spoke = message.role;
   }
 
-  /** Whether the last answer has all results of its calls. Late ones may belong to a run that is over. */
+  /** Whether the last answer has all its results. Late ones may belong to a run that is over. */
   private get isAnswered(): boolean {
     const last = this.units.at(-1);
     return last?.kind === 'assistant' && last.unanswered === 0;

@@ -6,8 +6,8 @@
  * They are known by their form: each text is elements of mark-up and nothing else, or one line in
  * brackets, or one line that begins with a count; behind a result that has loaded a tool, any line
  * (`Tool loaded.`). Elements that quote the user are the user's. All
- * other words behind results begin a turn, since a user may interrupt a run; the request of that run
- * stays with them (`running-requests.ts`).
+ * other words behind results begin a turn, since a user may interrupt a run; the request of that
+ * run stays with them (`running-requests.ts`).
  */
 import type { Message } from './message.ts';
 

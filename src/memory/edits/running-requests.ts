@@ -1,8 +1,8 @@
 /**
  * The request of a run that is still in progress although other words have come behind its results:
  * a user has interrupted it, or a program has spoken in a form that nobody knows. Both may be what
- * the model works on. So where a summary begins in the later turn, which keeps its own request, this
- * one stays too, until an answer without calls has ended the run.
+ * the model works on. So where a summary begins in the later turn, which keeps its own request,
+ * this one stays too, until an answer without calls has ended the run.
  */
 import type { History } from '../conversation/history.ts';
 import type { ReplayRule } from '../replay/rule.ts';

@@ -2,9 +2,9 @@
  * Which messages of the caller's stand in a view, in which order, and where messages of ours stand
  * among them.
  *
- * A note of the system with an end (`clear_at`) is not shown to the model once a user message stands
- * behind it. So one that is over stays where it is, with a user message behind it, or leaves: in any
- * other place it would speak again.
+ * A note of the system with an end (`clear_at`) is not shown to the model once a user message
+ * stands behind it. So one that is over stays where it is, with a user message behind it, or
+ * leaves: in any other place it would speak again.
  *
  * A user message of which only parts stay keeps these. Where a message of ours stands between two
  * of them, it becomes two. A message of the system must follow a user message, and an answer must

@@ -94,7 +94,7 @@ export function otherThanInChat(
   ];
 }
 
-/** A view whose first answer has lost its request begins with a line of ours, which chat needs not. */
+/** A view whose first answer has no request begins with a line of ours, which chat needs not. */
 function askedFirst(sent: Json, same: Json): Json {
   const isSaid = ({ role }: Json): boolean => role !== 'system';
   if (messagesIn(same).find(isSaid)?.role !== 'assistant') return sent;
