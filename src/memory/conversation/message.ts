@@ -42,7 +42,7 @@ export interface Weight {
 /** An image, audio or file that is a part of a content. */
 export interface Attachment {
   readonly kind: 'image' | 'audio' | 'file';
-  /** What the caller calls it: its name or title, its id, its address. Empty for inline data alone. */
+  /** The caller's names for it: name or title, id, address. Empty for inline data alone. */
   readonly names: readonly string[];
 }
 

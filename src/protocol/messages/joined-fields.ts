@@ -6,7 +6,7 @@
  */
 import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
 
-/** The fields of a message. In a stream, they are in `message_start`, `message_delta` and its `delta`. */
+/** Fields of a message; in a stream, of `message_start`, `message_delta` and its `delta`. */
 export const FIELDS = ['container', 'context_management', 'input_transformations'] as const;
 
 type Told = Partial<Record<(typeof FIELDS)[number], unknown>>;
@@ -15,7 +15,7 @@ export class JoinedFields {
   /** By answer, the last one being the current one. */
   private readonly answers: Told[] = [{}];
 
-  /** Takes fields of the current answer. A stream tells them in several events; null tells nothing. */
+  /** Takes fields of the current answer. A stream has them in several events; null says nothing. */
   take(fields: JsonObject): void {
     const current = this.answers.at(-1);
     for (const name of FIELDS) if (current && (fields[name] ?? null) !== null) current[name] = fields[name];

@@ -1,4 +1,4 @@
-/** Clients that send only their newest messages under one id, so that no array holds an earlier one. */
+/** Clients that send only their newest messages under one id: no array holds an earlier one. */
 import { expect, it } from 'vitest';
 import { boundary, conversation, recordLog } from './conversation-object.ts';
 
