@@ -11,6 +11,7 @@ import type { Services } from '../request/services.ts';
 import { type Inserted, MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { Found, FoundHits, Searched } from '../retrieval/search-memory.ts';
 import { Archive } from '../storage/archive/archive.ts';
+import { mergeArchives } from '../storage/archive/fusion.ts';
 import { type MadeNear, nearOf } from '../storage/archive/near.ts';
 import type { ArchiveHits } from '../storage/archive/search.ts';
 import { searchable } from '../storage/archive/text.ts';
@@ -54,9 +55,8 @@ export class UserArchive implements Searched {
   }
 
   /**
-   * The best messages of all conversations, each conversation's best first. Scores of different
-   * indexes can't be compared, so the places in their lists decide, and then the last use. A
-   * conversation that fails, or doesn't answer in time, is left out.
+   * The best messages of all conversations, those with the words first (`mergeArchives`); of equals
+   * the one that was used last. A conversation that fails, or doesn't answer in time, is left out.
    *
    * @throws if that leaves nothing, or if the conversations can't be listed
    */
@@ -65,13 +65,12 @@ export class UserArchive implements Searched {
     const lists = answers.flatMap((answer) => (answer === null || answer === 'failed' ? [] : [answer]));
     if (lists.length === 0 && answers.includes('failed'))
       throw new StoreError(new Error('no archive answers'));
-    const ranked = lists.flatMap(({ one, found }, list) =>
-      found.hits.map((hit, place) => ({ list, place, hit: { ...hit, ...namesOf(one) } satisfies Found })),
+    const merged = mergeArchives(
+      lists.map(({ one, found }) => found.hits.map((hit) => ({ ...hit, ...namesOf(one) }))),
     );
-    ranked.sort((a, b) => a.place - b.place || a.list - b.list);
     const meanings = lists.map(({ found }) => found.meaning);
     const meaning = meanings.includes('failed') ? 'failed' : meanings.includes('used') ? 'used' : 'off';
-    return { hits: ranked.slice(0, limit).map(({ hit }) => hit), meaning };
+    return { hits: merged.slice(0, limit), meaning };
   }
 
   /** Keeps a passage. @throws if storage fails */

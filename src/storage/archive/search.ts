@@ -4,8 +4,9 @@
  */
 
 import { shortened, withoutHalfAtEnd } from '../../lib/characters.ts';
+import { elementAt } from '../../lib/elements.ts';
 import { excerptOf } from './excerpt.ts';
-import { fuseRanks } from './fusion.ts';
+import { fuseRanks, type Scored } from './fusion.ts';
 import type { Near } from './near.ts';
 import { passageOf } from './passage.ts';
 import {
@@ -44,7 +45,7 @@ export interface ArchiveHit {
 
 /** Search results from the index alone. */
 export interface ArchiveHits {
-  readonly hits: readonly ArchiveHit[];
+  readonly hits: readonly (ArchiveHit & Scored)[];
   readonly meaning: Near['meaning'];
 }
 
@@ -73,6 +74,17 @@ interface Range {
   readonly limit: number;
 }
 
+/** A message that was found. */
+interface Ranked extends Scored {
+  readonly id: number;
+}
+
+/**
+ * `fused`: by words and meaning at once (see `fuseRanks`). `words_first`: those with the words, and
+ * then the most similar of the others, for `mergeArchives`.
+ */
+type Order = 'fused' | 'words_first';
+
 export class ArchiveSearch {
   private readonly sql: SqlStorage;
   private readonly archive: Pick<ArchiveRows, 'exists' | 'vectors'>;
@@ -98,25 +110,35 @@ export class ArchiveSearch {
       byMeaning: meaning === 'used',
     };
     const range = { from: after, limit: limits.rows + 1 };
-    const ids = this.ranked(words, near, { upTo, keys: null }, range);
+    const ids = this.ranked(words, near, { upTo, keys: null }, range, 'fused').map(({ id }) => id);
     const { rows, taken } = this.rows(ids, words, limits);
     const next = { upTo, after: after + taken, byMeaning };
     return { rows, next: taken < ids.length ? next : null, meaning };
   }
 
   /**
-   * Messages in the same order, with excerpts and without their packs.
+   * The best messages, with excerpts and without their packs.
    *
    * @param keys of the messages to search; null for all
    */
-  hits(words: string, near: Near, limit: number, keys: readonly string[] | null): ArchiveHits {
+  hits(
+    words: string,
+    near: Near,
+    limit: number,
+    keys: readonly string[] | null,
+    order: Order = 'fused',
+  ): ArchiveHits {
     const { meaning } = near;
     if (!this.archive.exists()) return { hits: [], meaning };
-    const ids = this.ranked(words, near, { upTo: this.newest(), keys }, { from: 0, limit });
+    const ranked = this.ranked(words, near, { upTo: this.newest(), keys }, { from: 0, limit }, order);
+    const ids = ranked.map(({ id }) => id);
     const wanted = wordsOf(words);
-    const hits: ArchiveHit[] = [];
-    for (const { row, text } of this.shown<{ position: number; role: string }>(ids, 'm.position, m.role'))
-      hits.push({ ...row, excerpt: excerptOf(text, passageOf(text, wanted, FOUND_TOKENS)?.word ?? 0) });
+    const shown = this.shown<{ position: number; role: string }>(ids, 'm.position, m.role');
+    const hits = Array.from(shown, ({ row, text, index }) => {
+      const { hasWords, similarity } = elementAt(ranked, index);
+      const excerpt = excerptOf(text, passageOf(text, wanted, FOUND_TOKENS)?.word ?? 0);
+      return { ...row, excerpt, hasWords, similarity };
+    });
     return { hits, meaning };
   }
 
@@ -140,15 +162,24 @@ export class ArchiveSearch {
     return { rows, taken: ids.length };
   }
 
-  private ranked(words: string, near: Near, scope: SearchScope, range: Range): number[] {
+  private ranked(words: string, near: Near, scope: SearchScope, range: Range, order: Order): Ranked[] {
     // Without any word, an empty phrase, which matches nothing.
     const match = matchAll(words) ?? '""';
-    if (near.meaning !== 'used') return this.withWords(match, scope, range);
+    if (near.meaning !== 'used')
+      return this.withWords(match, scope, range).map((id) => ({ id, hasWords: true, similarity: 0 }));
     const { from, limit } = range;
     // All of them, or the order would depend on the page.
-    const withWords = this.withWords(match, scope, { from: 0, limit: ALL });
-    const similar = this.archive.vectors.nearest(near.vector, scope, MOST_SIMILAR);
-    return fuseRanks([withWords, similar]).slice(from, from + limit);
+    const withWords = new Set(this.withWords(match, scope, { from: 0, limit: ALL }));
+    const alike = this.archive.vectors.nearest(near.vector, scope);
+    const similarities = new Map(alike.map(({ id, similarity }) => [id, similarity]));
+    const similar = alike.slice(0, MOST_SIMILAR).map(({ id }) => id);
+    const ids =
+      order === 'fused' ? fuseRanks([[...withWords], similar]) : new Set([...withWords, ...similar]);
+    return [...ids].slice(from, from + limit).map((id) => ({
+      id,
+      hasWords: withWords.has(id),
+      similarity: similarities.get(id) ?? 0,
+    }));
   }
 
   private withWords(match: string, { upTo, keys }: SearchScope, { from, limit }: Range): number[] {

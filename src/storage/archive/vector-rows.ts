@@ -11,6 +11,13 @@ import type { LazyTables } from '../tables.ts';
 import { readable } from './text.ts';
 import { dimensionsOf, similarity } from './vectors.ts';
 
+/** A message at an acute angle to a search's vector. */
+export interface Similar {
+  readonly id: number;
+  /** The cosine of the angle. */
+  readonly similarity: number;
+}
+
 /** A message that needs a vector. */
 export interface Unembedded {
   readonly archived_id: number;
@@ -174,13 +181,13 @@ export class VectorRows {
   }
 
   /**
-   * The ids of the messages that are most similar, best first, ties newest first. Only those at an
-   * acute angle to the vector: the others have nothing in common with it.
+   * The messages at an acute angle to the vector, the most similar first, ties newest first. The
+   * others have nothing in common with it.
    *
    * @param vector of unit length, with as many dimensions as those stored
    */
-  nearest(vector: Float32Array, { upTo, keys }: SearchScope, most: number): number[] {
-    const near: { readonly id: number; readonly similarity: number }[] = [];
+  nearest(vector: Float32Array, { upTo, keys }: SearchScope): Similar[] {
+    const near: Similar[] = [];
     const rows = this.sql
       .exec<{ archived_id: number; vector: ArrayBuffer }>(
         `SELECT archived_id, vector FROM archive_vectors
@@ -196,10 +203,7 @@ export class VectorRows {
       const found = similarity(packed, vector);
       if (found > 0) near.push({ id, similarity: found });
     }
-    return near
-      .sort((one, other) => other.similarity - one.similarity)
-      .slice(0, most)
-      .map(({ id }) => id);
+    return near.sort((one, other) => other.similarity - one.similarity);
   }
 
   /** Deletes everything. */

@@ -426,7 +426,8 @@ export abstract class ConversationMemoryObject<Material>
   ): Promise<ArchiveHits | null> {
     this.uses.reading();
     const near = await this.embedding.near(words, made);
-    return this.tables.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
+    const order = made ? 'words_first' : 'fused';
+    return this.tables.exists() ? this.archiveSearch.hits(words, near, limit, keys, order) : null;
   }
 
   async abandon(memoryId: number, lease: string): Promise<void> {

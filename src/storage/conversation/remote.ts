@@ -174,7 +174,7 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
   /**
    * The best search results; null if nothing is stored of the conversation.
    *
-   * @param made see `ArchiveEmbedding`
+   * @param made see `ArchiveEmbedding`; with it those with the words come first (`mergeArchives`)
    */
   archiveHits(
     words: string,

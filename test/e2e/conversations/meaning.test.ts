@@ -21,6 +21,7 @@ const deployment = deploy({
     EMBEDDINGS_BASE_URL: embeddings.url,
     EMBEDDINGS_MODEL: 'an-embedding-model',
     EMBEDDINGS_API_KEY: EMBEDDINGS_KEY,
+    USER_ARCHIVE: 'on',
   },
 });
 
@@ -47,17 +48,27 @@ interface Page {
 
 let named = 0;
 
-function conversation() {
+/** @param by its user */
+function conversation(by?: string) {
   const id = `searched by meaning ${++named}`;
   const memory_strategy = { mode: 'compact', archive: true, compact_retrieval: 'tool' };
   const ask = async (more: object = {}): Promise<string> => {
-    const body = { model: 'gpt-4.1-mini', conversation_id: id, memory_strategy, messages: TALK, ...more };
+    const body = {
+      model: 'gpt-4.1-mini',
+      conversation_id: id,
+      memory_strategy,
+      messages: TALK,
+      user: by,
+      ...more,
+    };
     const response = await deployment.chat(body);
     expect(response.status).toBe(200);
     return response.text();
   };
-  const get = (q: string) =>
-    deployment.fetch(`/v1/conversations/${encodeURIComponent(id)}/messages?${new URLSearchParams({ q })}`);
+  const get = (q: string) => {
+    const query = new URLSearchParams({ q, ...(by === undefined ? {} : { user: by }) });
+    return deployment.fetch(`/v1/conversations/${encodeURIComponent(id)}/messages?${query}`);
+  };
   const page = async (q: string): Promise<Page> => (await get(q)).json();
   /** Asks, and waits until its messages have vectors. */
   const embedded = async (): Promise<void> => {
@@ -154,6 +165,25 @@ describe.each(PROTOCOLS)('a search by meaning, over $name', (protocol) => {
     const { data, warnings } = (await response.json()) as Page;
     expect([data.map(({ position }) => position), warnings]).toEqual([[2], ['embeddings_failed']]);
     expect(embeddings.requests.map(({ path }) => path)).toEqual(['/v1/embeddings']);
+  });
+
+  it('finds the words in one conversation of a user before their meaning in many others', async () => {
+    const by = `ann over ${protocol.name}`;
+    const archive = { scope: 'user' };
+    const memory_strategy = { mode: 'compact', archive, compact_retrieval: 'tool' };
+    const texts = ['The refund is 4711.', ...Array(11).fill('I was reimbursed.'), 'Where are we?'];
+    for (const text of texts) {
+      const { ask, page } = conversation(by);
+      const call = { id: 'call_1', name: 'search_memory', arguments: '{"query":"refund","scope":"user"}' };
+      if (text === texts.at(-1)) deployment.upstream.next({ type: 'answer', toolCalls: [call] });
+      await ask({ memory_strategy, messages: [user(text)] });
+      if (text !== texts.at(-1))
+        await until('it has a vector', async () => (await page(PARAPHRASE)).data?.length === 1);
+    }
+
+    const places = String(told()).match(/^\[conversation .*/gm);
+    expect(places).toHaveLength(10);
+    expect(places?.[0]).toContain(' 0 user] The refund is 4711.');
   });
 
   it('sends the deployment’s key alone, and nothing of a conversation without archive', async () => {

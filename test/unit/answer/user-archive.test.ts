@@ -43,7 +43,13 @@ function services({ found = {}, before, count = 0, embedder }: Given) {
       const positions = answers.get(name);
       if (positions === 'failed') throw new Error('the object is down');
       if (positions === 'silent') return new Promise(() => {});
-      const hits = positions?.map((position) => ({ position, role: 'user', excerpt: `at ${position}` }));
+      const hits = positions?.map((position) => ({
+        position,
+        role: 'user',
+        excerpt: `at ${position}`,
+        hasWords: true,
+        similarity: 0,
+      }));
       return hits ? { hits, meaning: 'off' } : null;
     },
   });

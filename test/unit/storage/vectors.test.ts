@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fuseRanks } from '../../../src/storage/archive/fusion.ts';
+import { fuseRanks, mergeArchives } from '../../../src/storage/archive/fusion.ts';
 import { dimensionsOf, packVector, similarity, unitOf } from '../../../src/storage/archive/vectors.ts';
 
 /** Finite numbers of any size, at least one of them not 0. */
@@ -116,6 +116,45 @@ describe('the fusion of rankings', () => {
         expect(fused.filter((item) => !similar.includes(item))).toEqual(
           words.filter((item) => !similar.includes(item)),
         );
+      }),
+    );
+  });
+});
+
+describe('the merger of archives', () => {
+  const withWords = (id: string, similarity = 0) => ({ id, hasWords: true, similarity });
+  const alike = (id: string, similarity: number) => ({ id, hasWords: false, similarity });
+  const idsOf = (lists: Parameters<typeof mergeArchives<ReturnType<typeof alike>>>[0]): string[] =>
+    mergeArchives(lists).map(({ id }) => id);
+
+  it('takes those with the words by their place and then by similarity, all others by similarity', () => {
+    expect(
+      idsOf([
+        [alike('a', 0.9), alike('b', 0.2)],
+        [withWords('c', 0.1), withWords('d', 0.8), alike('e', 0.7)],
+        [withWords('f', 0.3), alike('g', 0.95)],
+        [withWords('h')],
+      ]),
+    ).toEqual(['f', 'c', 'h', 'd', 'g', 'a', 'e', 'b']);
+  });
+
+  it('loses no message, puts none before one with the words, and keeps the order of each list', () => {
+    const list = fc
+      .tuple(
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true })),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true })),
+      )
+      .map(([words, others]) => [
+        ...words.map((similarity) => withWords('', similarity)),
+        ...others.sort((one, other) => other - one).map((similarity) => alike('', similarity)),
+      ]);
+    fc.assert(
+      fc.property(fc.array(list), (lists) => {
+        const merged = mergeArchives(lists);
+        expect(merged).toHaveLength(lists.flat().length);
+        for (const hits of lists) expect(merged.filter((hit) => hits.includes(hit))).toEqual(hits);
+        const words = lists.flat().filter(({ hasWords }) => hasWords);
+        expect(merged.slice(0, words.length).every(({ hasWords }) => hasWords)).toBe(true);
       }),
     );
   });
