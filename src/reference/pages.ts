@@ -14,6 +14,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['clients.md', { load: () => import('../../docs/clients.md') }],
   ['modes.md', { load: () => import('../../docs/modes.md') }],
   ['strategy-reference.md', { load: () => import('../../docs/strategy-reference.md') }],
+  ['coming-from.md', { load: () => import('../../docs/coming-from.md') }],
   ['answers-and-errors.md', { load: () => import('../../docs/answers-and-errors.md') }],
   ['refs-and-retrieval.md', { load: () => import('../../docs/refs-and-retrieval.md') }],
   ['responses-api.md', { load: () => import('../../docs/responses-api.md') }],

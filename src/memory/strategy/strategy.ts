@@ -23,6 +23,7 @@ import {
 import type { Budgets } from '../plan/planned.ts';
 import { type CacheMarksChoice, type StrategyFault, withoutNulls } from './fields.ts';
 import { fieldsAt, hintFor, inWords, quote } from './hint.ts';
+import { modeHere, namesHere, placeBeside } from './other-names.ts';
 
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
@@ -45,11 +46,14 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
   const mode = (object as { mode?: unknown }).mode;
   if (mode === undefined)
     return fault('mode', `memory_strategy.mode is missing; it is one of ${MODES.join(', ')}.`);
-  if (typeof mode !== 'string' || !isMode(mode))
+  if (typeof mode !== 'string' || !isMode(mode)) {
+    const meant = typeof mode === 'string' ? modeHere(mode.slice(0, LONGEST_NAME)) : undefined;
+    const hint = meant === undefined ? 'it is' : `it is called '${meant}' here,`;
     return fault(
       'mode',
-      `Unknown mode ${quote(mode)} in memory_strategy.mode; it is one of ${MODES.join(', ')}.`,
+      `Unknown mode ${quote(mode)} in memory_strategy.mode; ${hint} one of ${MODES.join(', ')}.`,
     );
+  }
   const parsed = modes[mode].schema.safeParse(withoutNulls(object, knownFields(mode)), { error: inWords });
   if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
   const contradiction = modeOf(parsed.data).contradiction?.(parsed.data);
@@ -277,13 +281,33 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
       };
     return {
       field: unknown,
-      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintFor(unknown, knownFields(mode), "the mode's fields")}.`,
+      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintIn(mode, unknown)}.`,
     };
   }
   return {
     field,
     message: `memory_strategy.${field} ${issue.code === 'custom' ? `is not valid: ${issue.message}` : issue.message}.`,
   };
+}
+
+/** In characters: longer names are none of anybody's. */
+const LONGEST_NAME = 64;
+
+/** What a caller probably meant by a field that the mode does not have. */
+function hintIn(mode: Mode, unknown: string): string {
+  const fields = knownFields(mode);
+  if (unknown.length > LONGEST_NAME) return hintFor(unknown, fields, "the mode's fields");
+  const modesWith = (field: string): Mode[] => MODES.filter((other) => knownFields(other).includes(field));
+  const meant = namesHere(unknown).filter((field) => modesWith(field).length > 0);
+  const here = meant.find((field) => fields.includes(field));
+  const instead = `${mode} has ${here === undefined ? fields.join(', ') : `'${here}'`}`;
+  const others = modesWith(unknown);
+  if (others.length > 0) return `it is a field of ${others.join(', ')}; ${instead}`;
+  if (here !== undefined) return `it is called '${here}' here`;
+  const [elsewhere] = meant;
+  if (elsewhere !== undefined)
+    return `it is called '${elsewhere}' in ${modesWith(elsewhere).join(', ')}; ${instead}`;
+  return placeBeside(unknown) ?? hintFor(unknown, fields, "the mode's fields");
 }
 
 /** The fault of a member, if a value is an object where another type is allowed too. */
