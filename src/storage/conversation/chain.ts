@@ -227,9 +227,10 @@ export class MemoryChain implements StoredPart {
     if (digest) assertFits(digest.text);
     if (this.rows.any()) this.bills.spend(lease, cost);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
-    const { lineage, retry_interval_ms } = this.rows.claimed(memoryId);
-    const failed = afterFailure(this.lineages.health(lineage), this.ports.now(), retry_interval_ms);
-    this.lineages.saveHealth(lineage, failed);
+    const { lineage, retry_interval_ms, created_at } = this.rows.claimed(memoryId);
+    const health = this.lineages.health(lineage);
+    const failed = afterFailure(health, this.ports.now(), retry_interval_ms, created_at);
+    if (failed !== health) this.lineages.saveHealth(lineage, failed);
     const before = this.rows.instead(memoryId, lease);
     const digested =
       digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;

@@ -251,6 +251,8 @@ export interface Health {
   readonly failures: number;
   /** While degraded, the time of the next attempt. */
   readonly retryAt: number;
+  /** When the last failure was counted. Absent without one, and in rows from before 0.10.0. */
+  readonly failedAt?: number;
 }
 
 export const HEALTHY: Health = { state: 'healthy', failures: 0, retryAt: 0 };
@@ -266,13 +268,21 @@ export function afterRetry(health: Health): Health {
   return health.state === 'healthy' ? { ...health, state: 'retry' } : health;
 }
 
-/** Each failure in a row doubles the rest, up to an hour. @param retryIntervalMs the first rest */
-export function afterFailure({ failures }: Health, now: number, retryIntervalMs: number): Health {
+/**
+ * Each failure in a row doubles the rest, up to an hour. An attempt that was in progress at the
+ * last failure has met the same outage, and does not count again.
+ *
+ * @param retryIntervalMs the first rest
+ * @param began when the attempt began
+ */
+export function afterFailure(health: Health, now: number, retryIntervalMs: number, began = now): Health {
+  const { failures, failedAt } = health;
+  if (failedAt !== undefined && began <= failedAt) return health;
   const rest = Math.min(
     Math.max(retryIntervalMs, TIME_LIMITS.shortestRestMs) * 2 ** failures,
     TIME_LIMITS.longestRestMs,
   );
-  return { state: 'degraded', failures: failures + 1, retryAt: now + rest };
+  return { state: 'degraded', failures: failures + 1, retryAt: now + rest, failedAt: now };
 }
 
 /** Whether a degraded conversation must wait. */

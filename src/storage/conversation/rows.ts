@@ -49,6 +49,12 @@ type ListedRow = Pick<ListedMemory, keyof ListedMemory>;
 
 type TicketRow = Ticket & { readonly memory_id: number };
 
+type Claimed = {
+  readonly lineage: string;
+  readonly created_at: number;
+  readonly retry_interval_ms: number;
+};
+
 /** Which versions `longest` may choose. */
 interface LongestOptions {
   /** No digests. */
@@ -78,14 +84,15 @@ export class MemoryRows {
   }
 
   /**
-   * The lineage of a row, and how long a degraded conversation first rests, in milliseconds.
+   * The lineage of a row, when it was claimed, and how long a degraded conversation first rests, in
+   * milliseconds.
    *
    * @throws if there is no such row
    */
-  claimed(memoryId: number): { readonly lineage: string; readonly retry_interval_ms: number } {
+  claimed(memoryId: number): Claimed {
     return this.tables.sql
-      .exec<{ lineage: string; retry_interval_ms: number }>(
-        'SELECT lineage, retry_interval_ms FROM memories WHERE memory_id = ?',
+      .exec<Claimed>(
+        'SELECT lineage, created_at, retry_interval_ms FROM memories WHERE memory_id = ?',
         memoryId,
       )
       .one();

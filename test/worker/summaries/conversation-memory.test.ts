@@ -46,6 +46,33 @@ describe.each([
       expect(await claim(6)).toMatchObject({ state: 'resting', retryAt: clock.now + 30_000 });
     });
 
+    it('counts an outage once, whatever was in progress when it began', async () => {
+      const { clock, claim, claimed, complete, fail, health } = conversation(evicted);
+      const [first, second, third, fourth] = [
+        await claimed(2),
+        await claimed(4),
+        await claimed(6),
+        await claimed(8),
+      ];
+      clock.now += 5_000;
+      await fail(first);
+      const until = clock.now + 30_000;
+      clock.now += 2_000;
+      await fail(second, 'a digest');
+      expect(await claim(10)).toMatchObject({ state: 'resting', retryAt: until });
+      clock.now = until;
+      const next = await claimed(10);
+      await fail(third);
+      expect(await health()).toBe('recovering');
+      clock.now += 1_000;
+      await fail(next);
+      await fail(fourth);
+      expect(await claim(10)).toMatchObject({ state: 'resting', retryAt: clock.now + 60_000 });
+      clock.now += 60_000;
+      await complete(await claimed(10), 'recovered');
+      expect(await health()).toBe('healthy');
+    });
+
     it('lets a resting conversation use the version that is ready, and its base', async () => {
       const { claim, claimed, fail, make } = conversation(evicted);
       const four = await make(4, 'four');
