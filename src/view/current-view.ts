@@ -8,7 +8,7 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
 import { makeView } from './make-view.ts';
-import { upToDate } from './up-to-date.ts';
+import { untilSettled } from './until-settled.ts';
 
 /**
  * Has a memory made that is due. With `force` the view waits for it, unless a round is in progress,
@@ -28,7 +28,7 @@ export async function makeCurrentView(call: Call, options: MakeViewOptions): Pro
   }
   await remembering;
   try {
-    await scope.timings.measure('summary', () => upToDate(conversation, scope.services));
+    await scope.timings.measure('summary', () => untilSettled(conversation, scope.services));
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'a memory could not be waited for', error);
     const { report } = made;

@@ -13,7 +13,7 @@ import { TIME_LIMITS } from '../time-limits.ts';
  * @throws if storage does not answer within ten seconds: the object, or what the isolate waits for
  *   while it hands over
  */
-export async function upToDate(conversation: StoredConversation, services: Services): Promise<boolean> {
+export async function untilSettled(conversation: StoredConversation, services: Services): Promise<boolean> {
   const end = Date.now() + TIME_LIMITS.flushMs;
   const handedOver = within(TIME_LIMITS.idleCallMs, services.pending.settled(conversation.name));
   await Promise.all([handedOver, untilIdle(conversation, 0)]);

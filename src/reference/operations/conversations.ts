@@ -185,13 +185,13 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: `${memory}/flush`,
     id: 'flushConversationMemory',
     group: 'Conversations',
-    summary: 'Waits until the memory that is made in the background is up to date, 60 seconds at most',
+    summary: 'Waits until nothing more is made in the background, 60 seconds at most',
     access: 'caller',
     ...named,
     answers: {
       200: { description: 'It is up to date.', content: { 'application/json': schemas.flushedMemory } },
       202: {
-        description: 'Something is still being made.',
+        description: 'Something is still being made, or the newest version could not be made.',
         content: { 'application/json': schemas.flushedMemory },
       },
     },

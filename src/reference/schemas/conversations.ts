@@ -35,7 +35,11 @@ name(conversationMemory, 'ConversationMemory');
 
 export const flushedMemory = z.strictObject({
   ...conversationMemory.shape,
-  up_to_date: z.boolean().describe('False with a 202: something is still being made.'),
+  up_to_date: z
+    .boolean()
+    .describe(
+      'False with a 202: something is still being made, or the newest version could not be made, as `health` and its `status` tell.',
+    ),
 });
 
 export const deletedConversation = deletion('memory.conversation.deleted', { id: givenId });

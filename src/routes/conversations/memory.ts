@@ -12,14 +12,19 @@ import { ApiError } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
 import { type AppEnv, forget, type Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
-import type { ListedMemory, Overview, Settings } from '../../storage/conversation/memories.ts';
+import {
+  isNewestMade,
+  type ListedMemory,
+  type Overview,
+  type Settings,
+} from '../../storage/conversation/memories.ts';
 import { RefStore } from '../../storage/refs/store.ts';
 import { TenantBucket } from '../../storage/tenant/bucket.ts';
 import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import { upToDate } from '../../view/up-to-date.ts';
+import { untilSettled } from '../../view/until-settled.ts';
 import { deleted, deletion, stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 
@@ -33,22 +38,23 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * `POST /v1/conversations/{id}/memory/flush`: waits until the memory that is made in the background
- * is up to date.
+ * `POST /v1/conversations/{id}/memory/flush`: waits until nothing more is made in the background,
+ * and says whether the memory is up to date then.
  */
 export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'read');
   const { id, conversation, services } = named;
   const limitMs = TIME_LIMITS.flushMs + TIME_LIMITS.routeStorageMs;
-  const isUpToDate = await stored(
+  const isIdle = await stored(
     c,
     async () => {
       await services.runOutboxes.settled(conversation.name);
-      return upToDate(conversation, services);
+      return untilSettled(conversation, services);
     },
     limitMs,
   );
   const overview = await overviewOfTarget(c, named);
+  const isUpToDate = isIdle && isNewestMade(overview);
   return c.json({ ...overviewJson(id, overview), up_to_date: isUpToDate }, isUpToDate ? 200 : 202);
 }
 

@@ -285,6 +285,15 @@ export function afterFailure(health: Health, now: number, retryIntervalMs: numbe
   return { state: 'degraded', failures: failures + 1, retryAt: now + rest, failedAt: now };
 }
 
+/**
+ * Whether the newest version is there, and the summarizer has not failed since. A digest does not
+ * end a failure.
+ */
+export function isNewestMade({ health, memories }: Pick<Overview, 'health' | 'memories'>): boolean {
+  const isFailing = health === 'degraded' || health === 'recovering';
+  return !isFailing && (memories[0] === undefined || memories[0].status === 'completed');
+}
+
 /** Whether a degraded conversation must wait. */
 export function isResting({ state, retryAt }: Health, now: number): boolean {
   return state === 'degraded' && now < retryAt;

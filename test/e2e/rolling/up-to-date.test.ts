@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
@@ -77,15 +78,38 @@ describe.each(PROTOCOLS)('memory that is made in the background, over $name', (p
     expect(await flushed).toMatchObject({ up_to_date: true, memories: [{ status: 'completed' }] });
   });
 
-  it('is up to date too when it could not be made, as its health says', async () => {
+  it('is not up to date when it could not be made, until a later one is', async () => {
     summarizer.fail(400);
-    const { id } = await talk(3);
+    const { id, to } = await talk(3, { memory_strategy: { ...ROLLING, degraded_retry_interval_s: 0 } });
 
-    expect(await (await flush(id)).json()).toMatchObject({
-      up_to_date: true,
+    const failed = await flush(id);
+    expect(failed.status).toBe(202);
+    expect(await failed.json()).toMatchObject({
+      up_to_date: false,
       health: 'degraded',
       memories: [{ status: 'failed' }],
     });
+
+    summarizer.work();
+    await until('the rest is over', async () => {
+      await to.ask(question(4));
+      return (await flush(id)).status === 200;
+    });
+    const { memories } = (await to.stored()) as { memories: { status: string }[] };
+    expect(memories.map(({ status }) => status).toSorted()).toContain('failed');
+    expect(memories[0]).toMatchObject({ status: 'completed' });
+  });
+
+  it('is not up to date when neither the view’s memory nor the user’s could be made', async () => {
+    summarizer.fail(400);
+    const user = newId();
+    const { id } = await talk(3, { user, memory_injection: { publish: 'each_round' } });
+
+    const response = await flush(id, `?user=${encodeURIComponent(user)}`);
+
+    const { memories, ...told } = (await response.json()) as { memories: { status: string }[] };
+    expect(told).toMatchObject({ up_to_date: false, health: 'degraded' });
+    expect(new Set(memories.map(({ status }) => status))).toEqual(new Set(['failed']));
   });
 
   it('includes what a user is told of a session', async () => {
