@@ -22,8 +22,18 @@ export interface ToolCall {
    * it.
    */
   readonly input: string;
-  /** Whether nothing can stand in the place of the arguments. */
-  readonly isFixed?: true;
+  /**
+   * What may take the place of the arguments: a JSON object as text, if absent; a free `text`; or
+   * nothing (`fixed`).
+   */
+  readonly form?: 'text' | 'fixed';
+  /** The part of the arguments that it takes the place of; absent: all of them. */
+  readonly body?: string;
+}
+
+/** The calls of a message whose arguments are counted, and may be cleared, in order. */
+export function inputsOf(message: Message): readonly ToolCall[] {
+  return [...message.calls, ...(message.hostedCalls?.() ?? [])];
 }
 
 /**
@@ -200,6 +210,8 @@ export interface Message {
   names?(): readonly string[];
   /** The outputs of hosted tools in an answer. Decoded on each call. Absent: none. */
   hosted?(): readonly HostedOutput[];
+  /** Calls of tools that the upstream runs, which no result of the caller answers. */
+  hostedCalls?(): readonly ToolCall[];
   /**
    * Texts other than the content that the model reads: names, calls, reasoning, outputs of hosted
    * tools.

@@ -5,10 +5,9 @@
 
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
-import { parseObject } from '../../lib/json.ts';
 import type { Bound, Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
-import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
+import { type Content, inputsOf, jsonBytes, type Message, type ToolCall } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { isEcho } from './echo.ts';
@@ -56,8 +55,6 @@ interface Facts {
   readonly room: number;
   /** The marker at its beginning, if it has a marker's form. */
   readonly marker: Marker | undefined;
-  /** For arguments: whether they are a JSON object. */
-  readonly object: boolean;
   /** See `Content`. */
   readonly item?: string;
   /** Whether UTF-8 can hold it: half a surrogate pair would come back as another character. */
@@ -266,8 +263,9 @@ export function clearedInputs(
   const message = elementAt(history.messages, unit.first);
   // A plan has counted its tokens, and those of its arguments are among them.
   if (context.counter.message(message) < least) return [];
-  return message.calls.flatMap(({ id, name, input, isFixed }, index) => {
-    if (isFixed) return [];
+  return inputsOf(message).flatMap((made, index) => {
+    const { id, name, form } = made;
+    if (form === 'fixed') return [];
     const removal = remembered(`input ${index} ${least}`, message, context, () =>
       remove(
         {
@@ -278,12 +276,13 @@ export function clearedInputs(
           call: index,
           tool: name,
           callId: id,
-          content: () => inputContent(input),
+          content: () => inputContent(made),
           key: `${message.digest}:input:${index}`,
-          count: () => context.counter.text(input),
-          // Arguments that never were a JSON object stay as the model wrote them.
-          replacements: (marker, { object }) =>
-            object ? [writeClearedInput({ ...marker, kind: 'tool input' })] : [],
+          count: () => context.counter.text(clearedText(made)),
+          replacements: (marker) => {
+            const write = form === 'text' ? writeMarker : writeClearedInput;
+            return [write({ ...marker, kind: 'tool input' })];
+          },
         },
         strategy,
         context,
@@ -293,14 +292,19 @@ export function clearedInputs(
   });
 }
 
-/** The arguments of a call as a content. */
-export function inputContent(input: string): Content {
+/** The arguments of a call that may be cleared, as a content. */
+export function inputContent(call: ToolCall): Content {
+  const text = clearedText(call);
   return {
-    text: input,
-    type: 'application/json',
-    weight: { texts: [input], flat: 0 },
-    room: () => jsonBytes(input),
+    text,
+    type: call.form === 'text' ? 'text/plain; charset=utf-8' : 'application/json',
+    weight: { texts: [text], flat: 0 },
+    room: () => jsonBytes(text),
   };
+}
+
+function clearedText({ input, body = input }: ToolCall): string {
+  return body;
 }
 
 /** The removal of a candidate; undefined if it must stay, or if no replacement is shorter. */
@@ -347,7 +351,7 @@ function mayCompact(tool: string, strategy: CompactSettings): boolean {
 }
 
 function readFacts(content: Content, tokens: number, digest: Digest): Facts {
-  const { text, type, item } = content;
+  const { text, item } = content;
   return {
     tokens,
     ...(item === undefined ? {} : { item }),
@@ -357,27 +361,7 @@ function readFacts(content: Content, tokens: number, digest: Digest): Facts {
     marker: ownMarker(parseMarker(text) ?? parseClearedInput(text) ?? parseOffloaded(text)),
     name: digest(text),
     storable: text.isWellFormed(),
-    object: type === 'application/json' && isSmallObject(text),
   };
-}
-
-/** Parsing more values would take more memory than a request may have, so such arguments stay. */
-const MOST_VALUES = 300_000;
-
-/** Whether a text is a JSON object with a bounded number of values. */
-function isSmallObject(text: string): boolean {
-  return text.trimStart().startsWith('{') && mayParse(text) && parseObject(text) !== undefined;
-}
-
-/**
- * Counts characters that begin or separate values, also in strings. There is at most one value more
- * than that.
- */
-function mayParse(text: string): boolean {
-  if (text.length <= MOST_VALUES) return true;
-  let values = 0;
-  for (const _ of text.matchAll(/[[{,:]/g)) if (++values > MOST_VALUES) return false;
-  return true;
 }
 
 /** A marker with copied strings, so that it does not keep its text alive. */

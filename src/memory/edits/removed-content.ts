@@ -1,7 +1,7 @@
 /** The content of a removal: read from the messages of its array, by those who store or show it. */
 import { elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
-import type { Content, Message } from '../conversation/message.ts';
+import { type Content, inputsOf, type Message } from '../conversation/message.ts';
 import { inputContent } from './compact.ts';
 import { mediaContent } from './media.ts';
 import type { Removal } from './removal.ts';
@@ -18,7 +18,7 @@ export function contentOf({ kind, message, call }: Removal, messages: readonly M
     case 'output':
       return source.content();
     case 'input':
-      return inputContent(elementAt(source.calls, call).input);
+      return inputContent(elementAt(inputsOf(source), call));
     case 'hosted':
       return elementAt(source.hosted?.() ?? [], call).content();
     case 'part': {

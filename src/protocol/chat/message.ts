@@ -348,6 +348,14 @@ function readCall(call: unknown): ReadCall {
   const { id, function: called, custom } = asObject(call);
   const { name, arguments: input } = asObject(called);
   const { name: customName, input: customInput } = asObject(custom);
+  if (typeof customInput === 'string')
+    return {
+      id: asString(id),
+      name: asString(customName),
+      input: customInput,
+      form: 'text',
+      isObject: false,
+    };
   return { id: asString(id), name: asString(name ?? customName), ...readInput(input ?? customInput) };
 }
 

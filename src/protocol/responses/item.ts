@@ -11,11 +11,12 @@ import {
   type ToolCall,
   type Weight,
 } from '../../memory/conversation/message.ts';
-import { inputField, inputIn } from '../call-input.ts';
+import type { Removal } from '../../memory/edits/removal.ts';
+import { inputField, inputIn, inputSplice } from '../call-input.ts';
 import { isThinkingPart, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
 import { leftOut } from '../json/bare.ts';
-import type { JsonSpan } from '../json/outline.ts';
-import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import { type JsonSpan, levels } from '../json/outline.ts';
+import { fieldOf, jsonOf, type Splice, textOf, within } from '../json/spans.ts';
 import {
   AUDIO,
   contentOfParts,
@@ -42,6 +43,7 @@ export const READ_FIELDS: readonly string[] = [
   'name',
   'arguments',
   'input',
+  'code',
   'call_id',
   'approval_request_id',
   'id',
@@ -66,13 +68,25 @@ const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
 const APPROVAL = 'mcp_approval_request';
 
 const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
-const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
 
-/** Where calls of OpenAI's own tools say what they do. */
-const ACTIONS: ReadonlyMap<string, string> = new Map([
-  ['shell_call', 'action'],
-  ['local_shell_call', 'action'],
-  ['apply_patch_call', 'operation'],
+/** Where a call has what its tool is asked for. */
+interface Asked {
+  readonly field: string;
+  /** The member of an object in that field that is cleared; absent: the field itself. */
+  readonly member?: string;
+  /** Absent: a JSON object as text. */
+  readonly form?: 'text';
+}
+
+/** By the kind of the item. All other calls are short, or are for a person to approve. */
+const ASKED: ReadonlyMap<string, Asked> = new Map([
+  ['function_call', { field: 'arguments' }],
+  ['custom_tool_call', { field: 'input', form: 'text' }],
+  ['mcp_call', { field: 'arguments' }],
+  ['code_interpreter_call', { field: 'code', form: 'text' }],
+  ['apply_patch_call', { field: 'operation', member: 'diff', form: 'text' }],
+  ['shell_call', { field: 'action', member: 'commands', form: 'text' }],
+  ['local_shell_call', { field: 'action', member: 'command', form: 'text' }],
 ]);
 
 /** Items by whose id others are found, or which are found by the id of another. */
@@ -192,15 +206,28 @@ export class Item {
     return this.string(this.type === APPROVAL ? 'id' : 'call_id');
   }
 
-  /** The call; undefined if it is none. Decoded once. */
+  /** The call; undefined if it is none that needs a result. Decoded once. */
   get call(): ToolCall | undefined {
-    if (!this.calls) return undefined;
-    const isEditable = EDITABLE_CALLS.has(this.type);
+    return this.calls ? this.made : undefined;
+  }
+
+  /** A call of a tool that the upstream runs, with its arguments; undefined for any other item. */
+  get hostedCall(): ToolCall | undefined {
+    return !this.calls && ASKED.has(this.type) && this.askedSpan() ? this.made : undefined;
+  }
+
+  private get made(): ToolCall {
+    const { form, member } = ASKED.get(this.type) ?? {};
+    const span = this.askedSpan();
+    const isText = span?.kind === 'string' || member !== undefined;
+    const body = span && inputIn(this.body, span);
+    const input = this.actionText() ?? body ?? '';
     this.facts.call ??= {
-      id: this.callId ?? '',
+      id: this.callId ?? this.string('id') ?? '',
       name: this.tool,
-      input: isEditable ? (this.inputText() ?? '') : this.actionText(),
-      ...(isEditable ? {} : { isFixed: true }),
+      input,
+      ...(span ? form && isText && { form } : { form: 'fixed' }),
+      ...(body !== undefined && body !== input && { body }),
     };
     return this.facts.call;
   }
@@ -227,9 +254,23 @@ export class Item {
     return saidIn(this.body, this.span, this.contentSpan(), PARTS, left);
   }
 
-  /** The span of a call's arguments. */
-  inputSpan(): JsonSpan | undefined {
-    return inputField(this.span, this.type === 'custom_tool_call' ? 'input' : 'arguments');
+  /** The span of what may be cleared of a call's arguments. */
+  askedSpan(): JsonSpan | undefined {
+    const { field = '', member } = ASKED.get(this.type) ?? {};
+    if (member === undefined) return inputField(this.span, field);
+    const value = fieldOf(this.span, field)?.value;
+    const span =
+      value?.kind === 'object' ? fieldOf(within(this.body, value, levels(1)), member)?.value : undefined;
+    return span?.kind === 'string' || span?.kind === 'array' ? span : undefined;
+  }
+
+  /** Puts the replacement in the place of what is cleared of a call's arguments. */
+  askedSplice(removal: Removal): Splice | undefined {
+    const span = this.askedSpan();
+    if (!span) return undefined;
+    const isList = span.kind === 'array' && ASKED.get(this.type)?.member !== undefined;
+    if (!isList) return inputSplice(this.body, span, removal);
+    return { start: span.start, end: span.end, with: JSON.stringify([removal.replacement]) };
   }
 
   /** The span of a message's content, or of an output. */
@@ -283,7 +324,8 @@ export class Item {
   /** The same without the output of one of OpenAI's own tools. */
   around(): Weight {
     const { call } = this;
-    if (call && EDITABLE_CALLS.has(this.type)) return { texts: [call.name, call.input], flat: 0 };
+    if (call && call.body === undefined && call.form !== 'fixed')
+      return { texts: [call.name, call.input], flat: 0 };
     if (PICTURES.has(this.type)) return { texts: [], flat: IMAGE };
     const content = this.string('encrypted_content') ?? '';
     const encrypted = Math.ceil(content.length / ENCRYPTED_CHARACTERS);
@@ -324,14 +366,11 @@ export class Item {
     return field === undefined ? undefined : fieldOf(this.span, field)?.value;
   }
 
-  private actionText(): string {
-    const value = fieldOf(this.span, ACTIONS.get(this.type) ?? '')?.value;
-    return value ? textOf(this.body, value) : '';
-  }
-
-  private inputText(): string | undefined {
-    const span = this.inputSpan();
-    return span && inputIn(this.body, span);
+  /** All that a call says it does, where a part of it is cleared. */
+  private actionText(): string | undefined {
+    const { field = '', member } = ASKED.get(this.type) ?? {};
+    const value = member === undefined ? undefined : fieldOf(this.span, field)?.value;
+    return value && textOf(this.body, value);
   }
 }
 

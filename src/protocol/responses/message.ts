@@ -165,6 +165,15 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     });
   }
 
+  /** The items with the calls that `hostedCalls` lists, in the same order. */
+  get hostedCallItems(): readonly Item[] {
+    return this.role === 'assistant' ? this.items.filter(({ hostedCall }) => hostedCall) : [];
+  }
+
+  hostedCalls(): readonly ToolCall[] {
+    return this.hostedCallItems.flatMap(({ hostedCall }) => hostedCall ?? []);
+  }
+
   otherTexts(): readonly string[] {
     return this.otherWeights.flatMap(({ texts }) => texts);
   }

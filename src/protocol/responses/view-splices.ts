@@ -1,7 +1,6 @@
 /** The edits of a view in the caller's items. */
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
-import { inputSplice } from '../call-input.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import {
   markSplices,
@@ -144,7 +143,7 @@ function editSplices(
         return spoken?.hosted
           ? hostedSplices(spoken, removal)
           : [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked ? OPENAI_MARKS : undefined)];
-      return removal.kind === 'input' ? [clearedInput(bytes, message, removal)] : [];
+      return removal.kind === 'input' ? [clearedInput(message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
     ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
@@ -156,8 +155,10 @@ function hostedSplices(item: Item | undefined, { message, replacement }: Removal
   return item.hosted.splices(replacement);
 }
 
-function clearedInput(bytes: Uint8Array, message: ItemGroup, removal: Removal): Splice {
-  const input = message.callItems[removal.call]?.inputSpan();
-  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-  return inputSplice(bytes, input, removal);
+function clearedInput(message: ItemGroup, removal: Removal): Splice {
+  const item = [...message.callItems, ...message.hostedCallItems][removal.call];
+  const splice = item?.askedSplice(removal);
+  if (!splice)
+    throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+  return splice;
 }

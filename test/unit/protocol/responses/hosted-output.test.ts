@@ -61,6 +61,48 @@ function shown(...items: Item[]) {
 
 const placeholder = expect.stringMatching(/^⟦removed: tool output for .*; ref=ref_[a-z2-7]{26}; tokens=\d+⟧/);
 
+describe('what a tool of the upstream was asked for', () => {
+  const CLEARED = { ...OLD, compact_clear_tool_inputs: true } as const;
+  const cleared = (field: object, ...items: Item[]) => {
+    const { sent, body } = viewed(
+      [asks('Do it.'), ...items, says('1', 'Done.'), asks('a'), says('2', 'b'), asks('c')],
+      CLEARED,
+    );
+    expect(responsesViolations(body)).toEqual([]);
+    expect(sent[1]).toMatchObject(field);
+  };
+  const line = expect.stringMatching(/^⟦removed: tool input for .*; ref=ref_[a-z2-7]{26}⟧$/);
+
+  it('is cleared as arguments are: code, arguments of an MCP server, commands, patches', () => {
+    cleared({ type: 'code_interpreter_call', code: line }, { ...codeRun('a', ['x']), code: pears });
+    const json = JSON.stringify({ text: pears });
+    cleared(
+      { type: 'mcp_call', arguments: expect.stringMatching(/^\{"_removed":"⟦removed/) },
+      { ...mcpCall('a', 'x'), arguments: json },
+    );
+    const [shell, ran] = shellStep('a', ['x']) as [Item, Item];
+    cleared(
+      { action: { commands: [line] } },
+      { ...shell, action: { commands: [pears, 'ls'], timeout_ms: 9 } },
+      ran,
+    );
+    const [patch, patched] = patchStep('a', 'x') as [Item, Item];
+    const operation = { type: 'update_file', path: 'a.ts', diff: pears };
+    cleared({ operation: { ...operation, diff: line } }, { ...patch, operation }, patched);
+  });
+
+  it('stays where it is short, and without the setting', () => {
+    const came = { ...codeRun('a', ['x']), code: 'print(1)' };
+    expect(
+      viewed([asks('a'), came, says('1', 'b'), asks('c'), says('2', 'd'), asks('e')], CLEARED).sent[1],
+    ).toEqual(came);
+    const long = { ...came, code: pears };
+    expect(viewed([asks('a'), long, says('1', 'b'), asks('c'), says('2', 'd'), asks('e')]).sent[1]).toEqual(
+      long,
+    );
+  });
+});
+
 describe('an old output of a hosted tool', () => {
   it('of a file search keeps each result with its file, and loses the texts', () => {
     const came = fileSearch('a', [apples, pears]);
