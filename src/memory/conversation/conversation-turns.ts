@@ -34,7 +34,7 @@ interface ConversationTurns {
    * trimmed; null otherwise.
    */
   readonly first_user: string | null;
-  /** The newest turns in full. */
+  /** The newest answered turns in full, and after them the question that is open, if any. */
   readonly recent_turns: readonly PlainTurn[];
   /** Earlier turns that no summary covers yet. */
   readonly pending_turns: readonly PlainTurn[];
@@ -43,7 +43,7 @@ interface ConversationTurns {
 }
 
 /**
- * @param recent the maximum of recent turns
+ * @param recent the maximum of recent turns, which an open question is none of yet
  * @param archivedAt when a message was archived, in seconds since the epoch
  */
 export function conversationTurns(
@@ -76,7 +76,8 @@ export function conversationTurns(
       },
     ];
   });
-  const split = Math.max(0, turns.length - recent);
+  const answered = turns.at(-1)?.assistant === null ? turns.length - 1 : turns.length;
+  const split = Math.max(0, answered - recent);
   return {
     first_user: first === undefined || view?.dropped.has(first) ? null : plainText(messages[first]),
     recent_turns: turns.slice(split),

@@ -68,6 +68,17 @@ describe('a conversation as turns of text', () => {
     expect(conversationTurns(messages, undefined, 0).recent_turns).toEqual([]);
   });
 
+  it('counts an open question as none of the recent turns, at which it stands last', () => {
+    const messages = history([...turn('a'), ...turn('b'), ...turn('c'), user('d?'), ...step('1', 'f', 'x')]);
+    const partsOf = (recent: number) => {
+      const { recent_turns, pending_turns } = conversationTurns(messages, undefined, recent);
+      return [pending_turns, recent_turns].map((turns) => turns.map((turn) => turn.user).join(''));
+    };
+    expect(partsOf(2)).toEqual(['a?', 'b?c?d?']);
+    expect(partsOf(0)).toEqual(['a?b?c?', 'd?']);
+    expect(partsOf(3)).toEqual(['', 'a?b?c?d?']);
+  });
+
   it('leaves out what the summary covers, and holds the summary as it stands in the view', () => {
     const messages = [...turn('a'), ...turn('b'), ...turn('c'), user('d?')];
     const { plan, view } = viewOf(body(messages), FOUR_TURNS);
