@@ -57,7 +57,7 @@ export const KNOBS = {
   ],
   rolling_summary: [
     { ...budget, field: 'total_max_tokens', label: 'Most tokens in all' },
-    turns('full_zone_turns', 'Turns that stay', 5, 1),
+    turns('full_zone_turns', 'Turns that stay', 2, 1),
   ],
   trim: [budget, watermark(0), turns('keep_last_n_turns', 'Turns that stay', 3)],
   none: [],

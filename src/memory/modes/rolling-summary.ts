@@ -14,7 +14,7 @@ const schema = z.strictObject({
   ...summary,
   rolling_window_size: z.int().min(2).default(14),
   summarize_after_seq: count.default(5),
-  full_zone_turns: count.default(5),
+  full_zone_turns: count.default(2),
   summary_max_tokens: summaryTokens.default(1000),
   total_max_tokens: count.default(10_000),
   overflow_policy: z.enum(['truncate_oldest', 'truncate_summary', 'error']).default('truncate_oldest'),

@@ -102,6 +102,12 @@ describe('a rolling memory', () => {
     expect(dueMemory(rolling(), [])).toBeUndefined();
   });
 
+  it('is due by default from the third round on, as the sequence number says', () => {
+    expect(dueMemory(rolling(), over(2))).toBeUndefined();
+    expect(dueMemory(rolling(), over(3))).toEqual({ start: 0, boundary: over(3)[0] });
+    expect(dueMemory(rolling({ summarize_after_seq: 6 }), over(3))).toBeUndefined();
+  });
+
   it('covers up to the full zone, and is not due while there is nothing before that', () => {
     expect(dueMemory(rolling({ full_zone_turns: 5 }), over(5))).toBeUndefined();
     expect(dueMemory(rolling({ full_zone_turns: 5 }), over(6))).toEqual({ start: 0, boundary: over(6)[0] });

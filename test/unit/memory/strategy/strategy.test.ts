@@ -155,7 +155,7 @@ describe('a strategy', () => {
       value: {
         rolling_window_size: 14,
         summarize_after_seq: 5,
-        full_zone_turns: 5,
+        full_zone_turns: 2,
         summary_max_tokens: 1000,
         total_max_tokens: 10_000,
         overflow_policy: 'truncate_oldest',
