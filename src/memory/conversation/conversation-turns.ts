@@ -10,7 +10,7 @@ import type { Message } from './message.ts';
 import { type Round, roundsOf } from './sequence.ts';
 import { digestOf, type TurnDigest } from './turn-digest.ts';
 
-interface PlainTurn {
+export interface PlainTurn {
   readonly user: string;
   /** Null until the turn is answered. */
   readonly assistant: string | null;
@@ -21,14 +21,14 @@ interface PlainTurn {
   readonly digest: TurnDigest;
 }
 
-interface Artifact {
+export interface Artifact {
   readonly ref: string;
   readonly tool_name: string;
   readonly tool_call_id: string;
   readonly tokens: number;
 }
 
-interface ConversationTurns {
+export interface ConversationTurns {
   /**
    * The first request, if it stays while the summary covers the rest of its turn or that turn is
    * trimmed; null otherwise.

@@ -20,6 +20,32 @@ const SOURCES = {
     export const injection: MemoryInjectionRequest = { role: 'user' };
     export const freed = ({ tokens }: MemoryReport): number => (tokens?.before ?? 0) - (tokens?.after ?? 0);
   `,
+  memory: `
+    import type {
+      ConversationMemory, ConversationTurn, MemoryHealth, MemoryVersion, TurnArtifact, TurnDigest,
+    } from 'precis/types';
+    const digest: TurnDigest = {
+      tools: [{ name: 'search', calls: 2 }],
+      observations_summary: 'search: three orders',
+      reasoning_summary: null,
+    };
+    const artifacts: TurnArtifact[] = [
+      { ref: 'ref_a', tool_name: 'search', tool_call_id: 'call_1', tokens: 900 },
+    ];
+    const turn: ConversationTurn = { user: 'Hello.', assistant: null, ts: 1_795_372_800, artifacts, digest };
+    export const untimed: ConversationTurn = { user: '', assistant: '', artifacts: [], digest };
+    export const memory: ConversationMemory = {
+      first_user: null, recent_turns: [turn], pending_turns: [], summary: null,
+    };
+    export const failing: MemoryHealth[] = ['retry', 'degraded'];
+    export const textOf = ({ memory_text, base_memory_id }: MemoryVersion): string =>
+      base_memory_id === null ? '' : memory_text ?? '';
+  `,
+  'memory that is none': `
+    import type { ConversationTurn, MemoryHealth } from 'precis/types';
+    export const health: MemoryHealth = 'well';
+    export const turn: ConversationTurn = { user: 'Hello.' };
+  `,
   null: `
     import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryStrategyRequest } from 'precis/types';
     export const strategies: MemoryStrategyRequest[] = [
@@ -73,6 +99,11 @@ describe('precis/types', () => {
     expect(errorsOf('types')).toEqual([]);
   });
 
+  it('has the turns of a conversation, their digests, and the health and versions of its memory', () => {
+    expect(errorsOf('memory')).toEqual([]);
+    expect(errorsOf('memory that is none')).toHaveLength(2);
+  });
+
   it('allows null where the API takes it, and not elsewhere', () => {
     expect(errorsOf('null')).toEqual([]);
     expect(errorsOf('null elsewhere')).toHaveLength(2);
@@ -83,6 +114,6 @@ describe('precis/types', () => {
   });
 
   it('gives the compiler nothing else to say', () => {
-    expect(errors).toHaveLength(3);
+    expect(errors).toHaveLength(5);
   });
 });
