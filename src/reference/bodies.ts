@@ -25,13 +25,17 @@ export const requestOf = (name: string): JsonSchema => ({ allOf: [openai(name), 
 /** An answer of OpenAI's, which has the report if it was asked for. */
 export const answerOf = (name: string): JsonSchema => ({ allOf: [openai(name), memory] });
 
-/** The events of a stream. */
-export const streamOf = (name: string): JsonSchema => ({
+/** The events of a stream. @param errors names of the events that end it with an error */
+export const streamOf = (name: string, ...errors: readonly string[]): JsonSchema => ({
   type: 'string',
-  description: `Server-sent events, the data of each being \`${name}\` of OpenAI's document. Comments keep a silent stream alive.`,
+  description: `Server-sent events, the data of each being \`${name}\` of OpenAI's document. An error ends the stream as ${eitherIn(errors)}. Comments keep a silent stream alive.`,
   contentMediaType: 'text/event-stream',
-  contentSchema: openai(name),
+  contentSchema: { anyOf: [openai(name), ...errors.map(own)] },
 });
+
+function eitherIn(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(' or ');
+}
 
 const block: JsonSchema = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] };
 
@@ -85,8 +89,9 @@ export const MESSAGE: JsonSchema = {
 export const MESSAGE_EVENTS: JsonSchema = {
   type: 'string',
   description:
-    "Server-sent events of Anthropic's API. The report stands in the last `message_delta`; `ping` keeps a silent stream alive.",
+    "Server-sent events of Anthropic's API. The report is in the last `message_delta`; an error ends the stream as `MessagesStreamError`; `ping` keeps a silent stream alive.",
   contentMediaType: 'text/event-stream',
+  contentSchema: { anyOf: [{ type: 'object' }, own('MessagesStreamError')] },
 };
 
 const list: JsonSchema = { type: 'array', minItems: 1, items: { type: 'object' } };

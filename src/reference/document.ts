@@ -10,6 +10,7 @@ import { MODE_NAMES, MODES } from '../memory/modes/meanings.ts';
 import type { Mode } from '../memory/modes/table.ts';
 import { warningSchema } from '../memory/plan/report-schema.ts';
 import { WARNINGS } from '../memory/plan/warnings.ts';
+import { FAILED_CODES } from '../protocol/responses/failed-codes.ts';
 import { ERRORS, type ErrorCode } from '../request/error-codes.ts';
 import { OPENAI_DOCUMENT, own } from './bodies.ts';
 import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './fields.ts';
@@ -17,7 +18,7 @@ import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
 import { samplesOf } from './samples.ts';
-import { error, errorCode, messagesError } from './schemas/errors.ts';
+import * as errors from './schemas/errors.ts';
 import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';
 import { OPERATIONS } from './table.ts';
@@ -112,10 +113,11 @@ export function apiDocument(parts: ApiParts): ApiDocument {
   const components = new Components();
   addStrategies(components, parts);
   addFields(components, parts);
-  for (const schema of [error, messagesError, warningSchema, refFacts]) components.of(schema);
+  for (const schema of [...Object.values(errors), warningSchema, refFacts]) components.of(schema);
   const paths = pathsOf(components);
   components.describe('Warning', listOf(WARNINGS));
-  components.describe('ErrorCode', listOf(meaningsOf(errorCode.options)));
+  components.describe('ErrorCode', listOf(meaningsOf(errors.errorCode.options)));
+  components.describe('ResponseFailedCode', listOf(FAILED_CODES));
   return {
     openapi: '3.1.1',
     info: {

@@ -6,25 +6,9 @@
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { StreamFault } from '../answers/answer-format.ts';
 import { Frame } from '../answers/sse.ts';
+import { FAILED_CODES, type FailedCode } from './failed-codes.ts';
 
 export const FAILED = 'response.failed';
-
-/**
- * Codes that clients know: those of the API (`ResponseError`), and those that Codex looks for
- * (codex-rs/codex-api/src/sse/responses.rs in openai/codex). It tries again after any other code.
- */
-const KNOWN: ReadonlySet<string> = new Set([
-  'context_length_exceeded',
-  'rate_limit_exceeded',
-  'insufficient_quota',
-  'usage_not_included',
-  'invalid_prompt',
-  'bio_policy',
-  'cyber_policy',
-  'server_is_overloaded',
-  'slow_down',
-  'server_error',
-]);
 
 /** Types of errors that are the same however often a request is sent. */
 const LASTING: ReadonlySet<string> = new Set([
@@ -34,12 +18,16 @@ const LASTING: ReadonlySet<string> = new Set([
 ]);
 
 /** The code by which a client knows what to do. */
-function codeOf({ code, type, status }: StreamFault): string {
-  if (typeof code === 'string' && KNOWN.has(code)) return code;
+function codeOf({ code, type, status }: StreamFault): FailedCode {
+  if (isKnown(code)) return code;
   // A shorter conversation is what helps against a body that is too large.
   if (status === 413) return 'context_length_exceeded';
   if (status === 429 || type === 'rate_limit_error') return 'rate_limit_exceeded';
   return LASTING.has(type) ? 'invalid_prompt' : 'server_error';
+}
+
+function isKnown(code: unknown): code is FailedCode {
+  return typeof code === 'string' && Object.hasOwn(FAILED_CODES, code);
 }
 
 /** The members of `error`. `reason` is the error's own code, if clients know another one. */

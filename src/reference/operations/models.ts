@@ -104,7 +104,7 @@ export const MODELS: readonly Operation[] = [
         description: "The upstream's answer.",
         content: {
           'application/json': answerOf('CreateChatCompletionResponse'),
-          'text/event-stream': streamOf('CreateChatCompletionStreamResponse'),
+          'text/event-stream': streamOf('CreateChatCompletionStreamResponse', 'ChatStreamError'),
         },
         headers: REPORT_HEADERS,
       },
@@ -153,7 +153,7 @@ completion = client.chat.completions.create(
         description: "The upstream's answer.",
         content: {
           'application/json': answerOf('Response'),
-          'text/event-stream': streamOf('ResponseStreamEvent'),
+          'text/event-stream': streamOf('ResponseStreamEvent', 'ResponseStreamError', 'ResponseFailed'),
         },
         headers: REPORT_HEADERS,
       },
