@@ -180,6 +180,85 @@ describe('retrieve_ref', () => {
   });
 });
 
+describe('retrieve_ref of an image that was removed', () => {
+  const PIXELS = Buffer.from(Array.from({ length: 9_000 }, (_, at) => (at * 7_919 + (at >> 5)) & 255));
+  const base64 = PIXELS.toString('base64');
+  const image_url = `data:image/png;base64,${base64}`;
+  const call_id = 'call_shot';
+  const memory = { memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
+
+  /** The ref of a screenshot with these parts, over the Responses API. */
+  async function refOf(parts: readonly object[]): Promise<string> {
+    const input = [
+      user('Look at the cart.'),
+      { type: 'function_call', call_id, name: 'screenshot', arguments: '{}' },
+      { type: 'function_call_output', call_id, output: parts },
+      assistant('I have seen it.'),
+      user('Thank you.'),
+    ];
+    const body = JSON.stringify({ model: 'gpt-4.1', store: false, input, ...memory });
+    const response = await deployment.fetch('/v1/responses', { method: 'POST', body });
+    const { memory: report } = (await response.json()) as { memory?: { refs: { ref: string }[] } };
+    expect(report?.refs).toHaveLength(1);
+    return report?.refs[0]?.ref ?? '';
+  }
+
+  const contentOf = async (args: Record<string, unknown>) => {
+    const result = await (await connected()).callTool({ name: 'retrieve_ref', arguments: args });
+    return CallToolResultSchema.parse(result);
+  };
+
+  it.each([
+    ['alone', [], /^\[image, image\/png, 9000 bytes; it follows\]$/],
+    [
+      'behind its caption',
+      [{ type: 'input_text', text: 'the cart' }],
+      /^the cart\n\[image, image\/png, 9000 bytes; it follows\]$/,
+    ],
+  ])('gives the image itself, %s', async (_, caption, words) => {
+    const { content, isError } = await contentOf({
+      ref: await refOf([...caption, { type: 'input_image', image_url }]),
+    });
+
+    expect(isError).toBe(false);
+    expect(content).toEqual([
+      { type: 'text', text: expect.stringMatching(words) },
+      { type: 'image', data: base64, mimeType: 'image/png' },
+    ]);
+  });
+
+  it('gives words about a file, which a result of the protocol has no block for', async () => {
+    const file_data = `data:application/pdf;base64,${base64}`;
+    const { content } = await contentOf({
+      ref: await refOf([{ type: 'input_file', filename: 'bill.pdf', file_data }]),
+    });
+
+    expect(content).toEqual([{ type: 'text', text: expect.stringContaining('bill.pdf') }]);
+    expect(JSON.stringify(content)).not.toContain(base64.slice(0, 100));
+  });
+
+  it('gives no image to a question about its text', async () => {
+    const ref = await refOf([
+      { type: 'input_text', text: 'the cart' },
+      { type: 'input_image', image_url },
+    ]);
+
+    expect((await contentOf({ ref, grep: 'cart' })).content).toEqual([
+      { type: 'text', text: expect.stringContaining('the cart') },
+    ]);
+  });
+
+  it('gives nothing to another tenant', async () => {
+    const ref = await refOf([{ type: 'input_image', image_url }]);
+    const stranger = await connected({ authorization: `Bearer ${STRANGER}` });
+
+    expect(await call(stranger, 'retrieve_ref', { ref })).toEqual({
+      text: expect.stringContaining('There is nothing under'),
+      isError: true,
+    });
+  });
+});
+
 describe('list_refs', () => {
   const conversation_id = 'a conversation / whose refs are listed';
   const [pears, plums] = [linesAbout('listed pears'), linesAbout('listed plums')];
