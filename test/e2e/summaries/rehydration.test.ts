@@ -203,9 +203,9 @@ describe.each(PROTOCOLS)('rehydrate, over $name', (protocol) => {
   it.each([
     ['yes', 'memory_strategy.rehydrate', /true, false, or an object of items and max_tokens/],
     [3, 'memory_strategy.rehydrate', /true, false/],
-    [{ items: 0 }, 'memory_strategy.rehydrate.items', /rehydrate\.items is not valid/],
+    [{ items: 0 }, 'memory_strategy.rehydrate.items', /must be at least 1; it is 0/],
     [{ items: 21 }, 'memory_strategy.rehydrate.items', /20/],
-    [{ items: 1.5 }, 'memory_strategy.rehydrate.items', /int/],
+    [{ items: 1.5 }, 'memory_strategy.rehydrate.items', /must be a whole number; it is 1\.5/],
     [{ max_tokens: '1' }, 'memory_strategy.rehydrate.max_tokens', /number/],
     [{ max_tokens: 100_001 }, 'memory_strategy.rehydrate.max_tokens', /100000/],
     [{ files: 5 }, 'memory_strategy.rehydrate.files', /'files'/],

@@ -81,7 +81,7 @@ describe('a captured view', () => {
       metadata: { note: 'private' },
     });
 
-    expect(await warningsOf(answer)).toEqual([]);
+    expect(await warningsOf(answer)).toEqual(['dearer']);
     expect((await event(1)).captured).toBe(true);
     const response = await view(1);
     expect(response.status).toBe(200);

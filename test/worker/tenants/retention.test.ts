@@ -590,7 +590,7 @@ describe('a tenant’s object that fails', () => {
     const { chat, memory, refs } = tenant({ EVENTS: 'off', TENANT_MEMORY: objects.namespace });
     objects.failing.add('note');
     const first = await chat(talk('unnoted'), { conversation_id: 'unnoted' });
-    expect(first.headers.get('x-memory-warning')).toBeNull();
+    expect(first.headers.get('x-memory-warning')).toBe('dearer');
     expect((await refs()).length).toBeGreaterThan(0);
     expect(await rowsOf(memory)).toEqual([]);
     objects.failing.clear();
