@@ -40,7 +40,6 @@ export const auto = {
   retrieves: (strategy: AutoStrategy, hasTools: boolean) =>
     canRetrieve(strategy, (strategy.compact_retrieval ?? (hasTools ? 'tool' : 'off')) === 'tool'),
   hidesRefs: true,
-  tellsIdle: true,
   summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
   replayed: {
     turnsDue: (strategy: AutoStrategy) => compactionDue(strategy),

@@ -30,8 +30,6 @@ export interface MemoryMode<Strategy, Acting = unknown> {
   retrieves?(strategy: Strategy, hasTools: boolean): boolean;
   /** Whether contents may leave the view together with their refs. */
   readonly hidesRefs?: true;
-  /** Whether a caller is told that, without a budget or a trigger, it waits for the window. */
-  readonly tellsIdle?: true;
   /**
    * Present if a model writes summaries: settings that change their text, beside those that all
    * such modes share.

@@ -190,11 +190,11 @@ function hasBudget(strategy: EditingStrategy): boolean {
 
 /**
  * Whether a strategy names neither a budget nor a trigger, so that its view is edited only where
- * the model's window, or a step of its price, demands it; and its mode tells that.
+ * the model's window, or a step of its price, demands it.
  */
 export function waitsForWindow(strategy: EditingStrategy): boolean {
-  const { replayed, tellsIdle } = modeOf(strategy);
-  if (!replayed || !tellsIdle || hasBudget(strategy)) return false;
+  const { replayed } = modeOf(strategy);
+  if (!replayed || hasBudget(strategy)) return false;
   const { turnsDue, turnsLossy, stepsDue, messagesDue } = replayed;
   return [turnsDue, turnsLossy, stepsDue, messagesDue].every((due) => due?.(strategy) === undefined);
 }

@@ -374,7 +374,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
     expect(asked).toHaveLength(1);
     expect([response.status, text]).toEqual([status, body]);
     upstream = { type: 'answer' };
-    expect((await send(key, 'compact', talk(8))).memory.warnings).toEqual([]);
+    expect((await send(key, 'compact', talk(8))).memory.warnings).toEqual(['idle']);
   });
 
   it('is relayed whole however long it is', async () => {
@@ -531,7 +531,7 @@ describe.each(PROTOCOLS)('a small request that was refused, over $name', (protoc
     const { memory, asked, view } = await send(key, 'compact', talk(20));
 
     expect(asked).toHaveLength(1);
-    expect(memory.warnings).toEqual([]);
+    expect(memory.warnings).toEqual(['idle']);
     expect(view).toEqual(talk(20));
   });
 });
@@ -586,7 +586,7 @@ describe.each(PROTOCOLS)('a limit that nobody has told, over $name', (protocol) 
     const { memory, view } = await send(key, 'compact', talk(8));
 
     expect(asked).toHaveLength(1);
-    expect(memory.warnings).toEqual([]);
+    expect(memory.warnings).toEqual(['idle']);
     expect(view).toEqual(talk(8));
   });
 });
@@ -636,7 +636,7 @@ describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
 
     expect(asked).toHaveLength(1);
     expect(asked[0]?.body.messages).toEqual(short);
-    expect(memory).toMatchObject({ trigger: 'none', warnings: [] });
+    expect(memory).toMatchObject({ trigger: 'none', warnings: ['idle'] });
   });
 
   it('counts for nothing where the strategy names a smaller window', async () => {
@@ -668,7 +668,7 @@ describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
     const { memory } = await send(key, 'compact', talk(8));
     const after = await compacted();
 
-    expect(before).toMatchObject({ applied_edits: [], warnings: [] });
+    expect(before).toMatchObject({ applied_edits: [], warnings: ['idle'] });
     expect(after).toMatchObject({
       trigger: 'upstream_limit',
       warnings: ['limit_learned'],

@@ -12,7 +12,7 @@ describe.each(PROTOCOLS)('below its budget, mode auto, over $name', (protocol) =
   const strategy = { mode: 'auto', token_budget: 100_000 };
 
   it.each([false, true])(
-    'leaves the body as it came, byte for byte, and counts nothing (stream: %s)',
+    'leaves the body unchanged but for the usage asked of chat streams, and counts nothing (stream: %s)',
     async (stream) => {
       const elements = protocol.elements(toolTalk('apples', 5));
       const messages = JSON.stringify(elements).replaceAll('","', '" , "');
@@ -21,7 +21,9 @@ describe.each(PROTOCOLS)('below its budget, mode auto, over $name', (protocol) =
       const response = await deployment.chat(body, { 'x-memory-strategy': JSON.stringify(strategy) });
 
       expect(response.status).toBe(200);
-      expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
+      const asksUsage = stream && protocol.name === 'chat';
+      const start = asksUsage ? '{"stream_options":{"include_usage":true},' : '{';
+      expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body).replace('{', start));
       expect([...response.headers.keys()].filter((name) => name.startsWith('x-memory-tokens'))).toEqual([]);
       expect(response.headers.get('x-memory-applied')).toBe('none');
       expect(response.headers.get('x-memory-trigger')).toBe('none');
@@ -244,18 +246,26 @@ describe.each(PROTOCOLS)('a request without a limit for its answer, over $name',
     expect(memory.tokens).toMatchObject({ window, budget: window - Math.floor(window / 5) });
   });
 
-  it('is told that auto without a budget waits for the window, unless something is done', async () => {
-    const ask = async (fields: object) => {
-      const memory_strategy = { mode: 'auto', ...fields };
-      const { memory, headers } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
-      expect(headers.get('x-memory-warning')).toBe(memory.warnings.join(',') || null);
-      return memory;
-    };
+  const ask = async (memory_strategy: object) => {
+    const { memory, headers } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
+    expect(headers.get('x-memory-warning')).toBe(memory.warnings.join(',') || null);
+    return memory;
+  };
 
-    expect(await ask({})).toMatchObject({ warnings: ['idle'], applied_edits: [] });
-    expect((await ask({ token_budget: 100_000 })).warnings).toEqual([]);
-    expect((await ask({ context_limit: 100 })).warnings).toEqual([]);
-    const edited = await ask({ context_window_tokens: Math.ceil((await tokensIn()) / 0.85) });
+  it.each([
+    ['auto', { context_limit: 100 }],
+    ['compact', { compact_trigger_turns: 100 }],
+    ['trim', { max_turns: 100 }],
+    ['summarize', { context_limit: 100 }],
+  ])('is told that %s waits for the window without a budget and a trigger', async (mode, trigger) => {
+    expect(await ask({ mode })).toMatchObject({ warnings: ['idle'], applied_edits: [] });
+    expect((await ask({ mode, token_budget: 100_000 })).warnings).toEqual([]);
+    expect((await ask({ mode, ...trigger })).warnings).toEqual([]);
+  });
+
+  it.each(['auto', 'compact'])('is not told that %s waits once the window is near', async (mode) => {
+    const edited = await ask({ mode, context_window_tokens: Math.ceil((await tokensIn()) / 0.85) });
+
     expect(edited.applied_edits).not.toEqual([]);
     expect(edited.warnings).toEqual([]);
   });

@@ -54,8 +54,9 @@ describe.each(PROTOCOLS)('auto with a model whose price is not known, over $name
 
 describe.each(PROTOCOLS)('a model whose window is not known, over $name', (protocol) => {
   deployment.over(protocol);
+  const never = { mode: 'compact', compact_trigger_turns: 100 };
   const warningsOf = async (model: string, fields: object, turns = 16): Promise<readonly string[]> => {
-    const caller = callerOf(model, { mode: 'compact', ...fields });
+    const caller = callerOf(model, { ...never, ...fields });
     const { memory, headers } = await caller.send(toolTalk('sorbs', turns));
     expect(headers.get('x-memory-warning')).toBe(memory.warnings.join(',') || null);
     return memory.warnings;
@@ -75,7 +76,7 @@ describe.each(PROTOCOLS)('a model whose window is not known, over $name', (proto
     expect(await warningsOf('gpt-4.1', {})).toEqual([]);
     expect(await warningsOf('qwen4-coder:30b', {}, 2)).toEqual([]);
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, image('a sorb', 66_000)] }];
-    const { memory } = await callerOf('qwen4-coder:30b', { mode: 'compact' }).send(messages);
+    const { memory } = await callerOf('qwen4-coder:30b', never).send(messages);
     expect(memory.warnings).toEqual([]);
   });
 });

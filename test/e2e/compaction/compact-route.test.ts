@@ -227,8 +227,8 @@ describe('force', () => {
 
   it.each([
     [{ mode: 'auto' }, 'all_recent', ['idle']],
-    [{ mode: 'compact', compact_keep: 3 }, 'all_recent', []],
-    [{ mode: 'compact', compact_keep: 0 }, 'nothing_to_remove', []],
+    [{ mode: 'compact', compact_keep: 3 }, 'all_recent', ['idle']],
+    [{ mode: 'compact', compact_keep: 0 }, 'nothing_to_remove', ['idle']],
     [{ mode: 'none' }, 'nothing_to_remove', []],
   ])('on three short turns says why nothing happens, with %j', async (memory_strategy, warning, unforced) => {
     const request = { model, messages: short, memory_strategy };

@@ -15,6 +15,7 @@ const WRITES = { scope: 'user', writable: true };
 const strategy = (archive: unknown, more: object = {}) => ({
   mode: 'compact',
   compact_retrieval: 'tool',
+  compact_trigger_turns: 100,
   archive,
   ...more,
 });
@@ -148,8 +149,9 @@ describe.each(PROTOCOLS)('a search of all conversations of a user, over $name', 
     const taken = (...names: string[]) =>
       names.map((name) => ({ type: 'function', function: { name, parameters: { type: 'object' } } }));
     const off = { compact_retrieval: 'off' };
-    const auto = { mode: 'auto', compact_retrieval: undefined };
-    const none = { mode: 'none', compact_retrieval: undefined };
+    const unset = { compact_retrieval: undefined, compact_trigger_turns: undefined };
+    const auto = { mode: 'auto', ...unset };
+    const none = { mode: 'none', ...unset };
 
     expect(await warned(WRITES, off)).toBe('retrieval_off');
     expect(await warned(READS, off)).toBe('retrieval_off');

@@ -37,10 +37,12 @@ describe.each(PROTOCOLS)('settings that were made without a user, over $name', (
     });
   const warningOf = async (body: object) => (await ask({ body })).headers.get('x-memory-warning');
 
+  const COMPACT = { mode: 'compact', compact_trigger_turns: 9 };
+
   it('are told of where a request names one, until they are made with it', async () => {
     const conversation_id = `userless ${protocol.name}`;
     const named = { conversation_id, user: 'ann' };
-    await set(conversation_id, { memory_strategy: { mode: 'compact' } });
+    await set(conversation_id, { memory_strategy: COMPACT });
     const response = await ask({ body: named });
     expect(chosenIn(response)).toEqual(['trim', 'default']);
     expect(response.headers.get('x-memory-warning')).toBe('settings_without_user');
@@ -49,7 +51,7 @@ describe.each(PROTOCOLS)('settings that were made without a user, over $name', (
     expect(await warningOf({ ...named, memory_strategy: 'none' })).toBeNull();
     expect(await warningOf({ conversation_id })).toBeNull();
 
-    await set(conversation_id, { memory_strategy: { mode: 'compact' } }, '?user=ann');
+    await set(conversation_id, { memory_strategy: COMPACT }, '?user=ann');
     const held = await ask({ body: named });
     expect(chosenIn(held)).toEqual(['compact', 'conversation']);
     expect(held.headers.get('x-memory-warning')).toBeNull();

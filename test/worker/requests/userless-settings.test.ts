@@ -38,7 +38,7 @@ const ask = (id: string, user: string) => ({
 it('do not cost a request its own settings where they can not be read', async () => {
   const id = 'silent without a user';
   await conversationMemory(env, nameOf('ann', id), () => {})((stub) =>
-    stub.configure({ memory_strategy: { mode: 'trim' } }),
+    stub.configure({ memory_strategy: { mode: 'trim', max_turns: 9 } }),
   );
   const app = startApp(env.REFS, { CONVERSATION_MEMORY: hangingAt(nameOf(undefined, id)) });
 

@@ -60,8 +60,24 @@ describe('a strategy that waits for the window', () => {
     [{ mode: 'auto', compact_trigger_turns: 4 }, false],
     [{ mode: 'auto', compact_trigger_steps: 4 }, false],
     [{ mode: 'auto', context_limit: 8 }, false],
-    [{ mode: 'compact' }, false],
-  ] as const)('is auto without a budget and a trigger: %j', (input, waits) => {
+    [{ mode: 'compact' }, true],
+    [{ mode: 'compact', compact_keep: 3, compact_retrieval: 'tool' }, true],
+    [{ mode: 'compact', compact_trigger_turns: 4 }, false],
+    [{ mode: 'compact', compact_trigger_steps: 4 }, false],
+    [{ mode: 'compact', token_soft_budget: 32_000 }, false],
+    [{ mode: 'trim' }, true],
+    [{ mode: 'trim', keep_last_n_turns: 4 }, true],
+    [{ mode: 'trim', max_turns: 8 }, false],
+    [{ mode: 'trim', max_messages: 8 }, false],
+    [{ mode: 'trim', token_budget: 32_000 }, false],
+    [{ mode: 'summarize' }, true],
+    [{ mode: 'summarize', keep_last_n_turns: 4 }, true],
+    [{ mode: 'summarize', context_limit: 8 }, false],
+    [{ mode: 'summarize', max_messages: 8 }, false],
+    [{ mode: 'summarize', token_remaining_pct: 0.5 }, false],
+    // Its memory is made by rounds alone.
+    [{ mode: 'rolling_summary' }, false],
+  ] as const)('has neither a budget nor a trigger: %j', (input, waits) => {
     const strategy = strategyOf(input);
     expect(waitsForWindow(strategy)).toBe(waits);
   });
