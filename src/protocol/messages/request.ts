@@ -163,15 +163,15 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return new Set(names.filter((name) => typeof name === 'string'));
   }
 
-  /**
-   * Whatever `tool_choice` says, since it may change from request to request: a tool that comes
-   * later invalidates all thinking before it.
-   */
   /** Of structured outputs; the second is the field of their beta. */
   protected get answerForm(): unknown {
     return asObject(this.field('output_config')).format ?? this.field('output_format');
   }
 
+  /**
+   * Whatever `tool_choice` says, since it may change from request to request: a tool that comes
+   * later invalidates all thinking before it.
+   */
   get takesTools(): boolean {
     return (this.given('tools')?.kind ?? 'array') === 'array';
   }
