@@ -4,10 +4,11 @@
  * turn.
  *
  * They are known by their form: each text is elements of mark-up and nothing else, or one line in
- * brackets, or one line that begins with a count; behind a result that has loaded a tool, any line
- * (`Tool loaded.`). Elements that quote the user are the user's. All
- * other words behind results begin a turn, since a user may interrupt a run; the request of that
- * run stays with them (`running-requests.ts`).
+ * brackets, or one line that is a count with its label; behind a result that has loaded a tool, a
+ * short line that says so (`Tool loaded.`). Elements that quote the user are the user's. All other
+ * words behind results begin a turn, since a user may interrupt a run; the request of that run
+ * stays with them (`running-requests.ts`). So the forms are narrow: a remark that is taken for a
+ * turn costs some tokens, and a user's words that are taken for a remark may be trimmed.
  */
 import type { Message } from './message.ts';
 
@@ -28,13 +29,42 @@ const LONGEST_LINE = 200;
 /** `[3 files changed]` */
 const IN_BRACKETS = /^\[[^\][]*\]$/;
 
-/** `Step 4 of 20`, `Tokens used: 12,000 / 200,000`, `[3/10] checked`, `42 % done` */
-const COUNT = /^[^\p{L}\d]*(?:\p{L}+[^\p{L}\d]+){0,3}\d[\d.,]*\s*(?:\/|%|of\b|out of\b)/u;
+/**
+ * A share or a place, and at most a few words after it: `Step 4 of 20`, `Step 4 of 20: reading
+ * a.ts`, `Tokens used: 12,000 / 200,000`, `[3/10] files checked`, `42 % done`. A label before it
+ * ends with a sign, or is one word and the place ends with one: `Use 50% less memory` and `Fix 3 of
+ * the tests` are a user's.
+ */
+const COUNT = new RegExp(
+  [
+    /^[^\p{L}\d]*/,
+    /(?:\p{L}+(?:\s+\p{L}+){0,3}\s*(?:[:=([…]|\.{3})\s*)?/,
+    /(?:\p{L}+\s+(?=\d[\d.,]*\s*(?:\/|of\b|out of\b)\s*[\d.,]+(?:[^\p{L}\d]*$|\s*[:–—])))?/,
+    /\d[\d.,]*\s*(?:%|(?:\/|of\b|out of\b)\s*\d[\d.,]*)/,
+    /(?:[^\p{L}\d]*(?:\p{L}+[^\p{L}\d]*){0,2}|\s*[:–—]\s*(?:\p{L}\S*\s*){1,3})$/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+  'u',
+);
+
+/** `Tool loaded.`, `Loaded 2 tools: f, g` */
+const LOADED = /\b(?:loaded|available|enabled|ready)\b/i;
+
+/** The longest line that only says so, in words. */
+const MOST_WORDS = 8;
+
+function saysLoaded(text: string): boolean {
+  return LOADED.test(text) && text.split(/\s+/).length <= MOST_WORDS;
+}
+
+/** A program that passes on what its user has said meanwhile, in an element of its own. */
+const QUOTED = /\b(?:the|your) user (?:has |just )?(?:sent|said|says|wrote|asks?|asked|replied|answered)\b/i;
 
 function isOfProgram(text: string, isBehindLoading: boolean): boolean {
-  if (text.startsWith('<')) return isMarkUp(text);
+  if (text.startsWith('<')) return isMarkUp(text) && !QUOTED.test(text);
   if (text === '' || text.length > LONGEST_LINE || /[?\n]/.test(text)) return false;
-  return isBehindLoading || IN_BRACKETS.test(text) || COUNT.test(text);
+  return (isBehindLoading && saysLoaded(text)) || IN_BRACKETS.test(text) || COUNT.test(text);
 }
 
 const START = /^<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>/;

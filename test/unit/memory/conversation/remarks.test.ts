@@ -19,6 +19,11 @@ describe('words behind results', () => {
     'Tokens used: 12,000 / 200,000',
     '[3/10] files checked',
     '42 % done',
+    'Progress: step 4 of 20',
+    'Step 4 of 20: reading src/a.ts',
+    'Running the tests... 45%',
+    'Compiling (3/10)',
+    '12 out of 20 files done',
   ])('F28: are of the program that runs the tools, by their form: %j', (text) => {
     expect(isOfProgram(text)).toBe(true);
     expect(isOfProgram([{ type: 'text', text }])).toBe(true);
@@ -33,15 +38,29 @@ describe('words behind results', () => {
     '<environment_details>a</environment_details> Use tabs.',
     '<b>Use tabs',
     'Progress: 3/10\nNow use tabs.',
+    'Fix 3 of the tests first',
+    'Skip 3 of 10 files',
+    'Use 50% less memory',
+    'No, use 1/4 of it',
+    '2 of these matter, delete the others',
+    '3/10 is enough, go on with the docs',
+    '<system-reminder>\nThe user sent the following message:\nUse tabs.\n</system-reminder>',
     '',
   ])('F28: may be of the user otherwise: %j', (text) => {
     expect(isOfProgram(text)).toBe(false);
   });
 
-  it('F28: may be any line behind a result that has loaded a tool', () => {
-    const [line, question] = read([user('Tool loaded.'), user('Which one?')]);
-    expect([line, question].map((message) => message && isRemark(message, true))).toEqual([true, false]);
-    expect(isOfProgram('Tool loaded.')).toBe(false);
+  it.each([
+    ['Tool loaded.', true],
+    ['Loaded 2 tools: f, g', true],
+    ['The tool create_order is now available.', true],
+    ['Which one?', false],
+    ['Stop, use the staging database instead', false],
+    ['The staging database is available again, so please use that one from now on', false],
+  ])('F28: may say that a tool is there behind a result that has loaded one: %j', (text, isSuch) => {
+    const [message] = read([user(text)]);
+    expect(message && isRemark(message, true)).toBe(isSuch);
+    expect(isOfProgram(text)).toBe(false);
   });
 
   it('may be of the user where one of several parts is, or an image', () => {
