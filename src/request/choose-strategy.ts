@@ -12,7 +12,13 @@ import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
-import { asksForArchive, asksForMarks, budgetFault, parseStrategy } from '../memory/strategy/strategy.ts';
+import {
+  asksForArchive,
+  asksForMarks,
+  budgetFault,
+  namesNone,
+  parseStrategy,
+} from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
@@ -179,7 +185,7 @@ export const NOTHING_SET: Settings = { memory_strategy: null, memory_injection: 
 
 function strategyOfRequest(request: ModelRequest, headers: Headers): MemoryStrategy | undefined {
   const inBody = request.own('memory_strategy');
-  return inBody === undefined ? strategyInHeader(headers) : parsedStrategy(inBody);
+  return (inBody === undefined ? undefined : parsedStrategy(inBody)) ?? strategyInHeader(headers);
 }
 
 function strategyInHeader(headers: Headers): MemoryStrategy | undefined {
@@ -194,12 +200,17 @@ const NOT_KEPT = /"summary_instructions"|null/;
 /** Valid strategies by their JSON: about 500. Callers send the same one with each request. */
 const known = new Lru<MemoryStrategy>({ bytes: 1024 * 1024, sizeOf: () => 1_000 });
 
-/** @throws ApiError `invalid_memory_strategy` */
-export function parsedStrategy(input: unknown): MemoryStrategy {
+/**
+ * Undefined if it names none (`namesNone`): the next place is asked then.
+ *
+ * @throws ApiError `invalid_memory_strategy`
+ */
+export function parsedStrategy(input: unknown): MemoryStrategy | undefined {
   const json = JSON.stringify(input) ?? '';
   // One that has a number too large for JSON is not the one with null in its place: none is kept.
   const parsed = known.get(json);
   if (parsed) return parsed;
+  if (namesNone(input)) return undefined;
   const strategy = parseStrategy(input);
   if (!strategy.ok) throw strategyError(strategy.reason);
   if (json.length <= LONGEST_KNOWN && !NOT_KEPT.test(json)) known.set(json, strategy.value);

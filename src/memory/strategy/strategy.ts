@@ -31,8 +31,21 @@ export const MODES = Object.keys(modes) as Mode[];
 /** Share of the window to leave free, for a strategy without budget and percentage. */
 export const DEFAULT_REMAINING_PCT = 0.2;
 
+/** The fields of all modes. */
+const FIELDS: readonly string[] = [...new Set(MODES.flatMap(knownFields))];
+
 /**
- * Parses a strategy as a caller wrote it: an object, or a mode's name.
+ * Whether an object names no strategy: its mode is null, and so is each field beside it. A field
+ * that is set without a mode is a fault.
+ */
+export function namesNone(input: unknown): boolean {
+  if (typeof input !== 'object' || input === null || !('mode' in input)) return false;
+  return Object.keys(withoutNulls(input, FIELDS)).length === 0;
+}
+
+/**
+ * Parses a strategy as a caller wrote it: an object, or a mode's name. Null is the default of a
+ * field, also of one that another mode has: clients write out all fields of their settings.
  *
  * @param input the decoded JSON
  */
@@ -44,7 +57,7 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
       `memory_strategy must be an object with a mode, or the name of one: ${MODES.join(', ')}.`,
     );
   const mode = (object as { mode?: unknown }).mode;
-  if (mode === undefined)
+  if (mode === undefined || mode === null)
     return fault('mode', `memory_strategy.mode is missing; it is one of ${MODES.join(', ')}.`);
   if (typeof mode !== 'string' || !isMode(mode)) {
     const meant = typeof mode === 'string' ? modeHere(mode.slice(0, LONGEST_NAME)) : undefined;
@@ -54,7 +67,7 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
       `Unknown mode ${quote(mode)} in memory_strategy.mode; ${hint} one of ${MODES.join(', ')}.`,
     );
   }
-  const parsed = modes[mode].schema.safeParse(withoutNulls(object, knownFields(mode)), { error: inWords });
+  const parsed = modes[mode].schema.safeParse(withoutNulls(object, FIELDS), { error: inWords });
   if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
   const contradiction = modeOf(parsed.data).contradiction?.(parsed.data);
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };

@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
 import { secondsOf } from '../../lib/seconds.ts';
+import { namesNone } from '../../memory/strategy/strategy.ts';
 import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
 import { storedConversation } from '../../request/conversation.ts';
@@ -200,7 +201,7 @@ async function readChanges(request: Request, services: Services): Promise<Partia
     );
   const strategy = bare.length > 0 ? rest : memory_strategy;
   const changes = {
-    ...(strategy === undefined ? {} : { memory_strategy: strategy }),
+    ...(strategy === undefined ? {} : { memory_strategy: namesNone(strategy) ? null : strategy }),
     ...(memory_injection === undefined ? {} : { memory_injection }),
   };
   checkSettings(changes, services);
@@ -212,7 +213,8 @@ export function checkSettings(
   { memory_strategy: strategy = null, memory_injection: injection = null }: Partial<Settings>,
   services: Services,
 ): void {
-  if (strategy !== null) checkSummarizer(parsedStrategy(strategy), services);
+  const parsed = strategy === null ? undefined : parsedStrategy(strategy);
+  if (parsed) checkSummarizer(parsed, services);
   if (injection !== null) parsedInjection(injection);
 }
 

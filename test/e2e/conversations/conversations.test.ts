@@ -256,6 +256,16 @@ describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (pro
     });
   });
 
+  it('has no strategy any more after one that names no mode', async () => {
+    const id = newId();
+    await set(id, { mode: 'trim', max_turns: 9 });
+
+    const response = await set(id, { memory_strategy: { mode: null } });
+
+    expect(await response.json()).toMatchObject({ memory_strategy: null });
+    expect(await (await settings(id)).json()).toMatchObject({ memory_strategy: null });
+  });
+
   it('refuses a summarizer_model that the deployment does not offer', async () => {
     const response = await set(newId(), { mode: 'rolling_summary', summarizer_model: 'gpt-9' });
 

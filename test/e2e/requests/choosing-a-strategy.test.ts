@@ -77,6 +77,30 @@ describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
   it.each<[string, Said, string, string]>([
     ["is the deployment's when nobody says another", {}, 'trim', 'default'],
     ['is what the body says, as an object', { body: { memory_strategy: compact } }, 'compact', 'request'],
+    [
+      'is left to the header by a mode of null',
+      { body: { memory_strategy: { mode: null } }, headers: asHeader },
+      'compact',
+      'request',
+    ],
+    [
+      'is left to the agent by a mode of null',
+      { path: '/agents/chat/v1', headers: { 'x-memory-strategy': '{"mode":null}' } },
+      'rolling_summary',
+      'agent',
+    ],
+    [
+      'is left to the deployment by nulls alone',
+      { body: { memory_strategy: { mode: null, token_budget: null } } },
+      'trim',
+      'default',
+    ],
+    [
+      "has defaults for nulls, also of another mode's fields",
+      { body: { memory_strategy: { ...compact, summary_focus: null, token_budget: null } } },
+      'compact',
+      'request',
+    ],
     ["is what the body says, as a mode's name", { body: { memory_strategy: 'none' } }, 'none', 'request'],
     ['is what the header says, as JSON', { headers: asHeader }, 'compact', 'request'],
     ['is what the header says, as a mode', { headers: { 'x-memory-strategy': 'none' } }, 'none', 'request'],

@@ -7,6 +7,7 @@ import {
   frontierOf,
   knownFields,
   MODES,
+  namesNone,
   parseStrategy,
 } from '../../../../src/memory/strategy/strategy.ts';
 import { strategyOf } from '../../../support/laws/view-of.ts';
@@ -61,7 +62,8 @@ describe('a strategy', () => {
       "Unknown field 'max_token' in memory_strategy.rehydrate; the nearest known one is 'max_tokens'",
     ],
     [{ mode: 'summarize', rehydrate: { xyz: 1 } }, 'rehydrate.xyz', 'its fields are items, max_tokens'],
-    [{ mode: null }, 'mode', 'Unknown mode'],
+    [{ mode: null, token_budget: 1 }, 'mode', 'mode is missing'],
+    [{ mode: 'trim', compact_keep: 1, summary_focus: null }, 'compact_keep', "mode 'trim'"],
     [{ mode: 'compct' }, 'mode', 'none, trim, compact'],
     [{ token_budget: 1 }, 'mode', 'mode is missing'],
     [{ mode: 'toString' }, 'mode', 'Unknown mode'],
@@ -140,9 +142,24 @@ describe('a strategy', () => {
     expect(limits({ items: 20, max_tokens: 1 })).toEqual({ items: 20, max_tokens: 1 });
   });
 
-  it.each(MODES)('takes null for the default of every field in mode %s', (mode) => {
-    const nulls = Object.fromEntries(knownFields(mode).map((field) => [field, null]));
+  const nulls = Object.fromEntries(MODES.flatMap(knownFields).map((field) => [field, null]));
+
+  it.each(MODES)('takes null for the default of every field of any mode in mode %s', (mode) => {
     expect(parseStrategy({ ...nulls, mode })).toEqual(parseStrategy({ mode }));
+  });
+
+  it.each<[unknown, boolean]>([
+    [{ mode: null }, true],
+    [nulls, true],
+    [{ ...nulls, token_budget: 0 }, false],
+    [{ mode: null, xyz: null }, false],
+    [{ mode: 'none' }, false],
+    [{}, false],
+    [null, false],
+    ['none', false],
+    [['mode'], false],
+  ])('is asked of no other place unless nothing is named: %j', (input, isNone) => {
+    expect(namesNone(input)).toBe(isNone);
   });
 
   it('has the defaults that are written down, in each mode that summarises', () => {
