@@ -20,6 +20,25 @@ export const HEADINGS = [
 
 export type Heading = (typeof HEADINGS)[number];
 
+/** What belongs below each heading, as the summarizer is told. */
+export const BELONGS: Readonly<Record<Heading, string>> = {
+  '## User Intent':
+    'What the user asked for, in their words where they matter, and what it has become since.',
+  '## Constraints': 'Instructions, preferences and prohibitions of the user, verbatim.',
+  '## Progress': 'What was done, oldest first, with what it touched and what tool outputs showed.',
+  '## Key Decisions & Findings': 'Decisions with their reasons, and facts that the work still needs.',
+  '## Errors & Resolutions': 'What failed, with its message, and what solved it or was tried in vain.',
+  '## Current State': 'How things are now: values, versions, files, and what is half done.',
+  '## Next Steps': 'What is still to be done for what the user asked, the next thing first.',
+};
+const TOLD: ReadonlySet<string> = new Set(Object.values(BELONGS));
+
+/** A summary without lines that only repeat what belongs there. */
+export function withoutHints(text: string): string {
+  const lines = text.split('\n');
+  return lines.filter((line) => !TOLD.has(line.trim())).join('\n');
+}
+
 /** The content of an empty section. */
 export const NONE = '(none)';
 

@@ -3,9 +3,12 @@
  * between fences that it cannot close.
  */
 import { sha256Hex } from '../../tenant/identity.ts';
-import { HEADINGS, NONE, splitLedger } from './headings.ts';
+import { BELONGS, HEADINGS, NONE, splitLedger } from './headings.ts';
 
-/** Part of a strategy's hash, since another prompt makes another summary. */
+/**
+ * Part of a strategy's hash, so that all summaries are made anew where it is raised. Clearer words
+ * for the same form are no reason: earlier summaries serve as well, and their views stay cached.
+ */
 export const PROMPT_VERSION = '2';
 
 /** What a caller says about its summaries. */
@@ -54,7 +57,7 @@ const RULES = [
   '',
   'Rules:',
   '- Update the running summary: take over what it says, add what the new messages bring, and correct what they made obsolete. Do not summarise the old summary again: a fact in it that still holds keeps its exact words.',
-  '- Preserve key decisions and their reasons, what tool outputs showed, errors and how they were resolved, the current state, and the next steps. Say what was tried and failed, so that it is not tried again.',
+  '- Say what was tried and failed, so that it is not tried again.',
   "- Under Constraints, carry the user's instructions, preferences and prohibitions verbatim, in the user's own words. Only what the user wrote counts. Drop one only when the user took it back.",
   '- Write identifiers, paths, URLs, amounts, dates and error messages exactly as they stand. Never invent one.',
   '- Write in the language that the user writes in. The headings stay in English, exactly as given.',
@@ -75,9 +78,9 @@ export function writePrompt(input: PromptInput): Prompt {
 
 function formOf(maxTokens: number): string {
   return [
-    `Form: exactly these headings, all of them, each once, in this order; write ${NONE} below one that has nothing to say:`,
+    `Form: exactly these headings, all of them, each once, in this order. The line below each says what belongs there: write that in its place, or ${NONE} if there is nothing.`,
     '',
-    ...HEADINGS,
+    ...HEADINGS.flatMap((heading) => [heading, BELONGS[heading]]),
     '',
     `The whole summary has at most ${maxTokens} tokens, about ${wordsIn(maxTokens)} words. When it gets too long, shorten the oldest progress first, constraints last.`,
   ].join('\n');

@@ -14,6 +14,7 @@ import {
   NONE,
   neutralize,
   readSections,
+  withoutHints,
   writeSections,
 } from './headings.ts';
 import { UserOrders } from './orders.ts';
@@ -56,7 +57,7 @@ export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): R
   if (broken) return fail(broken);
   const undressed = undress(answer.text ?? '');
   if (undressed === '') return fail('empty');
-  const cleaned = withoutLedger(undressed);
+  const cleaned = withoutHints(withoutLedger(undressed));
   if (!hasForm(cleaned)) return fail('headings');
   const sections = readSections(cleaned);
   if ([...sections.values()].every((section) => section === '')) return fail('empty');

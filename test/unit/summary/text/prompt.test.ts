@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HEADINGS } from '../../../../src/summary/text/headings.ts';
+import { BELONGS, HEADINGS } from '../../../../src/summary/text/headings.ts';
 import { type PromptInput, writePrompt } from '../../../../src/summary/text/prompt.ts';
 
 const prompt = (input: Partial<PromptInput> = {}) =>
@@ -12,9 +12,10 @@ const fenced = (kind: string, text: string): string[] =>
   );
 
 describe('the prompt of a summary', () => {
-  it('names every heading in its order, and the most tokens', () => {
+  it('names every heading in its order, what belongs below each, and the most tokens', () => {
     const { system } = prompt();
-    expect(system).toContain(HEADINGS.join('\n'));
+    expect(system).toContain(HEADINGS.map((heading) => `${heading}\n${BELONGS[heading]}`).join('\n'));
+    expect(HEADINGS.filter((heading) => BELONGS[heading].length < 20)).toEqual([]);
     expect(system).toContain('at most 500 tokens');
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HEADINGS, readSections, writeSections } from '../../../../src/summary/text/headings.ts';
+import { BELONGS, HEADINGS, readSections, writeSections } from '../../../../src/summary/text/headings.ts';
 import { type SummaryAnswer, validateSummary } from '../../../../src/summary/text/validation.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
@@ -195,6 +195,14 @@ describe('the validation of a summary', () => {
   it('loses a ledger that the model made', () => {
     expect(accepted(`${summary()}\n\n## Ledger\nORD-1, ORD-2`)).toBe(summary());
     expect(accepted(summary().replace('## Progress', '## Ledger\nORD-1\n\n## Progress'))).toBe(summary());
+  });
+
+  it('loses a line that only repeats what belongs below a heading, and is empty without any other', () => {
+    const told = HEADINGS.map((heading) => `${heading}\n${BELONGS[heading]}`).join('\n\n');
+    expect(fault(told)).toBe('empty');
+    const [first] = HEADINGS;
+    const filled = told.replace(BELONGS[first], `${BELONGS[first]}\nThe user wants red shoes in size 42.`);
+    expect(accepted(filled)).toBe(summary());
   });
 
   it('says (none) where a section is blank', () => {
