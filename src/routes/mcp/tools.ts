@@ -39,6 +39,7 @@ import { notFound } from '../conversations/memory.ts';
 import { stored } from '../stored.ts';
 import { MOST_OPENED, openedRefs } from './opened-refs.ts';
 import type { ServedTool } from './server.ts';
+import { userOfSession } from './session-user.ts';
 
 export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
   const { config } = c.get('services');
@@ -78,7 +79,8 @@ async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<R
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
   const listIn = async (tenant: Tenant): Promise<Listable[] | null> => {
-    const { name } = storedConversation(user, { id }, tenant, services);
+    const owner = await userOfSession({ id, user }, tenant, services);
+    const { name } = storedConversation(owner, { id }, tenant, services);
     const refs = await services.tenant(tenant.id)((stub) => stub.refsOf(name, MOST_OPENED));
     const store = new RefStore(services.bucket, tenant);
     return refs && (await openedRefs(refs, store, read.value));
@@ -95,12 +97,14 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   if (read.value.scope === 'user') return searchUser(c, tenant, read.value);
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
-  const archiveOf = (tenant: Tenant) =>
-    new Archive(storedConversation(user, { id }, tenant, services), services.bucket, services.log);
+  const archiveOf = async (tenant: Tenant): Promise<Archive> => {
+    const owner = await userOfSession({ id, user }, tenant, services);
+    return new Archive(storedConversation(owner, { id }, tenant, services), services.bucket, services.log);
+  };
   const found = await stored(c, () =>
     readFromEither(
       tenant,
-      (tenant) => findHits(archiveOf(tenant), read.value.query),
+      async (tenant) => findHits(await archiveOf(tenant), read.value.query),
       (some) => !some?.hits.length,
     ),
   );

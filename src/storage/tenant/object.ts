@@ -119,6 +119,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     return this.rows.refsOf(conversation, most);
   }
 
+  namesOfSession(session: string, most: number): readonly string[] {
+    return this.rows.namesOfSession(session, most);
+  }
+
   namesWith(prefix: string, most: number): readonly string[] {
     return this.rows.namesWith(prefix, most);
   }

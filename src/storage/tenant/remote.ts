@@ -35,6 +35,7 @@ export interface TenantApi extends BackupApi {
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number): readonly string[] | null;
   namesWith(prefix: string, most: number): readonly string[];
+  namesOfSession(session: string, most: number): readonly string[];
   release(conversation: NotedConversation): void;
   unreferenced(refs: readonly string[]): readonly string[];
   /** See `expireStep`. */

@@ -152,6 +152,25 @@ export class TenantRows {
       .map(({ name }) => name);
   }
 
+  /**
+   * The names of conversations of a session, whoever its user is. Looks at all conversations.
+   *
+   * @param session as it is in a name (`sessionIn`)
+   */
+  namesOfSession(session: string, most: number): string[] {
+    if (!this.exists()) return [];
+    const end = `:${session}`;
+    return this.sql
+      .exec<{ name: string }>(
+        'SELECT name FROM conversations WHERE substr(name, ?) = ? AND last_used IS NOT NULL LIMIT ?',
+        -end.length,
+        end,
+        most,
+      )
+      .toArray()
+      .map(({ name }) => name);
+  }
+
   /** When any conversation was last used, in milliseconds since 1970; null without one. */
   lastUsed(): number | null {
     if (!this.exists()) return null;
