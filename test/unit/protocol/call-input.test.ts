@@ -34,7 +34,9 @@ describe.each(Object.keys(FORMS))('arguments as an object: %s', (form) => {
   it('count as their text, and keep their digits', () => {
     const [[text], [object]] = [read(AS_TEXT).messages, read(ARGUMENTS).messages];
     if (!text || !object) throw new Error('no message was read');
-    expect(object.calls).toEqual(text.calls);
+    // An object is cleared as one, and a custom tool's text as a text.
+    const told = ({ calls }: typeof text) => calls.map(({ form, ...call }) => call);
+    expect(told(object)).toEqual(told(text));
     expect(counter.message(object)).toBe(counter.message(text));
     expect(counter.message(object)).toBeGreaterThan(1_000);
   });
