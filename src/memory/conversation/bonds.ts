@@ -49,8 +49,14 @@ export function heldUnits({ bonds }: History, unit: number, messages: number): R
 interface GrowingBond {
   /** The last unit that it waits for. */
   last: number;
-  /** Its units, and their tokens in the view. */
-  readonly members: Map<number, number>;
+  readonly members: number[];
+}
+
+/** A unit that stays before frontiers up to another unit, inclusive. */
+interface HeldUnit {
+  until: number;
+  /** Its tokens in the view. */
+  tokens: number;
 }
 
 /**
@@ -63,7 +69,8 @@ export class HeldTokens {
    * be held.
    */
   private readonly sums: ChangingSums | undefined;
-  private readonly bondOf = new Map<number, GrowingBond>();
+  /** A unit of several bonds stays as long as the longest one. */
+  private readonly held = new Map<number, HeldUnit>();
   private readonly tokensOf: (unit: number) => number;
   /** Further results, latest first. */
   private readonly toCome: { readonly unit: number; readonly message: number; readonly bond: GrowingBond }[];
@@ -88,8 +95,8 @@ export class HeldTokens {
       this.toCome.pop();
       const { unit, bond } = next;
       if (unit > bond.last) {
-        for (const tokens of bond.members.values()) this.add(bond.last + 1, unit, tokens);
         bond.last = unit;
+        for (const member of bond.members) this.hold(member, unit);
       }
       this.join(unit, bond);
     }
@@ -102,27 +109,31 @@ export class HeldTokens {
 
   /** Changes the weight of a unit in the view by `more` tokens. */
   weigh(unit: number, more: number): void {
-    const bond = this.bondOf.get(unit);
-    const tokens = bond?.members.get(unit);
-    if (!bond || tokens === undefined) return;
-    bond.members.set(unit, tokens + more);
-    this.add(unit + 1, bond.last, more);
+    const held = this.held.get(unit);
+    if (!held) return;
+    held.tokens += more;
+    this.add(unit + 1, held.until, more);
   }
 
   /** First results are expected: the frontier does not pass their calls before they come. */
   private begin({ caller, results, open }: Bond, end: number): (typeof this.toCome)[number][] {
     const expected = results.filter(({ further }) => !further).map(({ unit }) => unit);
-    const bond = { last: open ? end : Math.max(caller, ...expected), members: new Map<number, number>() };
+    const bond: GrowingBond = { last: open ? end : Math.max(caller, ...expected), members: [] };
     for (const unit of [caller, ...expected]) this.join(unit, bond);
     return results.filter(({ further }) => further).map(({ unit, message }) => ({ unit, message, bond }));
   }
 
   private join(unit: number, bond: GrowingBond): void {
-    if (bond.members.has(unit)) return;
-    const tokens = this.tokensOf(unit);
-    bond.members.set(unit, tokens);
-    this.bondOf.set(unit, bond);
-    this.add(unit + 1, bond.last, tokens);
+    bond.members.push(unit);
+    this.hold(unit, bond.last);
+  }
+
+  private hold(unit: number, until: number): void {
+    const held = this.held.get(unit) ?? { until: unit, tokens: this.tokensOf(unit) };
+    this.held.set(unit, held);
+    if (until <= held.until) return;
+    this.add(held.until + 1, until, held.tokens);
+    held.until = until;
   }
 
   /** Adds tokens that stay before any frontier between two units, inclusive. */
