@@ -310,7 +310,7 @@ function checkEnd(thinking: unknown, messages: readonly Fields[], report: Report
   if (!isManual || resultsIn(turns.at(-1)).length === 0) return;
   const asked = turns.findLastIndex((turn) => turn.role === 'user' && resultsIn(turn).length === 0);
   const run = turns[asked + 1];
-  const [first] = run?.blocks ?? [];
+  const first = run?.blocks.find(({ type }) => type !== 'compaction');
   if (run && first && !isThinking(first))
     report(
       `messages.${run.at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`,

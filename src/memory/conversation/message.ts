@@ -103,6 +103,8 @@ export interface Thinking {
   readonly blocks: number;
   /** Whether the message has nothing else. Without its thinking it leaves. */
   readonly isAll: boolean;
+  /** Whether the message begins with it. Absent: its protocol has one place for it. */
+  readonly isFirst?: boolean;
 }
 
 /** An image or file that is inline in a content part. */

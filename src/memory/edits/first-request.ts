@@ -85,9 +85,10 @@ export function recapPlace(
 }
 
 /** The first message of an answer before a unit that stays, since its thinking leads a turn. */
-function headBefore({ bonds, units }: History, unit: number): number | undefined {
+export function headBefore({ bonds, units }: History, unit: number): number | undefined {
   const held = bonds.find(
-    ({ leads, caller, results }) => leads && caller < unit && results.some((result) => result.unit >= unit),
+    ({ leads, caller, results, open }) =>
+      leads && caller < unit && (open || results.some((result) => result.unit >= unit)),
   );
   return held && units[held.caller]?.first;
 }

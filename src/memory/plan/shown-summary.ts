@@ -1,7 +1,7 @@
 /** A summary as it is written in a view. */
 import type { History } from '../conversation/history.ts';
 import { CONTINUE_LINE, SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
-import { type RecapPlace, recapPlace } from '../edits/first-request.ts';
+import { headBefore, type RecapPlace, recapPlace } from '../edits/first-request.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
 import type { ShownOutput, ShownOutputs } from './shown-outputs.ts';
@@ -83,7 +83,9 @@ export function showSummary(
     return { ...shown, form: 'request', request: { message: request, opening }, tokens: written };
   }
   const tokens = written + MESSAGE_OVERHEAD;
-  if (history.units[unit]?.kind !== 'user') return { ...shown, form: 'alone', tokens };
+  // An answer that must begin with thinking can't go on from the summary.
+  const isAsked = history.units[unit]?.kind === 'user' && headBefore(history, unit) === undefined;
+  if (!isAsked) return { ...shown, form: 'alone', tokens };
   const line = counter.marker(SHADOW_LINE) + MESSAGE_OVERHEAD;
   return { ...shown, form: 'pair', tokens: tokens + line };
 }

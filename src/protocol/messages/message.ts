@@ -356,7 +356,8 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     const { thinkingBlocks, blocks = [] } = this;
     if (thinkingBlocks.length === 0) return undefined;
     const isAll = thinkingBlocks.length === blocks.length;
-    return { bytes: bytesOf(thinkingBlocks), blocks: thinkingBlocks.length, isAll };
+    const isFirst = thinkingBlocks[0] === blocks.find(({ type }) => type !== 'compaction');
+    return { bytes: bytesOf(thinkingBlocks), blocks: thinkingBlocks.length, isAll, isFirst };
   }
 
   /** The blocks with its content: all but thinking and calls. */

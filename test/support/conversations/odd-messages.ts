@@ -321,10 +321,12 @@ export const oddMessages: fc.Arbitrary<Json> = fc
       const at = places[where % places.length];
       if (at !== undefined) messages = messages.toSpliced(at, 0, message);
     }
+    const ownThinking = model === MODELS[1] ? thinking : {};
+    if (ownThinking === MANUAL) messages = withThinkingFirst(messages);
     const body: Json = {
       model,
       max_tokens: 1_000,
-      ...(model === MODELS[1] ? thinking : {}),
+      ...ownThinking,
       ...system,
       tools: ['read_file', 'run'].map((name) => ({
         name,
@@ -336,6 +338,26 @@ export const oddMessages: fc.Arbitrary<Json> = fc
     };
     return marked(body, marks);
   });
+
+/** With a budget of thinking, a model begins each turn with some. */
+function withThinkingFirst(messages: readonly Json[]): Json[] {
+  let isRequest = false;
+  return messages.map((message, at) => {
+    const { role, content } = message;
+    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Json[]);
+    if (role === 'user') {
+      const isBehindResults = messages[at - 1]?.role !== 'assistant' && !isRequest && at > 0;
+      isRequest = !isBehindResults && blocks.every(({ type }) => type !== 'tool_result');
+    }
+    const [first] = blocks;
+    const begins = ['thinking', 'redacted_thinking', 'compaction'].includes(String(first?.type));
+    if (role !== 'assistant' || !isRequest) return message;
+    isRequest = false;
+    return begins
+      ? message
+      : { ...message, content: [{ type: 'redacted_thinking', data: 'first' }, ...blocks] };
+  });
+}
 
 /** A turn that goes on while a tool of the API runs. */
 function paused(ids: Ids): Json[] {

@@ -3,8 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { violations } from '../../../../tools/upstream/strict-messages.ts';
-import { lines } from '../../../support/conversations/chat.ts';
 import {
+  strategy as anyStrategy,
+  autoStrategy,
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import { lines } from '../../../support/conversations/chat.ts';
+import { oddMessages } from '../../../support/conversations/odd-messages.ts';
+import {
+  ADDITIONS,
   brokenInMessages,
   brokenPrefixInMessages,
   parsed,
@@ -16,16 +22,17 @@ const user = (content: unknown): Json => ({ role: 'user', content });
 const text = (of: string): Json => ({ type: 'text', text: of });
 const result = (id: string): Json => ({ type: 'tool_result', tool_use_id: id, content: lines(40, id) });
 
-/** How an answer begins, and what stands behind its results. */
+/** How an answer begins, and what comes after its results. */
 interface Step {
-  readonly thinks: 'thinking' | 'redacted_thinking' | 'no';
+  readonly thinks: 'thinking' | 'redacted_thinking' | 'late' | 'no';
   readonly words: boolean;
 }
 
 const thinkingOf = ({ thinks }: Step, id: string): Json[] => {
   if (thinks === 'no') return [];
-  const block = thinks === 'thinking' ? { thinking: `Of ${id}.`, signature: id } : { data: id };
-  return [{ type: thinks, ...block }];
+  if (thinks === 'redacted_thinking') return [{ type: thinks, data: id }];
+  const thought = { type: 'thinking', thinking: `Of ${id}.`, signature: id };
+  return thinks === 'late' ? [text('Now I think.'), thought] : [thought];
 };
 
 /** A turn whose first answer thinks, as the API makes them. */
@@ -36,6 +43,7 @@ function turn(steps: readonly Step[], name: string): Json[] {
     return [
       { role: 'assistant', content: [...thinkingOf(step, id), text(`I read ${id}.`), call] },
       user([result(id), ...(step.words ? [text('Step on.')] : [])]),
+      ...(step.words ? [user('And on.')] : []),
     ];
   });
   return [user(`Read the files of ${name}.`), ...said];
@@ -54,13 +62,14 @@ const STRATEGIES: readonly MemoryStrategyRequest[] = [
   { mode: 'trim', token_budget: 1_500, frontier: 'slide' },
   { mode: 'summarize', token_budget: 1_500 },
   { mode: 'summarize', max_messages: 5, keep_first_user: false },
+  { mode: 'auto', token_budget: 1_500, min_reclaim_tokens: 0, keep_first_user: false },
   { mode: 'auto', token_budget: 1_500, min_reclaim_tokens: 0 },
   { mode: 'auto', token_budget: 600, min_reclaim_tokens: 0, compact_keep_steps: 1 },
   { mode: 'compact', token_budget: 1_500 },
 ];
 
 const first = fc.constantFrom('thinking' as const, 'redacted_thinking' as const);
-const later = fc.constantFrom('no' as const, 'no' as const, 'no' as const, 'thinking' as const);
+const later = fc.constantFrom<Step['thinks']>('no', 'no', 'no', 'late', 'thinking');
 const words = fc.boolean();
 const steps = fc
   .tuple(
@@ -69,16 +78,13 @@ const steps = fc
   )
   .map(([one, others]) => [one, ...others]);
 
-/** A summary that opens words behind results is not covered here. */
-const withoutWords = (all: readonly Step[]): Step[] => all.map((step) => ({ ...step, words: false }));
-
 /** What is wrong with the views of each request of a conversation, and how many moved. */
 function played(messages: readonly Json[], strategy: MemoryStrategyRequest, thinking?: Json) {
   const wrong: string[] = [];
   let moved = 0;
   let before: ReturnType<typeof viewInMessages> | undefined;
   for (let end = 1; end <= messages.length; end++) {
-    if (messages[end - 1]?.role === 'assistant') continue;
+    if (messages[end - 1]?.role === 'assistant' || messages[end]?.role === 'user') continue;
     const body = bodyOf(messages.slice(0, end), thinking);
     const viewed = viewInMessages(body, strategy, {});
     wrong.push(...violations(body), ...brokenInMessages(viewed));
@@ -91,18 +97,48 @@ function played(messages: readonly Json[], strategy: MemoryStrategyRequest, thin
 
 describe('a running turn with a budget of thinking', () => {
   it.each(STRATEGIES)('F30: begins with its thinking at each request (%j)', (strategy) => {
-    const shown = 'keep_first_user' in strategy ? withoutWords : (all: readonly Step[]) => all;
     fc.assert(
       fc.property(steps, steps, (one, other) => {
         const messages = [
-          ...turn(shown(one), 'a'),
+          ...turn(one, 'a'),
           { role: 'assistant', content: [text('Done.')] },
-          ...turn(shown(other), 'b'),
+          ...turn(other, 'b'),
         ];
         expect(played(messages, strategy).wrong).toEqual([]);
       }),
       { numRuns: 15 },
     );
+  });
+
+  it('F30: begins with its thinking, whatever else holds its steps', () => {
+    let edited = 0;
+    fc.assert(
+      fc.property(
+        oddMessages.filter(({ thinking }) => (thinking as Json | undefined)?.type === 'enabled'),
+        fc.oneof(autoStrategy, anyStrategy),
+        (body, strategy) => {
+          fc.pre(violations(body).length === 0);
+          const viewed = viewInMessages(body, strategy, {});
+          const sent = [{}, ADDITIONS].map((added) => parsed(viewed.request.write(viewed.view, added)));
+          const ofThinking = sent.flatMap((one) => violations(one)).filter((one) => /thinking/.test(one));
+          expect(ofThinking).toEqual([]);
+          if (viewed.report.applied_edits.length > 0) edited++;
+        },
+      ),
+      { numRuns: 60, endOnFailure: true },
+    );
+    expect(edited).toBeGreaterThan(10);
+  });
+
+  it('F30: keeps the answer that leads a summary opened by words after its results', () => {
+    const steps = long.slice(0, 7).map((step, at) => ({ ...step, words: at > 2 }));
+    const strategy = { mode: 'summarize', max_messages: 5, keep_first_user: false } as const;
+    const { last, moved, wrong } = played(turn(steps, 'a'), strategy);
+    expect(wrong).toEqual([]);
+    expect(moved).toBeGreaterThan(0);
+    const sent = parsed(last?.bytes ?? new Uint8Array()).messages as Json[];
+    expect([sent[0]?.role, sent[1]]).toEqual(['user', turn(steps, 'a')[1]]);
+    expect(sent[0]?.content).toContain('<session_summary ');
   });
 
   const long: Step[] = Array.from({ length: 12 }, (_, at) => ({
