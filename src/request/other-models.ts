@@ -1,10 +1,16 @@
 /**
  * The models that a request names beside `model`, for a gateway to ask in its place: OpenRouter's
- * `models`, and the `fallbacks` of LiteLLM and of Anthropic's API.
+ * `models`, the `fallbacks` of LiteLLM and of Anthropic's API, and LiteLLM's lists for prompts that
+ * a model has no room for, or refuses (https://docs.litellm.ai/docs/proxy/reliability).
  */
 
 /** The fields with such lists. */
-export const OTHER_MODELS = ['models', 'fallbacks'] as const;
+export const OTHER_MODELS = [
+  'models',
+  'fallbacks',
+  'context_window_fallbacks',
+  'content_policy_fallbacks',
+] as const;
 
 /**
  * The models in such a list: names, objects with a `model`, and objects of names by the name that

@@ -344,6 +344,8 @@ describe('models that a gateway may ask in the place of one', () => {
     ['fallbacks', { fallbacks: [DEAR] }],
     ['fallbacks', { fallbacks: [{ model: DEAR }] }],
     ['fallbacks', { fallbacks: [{ [MODEL]: [DEAR] }] }],
+    ['context_window_fallbacks', { context_window_fallbacks: [{ [MODEL]: [DEAR] }] }],
+    ['content_policy_fallbacks', { content_policy_fallbacks: [{ [MODEL]: [DEAR] }] }],
   ])('are reserved at the price of the dearest: %s', async (_, more) => {
     // Two of the cheap one, and one of the dear one.
     const { chat, codeOf } = limited({ usd_per_day: dollars(2 * PRICE - 1) });
@@ -559,6 +561,8 @@ describe('an allowed model', () => {
     ['models', { models: [MODEL, 'gpt-6'] }],
     ['models', { models: 'gpt-6' }],
     ['fallbacks', { fallbacks: [{ model: 'gpt-6' }] }],
+    ['context_window_fallbacks', { context_window_fallbacks: [{ [MODEL]: ['gpt-6'] }] }],
+    ['content_policy_fallbacks', { content_policy_fallbacks: [{ [MODEL]: ['gpt-6'] }] }],
     ['Model', { Model: 'gpt-6' }],
   ])('is no cover for others in `%s`', async (param, more) => {
     const { chat, fetched } = limited({ models: [MODEL] });
