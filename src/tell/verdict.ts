@@ -22,11 +22,14 @@ export function noteVerdict(
   if (!ok) return;
   if (!hasOtherKey(scope)) services.accepted.accept(tenant.id, api.name);
   // Another key may be the one that the upstream has accepted.
-  else waitUntil(scope.isAccepted(tenant));
+  else if (services.accepted.isDue(tenant.id)) waitUntil(scope.isAccepted(tenant));
 }
 
 function hasOtherKey({ caller, api, incoming }: Pick<RequestScope, 'caller' | 'api' | 'incoming'>): boolean {
   const { search } = urlOf(incoming);
   if (withoutKeys(search) !== search) return true;
-  return otherKeys(requestHeaders(incoming.headers, caller.account), api).length > 0;
+  const { headers } = incoming;
+  // All that was sent had come, and most requests have no other key in all of it.
+  if (otherKeys(headers, api).length === 0) return false;
+  return otherKeys(requestHeaders(headers, caller.account), api).length > 0;
 }

@@ -16,6 +16,9 @@ const REFUSAL_HOLDS_MS = 30_000;
 type ApiName = UpstreamApi['name'];
 const APIS: readonly ApiName[] = ['openai', 'anthropic'];
 
+/** Beside the verdicts: a tenant's key was asked about, whatever the answer. */
+const NOTED = 'noted';
+
 /** About 3 000 tenants. */
 const REMEMBERED = { bytes: 1024 * 1024 };
 
@@ -70,6 +73,16 @@ export class AcceptedKeys {
    */
   known(tenant: string, api: ApiName): Verdict {
     return this.isKnown(tenant) ? 'accepted' : toldOf(this.verdicts.get(tenant, api) ?? 'unheeded');
+  }
+
+  /**
+   * Whether to ask about a key that no request waits to know of: once in a while, since an upstream
+   * that does not say would be asked for each answer.
+   */
+  isDue(tenant: string): boolean {
+    if (this.isKnown(tenant) || this.verdicts.get(tenant, NOTED) !== undefined) return false;
+    this.verdicts.set(tenant, NOTED, 'unheeded', REFUSAL_HOLDS_MS);
+    return true;
   }
 
   /** Whether an upstream is known to accept the tenant's key. */

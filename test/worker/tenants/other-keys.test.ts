@@ -129,6 +129,32 @@ describe('B11: a key that no gateway has looked at', () => {
     ]);
   });
 
+  it('is asked about no more often where the gateway lists no models', async () => {
+    const { app, gateway, questions, chat, ask, later } = await stored();
+    gateway(() => true);
+    vi.mocked(fetch).mockImplementation(async (input, init) => {
+      const request = new Request(input, init);
+      if (!request.url.includes('/models')) {
+        app.sent.push({ url: request.url, headers: request.headers, body: await request.text() });
+        return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices: [] });
+      }
+      questions.push(request);
+      return new Response(null, { status: 404 });
+    });
+    const headers = { cookie: OTHER, 'x-memory-strategy': '{"mode":"auto","archive":false}' };
+    const plain = JSON.stringify({ model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hi' }] });
+    const pass = () => app.request('/v1/chat/completions', { method: 'POST', body: plain, headers });
+    for (let request = 0; request < 5; request++) expect((await pass()).status).toBe(200);
+    expect(questions).toHaveLength(2);
+    later();
+    await pass();
+    expect(questions).toHaveLength(4);
+    // Whoever needs to know it asks all the same.
+    await chat({ headers: { cookie: OTHER } });
+    expect(await ask('/v1/refs', { headers })).toBe(503);
+    expect(questions.length).toBeGreaterThan(4);
+  });
+
   it('is not named by a query of ours', async () => {
     const { gateway, questions, ask } = await stored();
     gateway(() => false);
