@@ -112,6 +112,8 @@ export interface Config extends ModelTables {
   readonly isolation: Isolation;
   /** Unset: the request's own upstream makes summaries, with the request's key. */
   readonly summarizer: Summarizer | undefined;
+  /** The model of summaries that are made at the request's own upstream, where one is named. */
+  readonly ownSummarizer: Pick<Summarizer, 'model' | 'window'> | undefined;
   /** Limit of one call to a summarizer. */
   readonly summarizerTimeoutMs: number;
   /** Unset: archives are searched by words alone. */
@@ -281,7 +283,7 @@ export function readConfig(env: Env): Config {
     localTenant: readLocalTenant(vars),
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
     isolation: readIsolation(vars.ISOLATION),
-    summarizer: readSummarizer(vars),
+    ...readSummarizers(vars),
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
     embeddings: readEmbeddings(vars),
     digestWaitMs: vars.OFFLOAD_DIGEST_WAIT_MS,
@@ -373,15 +375,18 @@ function readLocalHost(host: string, index: number): string {
   );
 }
 
-function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {
+/** `SUMMARIZER_MODEL` alone is a model of the request's own upstream. */
+function readSummarizers(vars: z.output<typeof variables>): Pick<Config, 'summarizer' | 'ownSummarizer'> {
   const { SUMMARIZER_BASE_URL: baseUrl, SUMMARIZER_MODEL: model, SUMMARIZER_API_KEY: apiKey } = vars;
-  if (baseUrl === undefined && model === undefined && apiKey === undefined) return undefined;
+  const { SUMMARIZER_WINDOW_TOKENS: window, SUMMARIZER_MODELS } = vars;
+  if (baseUrl === undefined && apiKey === undefined)
+    return { summarizer: undefined, ownSummarizer: model === undefined ? undefined : { model, window } };
   if (baseUrl === undefined || model === undefined || apiKey === undefined)
     throw new ConfigError(
-      'SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY must be set together, or none of them.',
+      'SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY must be set together, or SUMMARIZER_MODEL alone, or none of them.',
     );
-  const models = wordsOf(vars.SUMMARIZER_MODELS);
-  return { baseUrl, apiKey, model, models: [model, ...models], window: vars.SUMMARIZER_WINDOW_TOKENS };
+  const models = [model, ...wordsOf(SUMMARIZER_MODELS)];
+  return { summarizer: { baseUrl, apiKey, model, models, window }, ownSummarizer: undefined };
 }
 
 /** @throws ConfigError if a header is not a pair, or if there is nowhere to send it */

@@ -43,7 +43,12 @@ async function retiring({ setting, model, server }: ConfiguredModel): Promise<Re
   return on === undefined ? undefined : { setting, model, on, replacement: known?.replacement ?? null };
 }
 
-function configuredModels({ summarizer, embeddings, defaultStrategy }: Config): ConfiguredModel[] {
+function configuredModels({
+  summarizer,
+  ownSummarizer,
+  embeddings,
+  defaultStrategy,
+}: Config): ConfiguredModel[] {
   const server = summarizer && { baseUrl: summarizer.baseUrl, apiKey: summarizer.apiKey, headers: {} };
   const ofSummarizer = (summarizer?.models ?? []).map((model) => ({
     setting: model === summarizer?.model ? 'SUMMARIZER_MODEL' : 'SUMMARIZER_MODELS',
@@ -59,7 +64,8 @@ function configuredModels({ summarizer, embeddings, defaultStrategy }: Config): 
     summarizerOf('DEFAULT_MEMORY_STRATEGY', defaultStrategy),
     ...agents.map(({ key, memory_strategy }) => summarizerOf(`agent ${key}`, memory_strategy)),
   ];
-  return [...ofSummarizer, ofEmbeddings, ...ofStrategies].filter((model) => model !== undefined);
+  const ofOwn = ownSummarizer && { setting: 'SUMMARIZER_MODEL', model: ownSummarizer.model };
+  return [...ofSummarizer, ofOwn, ofEmbeddings, ...ofStrategies].filter((model) => model !== undefined);
 }
 
 function summarizerOf(setting: string, strategy: object | undefined): ConfiguredModel | undefined {

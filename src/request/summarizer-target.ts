@@ -5,6 +5,7 @@
 
 import { baseUrlOf } from '../config.ts';
 import { longestAnswerOf, windowOf } from '../memory/models/facts.ts';
+import { baseName } from '../memory/models/families.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
@@ -66,11 +67,11 @@ function checkModel(strategy: MemoryStrategy, { config }: Services): void {
  *   `model_not_allowed` for one that the caller's limits don't
  */
 export function checkTarget(strategy: SummarizingStrategy, { services, spending }: RequestScope): void {
-  const { summarizer } = services.config;
+  const { summarizer, ownSummarizer } = services.config;
   if (summarizer) checkModel(strategy, services);
   const { summarizer_model: model } = strategy;
   if (model === undefined || !spending) return;
-  const isDeployers = model === summarizer?.model;
+  const isDeployers = model === (summarizer ?? ownSummarizer)?.model;
   spending.checkSummarizer({ model, schedule: billingOf(model, services), isDeployers });
 }
 
@@ -82,7 +83,7 @@ export function summarizerTarget(
 ): SummarizerTarget {
   checkTarget(strategy, scope);
   const { services, caller, api, spending } = scope;
-  const { summarizer, summarizerTimeoutMs: timeoutMs } = services.config;
+  const { summarizer, ownSummarizer, summarizerTimeoutMs: timeoutMs } = services.config;
   if (summarizer) {
     const { baseUrl, apiKey } = summarizer;
     const model = strategy.summarizer_model ?? summarizer.model;
@@ -97,8 +98,14 @@ export function summarizerTarget(
   const baseUrl = baseUrlOf(api, services.config);
   const takesOurs = isOpenAi(baseUrl) && spending?.allows(OPENAI_MODEL) !== false;
   const own = takesOurs ? OPENAI_MODEL : request.model;
-  const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
-  const stated = model === request.model ? strategy.context_window_tokens : undefined;
+  const named = ownSummarizer && isServed(ownSummarizer.model, baseUrl) ? ownSummarizer : undefined;
+  const model = strategy.summarizer_model ?? named?.model ?? own ?? OPENAI_MODEL;
+  const stated =
+    model === named?.model
+      ? named.window
+      : model === request.model
+        ? strategy.context_window_tokens
+        : undefined;
   const window = stated ?? windowOf(model, services.config.modelWindows);
   if (caller.isClosed) return { baseUrl, headers: {}, model, window, timeoutMs, isClosed: true };
   return {
@@ -109,7 +116,20 @@ export function summarizerTarget(
     longestAnswer: longestAnswerOf(model, services.config.modelWindows),
     timeoutMs,
     schedule: billingOf(model, services),
+    ...(model === named?.model ? { isDeployers: true } : {}),
   };
+}
+
+/** Anthropic's own server. */
+const ANTHROPIC_HOST = /^api\.anthropic\.com$/;
+
+/**
+ * Whether a server can have a model: the vendors' own have their own models alone, and any other
+ * may have each.
+ */
+function isServed(model: string, baseUrl: string): boolean {
+  const isAnthropics = baseName(model).startsWith('claude');
+  return isOpenAi(baseUrl) ? !isAnthropics : !ANTHROPIC_HOST.test(new URL(baseUrl).hostname) || isAnthropics;
 }
 
 /** @param window the model's, as far as it is known without having asked it */

@@ -19,6 +19,7 @@ const ACCESS_KEY = 'precis-ours-0123456789abcdef';
 
 const offering = deploy({ summarizer: true, vars: { SUMMARIZER_MODELS: 'gpt-4.1-mini, o4-mini' } });
 const plain = deploy();
+const named = deploy({ vars: { SUMMARIZER_MODEL: 'gpt-4.1-nano' } });
 const shared = deploy({
   vars: { ACCESS_KEYS: `ours=${ACCESS_KEY}`, UPSTREAM_API_KEY: 'sk-the-key-of-the-deployment-1' },
 });
@@ -130,6 +131,25 @@ describe.each(PROTOCOLS)('a deployment with a summarizer of its own, over $name'
     const { memory } = await offering.ask(request, { authorization: 'Bearer EMPTY' });
 
     expect(memory.warnings).toContain('no_tenant');
+  });
+});
+
+describe.each(PROTOCOLS)('a deployment that names a model of the upstream alone, over $name', (protocol) => {
+  named.over(protocol);
+
+  it.each([
+    ['gpt-4.1-nano', {}],
+    ['o4-mini', { summarizer_model: 'o4-mini' }],
+  ])("asks the request's upstream for %s, with its key", async (model, fields) => {
+    named.upstream.next(summarize);
+    const messages = conversation(`pears of ${model}`, 4);
+
+    const { memory } = await named.ask({ memory_strategy: { ...strategy, ...fields }, messages });
+
+    const [asked] = named.chats();
+    expect(asked?.body.model).toBe(model);
+    expect(asked?.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(memory.summary?.status).toBe('completed');
   });
 });
 
