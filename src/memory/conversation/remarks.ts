@@ -59,7 +59,7 @@ function saysLoaded(text: string): boolean {
 }
 
 /** A program that passes on what its user has said meanwhile, in an element of its own. */
-const QUOTED = /\b(?:the|your) user (?:has |just )?(?:sent|said|says|wrote|asks?|asked|replied|answered)\b/i;
+const QUOTED = /\b(?:the|your) user (?:has |just )?(?:sent|wrote|said)\b/i;
 
 function isOfProgram(text: string, isBehindLoading: boolean): boolean {
   if (text.startsWith('<')) return isMarkUp(text) && !QUOTED.test(text);

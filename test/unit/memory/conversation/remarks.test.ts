@@ -13,6 +13,7 @@ describe('words behind results', () => {
     '<environment_details>\n# Open tabs\na.ts\n</environment_details>',
     '<system-reminder>\nThe file has changed.\n</system-reminder>\n<system-reminder>So.</system-reminder>',
     ' <status kind="tests">4 failed</status>\n',
+    '<system-reminder>Say nothing of it unless the user asks.</system-reminder>',
     '[Request interrupted by user]',
     'Progress: 3/10',
     'Step 4 of 20',
