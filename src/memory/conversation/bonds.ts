@@ -1,7 +1,12 @@
 /**
- * Calls whose results did not follow at once. Their unit stays in the view while a result is
- * missing, and until the frontier has passed the last result. So the view never has a result
- * without its call, nor an answered call without its result.
+ * Units that stay although the frontier has passed them, since later ones need them.
+ *
+ * Most are calls whose results did not follow at once. Their unit stays in the view while a result
+ * is missing, and until the frontier has passed the last result. So the view never has a result
+ * without its call, nor an answered call without its result. Likewise the answers from the use of a
+ * tool of the upstream to its result (`history.ts`), what has loaded a tool while the request
+ * defers that tool (`protocol/loaded-tools.ts`), and thinking that a turn must begin with
+ * (`turn-heads.ts`).
  *
  * Nothing that leaves the view comes back, with one exception: a further result of an answered call
  * that has left brings its call back. Nobody can know in advance that it will come, and upstreams

@@ -7,8 +7,8 @@
  * is kept, and few of all arrays with one first request. A plan is the same with it and without, as
  * `known-replay.test.ts` shows.
  *
- * A late result changes what earlier request points hold back (`bonds.ts`), so an array that has
- * one, or a call without its result, is replayed from its beginning.
+ * A late result changes what earlier request points hold back, so an array with a bond of any kind
+ * (`bonds.ts`) is replayed from its beginning: in some milliseconds more for each thousand messages.
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { History } from '../conversation/history.ts';
