@@ -26,13 +26,19 @@ export function hasBudget({ usd_per_day, usd_per_month }: CallerLimits): boolean
   return usd_per_day !== undefined || usd_per_month !== undefined;
 }
 
+/** What separates several names in one: LiteLLM's proxy asks each of them. */
+const SEPARATOR = ',';
+
 /** Whether a model may be asked. Names are compared without regard to case. */
 export function allowsModel({ models }: CallerLimits, model: string): boolean {
   if (models === undefined) return true;
-  const name = model.toLowerCase();
-  return models.some((allowed) => {
-    const pattern = allowed.toLowerCase();
-    return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+  const patterns = models.map((allowed) => allowed.toLowerCase());
+  const names = model.toLowerCase().split(SEPARATOR);
+  return names.every((each) => {
+    const name = each.trim();
+    return patterns.some((pattern) =>
+      pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+    );
   });
 }
 

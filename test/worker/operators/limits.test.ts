@@ -372,6 +372,7 @@ describe('models that a gateway may ask in the place of one', () => {
     ['a model without a price', { models: ['a-model-of-nobody'] }],
     ['a list that can’t be read', { fallbacks: [7] }],
     ['another spelling', { Model: DEAR }],
+    ['several in one name', { model: `${MODEL},${DEAR}` }],
   ])('are refused under a budget: %s', async (_, more) => {
     const { chat, codeOf, fetched } = limited({ usd_per_day: 10 });
     expect(await codeOf(chat({ ...QUESTION, ...more }))).toBe('model_not_allowed');
@@ -571,6 +572,15 @@ describe('an allowed model', () => {
     expect(await refused.json()).toMatchObject({ error: { code: 'model_not_allowed', param } });
     expect((await chat({ ...QUESTION, models: [MODEL] })).status).toBe(200);
     expect(fetched).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('several models in one name', () => {
+  it('are refused where one of them is not allowed', async () => {
+    const { chat, codeOf, fetched } = limited({ models: [`${MODEL}*`] });
+    expect(await codeOf(chat({ ...QUESTION, model: `${MODEL}, gpt-6` }))).toBe('model_not_allowed');
+    expect(fetched).not.toHaveBeenCalled();
+    expect(await codeOf(chat({ ...QUESTION, model: `${MODEL},${MODEL}-2025-04-14` }))).toBe('ok');
   });
 });
 
