@@ -65,8 +65,8 @@ function requestsOf(messages: readonly Message[]): ReadonlySet<number> {
 }
 
 /**
- * The bonds with that of an answer to the steps that it leads. A step that another bond holds is led
- * as long as that, and the bonds that an answer is in last as long as its own.
+ * The bonds with that of an answer to the steps that it leads. A step that another bond holds is
+ * led as long as that, and the bonds that an answer is in last as long as its own.
  */
 function boundTo(
   { unit: head, last }: Head,

@@ -8,7 +8,8 @@
  * `known-replay.test.ts` shows.
  *
  * A late result changes what earlier request points hold back, so an array with a bond of any kind
- * (`bonds.ts`) is replayed from its beginning: in some milliseconds more for each thousand messages.
+ * (`bonds.ts`) is replayed from its beginning: in some milliseconds more for each thousand
+ * messages.
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { History } from '../conversation/history.ts';
