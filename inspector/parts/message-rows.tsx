@@ -43,7 +43,16 @@ export function KeptRow({ group, context }: { group: Group; context: RowContext 
         </>
       }
     >
-      {() => rows.map((row) => <Kept key={row.index} row={row} context={context} />)}
+      {() => (
+        <>
+          {rows.every(({ index }) => context.contentOf(index) === undefined) && (
+            <p class="note">{many === 1 ? 'Its content is' : 'Their contents are'} not at hand.</p>
+          )}
+          {rows.map((row) => (
+            <Kept key={row.index} row={row} context={context} />
+          ))}
+        </>
+      )}
     </Folded>
   );
 }
@@ -70,11 +79,7 @@ function Kept({ row, context }: { row: Row; context: RowContext }) {
   return (
     <div class="kept-message" id={`message-${row.index}`}>
       <RowHead row={row} content={content} />
-      {content === undefined ? (
-        <p class="note">Its content is not at hand.</p>
-      ) : (
-        <Said said={messageText(content)} />
-      )}
+      {content !== undefined && <Said said={messageText(content)} />}
       {row.why && <Why {...row.why} />}
     </div>
   );
