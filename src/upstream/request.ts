@@ -1,6 +1,7 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
 import { InvariantError } from '../lib/invariant-error.ts';
 import { partOfSearch } from '../lib/request-url.ts';
+import { nearest } from '../memory/strategy/hint.ts';
 import { OPENAI, type UpstreamApi } from './api.ts';
 import { identifies } from './credentials.ts';
 
@@ -19,7 +20,7 @@ const HOP_BY_HOP = new Set([
   'content-length',
 ]);
 
-/** Precis' own request headers. All others of `x-memory-*` are reserved. */
+/** Precis' own request headers. All others of `x-memory-*` are reserved, and dropped. */
 export const OWN_HEADERS: ReadonlySet<string> = new Set([
   'x-agent-type',
   'x-conversation-id',
@@ -32,23 +33,36 @@ export const OWN_HEADERS: ReadonlySet<string> = new Set([
   'x-memory-stream-errors',
 ]);
 
-/** A reserved header that is none of Precis' own, by its name. */
+/** Headers of Precis' answers, which a client may send back. They say nothing, and are dropped. */
+const ANSWERED =
+  /^x-memory-(?:mode|source|applied|trigger|frontier|(?:tokens|potential)-(?:before|after)|refs?|warning|truncated|budget-(?:day|month))$/;
+
+/** A header that is spelled almost like one of Precis. */
 export class UnknownHeader extends Error {
   override readonly name = 'UnknownHeader';
   readonly header: string;
+  readonly meant: string;
 
-  constructor(header: string) {
+  constructor(header: string, meant: string) {
     super(header);
     this.header = header;
+    this.meant = meant;
   }
 }
 
 /** @throws UnknownHeader: a header that is spelled wrong would be dropped without a word */
 export function checkOwnHeader(name: string): void {
-  if (name.startsWith(RESERVED) && !OWN_HEADERS.has(name)) throw new UnknownHeader(name);
+  if (!isReserved(name) || OWN_HEADERS.has(name) || ANSWERED.test(name)) return;
+  const meant = nearest(name.slice(0, LONGEST_HEADER), [...OWN_HEADERS]);
+  if (meant !== undefined) throw new UnknownHeader(name, meant);
 }
 
-const RESERVED = 'x-memory-';
+/** In characters. */
+const LONGEST_HEADER = 64;
+
+const isReserved = (name: string): boolean => name.startsWith('x-memory-');
+
+const isOwnHeader = (name: string): boolean => isReserved(name) || OWN_HEADERS.has(name);
 
 /**
  * Headers that callers of a shared account may send, beside those of the API. Any other could make
@@ -112,7 +126,7 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   for (const [name, value] of incoming) {
     if (named.has(name) && !identifies(name)) continue;
     checkOwnHeader(name);
-    if (HOP_BY_HOP.has(name) || OWN_HEADERS.has(name) || isEdgeHeader(name) || name === 'accept-encoding')
+    if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
       continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
     if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
@@ -201,7 +215,7 @@ function dropOfUpstream(headers: Headers, { api = OPENAI, apiKey }: UpstreamAcco
     const isDropped =
       (HOP_BY_HOP.has(name) && !(name === 'content-length' && asSent)) ||
       (name === 'content-encoding' && !asSent) ||
-      name.startsWith(RESERVED) ||
+      isReserved(name) ||
       (apiKey !== undefined && !isShared(name, api));
     if (isDropped) headers.delete(name);
   }

@@ -23,7 +23,6 @@ describe.each(PROTOCOLS)('over $name', (protocol) => {
   it.each([
     ['x-memory-strat', "the nearest known one is 'x-memory-strategy'"],
     ['x-memory-observer', "the nearest known one is 'x-memory-observe'"],
-    ['x-memory-qqqqqqqqqqqqqqqqqqqqqq', 'those that begin so are'],
   ])('the header %s is refused, whatever the mode', async (header, hint) => {
     for (const memory_strategy of ['none', 'auto', undefined]) {
       const response = await deployment.chat({ model, messages, memory_strategy }, { [header]: 'auto' });
@@ -42,6 +41,14 @@ describe.each(PROTOCOLS)('over $name', (protocol) => {
     expect(await refusalOf(response)).toEqual(refused(field, hint));
     expect(deployment.upstream.requests).toEqual([]);
   });
+});
+
+it('a header of an answer that a client sends back is dropped', async () => {
+  const headers = { 'x-memory-mode': 'auto', 'x-memory-tokens-before': '9', 'x-memory-warning': 'idle' };
+  expect((await deployment.chat({ model, messages }, headers)).status).toBe(200);
+  expect(Object.keys(deployment.lastChat().headers).filter((name) => name.startsWith('x-memory'))).toEqual(
+    [],
+  );
 });
 
 it('a field that is like none of Precis goes to the upstream, as any unknown one', async () => {
