@@ -142,10 +142,7 @@ export function layoutOf(
   }
   // The API's own summary may be all that there is.
   if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
-  const signed =
-    summary?.signed === undefined
-      ? askedFirst(entries, elements)
-      : signedFirst(entries, summary.signed, Math.max(first, 0));
+  const signed = openingFirst(entries, elements, summary?.signed, Math.max(first, 0));
   const placed = entriesBehind(signed, behind, summary?.covers[1]);
   const pieced = isPieced || placed !== signed ? withPieces(placed) : placed;
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
@@ -186,7 +183,13 @@ function askedFirst(entries: readonly Entry[], elements: readonly Element[]): re
 }
 
 /** A summary that the API has signed stands before all other messages, or it is refused. */
-function signedFirst(entries: readonly Entry[], signed: string, at: number): readonly Entry[] {
+function openingFirst(
+  entries: readonly Entry[],
+  elements: readonly Element[],
+  signed: string | undefined,
+  at: number,
+): readonly Entry[] {
+  if (signed === undefined) return askedFirst(entries, elements);
   const json = signedMessage(signed);
   const said = { first: 'assistant', last: 'assistant', stands: true, isSigned: true } as const;
   return [{ kind: 'ours', json, at, ...said }, ...entries];

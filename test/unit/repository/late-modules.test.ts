@@ -36,6 +36,7 @@ const LEAVES: readonly string[] = [
   'memory/run/event.ts',
   'memory/run/outline.ts',
   'memory/shapes.ts',
+  'protocol/responses/failed-codes.ts',
   'request/error-codes.ts',
   'storage/conversation/memory-schema.ts',
 ];
