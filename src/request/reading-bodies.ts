@@ -3,8 +3,8 @@
  * memory. Only what has come is counted: a body that is announced and not sent takes nothing.
  *
  * Where there is no room, the body that has been read for longest gives way, if it has had its
- * time. So whoever holds bodies back keeps nobody out for longer than that. Else the body that
- * needs the room is refused.
+ * time, and else the largest one, which may be the one that needs the room. So whoever holds bodies
+ * back, or sends ever new ones, keeps no smaller one out.
  */
 
 import { concat } from '../lib/bytes.ts';
@@ -94,8 +94,15 @@ export class ReadingBodies {
       this.end(other);
       other.giveWay();
     }
-    // One alone is bounded by its own limit.
-    return this.total <= this.most || this.total === reading.size;
+    while (this.total > this.most) {
+      const larger = (one: ReadingBody, other: ReadingBody) => (other.size > one.size ? other : one);
+      const largest = [...this.bodies].reduce(larger, reading);
+      // One alone is bounded by its own limit.
+      if (largest === reading) return this.total === reading.size;
+      this.end(largest);
+      largest.giveWay();
+    }
+    return true;
   }
 
   private end(reading: ReadingBody): void {

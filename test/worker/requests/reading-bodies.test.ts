@@ -68,6 +68,20 @@ describe('the bodies that are being read', () => {
     for (const read of reading.slice(1)) expect(await read).toEqual(new Uint8Array(30 * KIB));
   });
 
+  it('keep no smaller one out, however new they are', async () => {
+    const bodies = new ReadingBodies(100 * KIB);
+    const held = [50, 30, 20].map((size) => unfinished(size * KIB));
+    const reading = held.map(({ body }) => bodies.read(body, 60 * KIB));
+    await Promise.all(held.map(({ sent }) => sent));
+    const { body, end } = unfinished(10 * KIB);
+    const small = bodies.read(body, 50 * KIB);
+    await end();
+    expect(await small).toEqual(new Uint8Array(10 * KIB));
+    expect(await reading[0]).toBe('no_room');
+    await Promise.all(held.slice(1).map((one) => one.end()));
+    expect((await Promise.all(reading.slice(1))).every((read) => read !== 'no_room')).toBe(true);
+  });
+
   it('let one through that is larger than the bound, if it is alone', async () => {
     const bodies = new ReadingBodies(10 * KIB);
     const { body, end } = unfinished(30 * KIB);
