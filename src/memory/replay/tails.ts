@@ -97,20 +97,11 @@ export class Tails {
 
   /**
    * The first unit with fresh results, which the model has not seen and which nothing may remove:
-   * those of the last assistant message, or after it those of earlier calls and of no call. Or the
-   * answer that an array ends with, since the model goes on with it.
+   * those of the last assistant message, or after it those of earlier calls and of no call.
    */
   private freshUnit(): number {
     const unit = this.lastAssistant;
     if (unit !== undefined && this.history.units[unit]?.step) return unit;
-    return this.results ?? this.answerInProgress();
-  }
-
-  private answerInProgress(): number {
-    const { units } = this.history;
-    const isAnswer = (unit: number): boolean => units[unit]?.kind === 'assistant' && !units[unit]?.step;
-    let unit = this.point.units;
-    while (isAnswer(unit - 1)) unit--;
-    return unit;
+    return this.results ?? this.point.units;
   }
 }

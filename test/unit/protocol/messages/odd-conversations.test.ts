@@ -92,22 +92,4 @@ describe('an odd conversation in Messages', () => {
     expect(violations(parsed(viewed.bytes))).toEqual([]);
     expect(viewed.view.summary?.form).toBe('request');
   });
-
-  it.each(['auto', 'trim', 'summarize'] as const)(
-    'keeps the answer that the model goes on with (%s)',
-    (mode) => {
-      const keeps = mode === 'auto' ? { compact_keep: 0, compact_keep_steps: 0 } : { keep_last_n_turns: 1 };
-      const prefill = { role: 'assistant', content: 'So the shop sells' };
-      const body = bodyOf([
-        { role: 'user', content: 'Read.' },
-        ...read(1),
-        ...read(2),
-        { role: 'assistant', content: lines(60) },
-        prefill,
-      ]);
-      const viewed = viewInMessages(body, { mode, token_budget: 3, ...keeps }, { force: true });
-      expect((parsed(viewed.bytes).messages as Json[]).at(-1)).toEqual(prefill);
-      expect(brokenInMessages(viewed)).toEqual([]);
-    },
-  );
 });
