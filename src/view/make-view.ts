@@ -168,15 +168,13 @@ function userWarnings(user: ReturnType<typeof userArchiveOf>, tools: OfferedTool
   return user && lacksOfUser(tools, user) ? ['retrieval_off'] : [];
 }
 
-/** Of a request that no mode edits. */
+/** Of a request that no mode edits: one that goes on in a message thread says so. */
 function unplannedWarnings(
-  { upstreamState }: ModelRequest,
+  { protocol, upstreamState }: ModelRequest,
   user: ReturnType<typeof userArchiveOf>,
 ): Warning[] {
-  return [
-    ...(upstreamState === undefined ? [] : ['upstream_state' as const]),
-    ...userWarnings(user, undefined),
-  ];
+  const isThread = protocol === 'messages' && upstreamState !== undefined;
+  return [...(isThread ? ['upstream_state' as const] : []), ...userWarnings(user, undefined)];
 }
 
 /** A request that is forwarded unchanged but for the tools that write its memory blocks. */
