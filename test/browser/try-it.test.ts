@@ -179,6 +179,7 @@ describe('a strategy that is tried', () => {
       { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c1', output: 'Line one.' },
     ];
+    await page.locator('.source').waitFor();
     await page.evaluate(`
       const dropped = new DataTransfer();
       dropped.items.add(new File([${JSON.stringify(JSON.stringify({ input }))}], 'body.json'));

@@ -43,7 +43,8 @@ describe.each(PROTOCOLS)('the mode auto, over $name', (protocol) => {
       expect(response.headers.get('x-memory-applied')).toBe('dedupe');
       expect(response.headers.get('x-memory-frontier')).toBe('moved');
       const { body } = deployment.lastChat();
-      expect(Object.keys(body)).toEqual(['model', 'stream', 'messages']);
+      const asked = stream && protocol.name === 'chat' ? ['stream_options'] : [];
+      expect(Object.keys(body)).toEqual([...asked, 'model', 'stream', 'messages']);
       expect(body.messages[2].content).toMatch(/^⟦removed: tool output for search \(call_id=call_1\); /);
     }
   });
