@@ -27,12 +27,12 @@ export const LOADING: readonly string[] = [
   ...['tool_reference', 'mcp_tool_listing', 'mcp_list_tools', 'tool_search_output'],
 ];
 
-/** Names of tools, and of those inside namespaces. */
-function namesIn(tools: unknown): string[] {
-  return (Array.isArray(tools) ? tools : []).map(asObject).flatMap((tool) => {
-    const own = typeof tool.name === 'string' ? [tool.name] : [];
-    return tool.type === 'namespace' ? [...own, ...namesIn(tool.tools)] : own;
-  });
+/** Names of tools, and of the tools inside them. @param tools a list; anything else has no names */
+export function namesIn(tools: unknown): string[] {
+  if (!Array.isArray(tools)) return [];
+  return tools
+    .map(asObject)
+    .flatMap(({ name, tools: inner }) => [...(typeof name === 'string' ? [name] : []), ...namesIn(inner)]);
 }
 
 /** The tools of a request that have to be loaded. They are read when somebody asks. */

@@ -18,7 +18,7 @@ import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
-import { DeferredTools } from '../loaded-tools.ts';
+import { DeferredTools, namesIn } from '../loaded-tools.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
@@ -343,14 +343,6 @@ export function readResponsesRequest(
 interface AddedMessages {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
-}
-
-/** @param tools a list of tools; anything else has no names */
-function namesIn(tools: unknown): string[] {
-  if (!Array.isArray(tools)) return [];
-  return tools
-    .map(asObject)
-    .flatMap(({ name, tools: inner }) => [...(typeof name === 'string' ? [name] : []), ...namesIn(inner)]);
 }
 
 /** A string that is a whole message: `instructions`, or an input that is not an array. */
