@@ -7,8 +7,8 @@
  * complete one.
  *
  * If the caller leaves, the upstream's connection is closed. That is noticed by the comment after
- * 15 seconds of silence, or by the request's signal in runtimes that fire it
- * (`enable_request_signal`; `wrangler dev` does not).
+ * 15 seconds of silence, or by the request's signal where the runtime fires it (by its
+ * compatibility date, from 2026-11-17 on).
  */
 import { concat } from '../lib/bytes.ts';
 import { soon } from '../lib/time-limit.ts';
