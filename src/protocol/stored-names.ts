@@ -24,7 +24,8 @@
  * (https://platform.claude.com/docs/en/api/messages/create).
  *
  * Item kinds and tool types are allowed by list, so future ones are refused. Everything else is
- * searched for names, except free-form values such as schemas. Servers differ in which of two equal
+ * searched for names, except free-form values such as schemas, and for what chooses another server.
+ * Servers differ in which of two equal
  * keys they take, and some accept `File_ID` for `file_id`, so duplicates and misspellings are
  * refused.
  */
@@ -33,6 +34,7 @@ import { isOwnField } from './body.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { elementsOf, jsonOf, membersOf, textOf } from './json/spans.ts';
 import type { Protocol } from './protocol.ts';
+import { foldedName } from './top-fields.ts';
 
 /** What the deployer allows beyond the lists below. It is not searched. */
 export interface Opened {
@@ -82,9 +84,16 @@ const NAMES = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
+/**
+ * Fields of gateways that choose another server, key or set of models, wherever they are
+ * (https://docs.litellm.ai/docs/proxy/clientside_auth).
+ */
+const CHOOSING = new Set('user_config router_settings_override api_base base_url api_key'.split(' '));
+
 /** Fields that are checked by name elsewhere, here or where the body is written. */
 const LOOKED_AT = new Set([
   ...NAMES,
+  ...CHOOSING,
   ...'type id role content encrypted_content summary status tools audio voice environment'.split(' '),
   ...'input instructions messages store background prompt prompt_cache_key annotations'.split(' '),
 ]);
@@ -266,6 +275,7 @@ class Search {
     const isFree = FREE_FORM.has(key) || (key === 'input' && this.protocol === 'messages');
     if (spelling || isFree || this.isLiteral(value, 'null')) return spelling;
     if (NAMES.has(key)) return named(at.path);
+    if (CHOOSING.has(key)) return fault(at.path, CHOOSES);
     if (key === 'tools') return this.tools(value, at);
     if (key === 'annotations' && this.citesFiles) return undefined;
     return value.kind === 'object' && NAMING_OBJECTS.has(key)
@@ -326,9 +336,8 @@ function first<Value>(
   return undefined;
 }
 
-/** Some servers ignore the case of keys, and fold Unicode: `ſtore` is `store` to them. */
 function misspelled(key: string, at: Position): StoredName | undefined {
-  const folded = key.toUpperCase().toLowerCase();
+  const folded = foldedName(key);
   if (folded === key || !LOOKED_AT.has(folded)) return undefined;
   return fault(at.path, `must be written as '${folded}'`);
 }
@@ -339,6 +348,8 @@ function named(param: string): StoredName {
     "names something that the upstream's account has stored, which callers share; send the content itself",
   );
 }
+
+const CHOOSES = 'chooses a server, a key or models for an account that callers share; leave it out';
 
 function tooDeep({ path }: Position): StoredName {
   return fault(path, `is nested deeper than ${MOST_LEVELS} levels`);

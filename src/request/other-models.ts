@@ -1,15 +1,18 @@
 /**
  * The models that a request names beside `model`, for a gateway to ask in its place: OpenRouter's
  * `models`, the `fallbacks` of LiteLLM and of Anthropic's API, and LiteLLM's lists for prompts that
- * a model has no room for, or refuses (https://docs.litellm.ai/docs/proxy/reliability).
+ * a model has no room for, or refuses (https://docs.litellm.ai/docs/proxy/reliability), or all of
+ * them in one (https://docs.litellm.ai/docs/proxy/clientside_auth).
  */
 
-/** The fields with such lists. */
+/** The fields with such lists. Those that are no lists can't be read. */
 export const OTHER_MODELS = [
   'models',
   'fallbacks',
   'context_window_fallbacks',
   'content_policy_fallbacks',
+  'user_config',
+  'router_settings_override',
 ] as const;
 
 /**

@@ -25,7 +25,7 @@ import {
   spendAtEnd,
 } from '../memory/money/spending.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import { topFieldsOf, topNamesOf } from '../protocol/top-fields.ts';
+import { foldedName, readingsOf, topNamesOf } from '../protocol/top-fields.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { Budget, type Payer } from '../storage/tenant/budget.ts';
 import type { Refused, Reserved } from '../storage/tenant/spending.ts';
@@ -56,7 +56,16 @@ const PRICED = ['model', 'service_tier', 'speed', 'prompt_cache_options'] as con
 
 const FIELDS = [...PRICED, ...OUTPUT_FIELDS, ...OTHER_MODELS];
 
-type Fields = ReadonlyMap<string, unknown> | undefined;
+type Fields = ReadonlyMap<string, unknown>;
+
+/** A model that may be asked, as a server may read its request. */
+interface PricedModel {
+  readonly name: string;
+  readonly priced: PricedRequest;
+  readonly schedule: Schedule | null;
+  /** What the call costs with it at most; 0 without a price. */
+  readonly amount: number;
+}
 
 /** A reservation's end, to be called once. Resolves when it is counted; never rejects. */
 type Settle = (spent: Spend) => Promise<void>;
@@ -104,37 +113,37 @@ export class Spending implements CallGuard {
    *   can't be known
    */
   async begin(call: SentCall): Promise<SpendingCall | undefined> {
-    const fields = topFieldsOf(call.body, FIELDS);
-    const field = (name: string): unknown => fields?.get(name);
-    const model = field('model');
-    const name = typeof model === 'string' ? model : '';
-    this.checkModel(name);
-    const others = this.otherModels(call.body, fields);
+    const readings = readingsOf(call.body, FIELDS).map((fields) => ({
+      field: (name: string): unknown => fields.get(name),
+      names: this.modelNames(call.body, fields),
+    }));
     if (COUNTING.has(call.path) || !counts(this.limits)) return undefined;
-    const models = [name, ...others].map((each) => this.pricedModel(each, call, field));
     const { services } = this;
     const input = call.tokens ?? Math.ceil(call.body.length / BYTES_PER_TOKEN);
+    const asked = readings.flatMap(({ field, names }) => names.map((name) => ({ name, field })));
     // What a gateway asks in the place of a model may write longer answers.
-    const outputs = [name, ...others].map((each) =>
-      mostOutput(call.path, each, field, longestAnswerOf(each, services.config.modelWindows)),
+    const outputs = asked.map(({ name, field }) =>
+      mostOutput(call.path, name, field, longestAnswerOf(name, services.config.modelWindows)),
     );
     const [usual, most, hidden] = (['usual', 'most', 'hidden'] as const).map((of) =>
       Math.max(...outputs.map((output) => output[of])),
     ) as [number, number, number];
-    const amounts = models.map(({ dearest }) => (dearest ? mostAmount({ input, output: most }, dearest) : 0));
-    const amount = Math.max(...amounts);
-    const dearest = models[amounts.indexOf(amount)]?.schedule ?? null;
-    const over = await this.reserved({ tokens: input + usual, amount });
+    const models = asked
+      .map(({ name, field }) => this.pricedModel(name, call, field, { input, output: most }))
+      .sort((one, other) => other.amount - one.amount) as [PricedModel, ...PricedModel[]];
+    const [dearest] = models;
+    const isOneOfMany = readings.some(({ names }) => names.length > 1);
+    const over = await this.reserved({ tokens: input + usual, amount: dearest.amount });
     return new SpendingCall({
       scheduleOf: (answer, answered) => {
-        const asked = longestNameOf(answered, models);
-        const { priced, schedule } = asked ?? { priced: models[0]?.priced, schedule: dearest };
-        if (!priced || (others.length > 0 && !asked)) return dearest;
+        const known = longestNameOf(answered, models);
+        if (isOneOfMany && !known) return dearest.schedule;
+        const { priced, schedule } = known ?? dearest;
         return answer ? (scheduleOfAnswers(priced, [answer], services) ?? schedule) : schedule;
       },
       estimated: { input, usual, most, isAsked: outputs.every(({ isAsked }) => isAsked), hidden },
       isVector: call.path === EMBEDDINGS,
-      isOneOfMany: others.length > 0,
+      isOneOfMany,
       over: (spend) => void over(spend),
     });
   }
@@ -227,6 +236,18 @@ export class Spending implements CallGuard {
   }
 
   /**
+   * The models that the upstream may ask, that of the request first.
+   *
+   * @throws ApiError `model_not_allowed`
+   */
+  private modelNames(body: Uint8Array, fields: Fields): readonly string[] {
+    const model = fields.get('model');
+    const name = typeof model === 'string' ? model : '';
+    this.checkModel(name);
+    return [name, ...this.otherModels(body, fields)];
+  }
+
+  /**
    * The models beside `model` that the upstream may ask. An allowed model is no cover for others,
    * and a cheap one for none that is dear.
    *
@@ -234,8 +255,8 @@ export class Spending implements CallGuard {
    */
   private otherModels(body: Uint8Array, fields: Fields): readonly string[] {
     if (this.limits.models === undefined && !hasBudget(this.limits)) return [];
-    const misspelt = topNamesOf(body).filter((name) => name !== 'model' && name.toLowerCase() === 'model');
-    const lists = OTHER_MODELS.map((name) => ({ name, models: modelsIn(fields?.get(name)) }));
+    const misspelt = topNamesOf(body).filter((name) => name !== 'model' && foldedName(name) === 'model');
+    const lists = OTHER_MODELS.map((name) => ({ name, models: modelsIn(fields.get(name)) }));
     const closed = lists.filter(({ models }) => !models?.every((model) => this.allows(model)));
     const [field] = [...misspelt, ...closed.map(({ name }) => name)];
     if (field === undefined) return lists.flatMap(({ models }) => models ?? []);
@@ -247,14 +268,16 @@ export class Spending implements CallGuard {
   }
 
   /** @throws ApiError `model_not_allowed` without a price, under a budget in dollars */
-  private pricedModel(name: string, { path, body }: SentCall, field: (name: string) => unknown) {
-    const { services } = this;
+  private pricedModel(
+    name: string,
+    { path, body }: SentCall,
+    field: (name: string) => unknown,
+    most: { readonly input: number; readonly output: number },
+  ): PricedModel {
     const priced = { model: name, field };
     const schedule = this.checkPrice(priced);
-    const dearest: Schedule | null = asksForHour(path, body)
-      ? (billingOf(name, services, HOUR) ?? schedule)
-      : schedule;
-    return { name, priced, schedule, dearest };
+    const dearest = asksForHour(path, body) ? (billingOf(name, this.services, HOUR) ?? schedule) : schedule;
+    return { name, priced, schedule, amount: dearest ? mostAmount(most, dearest) : 0 };
   }
 
   /** Tells what is left, as far as it is known by now. */

@@ -238,6 +238,18 @@ describe('a field of a body', () => {
     expect(inMessages({ role: 'user', content: [part] })).toBe('messages[0].content[0].file.file_id');
   });
 
+  it.each(['user_config', 'router_settings_override', 'api_base', 'base_url', 'api_key'])(
+    'F14: chooses no server, key or models of a gateway: %s',
+    (field) => {
+      expect(found('chat', { model: 'm', messages: [message], store: false, [field]: 'x' })).toBe(field);
+      expect(found('responses', { model: 'm', input: 'x', [field]: 'x' })).toBe(field);
+      const nested = [{ model: 'm', [field]: 'x' }];
+      expect(found('responses', { model: 'm', input: 'x', fallbacks: nested })).toBe(`fallbacks[0].${field}`);
+      const spelled = field.toUpperCase();
+      expect(found('responses', { model: 'm', input: 'x', [spelled]: 'x' })).toBe(spelled);
+    },
+  );
+
   it('F14: may be anything that names nothing', () => {
     const open = {
       metadata: { file_id: 'x', conversation: 'y' },

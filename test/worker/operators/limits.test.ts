@@ -336,6 +336,43 @@ describe('a limit of output that the API of the path does not know', () => {
   });
 });
 
+describe('a field in another case, which servers written in Go read too', () => {
+  it.each([
+    ['a limit of output', { Max_Tokens: 30_000 }],
+    ['several answers', { N: 100 }],
+    ['models', { Fallbacks: ['gpt-4.1'] }],
+    ['a letter that folds to another', { fallbac\u212as: ['gpt-4.1'] }],
+    ['a name within', { fallbacks: [{ model: MODEL, Model: 'gpt-4.1' }] }],
+  ])('is reserved as if it were read: %s', async (_, more) => {
+    const { chat, codeOf } = limited({ usd_per_day: dollars(2 * PRICE - 1) });
+    const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(chat({ ...QUESTION, ...more }))));
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+  });
+
+  it('makes nothing cheaper where nobody reads it', async () => {
+    const { chat, codeOf } = limited({ usd_per_day: dollars(2 * PRICE - 1) });
+    const asked = { ...QUESTION, max_tokens: 30_000, Max_Tokens: 1 };
+    const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(chat(asked))));
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+  });
+
+  it.each([{ Service_Tier: 'priority' }, { SPEED: 'fast' }])(
+    'is refused under a budget where it has another price: %j',
+    async (more) => {
+      const { chat, codeOf, fetched } = limited({ usd_per_day: 10 });
+      expect(await codeOf(chat({ ...QUESTION, ...more }))).toBe('model_not_allowed');
+      expect(fetched).not.toHaveBeenCalled();
+    },
+  );
+
+  it('names no model that is not allowed', async () => {
+    const { chat, fetched } = limited({ models: [MODEL] });
+    const refused = await chat({ ...QUESTION, Fallbacks: ['gpt-6'] });
+    expect(await refused.json()).toMatchObject({ error: { code: 'model_not_allowed', param: 'fallbacks' } });
+    expect(fetched).not.toHaveBeenCalled();
+  });
+});
+
 describe('models that a gateway may ask in the place of one', () => {
   const DEAR = 'gpt-4.1';
 
@@ -573,6 +610,35 @@ describe('an allowed model', () => {
     expect((await chat({ ...QUESTION, models: [MODEL] })).status).toBe(200);
     expect(fetched).toHaveBeenCalledTimes(1);
   });
+});
+
+describe('the settings of a gateway in a body', () => {
+  const settings = { model_list: [{ model_name: MODEL, litellm_params: { model: 'gpt-6' } }] };
+
+  it.each(['user_config', 'router_settings_override', 'api_base', 'base_url', 'api_key'])(
+    'are refused for callers of a shared account: %s',
+    async (field) => {
+      for (const limits of [undefined, { models: [MODEL] }]) {
+        const { chat, fetched } = limited(limits);
+        fetched.mockClear();
+        const refused = await chat({ ...QUESTION, [field]: settings });
+        expect(refused.status).toBe(400);
+        expect(await refused.json()).toMatchObject({ error: { param: field } });
+        expect(fetched).not.toHaveBeenCalled();
+        expect((await chat({ ...QUESTION, [field]: null })).status).toBe(200);
+      }
+    },
+  );
+
+  it.each(['user_config', 'router_settings_override'])(
+    'are no way around limits of embeddings: %s',
+    async (field) => {
+      const { request, codeOf, fetched } = limited({ models: ['text-embedding-3-small'] });
+      const body = JSON.stringify({ model: 'text-embedding-3-small', input: 'x', [field]: settings });
+      expect(await codeOf(request('/v1/embeddings', { method: 'POST', body }))).toBe('model_not_allowed');
+      expect(fetched).not.toHaveBeenCalled();
+    },
+  );
 });
 
 describe('several models in one name', () => {
