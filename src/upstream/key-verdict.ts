@@ -1,4 +1,7 @@
-/** Asks the upstream whether it accepts a caller's key. */
+/**
+ * Asks the upstream whether it accepts a caller's key: for its models, or where it lists these to
+ * anybody, for the key itself.
+ */
 import { baseUrlOf, type Config } from '../config.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -36,15 +39,21 @@ export async function verdictOn(
   for (const name of others) alone.delete(name);
   const plain = withoutKeys(search);
   const isAlone = others.length === 0 && plain === search;
-  const models = (query: string): string => upstreamUrl(baseUrlOf(api, config), '/models', query);
+  const baseUrl = baseUrlOf(api, config);
+  const path = keyPathOf(baseUrl);
+  const answerTo = (query: string, asked: Headers) => {
+    const key = api.keyIn(asked);
+    if (path === '/key' && key !== undefined) asked.set('authorization', `Bearer ${key}`);
+    return answered(upstreamUrl(baseUrl, path, query), asked);
+  };
   const ask = async (): Promise<Answered> => {
-    const first = await answerTo(models(plain), alone);
+    const first = await answerTo(plain, alone);
     if (first === 'accepted' || isAlone) return sure(first);
-    const second = sure(await answerTo(models(search), all));
+    const second = sure(await answerTo(search, all));
     if (second === 'refused') return second;
     const invented = new Headers(all);
     api.setKey(invented, inventedLike(api.keyIn(all) ?? ''));
-    return (await answerTo(models(search), invented)) === 'refused' ? 'accepted' : 'unheeded';
+    return (await answerTo(search, invented)) === 'refused' ? 'accepted' : 'unheeded';
   };
   const beside = isAlone ? '' : tenant.seal(JSON.stringify([search, others.map((name) => all.get(name))]));
   const asked = () =>
@@ -61,16 +70,28 @@ export async function verdictOn(
   return accepted.verdictOn(tenant.id, api.name, asked, beside);
 }
 
+/**
+ * Servers that list their models to anybody, and whose list says nothing about a key. OpenRouter
+ * tells of a key who has it (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key),
+ * and takes it as a bearer there.
+ */
+const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai$/;
+
+/** What is asked about a key: a path that an upstream answers to none that it does not accept. */
+export function keyPathOf(baseUrl: string): '/models' | '/key' {
+  return OPEN_LISTS.test(new URL(baseUrl).hostname) ? '/key' : '/models';
+}
+
 const UNASKED =
-  'the upstream could not be asked about a key by GET /models, and nothing is stored under it until then; VERIFY_KEYS=false trusts every key';
+  'the upstream could not be asked about a key, and nothing is stored under it until then; VERIFY_KEYS=false trusts every key';
 
 const UNHEEDED =
-  'the upstream answers GET /models whatever the key is, by another key in the request, and nothing is stored under the former; VERIFY_KEYS=false trusts every key';
+  'the upstream answers questions about a key whatever it is, by another key in the request, and nothing is stored under the former; VERIFY_KEYS=false trusts every key';
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
 /** `silent`: a busy or failing upstream, or one without this route, says nothing about the key. */
-async function answerTo(url: string, headers: Headers): Promise<'accepted' | 'refused' | 'silent'> {
+async function answered(url: string, headers: Headers): Promise<'accepted' | 'refused' | 'silent'> {
   const { response } = await fetchUpstream(
     { url, method: 'GET', headers, body: null },
     TIME_LIMITS.keyVerdictMs,

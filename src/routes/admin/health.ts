@@ -10,6 +10,7 @@ import type { AppEnv, Services } from '../../request/services.ts';
 import { conversationMemory, tenantMemory, userMemory } from '../../storage/objects.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { ANTHROPIC, OPENAI, type UpstreamApi } from '../../upstream/api.ts';
+import { keyPathOf } from '../../upstream/key-verdict.ts';
 import { askModel, type ModelServer } from '../../upstream/model-client.ts';
 import { servicesForOperator } from './operator.ts';
 
@@ -58,8 +59,14 @@ const LOOKS: Readonly<Record<Part, Look>> = {
       return { status: 'off', reason: 'ANTHROPIC_BASE_URL is not set' };
     return upstream(config, ANTHROPIC, config.access?.anthropicApiKey);
   },
-  summarizer: ({ config: { summarizer } }) =>
-    model(summarizer, 'SUMMARIZER', "none is configured: callers' keys pay for their summaries"),
+  summarizer: ({ config: { summarizer, ownSummarizer } }) =>
+    model(
+      summarizer,
+      'SUMMARIZER',
+      ownSummarizer
+        ? `none has a server of its own: ${ownSummarizer.model} of each request's upstream writes, with that request's key`
+        : "none is configured: callers' keys pay for their summaries",
+    ),
   embeddings: ({ config: { embeddings } }) =>
     model(embeddings, 'EMBEDDINGS', 'none is configured: archives are searched by words alone'),
 };
@@ -104,12 +111,22 @@ async function upstream(config: Config, api: UpstreamApi, key: string | undefine
   const bearer = api.name === 'anthropic' ? undefined : key;
   const server = serverOf(baseUrlOf(api, config), bearer);
   const answer = await asked({ ...server, headers: Object.fromEntries(headers) });
-  if (answer === 'ok') return OK;
+  if (answer === 'ok') return key === undefined && vouchesForAny(config, api) ? OPEN_LIST : OK;
   // Without a key of ours, a refusal is what a healthy upstream says.
   if (answer === 'refused' && key === undefined) return OK;
   if (answer === 'refused') return { status: 'failed', reason: `the upstream refuses ${api.keyVariable}` };
   return { status: 'failed', reason: `the upstream: ${answer}` };
 }
+
+/** Whether a list of models that anybody gets is what callers' keys are checked by. */
+function vouchesForAny(config: Config, api: UpstreamApi): boolean {
+  return config.verifyKeys && keyPathOf(baseUrlOf(api, config)) === '/models';
+}
+
+const OPEN_LIST: Found = {
+  status: 'ok',
+  reason: 'it lists its models to anybody, so any key of a caller counts as accepted',
+};
 
 /** Whether a server knows a model of the deployment. A call of the model would cost money. */
 async function model(

@@ -108,6 +108,19 @@ describe('the health of a deployment’s parts', () => {
     expect(statusesOf(await health()).upstream).toBe(status);
   });
 
+  it('says that an upstream vouches for any key, where keys are checked by a list that is open', async () => {
+    const reasonOf = async (variables: Partial<Env>, status = 200) => {
+      const { health, answer } = deployment({ ADMIN_TOKEN, ...variables });
+      answer.modelsStatus = status;
+      return (await health()).parts.find(({ name }) => name === 'upstream')?.reason;
+    };
+    expect(await reasonOf({ VERIFY_KEYS: 'true' })).toBe(
+      'it lists its models to anybody, so any key of a caller counts as accepted',
+    );
+    expect(await reasonOf({ VERIFY_KEYS: 'true' }, 401)).toBeNull();
+    expect(await reasonOf({ VERIFY_KEYS: 'false' })).toBeNull();
+  });
+
   it('names the upstream that refuses the deployment’s own key', async () => {
     const UPSTREAM_API_KEY = 'sk-the-key-of-the-deployment';
     const { health, answer, sent } = deployment({
@@ -159,6 +172,19 @@ describe('the health of a deployment’s parts', () => {
     expect(statusesOf(await health())).toMatchObject({ summarizer: told, metrics: 'off' });
     const asked = sent.find(({ url }) => url === 'http://summarizer.test/v1/models/a-model');
     expect(asked?.headers.get('authorization')).toBe(`Bearer ${SUMMARIZER.SUMMARIZER_API_KEY}`);
+  });
+
+  it('names the model that writes on the upstream of each request, where it has no server of its own', async () => {
+    const reasonOf = async (variables: Partial<Env>) => {
+      const { parts } = await deployment({ ADMIN_TOKEN, ...variables }).health();
+      return parts.find(({ name }) => name === 'summarizer');
+    };
+    expect(await reasonOf({ SUMMARIZER_MODEL: 'a-model' })).toMatchObject({
+      status: 'off',
+      reason:
+        "none has a server of its own: a-model of each request's upstream writes, with that request's key",
+    });
+    expect((await reasonOf({}))?.reason).toContain('none is configured');
   });
 
   it('tells of a rotation', async () => {

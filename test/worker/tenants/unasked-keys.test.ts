@@ -55,6 +55,35 @@ describe('a key that the upstream can not be asked about', () => {
     expect(await talk.overview()).toEqual(stored);
   });
 
+  it.each([
+    ['/v1/refs', {}, { authorization: 'Bearer sk-or-a-real-key-of-a-caller' }],
+    ['/v1/refs', { 'anthropic-version': '2023-06-01' }, { 'x-api-key': 'sk-or-a-real-key-of-another' }],
+  ])('is asked about itself where the models are listed to anybody: %s %j', async (path, more, key) => {
+    const [own = ''] = Object.values(key).map((value) => value.replace('Bearer ', ''));
+    const variables = {
+      VERIFY_KEYS: 'true',
+      UPSTREAM_BASE_URL: 'https://openrouter.ai/api/v1',
+      ANTHROPIC_BASE_URL: 'https://openrouter.ai/api/v1',
+    };
+    const app = startApp(env.REFS, variables, '');
+    vi.mocked(fetch).mockImplementation(async (input, init) => {
+      const { url, headers } = new Request(input, init);
+      if (url.endsWith('/models')) return Response.json({ data: [] });
+      expect(url).toBe('https://openrouter.ai/api/v1/key');
+      return new Response(null, { status: headers.get('authorization') === `Bearer ${own}` ? 200 : 401 });
+    });
+    const statusWith = async (asked: Record<string, string>) => {
+      const headers = { authorization: '', ...more, ...asked };
+      return (await app.request(path, { headers })).status;
+    };
+    expect(await statusWith(key)).toBe(200);
+    const [name = ''] = Object.keys(key);
+    const invented = 'sk-or-an-invented-key-of-nobody';
+    expect(await statusWith({ [name]: name === 'authorization' ? `Bearer ${invented}` : invented })).toBe(
+      401,
+    );
+  });
+
   it('names the variable that trusts it, in the log and in the error', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     const app = startApp(env.REFS, { VERIFY_KEYS: 'true' });
