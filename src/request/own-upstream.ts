@@ -4,23 +4,20 @@
  * else.
  */
 import { baseUrlOf } from '../config.ts';
-import { urlOf } from '../lib/request-url.ts';
 import type { ModelServer } from '../upstream/model-client.ts';
 import { forwardedSearch, ownCallHeaders } from '../upstream/request.ts';
+import { callersSearch } from './callers-search.ts';
 import type { RequestScope } from './scope.ts';
-
-/** Of routes that name a conversation in their path. */
-const OWN_PARAMETERS = ['user'];
 
 /** Never stored or logged, since headers and query may hold keys of the caller's. */
 export function ownUpstream(
   scope: Pick<RequestScope, 'services' | 'caller' | 'incoming' | 'api' | 'named'>,
 ): Required<Omit<ModelServer, 'apiKey'>> {
-  const { services, caller, incoming, api, named } = scope;
+  const { services, caller, incoming, api } = scope;
   const { account } = caller;
   return {
     baseUrl: baseUrlOf(api, services.config),
     headers: Object.fromEntries(ownCallHeaders(incoming.headers, account)),
-    search: forwardedSearch(urlOf(incoming).search, account, named && OWN_PARAMETERS),
+    search: forwardedSearch(callersSearch(scope), account),
   };
 }

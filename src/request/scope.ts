@@ -1,5 +1,4 @@
 /** The context of one request, whatever it asks for. */
-import { urlOf } from '../lib/request-url.ts';
 import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
@@ -9,6 +8,7 @@ import type { Verdict } from '../upstream/acceptance.ts';
 import type { UpstreamApi } from '../upstream/api.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './caller.ts';
+import { callersSearch } from './callers-search.ts';
 import type { ContentCaches } from './content-caches.ts';
 import type { NamedOwner } from './owner.ts';
 import type { Agent, Services } from './services.ts';
@@ -49,10 +49,10 @@ export interface RequestScope {
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
 /** What the context of a request is made from. */
-type Origin = Pick<RequestScope, 'services' | 'incoming' | 'api' | 'agent' | 'trace' | 'waitUntil'>;
+type Origin = Pick<RequestScope, 'services' | 'incoming' | 'api' | 'agent' | 'trace' | 'named' | 'waitUntil'>;
 
 /** @throws ApiError `invalid_api_key` */
-export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: Origin): RequestScope {
+export function scopeFor({ services, incoming, api, agent, trace, named, waitUntil }: Origin): RequestScope {
   const { headers } = incoming;
   const caller = callerOf(headers, services, api);
   let verdict: Promise<Verdict> | undefined;
@@ -62,7 +62,7 @@ export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: O
     limits && caller.tenant ? new Spending(limits, caller.tenant, services, waitUntil) : undefined;
   const isAccepted = async (tenant: Tenant): Promise<boolean> => {
     if (services.accepted.known(tenant.id, api.name) === 'accepted') return true;
-    verdict ??= verdictOn(tenant, { headers, search: urlOf(incoming).search }, api, services);
+    verdict ??= verdictOn(tenant, { headers, search: callersSearch({ incoming, named }) }, api, services);
     return (await verdict) === 'accepted';
   };
   return {
@@ -70,6 +70,7 @@ export function scopeFor({ services, incoming, api, agent, trace, waitUntil }: O
     incoming,
     api,
     agent,
+    ...(named && { named }),
     caller,
     get caches() {
       caches ??= services.cachesOf(caller.tenant);

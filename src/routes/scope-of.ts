@@ -4,18 +4,22 @@ import type { AppEnv } from '../request/services.ts';
 import { startTrace } from '../tell/trace.ts';
 
 /** The context of a handler's request. @throws ApiError `invalid_api_key` */
-export function scopeOf(c: Context<AppEnv>, trace?: RequestScope['trace']): RequestScope {
+export function scopeOf(
+  c: Context<AppEnv>,
+  { trace, named }: Pick<RequestScope, 'trace' | 'named'> = {},
+): RequestScope {
   return scopeFor({
     services: c.get('services'),
     incoming: c.req.raw,
     api: c.get('api'),
     agent: c.get('agent'),
     trace,
+    ...(named && { named }),
     waitUntil: (work) => c.executionCtx.waitUntil(work),
   });
 }
 
 /** The context of a request to a model, which is traced if the deployment has a collector. */
 export function tracedScope(c: Context<AppEnv>): RequestScope {
-  return scopeOf(c, startTrace(c.req.raw, c.req.path, c.get('services')));
+  return scopeOf(c, { trace: startTrace(c.req.raw, c.req.path, c.get('services')) });
 }

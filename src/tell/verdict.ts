@@ -2,7 +2,7 @@
  * Learns from an answer whether the upstream accepts the key. A revoked key loses access here too.
  */
 
-import { urlOf } from '../lib/request-url.ts';
+import { callersSearch } from '../request/callers-search.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { otherKeys, withoutKeys } from '../upstream/credentials.ts';
 import { requestHeaders } from '../upstream/request.ts';
@@ -13,7 +13,10 @@ export const verdict: CallFeature = ({ scope }) =>
 
 export function noteVerdict(
   { ok, status }: AskedModel['answer'],
-  scope: Pick<RequestScope, 'services' | 'caller' | 'api' | 'incoming' | 'isAccepted' | 'waitUntil'>,
+  scope: Pick<
+    RequestScope,
+    'services' | 'caller' | 'api' | 'incoming' | 'named' | 'isAccepted' | 'waitUntil'
+  >,
 ): void {
   const { services, caller, api, waitUntil } = scope;
   const { tenant } = caller;
@@ -25,8 +28,9 @@ export function noteVerdict(
   else if (services.accepted.isDue(tenant.id)) waitUntil(scope.isAccepted(tenant));
 }
 
-function hasOtherKey({ caller, api, incoming }: Pick<RequestScope, 'caller' | 'api' | 'incoming'>): boolean {
-  const { search } = urlOf(incoming);
+function hasOtherKey(scope: Pick<RequestScope, 'caller' | 'api' | 'incoming' | 'named'>): boolean {
+  const { caller, api, incoming } = scope;
+  const search = callersSearch(scope);
   if (withoutKeys(search) !== search) return true;
   const { headers } = incoming;
   // All that was sent had come, and most requests have no other key in all of it.

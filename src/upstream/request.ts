@@ -1,6 +1,5 @@
 /** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
 import { InvariantError } from '../lib/invariant-error.ts';
-import { partOfSearch } from '../lib/request-url.ts';
 import { nearest } from '../memory/strategy/hint.ts';
 import { OPENAI, type UpstreamApi } from './api.ts';
 import { identifies } from './credentials.ts';
@@ -267,19 +266,10 @@ function isShared(name: string, { sharedResponse, ofAccount }: UpstreamApi): boo
  * can steer a gateway as headers can.
  *
  * @param search with its `?`, or empty
- * @param own parameters of the route that are for Precis
  */
-export function forwardedSearch(
-  search: string,
-  { api = OPENAI, apiKey }: UpstreamAccount,
-  own: readonly string[] = [],
-): string {
-  if (search === '' || (apiKey === undefined && own.length === 0)) return search;
-  const isOwn = (name: string): boolean => own.includes(name);
-  if (apiKey === undefined) return partOfSearch(search, (name) => !isOwn(name));
-  const listed = [...new URLSearchParams(search)].filter(
-    ([name]) => api.sharedQuery.includes(name) && !isOwn(name),
-  );
+export function forwardedSearch(search: string, { api = OPENAI, apiKey }: UpstreamAccount): string {
+  if (search === '' || apiKey === undefined) return search;
+  const listed = [...new URLSearchParams(search)].filter(([name]) => api.sharedQuery.includes(name));
   return listed.length === 0 ? '' : `?${new URLSearchParams(listed)}`;
 }
 

@@ -7,7 +7,6 @@ import { readWholeCall } from '../../answer/read-call.ts';
 import { wholeSummary } from '../../memory/strategy/strategy.ts';
 import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
-import type { RequestScope } from '../../request/scope.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { workLimited } from '../../view/limited-summary.ts';
@@ -20,7 +19,7 @@ import { target } from './memory.ts';
 export async function endConversation(c: Context<AppEnv>): Promise<Response> {
   const body = await anyBody(c);
   const { id, user, conversation, services } = await target(c, 'change');
-  const scope: RequestScope = { ...scopeOf(c), named: { conversation: id, user } };
+  const scope = scopeOf(c, { named: { conversation: id, user } });
   const { request } = await readAny(body, scope);
   if (!request.messages.some(says)) throw nothingSaid(request);
   const call = await readWholeCall(request, scope);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../../src/lib/invariant-error.ts';
+import { callersSearch } from '../../../src/request/callers-search.ts';
 import { ANTHROPIC, OPENAI } from '../../../src/upstream/api.ts';
 import {
   addToList,
@@ -215,11 +216,18 @@ describe('the headers of a request and of its answer', () => {
 
 describe('the query that is sent upstream', () => {
   const search = '?api-version=1&user=ann&us%65r=eve&tag=a&tag=b%20c;d&';
+  const incoming = new Request(`https://precis.test/v1/conversations/c/end${search}`);
 
-  it('is the caller’s, without parameters of Precis, byte for byte', () => {
+  it('is the caller’s, byte for byte', () => {
     expect(forwardedSearch(search, {})).toBe(search);
-    expect(forwardedSearch(search, {}, ['user'])).toBe('?api-version=1&tag=a&tag=b%20c;d&');
-    expect(forwardedSearch('?user=ann', {}, ['user'])).toBe('');
+    expect(callersSearch({ incoming })).toBe(search);
+  });
+
+  it('is without the parameters of a route that names a conversation', () => {
+    const named = { conversation: 'c', user: 'ann' };
+    expect(callersSearch({ incoming, named })).toBe('?api-version=1&tag=a&tag=b%20c;d&');
+    const alone = new Request('https://precis.test/v1/conversations/c/end?user=ann');
+    expect(callersSearch({ incoming: alone, named })).toBe('');
   });
 
   it('F12: has parameters of the API alone with the deployer’s key, and no separator of other servers', () => {

@@ -3,6 +3,8 @@
  * at all: only the caller's own opens what is stored under it.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { scopeFor } from '../../../src/request/scope.ts';
+import { OPENAI } from '../../../src/upstream/api.ts';
 import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { refsIn, startApp, watchedBucket } from '../support.ts';
 
@@ -159,6 +161,24 @@ describe('B11: a key that no gateway has looked at', () => {
     const { gateway, questions, ask } = await stored();
     gateway(() => false);
     expect(await ask('/v1/conversations/kept/messages', { query: '?q=words&key=k' })).toBe(401);
+    expect(questions.map(({ url }) => new URL(url).search)).toEqual(['']);
+  });
+
+  it('is not named by the user of a path', async () => {
+    const { app, gateway, questions, key } = await stored();
+    gateway(() => false);
+    const scope = scopeFor({
+      services: app.services(),
+      incoming: new Request('http://precis.test/v1/conversations/kept/end?user=ann', {
+        headers: { authorization: `Bearer ${key}` },
+      }),
+      api: OPENAI,
+      agent: undefined,
+      named: { conversation: 'kept', user: 'ann' },
+      waitUntil: () => undefined,
+    });
+    const { tenant } = scope.caller;
+    expect(tenant && (await scope.isAccepted(tenant))).toBe(false);
     expect(questions.map(({ url }) => new URL(url).search)).toEqual(['']);
   });
 });
