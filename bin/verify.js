@@ -5,7 +5,7 @@
  * request, or its array alone if it had nothing else.
  */
 import { readFileSync } from 'node:fs';
-import { addressOf, fail, printable } from './said.js';
+import { addressOf, fail, printable, takesKeys } from './said.js';
 
 /** The text of a file, and its value. */
 function read(file) {
@@ -36,19 +36,27 @@ function bodyOf({ text, value }, receipt) {
   return `{"receipt":${given}${Object.keys(value).length > 0 ? ',' : ''}${members}`;
 }
 
-async function ask(url, key, body) {
+/** An answer's status and its JSON, if it has any. No redirect gets the key, nor the request. */
+async function answerOf(url, path, init = {}) {
   try {
-    const response = await fetch(`${addressOf(url)}/v1/verify`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body,
-    });
-    const answer = printable(await response.json());
-    if (!response.ok) return fail(`${response.status} ${answer.error?.message ?? ''}`);
-    return answer;
+    const response = await fetch(`${addressOf(url)}${path}`, { ...init, redirect: 'manual' });
+    return { status: response.status, json: printable(await response.json().catch(() => undefined)) };
   } catch (error) {
     return fail(`${url} can't be asked: ${error.cause?.code ?? error.name}`);
   }
+}
+
+async function ask(url, key, body) {
+  const open = await answerOf(url, '/v1/deployment');
+  if (!takesKeys(open.status, open.json))
+    return fail(`${url}: the key is not sent, since no Precis asks for it (status ${open.status})`);
+  const { status, json } = await answerOf(url, '/v1/verify', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  });
+  if (json?.object === 'memory.verification') return json;
+  return fail(`${status} ${json?.error?.message ?? 'the answer is not one of Precis'}`);
 }
 
 /**

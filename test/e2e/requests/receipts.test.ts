@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -274,6 +277,26 @@ describe('precis verify', () => {
     expect(anew.code).toBe(0);
     expect(anew.said).toMatch(/\? text +White space or escapes differ/);
     expect(anew.said).toMatch(/\? plan +It may follow from white space/);
+  });
+
+  it.each([
+    ['asks for no key', 200, { status: 'ok' }],
+    ['asks for one as others do', 401, { error: { message: "You didn't provide an API key." } }],
+    ['knows no such path', 404, {}],
+  ])('B11: gives neither key nor request to a server that %s', async (_, status, json) => {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const files = [file('r.json', {}), file('b.json', BODY)];
+    const { code, said } = await run('verify', ...files, '--url', `http://127.0.0.1:${port}`);
+    server.close();
+    expect(seen).toEqual(['GET /v1/deployment ']);
+    expect(said).toContain('the key is not sent, since no Precis asks for it');
+    expect(code).toBe(2);
   });
 
   it('says what it lacks', async () => {
