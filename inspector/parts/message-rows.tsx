@@ -150,7 +150,7 @@ function fateText({ fate }: Row, isPotential: boolean): string {
 /** What was removed, from its ref, where the message is not at hand. */
 function Removed({ edit, context }: { edit: RowEdit; context: RowContext }) {
   const { ref } = edit;
-  if (ref === undefined) return <p class="note">Its content is not at hand.</p>;
+  if (ref === undefined) return null;
   return (
     <Folded summary={`The ${labelOf(REMOVED_LABELS, edit.kind)} that was removed`}>
       {() => <RefText client={context.client} reference={ref} />}
@@ -178,7 +178,7 @@ function Edit({ edit, context }: { edit: RowEdit; context: RowContext }) {
       {text !== undefined && <Passage text={text} shown={FIRST_SHOWN} />}
       {text === undefined && kind !== 'reasoning' && (
         <p class="note">
-          The {labelOf(REMOVED_LABELS, kind)} of <Word text={tool} />. The line in its place is not at hand.
+          The {labelOf(REMOVED_LABELS, kind)} of <Word text={tool} />.
         </p>
       )}
       {ref !== undefined ? (

@@ -23,7 +23,7 @@ import { WAITING_PAGE } from '../read/rules.ts';
 import { sentTokens } from '../read/sent.ts';
 import type { TermName } from '../read/words.ts';
 import { Folded } from './folded.tsx';
-import { count, dollars, duration, moment, share } from './numbers.ts';
+import { count, dollars, duration, moment, share, UNKNOWN } from './numbers.ts';
 import { RuleLink } from './rule-link.tsx';
 import { Term } from './term.tsx';
 import { Word } from './text.tsx';
@@ -88,8 +88,8 @@ function Figures({ event }: { event: RunEvent }) {
   const { tokens, usage, frontier, model, mode, observed, retrieval_rounds: rounds } = event;
   const { came, sent, potential } = sentTokens(event);
   const figures: Figure[] = [
-    { name: <Term of="came" />, value: `${count(came)} tokens` },
-    { name: <Term of="sent" />, value: `${count(sent)} tokens`, note: share(sent, came) },
+    { name: <Term of="came" />, value: tokensText(came) },
+    { name: <Term of="sent" />, value: tokensText(sent), note: shareNote(sent, came) },
     ...(came !== null && sent !== null && sent < came
       ? [{ name: <Term of="not_sent" />, value: `${count(came - sent)} tokens` }]
       : []),
@@ -97,13 +97,13 @@ function Figures({ event }: { event: RunEvent }) {
       ? [
           {
             name: <Term of="would_be_sent" />,
-            value: `${count(potential)} tokens`,
-            note: share(potential, came),
+            value: tokensText(potential),
+            note: shareNote(potential, came),
           },
         ]
       : []),
-    { name: <Term of="budget" />, value: tokens?.budget == null ? 'none' : `${count(tokens.budget)} tokens` },
-    { name: <Term of="window" />, value: `${count(tokens?.window)} tokens` },
+    { name: <Term of="budget" />, value: tokens ? tokensText(tokens.budget, 'none') : UNKNOWN },
+    { name: <Term of="window" />, value: tokensText(tokens?.window) },
     {
       name: <Term of="strategy" />,
       value: labelOf(MODE_LABELS, mode),
@@ -118,10 +118,12 @@ function Figures({ event }: { event: RunEvent }) {
     { name: 'kind', value: labelOf(REQUEST_KIND_LABELS, event.kind) },
     {
       name: 'input, as the vendor counted it',
-      value: `${count(usage?.input)} tokens`,
-      note: `${rounds > 0 ? `in ${count(rounds + 1)} calls, ` : ''}${share(usage?.cached, usage?.input)} read from the cache`,
+      value: tokensText(usage?.input),
+      note: usage
+        ? `${rounds > 0 ? `in ${count(rounds + 1)} calls, ` : ''}${share(usage.cached, usage.input)} read from the cache`
+        : undefined,
     },
-    { name: 'output', value: `${count(usage?.output)} tokens` },
+    { name: 'output', value: tokensText(usage?.output) },
     ...money(event),
     {
       name: 'answer',
@@ -145,6 +147,14 @@ function Figures({ event }: { event: RunEvent }) {
       ))}
     </dl>
   );
+}
+
+function tokensText(value: number | null | undefined, unknown = UNKNOWN): string {
+  return value === null || value === undefined ? unknown : `${count(value)} tokens`;
+}
+
+function shareNote(part: number | null, whole: number | null): string | undefined {
+  return part === null || whole === null ? undefined : share(part, whole);
 }
 
 function frontierWords(unit: number): string {

@@ -26,6 +26,8 @@ interface Props extends RowContext {
   readonly inserted: readonly Inserted[];
   /** What stands in the place of the messages that a summary covers. */
   readonly summary?: ComponentChildren;
+  /** Above the messages as they were sent. */
+  readonly seen?: string;
 }
 
 /** So many groups are added when the end comes into sight. */
@@ -33,8 +35,9 @@ const STEP = 40;
 /** So many changes are listed before somebody asks for all. */
 const FIRST_CHANGES = 5;
 
-export function Transcript({ rows, inserted, summary, ...context }: Props) {
+export function Transcript({ rows, inserted, summary, seen, ...context }: Props) {
   const { isPotential } = context;
+  const shown = seen ?? (isPotential ? 'What the model would see' : 'What the model saw');
   const [most, setMost] = useState(STEP);
   const stops = useMemo(() => new Set(inserted.map(({ before }) => before)), [inserted]);
   const groups = useMemo(() => groupsOf(rows, stops), [rows, stops]);
@@ -51,7 +54,7 @@ export function Transcript({ rows, inserted, summary, ...context }: Props) {
         <div class="columns-head">
           <span class="name">As it came</span>
           <span class="head-seen">
-            <span class="name">{isPotential ? 'What the model would see' : 'What the model saw'}</span>
+            <span class="name">{shown}</span>
             <Steps changes={changes} current={current} onGo={go} />
           </span>
         </div>

@@ -1,4 +1,5 @@
 /** A request in sentences: what was done to it, what it saved, why it is over its budget. */
+import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { RunEvent } from '../api/answers.ts';
 import { count, dollars } from '../parts/numbers.ts';
 import { labelOf, PHASE_LABELS, REFUSED_LABELS, TRIGGER_LABELS, warningSentence } from './codes.ts';
@@ -30,14 +31,6 @@ export function headline(event: RunEvent, rows: readonly Row[]): string {
 
 /** Why an array of any size may be sent unchanged. */
 const UNPLANNED: readonly string[] = ['too_many_messages', 'upstream_state', 'unverified_key'];
-
-/** What Precis answers after it has asked the upstream. */
-const AFTER_SENDING: readonly string[] = ['upstream_unreachable', 'upstream_timeout', 'answer_too_large'];
-
-/** Whether Precis has refused a request before anything was sent. */
-export function isUnsent({ status, error }: Pick<RunEvent, 'status' | 'error'>): boolean {
-  return status >= 400 && error !== null && !AFTER_SENDING.includes(error);
-}
 
 function refusal({ status, error }: RunEvent): string {
   return `Refused with ${status} (${error}): nothing was sent to the model.`;

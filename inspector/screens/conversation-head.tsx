@@ -1,5 +1,6 @@
 /** What a conversation has cost: in a sentence, and step by step. */
 import type { ComponentChildren } from 'preact';
+import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Recorded } from '../api/all-requests.ts';
 import type { ListedRun } from '../api/answers.ts';
 import { count, dollars, share, short } from '../parts/numbers.ts';
@@ -7,7 +8,6 @@ import { Help, Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
 import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
-import { isUnsent } from '../read/request-words.ts';
 import { comparedWith, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
 import { TERMS } from '../read/words.ts';
@@ -127,7 +127,9 @@ function Figure({ term, children }: { term: ComponentChildren; children: Compone
 
 /** @param fetches the calls after the first ones, which are not in the sums */
 function sentWords(sums: SentSums | undefined, fetches: number, events: readonly ListedRun[]) {
-  if (!sums) return events.every(isUnsent) ? 'none' : 'short: sent unchanged';
+  const sent = events.filter((event) => !isUnsent(event));
+  if (!sums && sent.length === 0) return 'none';
+  if (!sums) return sent.every(({ status }) => status >= 400) ? 'sent unchanged' : 'short: sent unchanged';
   return (
     <>
       {share(sums.sent, sums.came)}{' '}

@@ -1,5 +1,6 @@
 /** The start: what the caller's requests have sent and saved, and all its conversations. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Conversation, ListedRun, ListQuery } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
@@ -12,7 +13,6 @@ import { fragmentOf } from '../place.ts';
 import { labelOf, STATUS_LABELS } from '../read/codes.ts';
 import { sparkline } from '../read/marks.ts';
 import { netOf, potentialNetOf } from '../read/money.ts';
-import { isUnsent } from '../read/request-words.ts';
 import { sentTokens } from '../read/sent.ts';
 import { visible } from '../read/visible.ts';
 import { Totals } from './totals.tsx';
@@ -239,7 +239,9 @@ interface TokensProps {
 /** Tokens that came and were sent, or would be. A short request is not counted. */
 function Tokens({ came, sent, isPotential, events }: TokensProps) {
   const newest = events.at(-1);
-  if (came === null || sent === null) return <span class="note">{newest ? uncounted(newest) : ''}</span>;
+  if (newest && newest.status >= 400) return <span class="fails">{failedWords(newest)}</span>;
+  if (came === null || sent === null)
+    return <span class="note">{newest ? 'short: sent unchanged' : ''}</span>;
   if (came === sent && !isPotential)
     return (
       <>
@@ -254,10 +256,8 @@ function Tokens({ came, sent, isPotential, events }: TokensProps) {
   );
 }
 
-/** Of a request whose tokens were not counted. */
-function uncounted(event: ListedRun): string {
-  if (isUnsent(event)) return `refused: ${event.status}`;
-  return event.status >= 400 ? `failed: ${event.status}` : 'short: sent unchanged';
+function failedWords(event: ListedRun): string {
+  return `${isUnsent(event) ? 'refused' : 'failed'}: ${event.status}`;
 }
 
 /** Tokens that came and that went up, of the newest requests. */

@@ -1,5 +1,6 @@
 /** The requests of a conversation as rows, the newest first. */
 import { useMemo } from 'preact/hooks';
+import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { ListedRun } from '../api/answers.ts';
 import type { Named } from '../api/client.ts';
 import { count, dollars, short } from '../parts/numbers.ts';
@@ -11,7 +12,6 @@ import { fragmentOf } from '../place.ts';
 import { labelOf, WARNING_LABELS } from '../read/codes.ts';
 import { isCalm, isOfBudget, type MarkKind, marksOf, warningsOf } from '../read/marks.ts';
 import { billOf, netOf, potentialBillOf } from '../read/money.ts';
-import { isUnsent } from '../read/request-words.ts';
 import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
 
@@ -106,7 +106,11 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
   return (
     <>
       {observed && <span class="tag observed">only observed</span>}
-      {status >= 400 && <span class="tag failed">failed: {status}</span>}
+      {status >= 400 && (
+        <span class="tag failed">
+          {isUnsent(event) ? 'refused' : 'failed'}: {status}
+        </span>
+      )}
       {frontier.moved && !observed && (
         <span class="tag move" title={payback && paybackWords(payback)}>
           {payback ? paybackTag(payback) : 'compacted here'}

@@ -17,7 +17,7 @@ import { Word } from '../parts/text.tsx';
 import { type Inserted, Transcript } from '../parts/transcript.tsx';
 import { VersionDialog } from '../parts/version-dialog.tsx';
 import { fragmentOf } from '../place.ts';
-import { type Beside, rowsOfEvent } from '../read/fates.ts';
+import { type Beside, type Row, rowsOfEvent } from '../read/fates.ts';
 import { readRecorded } from '../read/recorded.ts';
 import { type RequestArray, wholeArray } from '../read/whole-array.ts';
 import { TERMS } from '../read/words.ts';
@@ -87,7 +87,7 @@ interface ShownProps extends Omit<Props, 'n'> {
 
 function Shown({ client, named, event, onRef }: ShownProps) {
   const { id, user } = named;
-  const { messages, summary, observed } = event;
+  const { messages, summary, observed, status } = event;
   const [pasted, setPasted] = useState<RequestArray>();
   const [isSummaryOpen, setSummaryOpen] = useState(false);
   const archive = useLoad<readonly unknown[]>(
@@ -109,6 +109,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
   const rows = useMemo(() => rowsOfEvent(event, beside.value), [event, beside.value]);
   const contents = pasted?.messages ?? archive.value ?? [];
   const inserted = useMemo(() => insertedOf(event), [event]);
+  const isDone = archive.state !== 'loading' && beside.state !== 'loading';
   const isBare = archive.state !== 'loading' && contents.every((content) => content === undefined);
   return (
     <>
@@ -119,7 +120,8 @@ function Shown({ client, named, event, onRef }: ShownProps) {
       )}
       <RequestHead event={event} rows={rows} />
       {event.captured && <WhatWentUp client={client} named={named} n={event.n} />}
-      {isBare && <NoArchive onArray={setPasted} expected={messages} />}
+      {isBare && <NoArchive onArray={setPasted} event={event} />}
+      {!isBare && isDone && lacksLines(rows) && <p class="note">{NO_LINES}</p>}
       {archive.state === 'failed' && <Failed failure={archive.failure} />}
       {beside.state === 'failed' && <Failed failure={beside.failure} />}
       {memory.state === 'failed' && <Failed failure={memory.failure} />}
@@ -130,6 +132,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
         contentOf={(index) => contents[index]}
         inserted={inserted}
         isPotential={observed}
+        {...(status >= 400 && !observed ? { seen: 'What was sent' } : {})}
         onRef={onRef}
         summary={
           summary && (
@@ -243,8 +246,16 @@ function insertedOf(event: RunEvent): Inserted[] {
   return blocks;
 }
 
+const NO_LINES = 'The lines in the place of what was removed are not at hand: not all messages are kept.';
+
+/** Whether what stands in the place of an edit is not known. */
+function lacksLines(rows: readonly Row[]): boolean {
+  return rows.some(({ edits }) => edits.some(({ kind, text }) => text === undefined && kind !== 'reasoning'));
+}
+
 /** What can be seen without an archive, how to have one, and a field for the array. */
-function NoArchive({ onArray, expected }: { onArray: (array: RequestArray) => void; expected: number }) {
+function NoArchive({ onArray, event }: { onArray: (array: RequestArray) => void; event: RunEvent }) {
+  const { messages: expected, status, edits } = event;
   const [text, setText] = useState('');
   const reading = useMemo(() => readRecorded(text), [text]);
   useEffect(() => {
@@ -254,9 +265,19 @@ function NoArchive({ onArray, expected }: { onArray: (array: RequestArray) => vo
   return (
     <section class="no-archive" aria-label="No archive">
       <p>
-        The messages of this request are not kept, so only what was removed can be read here. With{' '}
-        <code>"archive": true</code> in its strategy a conversation keeps an <Term of="archive" /> from then
-        on. <RuleLink page="docs/conversations.md" section="The archive" text="How to turn it on" />
+        The messages of this request are not kept
+        {edits.length > 0 && ', so only what was removed can be read here, and no line in its place'}.{' '}
+        {status >= 400 ? (
+          <>
+            An <Term of="archive" /> has those of requests that were answered.{' '}
+          </>
+        ) : (
+          <>
+            With <code>"archive": true</code> in its strategy a conversation keeps an <Term of="archive" />{' '}
+            from then on.{' '}
+          </>
+        )}
+        <RuleLink page="docs/conversations.md" section="The archive" text="How to turn it on" />
       </p>
       <Folded summary="Paste its messages instead">
         {() => (

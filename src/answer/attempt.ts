@@ -93,7 +93,8 @@ export class Attempts {
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })
         : this.ask(sent, usages, { tokens: made.report.tokens?.after, listed: betaOf(made, call) });
-    life.sent({ body: sent, usages });
+    const plan = { report: made.report, view: made.view, refused: made.refused ?? [] };
+    life.sent({ body: sent, usages, plan });
     const viewReport = viewed.report();
     const answer = await answering;
     const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);

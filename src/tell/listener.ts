@@ -26,6 +26,8 @@ export interface SentBody {
   readonly body: Uint8Array;
   /** The usage of its answers, which come later. Empty if no listener reads it. */
   readonly usages: readonly UsageTail[];
+  /** What was planned for it, which is all that is known of one that gets no answer. */
+  readonly plan?: RunPlan;
 }
 
 /** A request to the model, with the answer that the caller gets. */

@@ -14,6 +14,7 @@ import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEvent, RunUsage } from '../memory/run/event.ts';
+import { isUnsent } from '../memory/run/unsent.ts';
 import { edits, passesThrough } from '../memory/strategy/strategy.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
@@ -79,9 +80,10 @@ class EventRecorder implements CallListener {
     this.capture = conversation && new Capture(conversation, scope);
   }
 
-  sent({ body, usages }: SentBody): void {
+  sent({ body, usages, plan = this.plan }: SentBody): void {
     this.capture?.sends(body);
     this.usages = usages;
+    this.plan = plan;
   }
 
   settled({ plan, asked }: SettledCall): void {
@@ -161,7 +163,9 @@ class EventRecorder implements CallListener {
     const { plan_ms = null, store_ms = null, summary_ms = null } = this.spent;
     const { upstream_ms = null } = timings.fields();
     const usages = this.usages.map((tail) => tail.usage());
-    return buildEvent(this.plan ?? unplanned, {
+    const status = this.head?.status ?? 500;
+    const isSent = !isUnsent({ status, error, observed: observed !== undefined });
+    return buildEvent((isSent && this.plan) || unplanned, {
       request_id: this.head?.id ?? null,
       created_at: timings.startedAt,
       ...this.form,
@@ -181,7 +185,7 @@ class EventRecorder implements CallListener {
       },
       usage: sumOf(usages),
       view_cached: usages[0]?.cached ?? null,
-      status: this.head?.status ?? 500,
+      status,
       ended: how === 'complete' && this.usages.at(-1)?.filledWindow() ? 'window_full' : how,
       captured,
       error,

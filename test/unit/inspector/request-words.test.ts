@@ -87,6 +87,15 @@ describe('a request in a sentence', () => {
     }
   });
 
+  it('says of none that nothing was sent where the error is about an observed plan, or its own fault', () => {
+    const failed = { status: 500, ended: 'error' as const, tokens: null, error: 'internal_error' };
+    expect(told({ ...failed, observed: true })).toMatch(/were sent unchanged/);
+    expect(told(failed)).toMatch(/were sent unchanged/);
+    expect(failureSentence(event(failed))).toBe(
+      'Failed with 500 (internal_error): there is no answer of the model.',
+    );
+  });
+
   it.each([
     [{ status: 500, ended: 'error' as const }, 'The upstream answered with the error 500.'],
     [{ status: 404, ended: 'error' as const }, 'The upstream answered with the error 404.'],
