@@ -72,8 +72,8 @@ export async function verdictOn(
 
 /**
  * Servers that list their models to anybody, and whose list says nothing about a key. OpenRouter
- * tells of a key who has it (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key),
- * and takes it as a bearer there.
+ * tells who has a key, and takes it as a bearer there
+ * (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key).
  */
 const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai$/;
 
