@@ -255,9 +255,10 @@ function withSystemInPlace(entries: readonly Entry[], elements: readonly Element
       if (!mayStand(entry, next)) continue;
       if (waiting.length > 0) placed.push(merged(waiting, elements));
       waiting = [];
-    } else if (mayStand(before, next) && staysOver(run, entries.slice(at), elements)) {
+    } else if (mayStand(before, next)) {
       const heard = [...waiting, ...run].filter(isHeard);
-      if (isAsItCame(waiting, run, elements)) placed.push(...run);
+      const isKept = isAsItCame(waiting, run, elements) && staysOver(run, entries.slice(at), elements);
+      if (isKept) placed.push(...run);
       else if (heard.length > 0) placed.push(merged(heard, elements));
       waiting = [];
     } else if (mayStay(run, before, elements)) placed.push(...run);

@@ -466,6 +466,16 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     return JSON.parse(JSON.stringify(input)) as AutoRequest;
   });
 
+/** Leaves little but what must stay. */
+export const tightStrategy: fc.Arbitrary<AutoRequest> = fc.record({
+  mode: fc.constant('auto' as const),
+  token_budget: fc.constantFrom(1, 300),
+  compact_keep: fc.constantFrom(0, 1),
+  compact_keep_steps: fc.constantFrom(0, 1),
+  keep_first_user: fc.boolean(),
+  min_reclaim_tokens: fc.constant(0),
+});
+
 /** The same, with little room and reasoning that leaves with its turn. */
 export const clearingStrategy: fc.Arbitrary<AutoRequest> = fc
   .tuple(autoStrategy, fc.integer({ min: 300, max: 3_000 }))

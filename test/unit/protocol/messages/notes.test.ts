@@ -8,6 +8,7 @@ import { violations } from '../../../../tools/upstream/strict-messages.ts';
 import {
   strategy as anyStrategy,
   autoStrategy,
+  tightStrategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
@@ -25,6 +26,25 @@ const step = (id: string): Json[] => [
   { role: 'assistant', content: [{ type: 'tool_use', id, name: 'read', input: {} }] },
   user([{ type: 'tool_result', tool_use_id: id, content: lines(60, id) }]),
 ];
+
+/** An answer in which a tool of the API runs. */
+const paused = {
+  role: 'assistant',
+  content: [
+    { type: 'text', text: 'I search.' },
+    { type: 'server_tool_use', id: 'srvtoolu_last', name: 'web_search', input: { query: 'shops' } },
+  ],
+};
+
+function isPaused({ role, content }: Json): boolean {
+  return role === 'assistant' && Array.isArray(content) && content.at(-1)?.type === 'server_tool_use';
+}
+
+/** The same conversation, in an answer that has paused. */
+function withPause(odd: Json): Json {
+  const end = messagesIn(odd).findLastIndex(({ role }) => role === 'user');
+  return { ...odd, messages: [...messagesIn(odd).slice(0, end + 1), paused] };
+}
 
 /** The texts of the system that the model is shown. */
 function heard(messages: readonly Json[]): string[] {
@@ -48,15 +68,16 @@ describe('a note with an end', () => {
     let edited = 0;
     fc.assert(
       fc.property(
-        oddMessages,
-        fc.oneof(autoStrategy, anyStrategy),
+        fc.oneof(oddMessages, oddMessages.map(withPause)),
+        fc.oneof(autoStrategy, anyStrategy, tightStrategy),
         fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
         (odd, input, places) => {
           const messages = [...messagesIn(odd)];
           for (const [of, place] of places.entries()) {
-            const free = messages.flatMap(({ role }, at) => {
+            const free = messages.flatMap((message, at) => {
               const next = messages[at + 1];
-              return role === 'user' && (!next || next.role === 'assistant') ? [at + 1] : [];
+              const isPlace = message.role === 'user' || (!next && isPaused(message));
+              return isPlace && (!next || next.role === 'assistant') ? [at + 1] : [];
             });
             const at = free[place % Math.max(1, free.length)];
             if (at !== undefined) messages.splice(at, 0, note([{ type: 'text', text: `Note ${of}.` }]));
@@ -99,6 +120,20 @@ describe('a note with an end', () => {
     expect(heard(sent).join(' ')).not.toMatch(/at once|locked/);
     expect(heard(sent).join(' ')).toMatch(/Be terse\. ?.*Only now\./);
     expect(sent.flatMap(({ output_config: set }) => set ?? []).at(-1)).toEqual({ effort: 'high' });
+  });
+
+  it.each([
+    ['a note', note('Only now.')],
+    ['words of the system', { role: 'system', content: 'Be terse.' }],
+  ])('F29: does not speak again before an answer that has paused, beside %s', (_, last) => {
+    const steps = [...step('a'), note('The file is locked.'), ...step('b'), last];
+    const body = bodyOf([user('Read.'), note('Answer at once.'), ...steps, paused]);
+    expect(violations(body)).toEqual([]);
+    const strategy = { mode: 'auto', token_budget: 3, compact_keep_steps: 0, min_reclaim_tokens: 0 } as const;
+    const viewed = viewInMessages(body, strategy, { force: true });
+    expect(viewed.report.applied_edits).not.toEqual([]);
+    expect(brokenInMessages(viewed)).toEqual([]);
+    expect(heard(messagesIn(parsed(viewed.bytes)))).toEqual([last.content]);
   });
 
   it('F29: keeps its bytes where it stands, until a move', () => {
