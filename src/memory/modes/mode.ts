@@ -67,7 +67,7 @@ export interface ReplayedMode<Strategy> {
 }
 
 /** The recent units that no edit touches. */
-export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | 'stops'>;
+export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | 'stops' | 'whole'>;
 
 /** A request to replay. */
 export interface ReplayRequest extends PlanRequest {

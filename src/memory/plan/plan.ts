@@ -223,7 +223,7 @@ function lateOver(
   return least === 0 ? undefined : Math.min(LATE * hard, step, most);
 }
 
-const NO_TAIL: Tail = { stops: 'unit', keepTurns: 0, keepSteps: 0 };
+const NO_TAIL: Tail = { stops: 'unit', keepTurns: 0, keepSteps: 0, whole: true };
 
 /** An answer limit that leaves no room for the prompt is ignored. */
 function answerRoom(answer: number, window: number): number {

@@ -63,6 +63,8 @@ export interface ReplayRule {
   readonly answer: number;
   /** Whether the turn cut may be inside a turn. */
   readonly stops: 'unit' | 'turn';
+  /** Whether the whole array is put away, with an answer that it ends with. Absent: that stays. */
+  readonly whole?: true;
   /** Whether triggers count as met at the last request point. */
   readonly force: boolean;
   /** Thinking that leaves with each move. The sums of the replay are without it. */

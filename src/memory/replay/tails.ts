@@ -97,11 +97,21 @@ export class Tails {
 
   /**
    * The first unit with fresh results, which the model has not seen and which nothing may remove:
-   * those of the last assistant message, or after it those of earlier calls and of no call.
+   * those of the last assistant message, or after it those of earlier calls and of no call. Or the
+   * answer that an array ends with: the model goes on with it, unless the whole array is put away.
    */
   private freshUnit(): number {
     const unit = this.lastAssistant;
     if (unit !== undefined && this.history.units[unit]?.step) return unit;
-    return this.results ?? this.point.units;
+    return this.results ?? (this.rule.whole ? this.point.units : this.answerInProgress());
+  }
+
+  /** The first unit of the answer that ends the array, or the end where another unit does. */
+  private answerInProgress(): number {
+    const { units } = this.history;
+    const isAnswer = (unit: number): boolean => units[unit]?.kind === 'assistant' && !units[unit]?.step;
+    let unit = this.point.units;
+    while (isAnswer(unit - 1)) unit--;
+    return unit;
   }
 }

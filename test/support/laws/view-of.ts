@@ -72,6 +72,8 @@ export interface Viewed<Request extends ModelRequest = ChatRequest> {
 
 export interface ViewOptions {
   readonly force?: boolean;
+  /** See `PlanRequest`. */
+  readonly whole?: boolean;
   /** Which refs count as written; all by default. */
   readonly isStored?: (ref: string) => boolean;
   /** Without a tenant there are no refs. */
@@ -154,6 +156,7 @@ export function viewOfRequest<Request extends ModelRequest>(
   const owner = ownerOf(options);
   const outline = outlineOf(strategy, request, owner?.refs, {
     force: options.force ?? false,
+    whole: options.whole ?? false,
     limit: options.limit,
     retrieval: options.retrieval ?? false,
     closed: options.closed,
