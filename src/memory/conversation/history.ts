@@ -113,6 +113,8 @@ export interface History {
   readonly bonds: readonly Bond[];
   /** Ascending. */
   readonly runs: readonly Run[];
+  /** Messages that load tools which the request does not defer. Their results are outputs. */
+  readonly idle: readonly number[];
   /** Ascending; the last one is the array's end. */
   readonly requestPoints: readonly RequestPoint[];
 }
@@ -175,11 +177,9 @@ export function readHistory(
 }
 
 /** The shape of an array that an answer may follow. Longer arrays go on from there. */
-interface Shape extends Pick<History, 'turns' | 'requestPoints'> {
+interface Shape extends Pick<History, 'turns' | 'idle' | 'requestPoints'> {
   readonly units: readonly OpenUnit[];
   readonly runs: readonly OpenRun[];
-  /** Messages that load tools which need not be loaded. */
-  readonly idle: readonly number[];
   readonly prefixes: readonly string[];
 }
 
@@ -223,6 +223,7 @@ function readFrom(
     echo,
     bonds: bondsOf(units, hosted, from.units),
     runs: runsIn(units, runs),
+    idle,
     requestPoints,
   };
   // Without the messages, which keep the bytes of a body alive.

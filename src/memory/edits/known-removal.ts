@@ -4,7 +4,7 @@ import type { Removal } from './removal.ts';
 
 /** All that removals depend on, apart from the message and those before it. */
 export interface RemovalSettings {
-  /** The strategy as JSON, with the kinds of elements that are not edited. */
+  /** As JSON: the strategy, the kinds of elements that are not edited, and `History.idle`. */
   readonly strategy: string;
   /** See `TokenCounter`. */
   readonly tokenizer: unknown;

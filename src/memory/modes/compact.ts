@@ -86,12 +86,12 @@ function planCompact(strategy: CompactStrategy, request: ReplayRequest, context:
 /** The services of compaction. */
 export function compactContext(
   strategy: CompactSettings,
-  { messages }: History,
+  { messages, idle }: History,
   context: PlanContext,
 ): CompactContext {
-  const { refs, counter, unedited } = context;
+  const { refs, counter, unedited = [] } = context;
   const keep = strategy.compact_offload;
-  const given = JSON.stringify(unedited ? [strategy, ...unedited] : strategy);
+  const given = JSON.stringify([strategy, unedited, idle]);
   const settings = { strategy: given, tokenizer: counter.tokenizer, refs };
   return { ...context, keep, settings, writer: createPreviewWriter(messages, context) };
 }

@@ -1,6 +1,8 @@
 /** F27: what has loaded a tool stays whole while the request defers that tool. */
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import { KnownArrays } from '../../../src/protocol/known-arrays.ts';
+import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import { violations } from '../../../tools/upstream/strict-messages.ts';
 import { lines } from '../../support/conversations/chat.ts';
@@ -162,6 +164,22 @@ describe.each(Object.entries(FORMS))('%s, which has loaded a tool', (_, form) =>
       before = viewed;
     }
     expect(edits).toBeGreaterThan(0);
+  });
+
+  it.each(STRATEGIES)('F27: stays whole though an earlier request did not defer it (%j)', (strategy) => {
+    const arrays = new KnownArrays(1e8, 0).of('a tenant');
+    const undeferred = [own('run'), own('search'), own('get_weather')];
+    const shown = [undeferred, form.tools].map((tools) => {
+      const { messages, ...fields } = bodyOf(conversation(form), tools);
+      const bytes = new TextEncoder().encode(JSON.stringify({ messages, ...fields }));
+      const known = arrays.find(bytes, 'messages');
+      const read = readMessagesRequest(bytes, known);
+      if (!read.ok) throw new Error(read.reason.message);
+      const viewed = viewOfRequest(read.value, strategy);
+      arrays.keep(read.value, known);
+      return new TextDecoder().decode(viewed.bytes);
+    });
+    for (const block of form.kept) expect(shown.at(-1)).toContain(JSON.stringify(block));
   });
 
   it('leaves as any other once no such tool is deferred', () => {
