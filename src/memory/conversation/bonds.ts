@@ -16,7 +16,7 @@
  * comes with its results, and the report says `moved`.
  */
 import { ChangingSums } from '../../lib/prefix-sums.ts';
-import { type Bond, type History, messagesOf } from './history.ts';
+import { type Bond, type History, messagesOf, type RequestPoint } from './history.ts';
 
 /** Messages before a unit that stay when all others before it leave. */
 export function heldMessages(history: History, unit: number): ReadonlySet<number> {
@@ -48,6 +48,21 @@ export function heldUnits({ bonds }: History, unit: number, messages: number): R
     for (const member of [caller, ...known.map((result) => result.unit)]) if (member < unit) held.add(member);
   }
   return held;
+}
+
+/**
+ * The bonds as a request has known them. Where they are the same in two arrays that begin with its
+ * messages, all that a replay has come to by then is the same, too.
+ */
+export function bondsKnownAt({ bonds, units }: History, { messages, units: end }: RequestPoint): string {
+  const known = bonds.flatMap(({ caller, results, open, leads }) => {
+    const come = results.filter(({ unit, message }) => unit < end && message < messages);
+    const waits = open || results.some(({ unit, further }) => !further && unit >= end);
+    if (caller >= end || (come.length === 0 && !waits)) return [];
+    const spans = [caller, ...come.map(({ unit }) => unit)].filter((unit) => units[unit]?.spans);
+    return [[caller, come, waits, leads, spans]];
+  });
+  return known.length === 0 ? '' : JSON.stringify(known);
 }
 
 /** A bond during a replay. */

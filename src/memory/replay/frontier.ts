@@ -79,7 +79,8 @@ export interface Effect {
 export interface Mover<State = unknown> {
   /**
    * A value of its own, without the array. Assign one that a mover of the same kind had for the
-   * same array, or for one that begins with the same messages, to go on from there.
+   * same array, or for one that begins with the same messages, to go on from there. These must have
+   * arrived.
    */
   state: State;
   /** Current position. Assign an earlier one to undo moves. */
@@ -268,6 +269,7 @@ class Pass<State> {
     this.trigger = trigger;
     this.counts.cut = cut;
     if (this.thinking) this.thinking.from = thinkingFrom ?? 0;
+    this.mover.arrive(elementAt(this.history.requestPoints, point - 1).messages);
     this.mover.state = mover;
   }
 

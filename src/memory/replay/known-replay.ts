@@ -7,11 +7,11 @@
  * is kept, and few of all arrays with one first request. A plan is the same with it and without, as
  * `known-replay.test.ts` shows.
  *
- * A late result changes what earlier request points hold back, so an array with a bond of any kind
- * (`bonds.ts`) is replayed from its beginning: in some milliseconds more for each thousand
- * messages.
+ * Later messages and the tools of a request may change what earlier request points hold back
+ * (`bonds.ts`). A state goes on where the bonds are those that its last request has known.
  */
 import { textBytes } from '../../lib/copy.ts';
+import { bondsKnownAt } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { MessageFacts } from '../conversation/message.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
@@ -49,6 +49,8 @@ export interface KnownReplay {
   readonly state: ReplayState<MoverState>;
   /** See `PlanRequest`. */
   readonly closed: readonly number[];
+  /** As the last request has known them. */
+  readonly bonds: string;
   /** The facts about the last message before its request point. */
   readonly holder: MessageFacts;
   /** An upper estimate of its memory. */
@@ -90,7 +92,6 @@ export function replayOn<State extends MoverState>(
   first?: FirstRequest,
 ): Replay {
   const { history, rule } = replayed;
-  if (history.bonds.length > 0) return replay(history, rule, sums, mover);
   const terms = { settings, others: othersOf(replayed, sums, first) };
   const found = findState(replayed, terms);
   // The settings name the mode, so the state is one of its mover.
@@ -101,7 +102,9 @@ export function replayOn<State extends MoverState>(
     if (!holder || !root) return;
     const others = knownReplays(root).filter((one) => !areSame(one.terms, terms) || !isOf(one, history));
     const { closed = [] } = replayed;
-    const made = { terms, state, closed, holder, bytes: bytesOf(terms, state) };
+    const bonds = bondsBefore(history, state.point);
+    const bytes = bytesOf(terms, state) + textBytes(bonds);
+    const made = { terms, state, closed, bonds, holder, bytes };
     known.set(root, [...others, made].slice(-MOST_STATES));
   };
   return replay(history, rule, sums, mover, { from, reached });
@@ -119,9 +122,16 @@ function findState({ history, closed = [], inView }: Replayed, terms: ReplayTerm
     const arrived = requestPoints[point - 1]?.messages ?? 0;
     const isSameBefore = [closed, one.closed].map((all) => all.filter((length) => length <= arrived).join());
     if (isSameBefore[0] !== isSameBefore[1]) continue;
+    if (bondsBefore(history, point) !== one.bonds) continue;
     if (inView.isSameBefore(arrived, mover.rounds)) newest = one;
   }
   return newest;
+}
+
+/** Those that the request before a request point has known. */
+function bondsBefore(history: History, point: number): string {
+  const before = history.requestPoints[point - 1];
+  return before ? bondsKnownAt(history, before) : '';
 }
 
 /** Whether an array begins with the messages that a state follows from. */

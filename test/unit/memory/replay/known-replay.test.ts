@@ -8,7 +8,8 @@ import { knownReplays } from '../../../../src/memory/replay/known-replay.ts';
 import { Tails } from '../../../../src/memory/replay/tails.ts';
 import { buildEvent } from '../../../../src/memory/run/build-event.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
-import { KnownArrays } from '../../../../src/protocol/known-arrays.ts';
+import { type FoundArray, KnownArrays } from '../../../../src/protocol/known-arrays.ts';
+import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { itemsOf } from '../../../../tools/upstream/items.ts';
@@ -23,7 +24,8 @@ import {
   lateRichConversation,
   richConversation,
 } from '../../../support/conversations/arbitrary-conversation.ts';
-import { lines, step, user } from '../../../support/conversations/chat.ts';
+import { lines, result, step, user } from '../../../support/conversations/chat.ts';
+import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import { roundOf } from '../../../support/laws/kept-rounds.ts';
 import { counter, type Viewed, type ViewOptions, viewOfRequest } from '../../../support/laws/view-of.ts';
 
@@ -146,6 +148,8 @@ const request = fc.record({
   force: fc.constantFrom(false, false, false, false, false, true),
   most: fc.constantFrom(undefined, undefined, undefined, 400, 3_000),
   forgets: fc.constantFrom(false, false, false, false, false, false, false, true),
+  /** Whether another tool is deferred, and thinking has no budget: other units are bound. */
+  frees: fc.constantFrom(false, false, false, true),
 });
 
 /** Several conversations in a row, so that there are many request points. */
@@ -154,11 +158,19 @@ const inARow = (...bodies: (typeof richConversation)[]): fc.Arbitrary<Json[]> =>
     .array(fc.oneof(...bodies), { minLength: 2, maxLength: 3 })
     .map((all) => all.flatMap(({ messages }) => messages as Json[]));
 
-/** Rarely with late or missing results: such an array is replayed from its beginning. */
+/** Often with late or missing results, whose calls stay or come back. */
 const talk = fc.oneof(
-  { weight: 6, arbitrary: inARow(conversation, richConversation, richConversation) },
-  { weight: 2, arbitrary: inARow(richConversation, lateRichConversation, brokenRichConversation) },
+  { weight: 1, arbitrary: inARow(conversation, richConversation, richConversation) },
+  {
+    weight: 1,
+    arbitrary: inARow(richConversation, lateRichConversation, lateRichConversation, brokenRichConversation),
+  },
 );
+
+/** With loaded tools, thinking that begins turns, and the API's tools with late results. */
+const blockTalk = fc
+  .array(oddMessages, { minLength: 2, maxLength: 3 })
+  .map((all) => all.flatMap(({ messages }) => messages as Json[]));
 
 /** The messages of a client, from request to request. */
 class Talk {
@@ -187,13 +199,46 @@ class Talk {
 
 const TOOLS = [{ type: 'function', function: { name: 'search', parameters: { type: 'object' } } }];
 
-function bodyOf(messages: readonly Json[], { model, tools }: Setup, most: number | undefined): Uint8Array {
-  const body = { messages, model, max_completion_tokens: most, ...(tools ? { tools: TOOLS } : {}) };
-  return encoder.encode(JSON.stringify(body));
+/** Two tools, of which one must be loaded. */
+const toolsOfBlocks = (waiting: string): Json[] =>
+  ['read_file', 'look_it_up'].map((name) => ({
+    name,
+    input_schema: { type: 'object' },
+    defer_loading: name === waiting,
+  }));
+
+type Read = (bytes: Uint8Array, found?: FoundArray) => { ok: true; value: ModelRequest } | { ok: false };
+
+interface Client {
+  readonly protocol: 'chat' | 'messages';
+  readonly talk: fc.Arbitrary<Json[]>;
+  readonly read: Read;
+  /** The fields beside the messages. */
+  fields(setup: Setup, most: number | undefined, frees: boolean): object;
 }
 
-function optionsOf(messages: readonly Json[], setup: Setup, force: boolean): ViewOptions {
-  const { options, marks, limit, rounds, closed } = setup;
+const CLIENTS: readonly Client[] = [
+  {
+    protocol: 'chat',
+    talk,
+    read: readChatRequest,
+    fields: ({ tools }, most) => ({ max_completion_tokens: most, ...(tools ? { tools: TOOLS } : {}) }),
+  },
+  {
+    protocol: 'messages',
+    talk: blockTalk,
+    read: readMessagesRequest,
+    fields: (_, most = 2_000, frees) => ({
+      max_tokens: most,
+      tools: toolsOfBlocks(frees ? 'look_it_up' : 'read_file'),
+      thinking: frees ? { type: 'adaptive' } : { type: 'enabled', budget_tokens: 1_024 },
+    }),
+  },
+];
+
+function optionsOf(messages: readonly Json[], setup: Setup, force: boolean, hasRounds: boolean): ViewOptions {
+  const { options, marks, limit, closed } = setup;
+  const rounds = hasRounds ? setup.rounds : undefined;
   const answers = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
   const kept = typeof rounds === 'number' ? answers.filter((_, at) => at % rounds === 1) : [];
   const own = kept.map((message) => roundOf(message, lines(8 + (message % 20), 'fetched')));
@@ -225,13 +270,20 @@ function leftBy({ plan: { history } }: Viewed<ModelRequest>): object | undefined
   const last = history.messages[end - 1]?.facts;
   const root = history.messages[(history.requestPoints[0]?.messages ?? 0) - 1]?.facts;
   const left = root && knownReplays(root).findLast(({ holder }) => holder === last);
-  return left && { terms: left.terms, state: left.state };
+  return left && { terms: left.terms, state: left.state, bonds: left.bonds };
 }
 
-describe('a replay that goes on from an earlier one', () => {
+describe.each(CLIENTS)('a replay over $protocol that goes on', ({ protocol, talk, read, fields }) => {
   it('makes the plan, the view, the report and the event of one from the beginning', () => {
+    const passed = vi.spyOn(Tails.prototype, 'at');
+    onTestFinished(() => passed.mockRestore());
+    const passes = (viewed: () => Viewed<ModelRequest>): readonly [Viewed<ModelRequest>, number] => {
+      passed.mockClear();
+      return [viewed(), passed.mock.calls.length];
+    };
     let resumed = 0;
     let moved = 0;
+    let bound = 0;
     fc.assert(
       fc.property(
         talk,
@@ -242,34 +294,40 @@ describe('a replay that goes on from an earlier one', () => {
           const arrays = new KnownArrays(1e8, 0);
           const own = arrays.of('a tenant');
           const client = new Talk(whole);
-          for (const { change, setup: chosen, force, most, forgets } of requests) {
+          for (const { change, setup: chosen, force, most, forgets, frees } of requests) {
             const messages = client.next(change, other);
             const setup = used[chosen] as Setup;
-            const bytes = bodyOf(messages, setup, most);
+            const body = { messages, model: setup.model, ...fields(setup, most, frees) };
+            const bytes = encoder.encode(JSON.stringify(body));
             if (forgets) arrays.forget('a tenant');
-            const found = own.find(bytes, 'chat');
-            const known = readChatRequest(bytes, found);
-            const fresh = readChatRequest(bytes);
+            const found = own.find(bytes, protocol);
+            const known = read(bytes, found);
+            const fresh = read(bytes);
             if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
-            const options = optionsOf(messages, setup, force);
-            const begun = known.value.messages.some(({ facts }) => knownReplays(facts).length > 0);
-            const viewed = viewOfRequest<ModelRequest>(known.value, setup.strategy, options);
-            const alone = viewOfRequest<ModelRequest>(fresh.value, setup.strategy, options);
+            const options = optionsOf(messages, setup, force, protocol === 'chat');
+            const view = (one: ModelRequest) => () => viewOfRequest(one, setup.strategy, options);
+            const [viewed, some] = passes(view(known.value));
+            const [alone, all] = passes(view(fresh.value));
             expect(made(viewed)).toEqual(made(alone));
             const left = leftBy(alone);
             if (left) expect(leftBy(viewed)).toEqual(left);
-            if (begun) resumed++;
-            if (begun && viewed.report.frontier.unit > 0) moved++;
             own.keep(known.value, found);
+            if (some === all) continue;
+            resumed++;
+            if (viewed.report.frontier.unit > 0) moved++;
+            if (viewed.plan.history.bonds.length > 0) bound++;
           }
         },
       ),
       { numRuns: 80, endOnFailure: true },
     );
-    expect(resumed).toBeGreaterThan(400);
-    expect(moved).toBeGreaterThan(150);
+    expect(resumed).toBeGreaterThan(300);
+    expect(moved).toBeGreaterThan(100);
+    expect(bound).toBeGreaterThan(30);
   });
+});
 
+describe('a replay that goes on from an earlier one', () => {
   it.each<MemoryStrategyRequest>([
     { mode: 'auto', token_budget: 4_000 },
     { mode: 'compact', token_budget: 4_000 },
@@ -294,6 +352,33 @@ describe('a replay that goes on from an earlier one', () => {
       });
     expect(passedIn('messages', {}, messages, 2)).toEqual([41, 3]);
     expect(passedIn('input', { instructions: 'Help.' }, itemsOf(messages), 2)).toEqual([41, 3]);
+  });
+
+  it.each<MemoryStrategyRequest>([
+    { mode: 'auto', token_budget: 1_500, compact_keep_steps: 1, min_reclaim_tokens: 0 },
+    { mode: 'summarize', token_budget: 3_000, min_reclaim_tokens: 0 },
+    { mode: 'trim', token_budget: 3_000, min_reclaim_tokens: 0 },
+  ])('goes on with a call that a further result has brought back, in mode $mode', (strategy) => {
+    const passed = vi.spyOn(Tails.prototype, 'at');
+    onTestFinished(() => passed.mockRestore());
+    const steps = Array.from({ length: 24 }, (_, at) => read(`call_${at}`)).flat();
+    const messages = [user('Go.'), ...steps.slice(0, 32), result('call_1', 'It runs.'), ...steps.slice(32)];
+    const own = new KnownArrays(1e8, 0).of('a tenant');
+    let isBack = false;
+    for (let length = 34; length <= messages.length; length += 2) {
+      const array = messages.slice(0, length);
+      const bytes = encoder.encode(JSON.stringify({ messages: array, model: 'gpt-4.1' }));
+      const found = own.find(bytes, 'chat');
+      const [known, fresh] = [readChatRequest(bytes, found), readChatRequest(bytes)];
+      if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
+      passed.mockClear();
+      const viewed = viewOfRequest<ModelRequest>(known.value, strategy);
+      expect(passed.mock.calls.length).toBe(length === 34 ? 17 : 3);
+      expect(made(viewed)).toEqual(made(viewOfRequest<ModelRequest>(fresh.value, strategy)));
+      own.keep(known.value, found);
+      isBack ||= viewed.report.frontier.unit > 2 && !viewed.view.dropped.has(3);
+    }
+    expect(isBack).toBe(true);
   });
 
   it.each<[MemoryStrategyRequest['mode'], number | undefined, number | undefined]>([
