@@ -23,11 +23,15 @@ export function withTable(page: string, mark: string, name: string, table: Table
   return `${page.slice(0, start)}\n${markdownOf(table)}\n\n${page.slice(end)}`;
 }
 
-/** The columns have the width of their longest cell. */
+/** In characters. A longer cell would move all cells of its column when it changes. */
+const WIDEST = 60;
+
+/** The columns have the width of their longest cell that is no sentence. */
 function markdownOf({ head, rows }: Table): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
+  const widths = head.map((title, column) => {
+    const lengths = rows.map((row) => row[column]?.length ?? 0);
+    return Math.max(title.length, 3, ...lengths.filter((length) => length <= WIDEST));
+  });
   const rule = widths.map((width) => '-'.repeat(width));
   return [head, rule, ...rows]
     .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`)

@@ -192,7 +192,8 @@ const operatorToken = z.string(OPERATOR_TOKEN_PHRASE).regex(OPERATOR_TOKEN, OPER
 const WEBHOOK_SECRET_PHRASE =
   'at least 24 bytes in base64, with or without whsec_ before them (`echo "whsec_$(openssl rand -base64 32)"`)';
 
-const variables = z.object({
+/** All variables and secrets, as strings, with their defaults. */
+export const variables = z.object({
   PRECIS_SECRET: secret,
   PRECIS_SECRET_PREVIOUS: secret.optional(),
   UPSTREAM_BASE_URL: url().default('https://api.openai.com/v1'),

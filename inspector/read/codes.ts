@@ -7,6 +7,7 @@ import { MODES } from '../../src/memory/modes/meanings.ts';
 import type { Mode } from '../../src/memory/modes/table.ts';
 import { WARNINGS, type Warning } from '../../src/memory/plan/warnings.ts';
 import type { Trigger } from '../../src/memory/replay/trigger.ts';
+import { withoutLinks } from '../../src/reference/links.ts';
 import type { Conversation, KeptBecause, RunEvent, Version } from '../api/answers.ts';
 
 /** Labels by code. */
@@ -78,7 +79,7 @@ export const WARNING_LABELS: Labels<Warning> = {
 
 /** The sentence about a warning; undefined for one of another version. */
 export function warningSentence(code: string): string | undefined {
-  return Object.hasOwn(WARNINGS, code) ? WARNINGS[code as Warning] : undefined;
+  return Object.hasOwn(WARNINGS, code) ? withoutLinks(WARNINGS[code as Warning]) : undefined;
 }
 
 /** Of a plan that nobody sends: no summary is written for it. */

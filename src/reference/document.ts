@@ -16,6 +16,7 @@ import { OPENAI_DOCUMENT, own } from './bodies.ts';
 import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './fields.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
+import { withoutLinks } from './links.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
 import { samplesOf } from './samples.ts';
 import * as errors from './schemas/errors.ts';
@@ -139,8 +140,8 @@ export function apiDocument(parts: ApiParts): ApiDocument {
     paths,
     components: {
       schemas: components.schemas,
-      parameters: mapValues(REQUEST_HEADERS, (header, name) => ({ name, in: 'header', ...header })),
-      headers: mapValues(RESPONSE_HEADERS, (header) => ({ ...header })),
+      parameters: mapValues(REQUEST_HEADERS, (header, name) => ({ name, in: 'header', ...inWords(header) })),
+      headers: mapValues(RESPONSE_HEADERS, inWords),
       securitySchemes: {
         caller: {
           type: 'http',
@@ -161,10 +162,15 @@ export function apiDocument(parts: ApiParts): ApiDocument {
   };
 }
 
+/** Described without links: they lead to pages from the folder of the pages. */
+function inWords<Described extends { readonly description: string }>(one: Described): Described {
+  return { ...one, description: withoutLinks(one.description) };
+}
+
 /** Codes with what they mean, in paragraphs. */
 function listOf(codes: Readonly<Record<string, string>>): string {
   return Object.entries(codes)
-    .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+    .map(([code, meaning]) => `\`${code}\`: ${withoutLinks(meaning)}`)
     .join('\n\n');
 }
 
@@ -252,7 +258,7 @@ function addStrategies(components: Components, { modes }: ApiParts): void {
     const name = `${mode.replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase())}Strategy`;
     const { properties, ...rest } = components.convert(modes[mode].schema, 'input');
     const described = mapValues(properties as Record<string, JsonSchema>, (field, key) => {
-      const whole = { ...field, description: STRATEGY_FIELDS[key as keyof typeof STRATEGY_FIELDS] };
+      const whole = inWords({ ...field, description: STRATEGY_FIELDS[key as keyof typeof STRATEGY_FIELDS] });
       return key === 'mode' ? whole : nullable(whole);
     });
     components.add(name, { ...rest, description: MODES[mode], properties: described });
@@ -294,7 +300,7 @@ function addFields(components: Components, parts: ApiParts): void {
     type: 'object',
     description: 'The fields of Precis. They are removed before a request is forwarded.',
     properties: mapValues(fields, (field, name) =>
-      nullable({ ...field, description: OWN_FIELDS[name as keyof typeof OWN_FIELDS] }),
+      nullable(inWords({ ...field, description: OWN_FIELDS[name as keyof typeof OWN_FIELDS] })),
     ),
   });
 }
@@ -306,7 +312,7 @@ function describedMembers(choice: JsonSchema, meanings: Readonly<Record<string, 
     const { properties, required = [] } = one;
     if (properties === undefined) return one;
     const members = mapValues(properties as Record<string, JsonSchema>, (member, key) => {
-      const whole = { ...member, description: meanings[key] };
+      const whole = inWords({ ...member, description: meanings[key] ?? '' });
       return (required as readonly string[]).includes(key) ? whole : nullable(whole);
     });
     return { ...one, properties: members };

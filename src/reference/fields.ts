@@ -18,77 +18,101 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   frontier:
     '`jump` edits once in a while, `slide` on each request. By default `jump`; `slide` for `compact` with a turn trigger alone.',
   min_reclaim_tokens:
-    'A jump that frees less is not made; 0 enforces the budget. In `auto` the default is the floor, at which a move pays off, or 0 for a model of your own.',
-  token_estimator: "How tokens are counted. By default as the model's are.",
+    'A jump that frees less is not made, unless the window demands it; 0 enforces the budget, also where that costs [thinking](modes.md#thinking-that-is-bound). By default of `auto` [the floor](modes.md#auto), or 0 for a model of your own.',
+  token_estimator:
+    'How tokens are counted: by an encoding, or as a quarter of the characters. By default as the model counts.',
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',
   move_instructions:
-    'The `instructions` of a request go up as a leading developer message. Responses API only.',
-  observe: 'The request goes up as it came, and the report says what would have been done.',
+    'The `instructions` of the Responses API are sent as a leading [developer message](responses-api.md#instructions).',
+  observe:
+    'The request is sent as it came, and the report says [what would have been done](answers-and-errors.md#observing).',
   cache_marks:
-    'Who marks what the prompt cache keeps: `auto` adds marks to those of the caller, `callers` adds none, and `off` does not move the caller’s either. By default `auto` in modes that edit.',
-  keep_rounds: 'What the model has fetched for an answer stands before it in later views.',
-  archive: 'Each message of the conversation is stored as it came. Edits nothing.',
+    "Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` does not move the caller's either. By default `auto` in modes that edit, else `callers`.",
+  keep_rounds:
+    'What the model has fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
+  archive:
+    "Each message of the [conversation](conversations.md#the-archive) is stored as it came; edits nothing. An object: with what the model may reach of [the user's others](conversations.md#all-conversations-of-a-user).",
   max_turns: 'Act from this number of turns.',
-  max_messages: 'Act from this number of messages.',
-  keep_last_n_turns: 'Turns that stay; 3 by default.',
-  compact_trigger_turns: 'Act above this number of turns.',
-  compact_trigger_steps: 'Act above this number of steps since the last move of this trigger.',
-  compact_keep: 'Turns in the tail, which is not edited; 2 by default.',
-  compact_keep_steps: 'Steps to which the tail may shrink; 3 by default.',
+  max_messages:
+    'Act from this number of messages ([triggers that count](strategy-reference.md#triggers-that-count)).',
+  keep_last_n_turns: 'Turns that stay; 3 by default. At most the limit of turns of the same strategy.',
+  compact_trigger_turns:
+    'Act above this number of turns. Without a budget the frontier slides: everything before the tail is edited on every request.',
+  compact_trigger_steps:
+    'Act above this number of steps since the last move of this trigger ([triggers that count](strategy-reference.md#triggers-that-count)).',
+  compact_keep:
+    'Turns in the tail, which is not edited; 2 by default. If you set this, but neither `compact_keep_steps` nor `compact_trigger_steps`, the tail never shrinks.',
+  compact_keep_steps:
+    'Steps to which the tail may shrink; 3 by default, and at most `compact_trigger_steps`. Without both fields, [small steps](modes.md#what-the-model-has-just-read) do not count in `auto`.',
   compact_exclude_tools: 'Tools whose outputs stay.',
   compact_include_tools:
     'The only tools whose outputs are removed; overrides `compact_exclude_tools`. Empty: all.',
-  compact_min_tokens: 'Smaller outputs stay.',
-  compact_clear_tool_inputs: 'Clears the arguments of old calls too.',
+  compact_min_tokens: 'Smaller outputs stay. Nothing is ever replaced by something longer.',
+  compact_clear_tool_inputs:
+    'Clears the [arguments of old calls](strategy-reference.md#cleared-arguments) too; in `auto`, those over 500 tokens.',
   compact_preview_tokens:
-    "Tokens of a placeholder's preview: the output's shape, and literals that no earlier message holds.",
+    "Tokens of a placeholder's preview: the output's shape, and the ids, paths, URLs and amounts that no earlier message holds. By default of `auto` a thirtieth of the output's, 24 to 256. Offloaded outputs have four times as many, by default 192.",
   compact_offload: '`false` stores nothing: placeholders have no ref.',
   compact_retrieval:
-    '`tool`: the model may fetch removed content. In `auto` that is the default for requests with tools.',
-  condense: 'Shows JSON outputs as the same value in fewer tokens, with the original under a ref.',
+    '`tool`: the model may [fetch](refs-and-retrieval.md#retrieval) removed content; not with `compact_offload: false`. In `auto` that is the default for requests with tools.',
+  condense:
+    'Shows JSON outputs as the [same value in fewer tokens](modes.md#condensing), with the original under a ref; does nothing with `compact_offload: false`.',
   clear_reasoning:
-    'Clears the reasoning of old turns. By default where the API is known to bill it, and to do without it.',
+    'Clears the [reasoning of old turns](modes.md#old-reasoning). By default where the API is known to bill it, and to accept a history without it.',
   keep_reasoning_turns: 'The newest turns whose reasoning stays, with the current one.',
-  compact_purge: 'Clears arguments of calls that failed or were replaced.',
+  compact_purge:
+    'Clears arguments of 200 tokens or more that are of no further use: those of calls that [failed or were replaced](modes.md#purging).',
   retrieval_max_rounds: 'The most retrieval rounds of a request; 0: the model gets no tool.',
   context_limit: 'Act from this number of turns.',
-  keep_first_user: 'The first request of the conversation stays as it came, before the summary.',
-  summary_max_tokens: 'The most tokens of a summary.',
+  keep_first_user:
+    "The conversation's first request stays as it came, before the summary, and so does that of an [interrupted run](design.md#remarks). One that is larger than half of the hard budget goes with the others.",
+  summary_max_tokens:
+    "The most tokens of a summary with its ledger, or of a memory: never over half of what it covers (a memory may always have 256), nor its text over a sixth of the summarizer's window.",
   summary_focus: 'What the summary should focus on.',
-  summary_instructions: 'Further instructions for the summarizer.',
-  summary_prompt: "The name of the deployer's instructions.",
-  summarizer_model: 'The model that writes the summary.',
+  summary_instructions:
+    "Further instructions for the summarizer, after those of Precis; they can't drop a heading.",
+  summary_prompt: "The name of the deployer's instructions in `src/agents.ts`, which come before your own.",
+  summarizer_model: 'The model that writes the summary ([default](deploying.md#summarizer)).',
   incremental: '`false` makes each summary from all messages again.',
-  rehydrate: 'Outputs that were used last stand behind the summary again; `true`: with the defaults.',
+  rehydrate:
+    'Outputs that were used last stand after the summary again ([rehydration](strategy-reference.md#rehydration)); `true`: with the defaults.',
   offload_min_tokens: 'A larger output that the model has seen is cut to its beginning and end.',
   offload_fresh_tokens:
-    'A larger output is cut so before the model first sees it, if the model can fetch the rest.',
-  offload_digest: 'What stands for such an output: its beginning, preview and end, or a digest by a model.',
+    'With retrieval, an output that is larger than this, or than half of the window, is cut before the model first sees it. By default 25 000, or `offload_min_tokens` if that is more.',
+  offload_digest:
+    'What stands for such an output: its beginning, preview and end, or a [digest by a model](strategy-reference.md#digests-of-large-outputs), which needs `compact_offload`.',
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',
-  summarize_after_seq: 'The first memory is made after the answer with this sequence number.',
+  summarize_after_seq:
+    'The first memory is made after the answer with this sequence number (5: of the third round), or once there is a round before the full zone.',
   full_zone_turns: 'The newest rounds, which are never in the memory.',
-  total_max_tokens: 'The most tokens of the memory and the verbatim messages together, in every view.',
+  total_max_tokens:
+    'The most tokens of the memory and the verbatim messages together, in every view, also without a memory.',
   overflow_policy:
-    'Above the total: drop the oldest rounds and then lines of the memory, the reverse, or answer with a 400 (`memory_budget_exceeded`).',
+    'Above the total: drop the oldest verbatim rounds and then lines of the memory, the reverse, or answer with a 400 (`memory_budget_exceeded`).',
   retry_attempts: 'Further attempts of the summarizer.',
   retry_backoff_base_s: 'The first pause between attempts in seconds; it doubles each time.',
-  degraded_retry_interval_s: 'Seconds until the next attempt after a failure.',
+  degraded_retry_interval_s:
+    'Seconds until the next attempt after a failure; what was in progress then counts as one failure with it.',
   recovery_backlog_limit: 'Rounds that stay verbatim until then; older ones are in the digest.',
   include_trajectory_digest: 'The ledger lists the tools of each turn.',
-  compact_threshold: 'Tokens from which to compact. By default the hard budget.',
+  compact_threshold:
+    'Tokens from which to compact; where Precis compacts, the `token_budget` of `summarize`. By default the hard budget.',
 };
 
 /** The fields of Precis in the body of a request for a model. */
 export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
   memory_strategy: 'What happens to old messages: an object with a mode, or the name of one.',
-  memory_injection: "Summaries of the user's other conversations, as one block; needs the names of both.",
-  memory_blocks: 'The labels of memory blocks that the request shows to the model.',
+  memory_injection:
+    "Summaries of the user's other conversations, as one block: `true`, `false` or [an object](conversations.md#memory-across-conversations). Needs the names of both.",
+  memory_blocks:
+    'The labels of [memory blocks](memory-blocks.md) that the request shows to the model, [an object](memory-blocks.md#showing-blocks-to-the-model) with `labels`, or `false`.',
   memory_report:
-    'Adds the report to the answer, as `memory`. An object with `capture: true` keeps the view, too, where the deployment allows that.',
-  memory_summary: 'The summary of an earlier report, for callers that keep it themselves.',
-  conversation_id: 'Names the conversation.',
-  agent_type: 'Names an agent of the deployment.',
+    'Adds the [report](answers-and-errors.md#the-report) to the answer, as `memory`. An object with `capture: true` keeps the view, too, where the deployment allows that.',
+  memory_summary:
+    'A summary that [you keep yourself](conversations.md#your-own-memory): `{text, covers, prefix_hash}` of an earlier report.',
+  conversation_id: 'Names the [conversation](conversations.md), in at most 256 characters.',
+  agent_type: 'Names an [agent](conversations.md#agents) of the deployment.',
 };
 
 /** The members of `memory_injection`, if it is an object. */
@@ -105,6 +129,6 @@ export const BLOCKS_FIELDS: Readonly<
 > = {
   labels: 'The labels, in the order in which the blocks are shown.',
   role: 'The role of the message that shows them.',
-  writable: 'Gives the model tools that write these blocks.',
-  refresh: 'Reads the blocks of this conversation anew. Send it once.',
+  writable: 'Gives the model the [tools](memory-blocks.md#writing-by-the-model) that write these blocks.',
+  refresh: 'Reads the blocks of this conversation [anew](memory-blocks.md#freezing). Send it once.',
 };

@@ -35,16 +35,18 @@ export const REQUEST_HEADERS = {
   },
   'x-memory-report': { description: '`memory_report`: adds the report to the body.', schema: flag },
   'x-memory-observe': {
-    description: 'The request goes up as it came; the report says what would have been done.',
+    description:
+      '`true`, `on`, `false` or `off`: the request is sent as it came, and the report says [what would have been done](answers-and-errors.md#observing).',
     schema: flag,
   },
   'x-memory-stream-errors': {
     description:
-      'Where a streamed request finds errors: `events` of the stream, or the status of `http`. Without it: events for Codex, the status for all others.',
+      'Where a streamed request finds [errors](answers-and-errors.md#errors-in-streams): `events` of the stream, or the status of `http`. Without it: events for Codex, the status for all others.',
     schema: { type: 'string', enum: ['events', 'http'] },
   },
   'x-memory-user': {
-    description: "Names the user, if the body's `safety_identifier` and `user` don't.",
+    description:
+      "Names the user, in at most 256 characters, if the body's `safety_identifier` and `user` don't.",
     schema: id,
   },
   'x-conversation-id': { description: '`conversation_id`: names the conversation.', schema: id },
@@ -101,37 +103,52 @@ export const RESPONSE_HEADERS = {
   },
   'x-memory-frontier': {
     description:
-      '`moved`: this request edited messages, and the cached prefix is shorter. `kept`: this view extends the one before. `none`: no edits.',
+      '`moved`: this request edited messages, and the cached prefix is shorter. `kept`: this view extends the view of the [request before](answers-and-errors.md#the-request-before). `none`: no edits.',
     schema: { type: 'string', enum: ['moved', 'kept', 'none'] },
   },
-  'x-memory-tokens-before': { description: 'Tokens of the array, if it was counted.', schema: number },
-  'x-memory-tokens-after': { description: 'Tokens of the view, if it was counted.', schema: number },
+  'x-memory-tokens-before': {
+    description: 'Tokens of your array, if it was counted; a body well under its budget is not.',
+    schema: number,
+  },
+  'x-memory-tokens-after': {
+    description: 'Tokens of the view, the messages that are forwarded, if it was counted.',
+    schema: number,
+  },
   'x-memory-potential-before': {
-    description: 'Of a request that is only observed: tokens of the array.',
+    description:
+      'Of a request that is only [observed](answers-and-errors.md#observing): tokens of the array.',
     schema: number,
   },
   'x-memory-potential-after': {
-    description: 'Of a request that is only observed: tokens of the view that would have been sent.',
+    description:
+      'Of a request that is only [observed](answers-and-errors.md#observing): tokens of the view that would have been sent.',
     schema: number,
   },
-  'x-memory-refs': { description: "Number of refs in the view's edits.", schema: number },
-  'x-memory-warning': { description: 'Codes, with commas between them.', schema: text },
+  'x-memory-refs': {
+    description: "Number of refs in the view's edits, with the ref of a summary.",
+    schema: number,
+  },
+  'x-memory-warning': {
+    description: 'Codes of [warnings](answers-and-errors.md#warnings), with commas between them.',
+    schema: text,
+  },
   'x-memory-ref': {
     description: 'What is known of the content, as JSON in ASCII (`RefFacts`).',
     schema: text,
   },
   'x-memory-truncated': { description: 'The part was cut at 256 KiB.', schema: { const: 'true' } },
   'x-memory-budget-day': {
-    description: 'With a budget: the dollars that the caller may still spend on this day of UTC.',
+    description:
+      'With a [budget](operating.md#budgets-and-limits): the dollars that the caller may still spend on this day of UTC.',
     schema: text,
   },
   'x-memory-budget-month': { description: 'Likewise, in this month of UTC.', schema: text },
   'x-ratelimit-limit-requests': { description: "The caller's requests per minute.", schema: number },
-  'x-ratelimit-remaining-requests': { description: 'Those that are left.', schema: number },
+  'x-ratelimit-remaining-requests': { description: 'The requests that are left of them.', schema: number },
   'x-ratelimit-limit-tokens': { description: "The caller's tokens per minute.", schema: number },
-  'x-ratelimit-remaining-tokens': { description: 'Those that are left.', schema: number },
+  'x-ratelimit-remaining-tokens': { description: 'The tokens that are left of them.', schema: number },
   'server-timing': {
-    description: "Milliseconds for storage, for the summary, and until the upstream's headers.",
+    description: "Milliseconds for the plan, for storage, for the summary, and until the upstream's headers.",
     schema: text,
   },
   etag: { description: 'The version of the block, the ref, or a hash of the document.', schema: text },

@@ -16,7 +16,7 @@ export const ERRORS = {
   invalid_json: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'The body is not a JSON object, or not one that can be read.',
+    when: 'The body is not a JSON object, has a duplicate top-level field, over 500 levels or over 300 000 values; in mode `none` only where Precis must read it.',
   },
   invalid_value: {
     status: 400,
@@ -37,9 +37,13 @@ export const ERRORS = {
   thread_unsupported_request: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'A message thread where a strategy edits views, or where callers share an account; clients then send the whole conversation.',
+    when: 'A [message thread](messages-api.md#message-threads) where the strategy edits views, or where callers share an account; clients then send the whole conversation.',
   },
-  body_too_large: { status: 413, type: 'invalid_request_error', when: 'The body is over its limit.' },
+  body_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    when: 'The body is over its [limit](operating.md#limits).',
+  },
   unsupported_media_type: {
     status: 415,
     type: 'invalid_request_error',
@@ -53,7 +57,7 @@ export const ERRORS = {
   invalid_backup: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'A record of a backup was changed, is out of its place, or is of another secret or a later version.',
+    when: 'A record of a [backup](operating.md#backup-and-restore) was changed, is out of its place, or is of another secret or a later version.',
   },
   ref_not_found: {
     status: 404,
@@ -64,12 +68,12 @@ export const ERRORS = {
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
-    when: 'No key, or one that is not accepted or too short for the request.',
+    when: "No key, none of the deployment's, one that the upstream refuses, or one that is too short for the request.",
   },
   forbidden_origin: {
     status: 403,
     type: 'permission_error',
-    when: 'With `LOCAL_TENANT`: a request to a host that is not local, or of a page of another origin.',
+    when: 'In a deployment with `LOCAL_TENANT`: a request under a host name that is not local, or of a page of another origin.',
   },
   memory_budget_exceeded: {
     status: 400,
@@ -79,7 +83,7 @@ export const ERRORS = {
   invalid_encrypted_content: {
     status: 400,
     type: 'invalid_request_error',
-    when: "A compaction item is damaged, another caller's, or was made by the other API.",
+    when: 'A compaction item is damaged, belongs to another caller, or was made by the other API.',
   },
   conversation_not_found: {
     status: 404,
@@ -89,7 +93,7 @@ export const ERRORS = {
   request_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'The event of this request is not kept.',
+    when: 'The event of this request of a conversation is not kept.',
   },
   block_not_found: {
     status: 404,
@@ -110,7 +114,7 @@ export const ERRORS = {
   not_forwarded: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'No such route, or one that is closed in this deployment.',
+    when: 'No such route. With `ACCESS_KEYS`: a route, or (as a 400) a field, that could reach data stored in the shared account.',
   },
   method_not_allowed: {
     status: 405,
@@ -120,37 +124,37 @@ export const ERRORS = {
   upstream_refused: {
     status: 403,
     type: 'permission_error',
-    when: "With access keys: the upstream refuses the deployment's account.",
+    when: "With `ACCESS_KEYS`: the upstream refuses the deployment's account, by this status, 401 or 402.",
   },
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',
-    when: "With access keys: the account's rate limit is reached.",
+    when: "With `ACCESS_KEYS`: the account's rate limit is reached; `retry-after` says when to try again.",
   },
   rate_limited: {
     status: 429,
     type: 'rate_limit_error',
-    when: "The caller's own limit by the minute is reached (`retry-after` says for how long).",
+    when: "The caller's own [limit by the minute](operating.md#budgets-and-limits) is reached; `retry-after` says for how long.",
   },
   budget_exceeded: {
     status: 429,
     type: 'insufficient_quota',
-    when: "The caller's budget for the day or the month is spent (`retry-after` says until when).",
+    when: "The caller's [budget](operating.md#budgets-and-limits) for the day or the month is spent; `retry-after` says until when.",
   },
   model_not_allowed: {
     status: 403,
     type: 'permission_error',
-    when: "The caller's limits don't allow the model, or it has a budget in dollars and the model no known price.",
+    when: "The caller's [limits](operating.md#budgets-and-limits) do not allow the model, or it has a budget in dollars and the model no known price.",
   },
   caller_disabled: {
     status: 403,
     type: 'permission_error',
-    when: 'The operator has disabled the caller.',
+    when: "The deployment's operator has disabled this key.",
   },
   caller_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'For the operator: there is no caller of this name.',
+    when: 'For the operator: there is [no caller](operating.md#callers) of this name.',
   },
   upstream_unreachable: {
     status: 502,
@@ -161,29 +165,29 @@ export const ERRORS = {
   answer_too_large: {
     status: 502,
     type: 'server_error',
-    when: "An answer that must be read, since it may call Precis' tools, is over 16 MiB.",
+    when: "An answer over 16 MiB that must be read completely, since it may call Precis's tools.",
   },
   overloaded: {
     status: 503,
     type: 'server_error',
-    when: 'Too many large bodies are being read at once (`retry-after` says when to try again).',
+    when: 'Too many large bodies are being read at once; `retry-after` says when to try again.',
   },
   store_failed: {
     status: 503,
     type: 'server_error',
-    when: 'Storage did not answer in time. The request can be sent again.',
+    when: 'Storage did not answer within ten seconds. The request can be sent again.',
   },
   key_not_checked: {
     status: 503,
     type: 'server_error',
-    when: 'Whether the key is accepted could not be checked. The request can be sent again.',
+    when: 'Whether the key is accepted could not be checked, since the upstream or the register of callers did not answer. The request can be sent again.',
   },
   misconfigured: {
     status: 500,
     type: 'server_error',
-    when: 'A variable of the deployment is missing or invalid.',
+    when: 'A variable of the deployment is missing or invalid; the message names it, without its value.',
   },
-  internal_error: { status: 500, type: 'server_error', when: 'A bug in Precis.' },
+  internal_error: { status: 500, type: 'server_error', when: 'A bug in Precis; the log has its place.' },
 } as const satisfies Readonly<Record<string, ErrorFacts>>;
 
 export type ErrorCode = keyof typeof ERRORS;

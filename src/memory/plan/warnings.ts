@@ -1,45 +1,57 @@
 /** Codes of `x-memory-warning`, and what each means. */
 export const WARNINGS = {
-  over_budget: 'The view is larger than the budget and can not be made smaller; it is forwarded.',
-  waiting: 'An edit is due and waits until it pays off. No fault; until then the view may exceed its budget.',
+  over_budget: "The view is larger than the budget and can't be made smaller; it is forwarded.",
+  waiting:
+    'An edit is due and waits until it [pays off](modes.md#auto), or until it frees `min_reclaim_tokens`. No fault; until then the view may exceed its budget.',
   dearer:
-    'By an estimate, the moves of `compact` so far have cost more in cached prefix than they have saved: let it act less often, by a budget or after more steps, or choose `auto`.',
-  idle: 'The strategy has no budget and no trigger, and edits nothing before the window is nearly full.',
+    'By an estimate, the moves of [`compact`](modes.md#compact) so far have cost more in cached prefix than they have saved: let it act less often, by a budget or after more steps, or choose `auto`. No fault.',
+  idle: 'The strategy has neither a budget nor a trigger, and edits nothing before the array reaches 80 % of the window ([which budget?](modes.md#which-budget)). No fault.',
   window_unknown:
-    "The model's window is not known, and the view may exceed it: set `context_window_tokens`, or `MODEL_WINDOWS`.",
-  soft_budget_idle: 'The array exceeds the soft budget, and no edit that loses nothing is possible.',
-  store_failed: 'Storage failed: content stays in full or has no ref, or settings could not be read.',
-  no_tenant: 'The key is too short to store anything.',
-  unverified_key: 'A large body of a key that the upstream has not accepted yet went up unchanged.',
+    "The model's window is not known, and the view has more than 4 096 tokens ([local models](local-models.md)): set `context_window_tokens` or `MODEL_WINDOWS`. No fault.",
+  soft_budget_idle:
+    "The array exceeds the soft budget, which can't act: the mode, or a request that can't store anything, has no edit that loses nothing.",
+  store_failed:
+    "Storage failed: content stays in full or has no ref, or a conversation's settings or memory could not be read.",
+  no_tenant:
+    'The key is too short to store anything: no refs, and a digest instead of a summary ([local models](local-models.md)).',
+  unverified_key:
+    'The body has over 1 MiB, and the upstream has not accepted its key yet, or the key is too short to identify a caller: forwarded unchanged and uncounted. If the upstream says that it is too long, it gets a view all the same.',
   no_conversation: 'A setting that needs a named conversation is off for this request.',
   no_user: 'A setting that needs a named user is off for this request.',
-  no_strategy: 'Nobody has chosen a strategy; the array is unchanged.',
-  all_recent: '`force` has changed nothing: all messages are among the newest, which stay.',
-  nothing_to_remove: '`force` has changed nothing: no edit of the strategy makes an old message shorter.',
+  no_strategy:
+    '`POST /v1/compact`: no strategy in the request, its conversation, agent or deployment; the array is unchanged.',
+  all_recent:
+    '`POST /v1/compact` with `force` has changed nothing: all messages are among the newest, which the strategy keeps.',
+  nothing_to_remove:
+    '`POST /v1/compact` with `force` has changed nothing: no edit of the mode makes an old message shorter.',
   settings_without_user:
-    'The conversation of this name without a user has settings, which do not hold for this request with one. `PATCH` them with the user: the header `x-memory-user`, or `?user=`.',
-  user_archive_off: 'The model reaches no other conversations: the deployment does not allow it.',
+    'The request names a user, and only the conversation of the same name without a user has settings, which do not hold here. `PATCH` them with the user: the header `x-memory-user`, or `?user=`. Reported within five minutes.',
+  user_archive_off:
+    'The strategy lets the model search [all conversations of its user](conversations.md#all-conversations-of-a-user), and the deployment does not allow it (`USER_ARCHIVE`).',
   too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
-  summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
-  summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
+  summary_degraded:
+    'The summarizer failed; a digest made by code replaces the summary, or the preview of a large output its [digest](strategy-reference.md#digests-of-large-outputs).',
+  summary_pending: 'The summary is not ready; a digest replaces it, or (`rolling_summary`) nothing yet.',
   history_cut:
-    'The requests of this conversation never continue each other: its client sends only its newest messages. No summary would be used again, so one an hour is made at most.',
+    'The requests of this named conversation never continue each other: its client sends [only its newest messages](conversations.md). No summary would be used again, so one an hour is made at most. Send the whole array, or leave the id out.',
   stale_summary: '`memory_summary` covers other messages and was ignored.',
   retrieval_off:
-    "The model got none of Precis' tools, or not those for all conversations of its user, or the caller's `tool_choice` keeps it from calling them.",
+    "The model got none of Precis's tools, or not the ones for all conversations of its user, or the request keeps it from calling them ([why](refs-and-retrieval.md#when-the-model-gets-no-tool)).",
   capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
-  limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
+  limit_learned:
+    'Within the last hour the upstream refused a prompt as too long; the view fits the limit learned from that.',
   thinking_dropped:
-    'The request went up without thinking of earlier answers, since what it is bound to has changed, or since the upstream has refused it.',
+    'The request was sent without [thinking of earlier answers](answers-and-errors.md#when-the-upstream-binds-thinking): what it is bound to has changed, or the upstream has refused it.',
   instructions_uncached:
-    "The upstream's prompt cache has ended before the instructions do, three times in a row; `move_instructions` may help.",
+    "The upstream's prompt cache has ended before the [instructions](responses-api.md#instructions) do, in three requests in a row; `move_instructions` may help.",
   outputs_whole:
-    'The upstream has refused outputs of hosted tools that were edited; such outputs stay in this conversation.',
-  rounds_absent: 'Kept rounds of earlier answers could not be read, or are kept no more.',
+    'The upstream has refused [outputs of hosted tools](responses-api.md#outputs-of-hosted-tools) with placeholders; such outputs stay whole in this conversation.',
+  rounds_absent:
+    '[Kept rounds](refs-and-retrieval.md#kept-rounds) of earlier answers could not be read, or are no longer kept: the view is without them, and without the thinking of earlier answers.',
   answer_not_kept:
-    'The answer is too long to be read: it passes unchanged, and is in no archive and no memory.',
-  embeddings_failed: 'A search went by words alone.',
+    'The answer is too long to be read (over 512 000 tokens): it passes unchanged, and is in no archive, memory or kept round.',
+  embeddings_failed: 'A search of an archive: the embeddings did not answer, so it went by words alone.',
 } as const;
 
 export type Warning = keyof typeof WARNINGS;

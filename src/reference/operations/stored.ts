@@ -395,7 +395,7 @@ const DEPLOYMENT: readonly Operation[] = [
     path: '/openapi.json',
     id: 'getOpenApi',
     group: 'Deployment',
-    summary: 'This document',
+    summary: 'The reference as an OpenAPI document',
     access: 'none',
     headers: ['if-none-match'],
     answers: {
@@ -409,7 +409,7 @@ const DEPLOYMENT: readonly Operation[] = [
     path: '/docs',
     id: 'getReference',
     group: 'Deployment',
-    summary: 'This document as a page',
+    summary: 'The reference as a page',
     access: 'none',
     headers: ['if-none-match'],
     answers: {

@@ -17,11 +17,11 @@ interface Family {
 /** All of them, by name. */
 export const families = {
   memory_compaction_items_total: {
-    help: 'Items that views have left out or replaced, each once, by type of edit.',
+    help: 'Items that the views of requests to a model have left out or replaced, each once, by type of edit.',
     labels: ['mode', 'reason', 'protocol'],
   },
   memory_compaction_items_in_views_total: {
-    help: 'Items that views have left out or replaced, each request counted anew, by type of edit.',
+    help: 'Items that views have left out or replaced, each request counted anew, by type of edit; compactions and explanations count too.',
     labels: ['mode', 'reason', 'protocol'],
   },
   memory_tokens_before_after: {
@@ -30,7 +30,7 @@ export const families = {
     buckets: TOKENS,
   },
   precis_requests_total: {
-    help: 'Answered requests.',
+    help: 'Answered requests to a model, and compactions, by protocol, mode and class of status.',
     labels: ['protocol', 'mode', 'status'],
   },
   precis_refusals_total: {
@@ -38,15 +38,15 @@ export const families = {
     labels: ['code'],
   },
   precis_warnings_total: {
-    help: 'Warnings in reports, without those that tell of no fault.',
+    help: 'Warnings in reports, without notices.',
     labels: ['code'],
   },
   precis_notices_total: {
-    help: 'Warnings in reports that tell of no fault.',
+    help: 'Warnings in reports that report no fault.',
     labels: ['code'],
   },
   precis_summaries_total: {
-    help: 'Summaries that were written, and those that failed.',
+    help: 'Summaries, and parts of long ones, that were written or have failed.',
     labels: ['status'],
   },
   precis_summary_seconds: {
@@ -55,19 +55,19 @@ export const families = {
     buckets: LONG_SECONDS,
   },
   precis_retrievals_total: {
-    help: 'Refs that were asked for, by a model, over MCP or over HTTP.',
+    help: 'Refs that a model, a client of MCP or a caller has asked for, by outcome: found, missing, failed.',
     labels: ['outcome'],
   },
   precis_refs_written_total: {
-    help: 'Contents that were written under a new ref.',
+    help: 'Contents that were written under a new ref for a view.',
     labels: [],
   },
   precis_upstream_tokens_total: {
-    help: 'Tokens of model calls, as the upstream has counted them.',
+    help: 'Tokens of model calls, as the upstream has counted them: fresh, cached and output. Without the calls of summarizers.',
     labels: ['state'],
   },
   precis_overhead_seconds: {
-    help: 'Time from a request until its body goes up.',
+    help: 'Time from a request until its body is sent, mostly the wait for storage and summaries: the clock of a Worker stands still while it computes.',
     labels: [],
     buckets: SHORT_SECONDS,
   },

@@ -3,11 +3,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { VARIABLES } from '../../../src/config.ts';
 import { WARNINGS } from '../../../src/memory/plan/warnings.ts';
-import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { knownFields, MODES } from '../../../src/memory/strategy/strategy.ts';
+import { PAGES as SERVED } from '../../../src/reference/pages.ts';
 import { ERRORS } from '../../../src/request/error-codes.ts';
 import { ROUTES } from '../../../src/routes/table.ts';
 import { families } from '../../../src/storage/metrics/families.ts';
+import { docsTables, pagesWithTables, withPages, withTables } from '../../../tools/docs-tables.ts';
+import { ABOUT } from '../../../tools/page-words.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -51,11 +55,6 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((path) => read(join('src', path)))
   .join('\n');
 
-function variables(): string[] {
-  const schema = /const variables = z\.object\(\{([\s\S]*?)\n\}\)/.exec(read('src/config.ts'))?.[1] ?? '';
-  return [...schema.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name ?? '');
-}
-
 function routes(): string[] {
   return ROUTES.flatMap(({ path, handlers }) =>
     Object.keys(handlers).map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
@@ -65,26 +64,36 @@ function routes(): string[] {
 /** Names of our own headers, read or written. */
 const headers = new Set([...sources.matchAll(/'(x-memory-[a-z-]*[a-z])'/g)].map(([, name]) => name ?? ''));
 
-describe('the documented variables', () => {
-  it('are those of the configuration', () => {
-    const known = variables();
-    const told = rowsOf('docs/deploying.md', '## Variables').flatMap(([names]) => codesIn(names));
+describe('the tables that the code has', () => {
+  const tables = docsTables();
+  const placed = pagesWithTables().flatMap((page) => [...read(page).matchAll(/^<!-- code (\S+) -->$/gm)]);
 
-    expect(known.length).toBeGreaterThan(10);
-    expect(told.toSorted()).toEqual(known.toSorted());
+  it.each(pagesWithTables())('are written by `npm run docs` in %s', (page) => {
+    expect(withTables(page, read(page), tables)).toBe(read(page));
   });
-});
 
-describe('the documented metrics', () => {
-  it('are those that are counted, each with its labels', () => {
-    const known = Object.entries(families).map(([name, { labels }]) => [name, ...labels]);
-    const told = rowsOf('docs/operating.md', '## Metrics').map(([name, labels]) => [
-      ...codesIn(name),
-      ...codesIn(labels),
-    ]);
+  it('are written with the list of pages in docs/llms.txt', () => {
+    expect(withPages(read('docs/llms.txt'))).toBe(read('docs/llms.txt'));
+    expect(Object.keys(ABOUT)).toEqual([...SERVED.keys()]);
+  });
 
-    expect(known.length).toBeGreaterThan(10);
-    expect(told.toSorted()).toEqual(known.toSorted());
+  it('stand on one page each', () => {
+    expect(placed.map(([, name]) => name).toSorted()).toEqual([...tables.keys()].toSorted());
+  });
+
+  it('say of each row what it means', () => {
+    expect(tables.size).toBeGreaterThan(10);
+    for (const { head, rows } of tables.values())
+      for (const row of rows) {
+        expect(row).toHaveLength(head.length);
+        expect(row.at(-1)).toMatch(/\w{3}.*\S$/);
+      }
+  });
+
+  it('are refused for a name that no table has', () => {
+    expect(() => withTables('docs/a.md', '<!-- code nothing -->\n<!-- /code -->\n', tables)).toThrow(
+      'nothing',
+    );
   });
 });
 
@@ -105,28 +114,6 @@ describe('the alerts', () => {
   });
 });
 
-describe('the documented errors', () => {
-  it('are those that are answered, each with its status', () => {
-    const known = Object.entries(ERRORS).map(([code, { status }]) => [code, `${status}`]);
-    const rows = rowsOf('docs/answers-and-errors.md', '## Errors');
-
-    expect(known.length).toBeGreaterThan(10);
-    expect(rows.map(([code]) => codesIn(code)[0]).toSorted()).toEqual(known.map(([code]) => code).toSorted());
-    const statuses = new Map(rows.map(([code, status = '']) => [codesIn(code)[0], status.split(', ')]));
-    expect(known.filter(([code, status]) => !statuses.get(code)?.includes(status ?? ''))).toEqual([]);
-  });
-});
-
-describe('the documented warnings', () => {
-  it('are those of the report', () => {
-    const known = Object.keys(WARNINGS);
-    const told = rowsOf('docs/answers-and-errors.md', '## Warnings').map(([code]) => codesIn(code)[0]);
-
-    expect(known.length).toBeGreaterThan(5);
-    expect(told.toSorted()).toEqual(known.toSorted());
-  });
-});
-
 describe('the documented headers', () => {
   it('are all on some page', () => {
     const pages = PAGES.filter((page) => page.startsWith('docs'))
@@ -143,90 +130,7 @@ describe('the documented headers', () => {
 
     expect(named.filter((name) => !headers.has(name))).toEqual([]);
   });
-
-  it('of an answer stand in its table', () => {
-    const answered = [...sources.matchAll(/set\('(x-memory-[a-z-]+)'/g)].map(([, name]) => name ?? '');
-    const told = rowsOf('docs/answers-and-errors.md', '## Headers').flatMap(([name]) => codesIn(name));
-
-    const ofRefs = read('docs/refs-and-retrieval.md');
-
-    const isTold = (name: string): boolean => told.includes(name) || ofRefs.includes(`\`${name}`);
-    expect(answered.filter((name) => !isTold(name))).toEqual([]);
-  });
 });
-
-describe('the documented routes', () => {
-  it('are those of the app', () => {
-    const known = routes();
-    const told = rowsOf('docs/deploying.md', '## Routes')
-      .flatMap(([names]) => codesIn(names))
-      .flatMap(expanded);
-
-    expect(known.length).toBeGreaterThan(10);
-    expect(known.filter((route) => !told.includes(route))).toEqual([]);
-    // HEAD works on every route with GET.
-    const all = new Set([...known, ...known.map((route) => route.replace(/^GET /, 'HEAD '))]);
-    expect(told.filter((route) => !all.has(route) && !route.includes('*'))).toEqual([]);
-  });
-});
-
-/** `GET, POST /a` as one route each. */
-function expanded(text: string): string[] {
-  const [, methods, path] = /^([A-Z, ]+) (\/\S*)$/.exec(text) ?? [];
-  return methods && path ? methods.split(', ').map((method) => `${method} ${path}`) : [];
-}
-
-describe('the documented fields of a strategy', () => {
-  const page = 'docs/strategy-reference.md';
-  const COMMON = '## Fields of every mode but `none` and `native`';
-  const own = (heading: string): string[] => rowsOf(page, heading).map(([field]) => codesIn(field)[0] ?? '');
-
-  it.each(MODES)('are told for %s', (mode) => {
-    const sections = {
-      trim: [COMMON, '## `trim`'],
-      compact: [COMMON, '## `compact`'],
-      summarize: [COMMON, '## `summarize`'],
-      rolling_summary: [COMMON, '## `rolling_summary`'],
-      auto: [COMMON, '## `compact`', '## `summarize`', '## `auto`'],
-      native: ['## `none` and `native`'],
-      none: ['## `none` and `native`'],
-    }[mode];
-
-    const ofNative = 'compact_threshold';
-    const told = new Set(sections.flatMap(own).filter((field) => mode !== 'none' || field !== ofNative));
-
-    expect([...told].toSorted()).toEqual(
-      knownFields(mode)
-        .filter((field) => field !== 'mode')
-        .toSorted(),
-    );
-  });
-
-  it.each(['trim', 'compact', 'summarize', 'rolling_summary', 'auto'])(
-    'have the defaults that are told for %s',
-    (mode) => {
-      const parsed = parseStrategy(mode);
-      if (!parsed.ok) throw new Error(parsed.reason.message);
-      const defaults: Readonly<Record<string, unknown>> = parsed.value;
-      const rows = rowsOf(page, `## \`${mode}\``);
-      const told = rows.map(([field, value = '']) => [codesIn(field)[0], value.replace(/\s/g, '')]);
-
-      const real = rows.map(([field]) => {
-        const name = codesIn(field)[0] ?? '';
-        return [name, defaults[name] === undefined ? undefined : JSON.stringify(defaults[name])];
-      });
-      const wrong = real.filter(
-        ([name, value]) =>
-          value !== undefined && !told.some(([field, text]) => field === name && plain(text) === value),
-      );
-      expect(wrong).toEqual([]);
-    },
-  );
-});
-
-function plain(cell = ''): string {
-  return cell.replaceAll('`', '');
-}
 
 describe('the origins of the features', () => {
   const page = 'docs/origins.md';
@@ -242,7 +146,7 @@ describe('the origins of the features', () => {
     ['mode', MODES],
     ['field of a strategy', [...new Set(MODES.flatMap(knownFields))].filter((field) => field !== 'mode')],
     ['field of an injection', [...injection.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name ?? '')],
-    ['variable', variables()],
+    ['variable', VARIABLES],
     ['route', routes()],
     ['warning', Object.keys(WARNINGS)],
     ['header', [...headers]],

@@ -1,0 +1,39 @@
+/** What each page of `docs/` has, for the lists of README.md and `docs/llms.txt`. */
+
+/** By the name of the file. The pages and their order are those of `src/reference/pages.ts`. */
+export const ABOUT: Readonly<Record<string, string>> = {
+  'getting-started.md': 'from the first start to the first placeholder',
+  'clients.md': 'OpenAI, Anthropic, Claude Code, AI SDK, Agents SDK, LangChain, Codex, OpenCode and more',
+  'modes.md': 'which one to choose, and what each does',
+  'strategy-reference.md': 'every field, with default and range',
+  'coming-from.md': 'names of other libraries, and what they are called here',
+  'answers-and-errors.md': 'every header, warning and error code',
+  'refs-and-retrieval.md': 'how callers, models or MCP clients fetch what was removed',
+  'responses-api.md': 'items, streams, compactions',
+  'messages-api.md': "Anthropic's API, and Claude Code",
+  'conversations.md': 'settings, the archive, memory across conversations',
+  'memory-blocks.md': 'texts that agents share, and that a model may write',
+  'money.md': 'what a request has cost, and what it would have',
+  'inspector.md': 'a page that shows what the model saw, and why',
+  'deploying.md': 'variables, access keys, routes',
+  'local-models.md': 'Ollama, vLLM, llama.cpp',
+  'operating.md': 'cost, callers, upgrades, backup, alerts, retention',
+  'measurements.md': 'costs, latency, and what stays visible',
+  'benchmark.md': 'what its figures mean, and how to add your policy',
+  'vendors.md': 'what each refuses, caches, costs and retires',
+  'design.md': 'the contract, with its word list',
+  'origins.md': 'each feature with its page, its code and its test',
+};
+
+const BACKGROUND: readonly string[] = [
+  'measurements.md',
+  'benchmark.md',
+  'vendors.md',
+  'design.md',
+  'origins.md',
+];
+
+/** Whether a page is for readers who want to know how Precis works, and how that was measured. */
+export function isBackground(name: string): boolean {
+  return BACKGROUND.includes(name);
+}
