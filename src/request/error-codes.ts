@@ -78,7 +78,7 @@ export const ERRORS = {
   memory_budget_exceeded: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget.',
+    when: 'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget. The message says whether a memory is being made with which the request passes.',
   },
   invalid_encrypted_content: {
     status: 400,

@@ -4,10 +4,11 @@
  * over to the conversation's object.
  *
  * The first request of a round decides which version or digest all its requests see, so a tool loop
- * keeps its cached prefix while the next memory is being made. `view/fulfil.ts` recalls the memory
- * that is ready and pins it for the round, and `memory/plan/rolling.ts` plans around it. When an
- * answer has closed the round, `memory/plan/due-memory.ts` says which memory is due, and the object
- * gets its material and writes it (`background.ts`).
+ * keeps its cached prefix while the next memory is being made. A request that would be refused with
+ * it decides anew. `view/fulfil.ts` recalls the memory that is ready and pins it for the round, and
+ * `memory/plan/rolling.ts` plans around it. When an answer has closed the round, or a request is
+ * refused, `memory/plan/due-memory.ts` says which memory is due, and the object gets its material
+ * and writes it (`background.ts`).
  */
 
 import { soon } from '../lib/time-limit.ts';
@@ -29,7 +30,7 @@ import {
 import type { UsedMemory } from '../memory/plan/planned.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { Found, Memory } from '../storage/conversation/memories.ts';
+import type { Found, Memory, OrderState } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -62,6 +63,8 @@ export interface MemoryNeed {
   readonly dryRun: boolean;
   /** Whether the caller wants the view alone, and no round sees it. */
   readonly viewOnly: boolean;
+  /** Whether the view was refused with the memory of its round, which is chosen anew. */
+  readonly anew: boolean;
 }
 
 interface HeldMemory extends KnownSummary {
@@ -102,7 +105,7 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
 
 /** The stored memory for this round. Undefined if the object does not answer in time. */
 async function find(
-  { strategy, history, boundaries, dryRun, viewOnly }: MemoryNeed,
+  { strategy, history, boundaries, dryRun, viewOnly, anew }: MemoryNeed,
   conversation: StoredConversation,
   { target, upkeep, log }: SummaryPorts,
 ): Promise<Found | undefined> {
@@ -112,7 +115,7 @@ async function find(
   const request = {
     strategyHash: strategyHash(strategy, target.model),
     boundaries: boundaries.betweenRounds(),
-    ...(round ? { round } : {}),
+    ...(round ? { round, anew } : {}),
   };
   const key = round && hashesKey(request.strategyHash, round.hash);
   const findAndRemember = async (): Promise<Found> => {
@@ -121,7 +124,7 @@ async function find(
     if (key !== undefined) rememberRound(key, found, at, conversation);
     return found;
   };
-  const seen = key === undefined ? undefined : conversation.remembered.rounds.get(key);
+  const seen = key === undefined || anew ? undefined : conversation.remembered.rounds.get(key);
   const known = seen && foundIn(request.boundaries, seen.value);
   if (known) {
     upkeep.of(conversation.name).rely('round', seen.at, async () => void (await findAndRemember()));
@@ -278,6 +281,7 @@ class MemoryChoice {
  * @param answer closes this round; absent if the round goes on
  * @param found the object's answer before the plan
  * @param force the first memory does not wait for `summarize_after_seq`
+ * @returns what became of the order; undefined if none is due
  * @throws if the object does not answer
  */
 export async function rollMemory(
@@ -286,23 +290,23 @@ export async function rollMemory(
   found: Found,
   force: boolean,
   ports: SummaryPorts,
-): Promise<void> {
+): Promise<OrderState | undefined> {
   const { history, boundaries, strategy } = need;
   const { conversation, refs } = ports;
-  if (!conversation || found.unlinked) return;
+  if (!conversation || found.unlinked) return undefined;
   // A caller who rewrites answers before sending them back would never find a memory made with one.
   // If no stored memory matches, only the array counts.
   const counted = found.known && !found.memory ? undefined : answer;
   const over = roundsOver(history, boundaries, counted, sha256Hex);
   const due = dueMemory(force ? { ...strategy, summarize_after_seq: 0 } : strategy, over);
-  if (!due) return;
-  const base = found.memory && found.memory.covers_end <= due.boundary.end ? found.memory : undefined;
-  if (base?.prefix_hash === due.boundary.prefixHash) return;
+  if (!due) return undefined;
+  const base = found.memory ?? undefined;
+  if (base && base.covers_end >= due.boundary.end) return undefined;
   // The same round may be answered again: its material takes time to put together.
   const hash = strategyHash(strategy, ports.target.model);
   const made = `${hashesKey(hash, due.boundary.prefixHash)} made`;
   const prepared = ports.prepared(conversation.name);
-  if (Date.now() - (prepared.get(made) ?? 0) < MADE_MS) return;
+  if (!force && Date.now() - (prepared.get(made) ?? 0) < MADE_MS) return 'ready';
   const { counter } = await ports.counting();
   const closing = due.boundary.end > history.messages.length ? answer : undefined;
   const order = windowOrder(need, due, over, closing, ports.target.model, counter);
@@ -317,6 +321,7 @@ export async function rollMemory(
   // Written only if the object makes the memory, perhaps after another one. A view checks the
   // transcript before it names it.
   if ((state === 'claimed' || state === 'deferred') && refs) await keepContent(content, refs);
+  return state;
 }
 
 /** The memory of the rounds in a window. */

@@ -1,8 +1,8 @@
 /** Remembers the round that an answer has closed, for rolling and for session memory. */
 import type { Call } from '../request/call.ts';
+import { trackWork } from '../request/pending-work.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { CallFeature, CallListener, CompleteAnswer, SettledCall } from './listener.ts';
-import { trackWork } from './pending-work.ts';
 
 export const memory: CallFeature = (call) => new Memory(call);
 

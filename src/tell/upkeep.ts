@@ -9,9 +9,9 @@ import { passesThrough } from '../memory/strategy/strategy.ts';
 import { writtenBytes } from '../protocol/written-bodies.ts';
 import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
+import { trackWork } from '../request/pending-work.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { AskedModel, CallFeature } from './listener.ts';
-import { trackWork } from './pending-work.ts';
 
 export const upkeep: CallFeature = (call) => {
   if (!call.scope.caller.tenant) return undefined;

@@ -14,10 +14,10 @@ import { droppedBy, type ViewWords } from '../memory/plan/view.ts';
 import { recalls, summarizes } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
-import type { Found } from '../storage/conversation/memories.ts';
+import type { Found, OrderState } from '../storage/conversation/memories.ts';
 import type { SummaryPorts } from '../summary/conversation.ts';
 import { type MemoryNeed, type RecalledMemory, recallMemory, rollMemory } from '../summary/rolling-memory.ts';
-import type { ViewCall } from './made-view.ts';
+import type { MadeView, ViewCall } from './made-view.ts';
 import { type OutputDigests, outputDigests } from './output-digests.ts';
 import { PlanStorage } from './plan-storage.ts';
 import { PrefixSummary } from './prefix-summary.ts';
@@ -30,15 +30,15 @@ interface Recalled {
   readonly memory: (RecalledMemory & NamedSummary) | undefined;
   readonly warnings: readonly Warning[];
   /** See `MadeView`. */
-  remember(answer: string | undefined): Promise<void>;
+  remember: NonNullable<MadeView['remember']>;
 }
 
 /** @throws see `summariesOf` */
 export async function recall(strategy: RecallingStrategy, call: ViewCall): Promise<Recalled> {
   const { scope, options, history } = call;
   const { boundaries, held, ports } = summariesOf(strategy, call);
-  const { dryRun, viewOnly } = options;
-  const need = { strategy, history, boundaries, held, dryRun, viewOnly };
+  const { dryRun, viewOnly, anew = false } = options;
+  const need = { strategy, history, boundaries, held, dryRun, viewOnly, anew };
   const recalled = await scope.timings.measure('summary', () => recallMemory(need, ports));
   const { memory, found, warnings } = recalled;
   return {
@@ -100,22 +100,23 @@ function shownRemovals(
   return digests ? written.map((removal) => shownWith(removal, digests.textOf(removal), counter)) : written;
 }
 
-/** Remembers an answered round. On failure, the next round includes it. */
+/** Remembers answered rounds. On failure, the next round includes them. */
 async function remember(
   text: string | undefined,
   need: MemoryNeed,
   found: Found | undefined,
   { scope, options }: ViewCall,
   ports: SummaryPorts,
-): Promise<void> {
+): Promise<OrderState | undefined> {
   // Send the answer's last bytes first, since the rest takes time.
   await pause(0);
   const { tenant } = scope.caller;
-  if (!tenant || !found || !(await scope.mayStore(tenant))) return;
+  if (!tenant || !found || !(await scope.mayStore(tenant))) return undefined;
   const answer = text === undefined ? undefined : { text, identity: answerIdentity(text) };
   try {
-    await rollMemory(need, answer, found, options.force, ports);
+    return await rollMemory(need, answer, found, options.force || need.anew, ports);
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'a round could not be remembered', error);
+    return undefined;
   }
 }

@@ -2,12 +2,13 @@
 
 import type { History } from '../memory/conversation/history.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
-import type { PlanRequest } from '../memory/plan/planned.ts';
+import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/run/event.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
+import type { OrderState } from '../storage/conversation/memories.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
 
@@ -52,11 +53,15 @@ export interface MadeView {
    * key.
    */
   prepareNext?(): Promise<void>;
+  /** Why the view is refused. Then it is none. */
+  readonly exceeded?: BudgetExceeded | undefined;
   /**
    * Remembers the round that an answer has closed. Call it with the text of a complete answer
-   * without tool calls, or without a text for the rounds in the array alone.
+   * without tool calls, or without a text for the rounds in the array alone. Never rejects.
+   *
+   * @returns what became of the order for a memory; undefined if none is due or could be ordered
    */
-  remember?(answer: string | undefined): Promise<void>;
+  remember?(answer: string | undefined): Promise<OrderState | undefined>;
 }
 
 export interface MakeViewOptions {
@@ -82,6 +87,8 @@ export interface MakeViewOptions {
   readonly unsigned?: boolean | undefined;
   /** See `PlanContext`. Absent: those that are known already, if any. */
   readonly unedited?: ReadonlySet<string> | undefined;
+  /** See `MemoryNeed`. Such a view makes the next memory due. */
+  readonly anew?: boolean;
 }
 
 /** A call whose view is being made. */

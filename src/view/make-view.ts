@@ -7,7 +7,7 @@ import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { explain } from '../memory/plan/explain.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import { outlineOf } from '../memory/plan/plan-view.ts';
-import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
+import type { PlanRequest } from '../memory/plan/planned.ts';
 import { frontierOf, idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
 import {
   actingStrategy,
@@ -22,7 +22,6 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { ChosenStrategy } from '../request/choose-strategy.ts';
-import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { ownCompactionOf, upstreamCompacts } from '../request/native-compaction.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -40,13 +39,27 @@ import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { blocksObstacle } from './memory-blocks.ts';
 import { withNotices } from './notices.ts';
 import { lacksOfUser, type OfferedTools, offerTools } from './offer-tools.ts';
+import { passed } from './refused-view.ts';
 import { reportedSummary } from './summaries.ts';
 
 const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters, or none, get placeholders without refs, and no summary is kept; LOCAL_TENANT gives them a tenant, in a deployment that only its owner reaches`;
 
-/** @throws ApiError `body_too_large`, `memory_budget_exceeded`, and those of `summariesOf` */
+/** @throws ApiError `memory_budget_exceeded`, and those of `tryView` */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
-  return withMoved(await madeViewOf(call, options), call, options);
+  return passed(await tryView(call, options), call, options);
+}
+
+/**
+ * A view that may be refused (`exceeded`). Nobody is refused because of the memory that its round
+ * has begun with, since a newer one may be ready.
+ *
+ * @throws ApiError `body_too_large`, and those of `summariesOf`
+ */
+export async function tryView(call: Call, options: MakeViewOptions): Promise<MadeView> {
+  const made = await madeViewOf(call, options);
+  if (!made.exceeded) return withMoved(made, call, options);
+  if (options.dryRun || options.anew) return made;
+  return tryView(call, { ...options, anew: true });
 }
 
 async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
@@ -89,12 +102,12 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   }
 
   const counting = await scope.caches.counting(measure);
-  const { unedited } = learned;
-  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, unedited };
+  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, unedited: learned.unedited };
   const closed = closedRequests(viewCall);
   const planned = () => planOf(strategy, asked, { memory, rounds: rounds?.kept, closed }, allTools, isolate);
   const { plan, messages } = await withRounds(planned, rounds, scope);
-  if (plan.exceeded) throw budgetExceeded(plan.exceeded);
+  const { exceeded } = plan;
+  if (exceeded) return { ...made, ...untouched(chosen, warnings), history, exceeded };
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
   const view = viewOf(plan, { ...words, rounds: messages }, counting.counter);
   const shown = memory ?? words.summary;
@@ -230,14 +243,6 @@ function limitedOutline(
       const outline = outlineOf(strategy, request, refs, { force, whole, ...known });
       return limit ? withinLimit(strategy, outline, limit) : outline;
     },
-  );
-}
-
-function budgetExceeded({ tokens, budget }: BudgetExceeded): ApiError {
-  return new ApiError(
-    'memory_budget_exceeded',
-    `Memory and verbatim messages have ${tokens} tokens, over the ${budget} that total_max_tokens and the budget leave them; raise total_max_tokens, or choose another overflow_policy than 'error'.`,
-    'memory_strategy.total_max_tokens',
   );
 }
 

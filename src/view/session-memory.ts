@@ -19,8 +19,9 @@ import { type RequestSummaries, summariesOf } from './summaries.ts';
 export async function withSession(made: MadeView, call: Call): Promise<MadeView> {
   const { injection } = await call.chosen.injection;
   if (injection?.publish !== 'each_round' || obstacleTo(call)) return made;
-  const remember = async (answer: string | undefined): Promise<void> => {
-    await Promise.all([made.remember?.(answer), rememberRound(answer, call)]);
+  const remember = async (answer: string | undefined) => {
+    const [order] = await Promise.all([made.remember?.(answer), rememberRound(answer, call)]);
+    return order;
   };
   return { ...made, remember };
 }

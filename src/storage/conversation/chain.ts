@@ -259,10 +259,12 @@ export class MemoryChain implements StoredPart {
   }
 
   /**
-   * The longest version that may serve. The first answer for a round holds for all its requests.
+   * The longest version that may serve. The first answer for a round holds for all its requests,
+   * until one asks anew.
    */
   find(request: FindRequest): Found {
-    const { strategyHash, boundaries, round } = request;
+    const { strategyHash, boundaries, round, anew } = request;
+    if (round && anew) this.pins.release(round.hash, strategyHash);
     const lineage = this.lineages.find(boundaries, round);
     const memory = round
       ? this.pins.memory(request, round.hash, lineage)

@@ -134,6 +134,8 @@ export interface FindRequest {
   readonly boundaries: readonly Boundary[];
   /** Makes the first answer hold for the whole round. */
   readonly round?: RoundHashes;
+  /** Whether this answer takes the place of the round's first one. Absent: no. */
+  readonly anew?: boolean;
 }
 
 export interface Found {

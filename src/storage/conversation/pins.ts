@@ -83,6 +83,12 @@ export class Pins {
     this.pin(round, strategyHash, lineage, null, 'IGNORE');
   }
 
+  /** Has a round decide again. */
+  release(round: string, strategyHash: string): void {
+    if (!this.tables.exists()) return;
+    this.tables.sql.exec('DELETE FROM pins WHERE round_hash = ? AND strategy_hash = ?', round, strategyHash);
+  }
+
   private pinOf(round: string, strategyHash: string): Pin | undefined {
     if (!this.tables.exists()) return undefined;
     return this.tables.sql

@@ -177,11 +177,11 @@ describe.each(PROTOCOLS)('total_max_tokens without a memory, over $name', (proto
   });
 
   it('is an error where the policy is error, and the upstream is asked nothing', async () => {
+    const to = talk(bounded('error'));
     const before = deployment.chats().length;
     const response = await deployment.chat({
       model: 'gpt-4.1-mini',
-      conversation_id: `bounded-${protocol.name}`,
-      memory_strategy: bounded('error'),
+      ...to.fields,
       messages: [...long, last],
     });
 
@@ -190,6 +190,7 @@ describe.each(PROTOCOLS)('total_max_tokens without a memory, over $name', (proto
       error: { code: 'memory_budget_exceeded', param: 'memory_strategy.total_max_tokens' },
     });
     expect(deployment.chats()).toHaveLength(before);
+    await to.remembered(1);
   });
 });
 

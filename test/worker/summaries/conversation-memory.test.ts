@@ -216,6 +216,22 @@ describe.each([
       expect((await find([2], round)).memory).toBeNull();
     });
 
+    it('gives a round that asks anew the newest, and all its later requests too', async () => {
+      const { call, find, make } = conversation(evicted);
+      const round = { hash: 'round 1', previous: null };
+      await make(2, 'of other messages', { strategyHash: 'another' });
+      expect((await find([2, 4], round)).memory).toBeNull();
+      await call((memory) => memory.pinDigest('round 1', 'strategy', 'array:2'));
+      const two = await make(2, 'two', { round });
+      expect(await find([2, 4], round)).toMatchObject({ memory: null, digest: { here: 'array:2' } });
+
+      const anew = await find([2, 4], round, true);
+
+      expect(anew).toMatchObject({ memory: two, moved: true, digest: { here: null } });
+      await make(4, 'four');
+      expect((await find([2, 4], round)).memory).toEqual(two);
+    });
+
     it('chooses anew when the pinned row has gone, or is of other messages', async () => {
       const { call, find, make } = conversation(evicted);
       const two = await make(2, 'two');

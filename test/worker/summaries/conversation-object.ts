@@ -96,12 +96,12 @@ export function conversation(evicted = false, name = `conversation ${made++}`) {
     if (!memory) throw new Error('the lease is lost');
     return memory;
   };
-  const find = (ends: readonly number[], round?: { hash: string; previous: string | null }) =>
+  const find = (ends: readonly number[], round?: { hash: string; previous: string | null }, anew = false) =>
     call((memory) =>
       memory.find({
         strategyHash: 'strategy',
         boundaries: ends.map((end) => boundary(end)),
-        ...(round ? { round } : {}),
+        ...(round ? { round, anew } : {}),
       }),
     );
   const overview = () => call((memory) => memory.overview());

@@ -1,6 +1,6 @@
 /** Work that is left after an answer. */
-import type { Call } from '../request/call.ts';
 import { conversationName } from '../storage/conversation/names.ts';
+import type { Call } from './call.ts';
 
 /** Has a flush of the conversation wait for work. Only a named conversation can be flushed. */
 export function trackWork<Value>(work: Promise<Value>, { owner, scope }: Call): Promise<Value> {
