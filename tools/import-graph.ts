@@ -1,6 +1,7 @@
 /**
  * The import graph of `src/` (`npm run graph`): files, lines and imports of each room, the arrows
- * that point up, and the import cycles. The order of the rooms is that of ARCHITECTURE.md.
+ * that point up, and the import cycles. The order of the rooms is that of ARCHITECTURE.md, whose
+ * picture `room-picture.ts` draws.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -80,7 +81,7 @@ export function upwardArrowsOf({ imports }: ImportGraph): string[] {
 }
 
 /** The first folder; '' for a file in the root. */
-function roomOf(file: string): string {
+export function roomOf(file: string): string {
   return file.includes('/') ? (file.split('/')[0] ?? '') : '';
 }
 

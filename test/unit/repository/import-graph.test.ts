@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circlesOf, type ImportGraph, readImportGraph, upwardArrowsOf } from '../../../tools/import-graph.ts';
+import { arrowsOf, drawRooms, roomImports } from '../../../tools/room-picture.ts';
 
 function graphOf(imports: Readonly<Record<string, readonly string[]>>): ImportGraph {
   return { imports: new Map(Object.entries(imports)), sizes: new Map() };
@@ -22,6 +23,25 @@ describe('the import graph', () => {
 
   it('has no arrow up in src/', () => {
     expect(upwardArrowsOf(graph)).toEqual([]);
+  });
+
+  it('is drawn in docs/rooms.svg: run `npm run graph`', () => {
+    expect(drawRooms(graph)).toBe(readFileSync(join(import.meta.dirname, '../../../docs/rooms.svg'), 'utf8'));
+  });
+
+  it('is drawn without arrows that follow from others', () => {
+    const rooms = roomImports(
+      graphOf({
+        'view/a.ts': ['memory/b.ts', 'lib/c.ts'],
+        'memory/b.ts': ['lib/c.ts'],
+        'index.ts': ['lib/c.ts'],
+      }),
+    );
+
+    expect(arrowsOf(rooms)).toEqual([
+      ['view', 'memory'],
+      ['memory', 'lib'],
+    ]);
   });
 
   it('has a protocol where ARCHITECTURE.md says that one is known', () => {
