@@ -42,7 +42,6 @@ const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
 const COMPARED =
   /^auto, \d+k$|at sight$|^compact|^clear|^keep 10|^OpenCode|^ai@|^langchain@(?:\S+) clear, (?:100|32)k$/;
 const MEASURED = /^none$|^auto(?!.*(?:48k|at sight|condensed))|^clear|^keep 10|^OpenCode/;
-const BY_VENDOR = /^none$|^auto, \d+k$|^compact|^clear|^keep 10|^OpenCode/;
 const SETS = ['swe', 'mcp', 'images_parallel', 'tau', 'textmode'];
 
 export function withBenchmark(page: string, results: RecordedResults): string {
@@ -59,7 +58,7 @@ export function withBenchmark(page: string, results: RecordedResults): string {
 }
 
 export function withMeasurements(page: string, { schedules }: RecordedResults): string {
-  const { 'prefix-128': first, ...others } = schedules;
+  const { 'prefix-128': first } = schedules;
   return filled(page, {
     replay: {
       head: ['', 'bill', 'cached', 'broken prefixes', 'dearer than `none` by 3 %', 'near use', 'visible'],
@@ -68,7 +67,6 @@ export function withMeasurements(page: string, { schedules }: RecordedResults): 
         ...[share(near, set.nearValues), share(visible, set.values)],
       ]),
     },
-    vendors: vendorsTable(first, others),
     condense: condenseTable(first),
   });
 }
@@ -227,17 +225,6 @@ function constraintsTable({ all }: ResultsFile): Table {
     ...counts.map((rollUps) => (rollUps < MOST_ROLL_UPS ? `${rollUps}` : `${rollUps} and more`)),
   ];
   return { head, rows: rowsOf(all, /^auto, 32k(?:, retrieval off)?$|^OpenCode/, cells) };
-}
-
-function vendorsTable(first: ResultsFile, others: Omit<RecordedResults['schedules'], 'prefix-128'>): Table {
-  const files = Object.entries(others);
-  const cells = (_: PolicyRow, __: SetRow, at: number): string[] =>
-    files.flatMap(([, { all }]) => {
-      const row = all.policies[at];
-      return row ? [ratio(row.paidToNone), `${row.dearer}`] : ['–', '–'];
-    });
-  const head = ['', ...files.flatMap(([name]) => [`\`${name}\`: bill`, 'dearer'])];
-  return { head, rows: rowsOf(first.all, BY_VENDOR, cells) };
 }
 
 /** `condense` off and on, for each set. */
