@@ -26,13 +26,13 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   move_instructions:
     'The `instructions` of the Responses API are sent as a leading [developer message](responses-api.md#instructions).',
   observe:
-    'The request is sent as it came, and the report says [what would have been done](answers-and-errors.md#observing).',
+    'The request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
   cache_marks:
     "Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` does not move the caller's either. By default `auto` in modes that edit, else `callers`.",
   keep_rounds:
     'What the model has fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
   archive:
-    "Each message of the [conversation](conversations.md#the-archive) is stored as it came; edits nothing. An object: with what the model may reach of [the user's others](conversations.md#all-conversations-of-a-user).",
+    "Each message of the [conversation](conversations.md#the-archive) is stored unchanged; edits nothing. An object: with what the model may reach of [the user's others](conversations.md#all-conversations-of-a-user).",
   max_turns: 'Act from this number of turns.',
   max_messages:
     'Act from this number of messages ([triggers that count](strategy-reference.md#triggers-that-count)).',
@@ -62,26 +62,26 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
     'Clears the [reasoning of old turns](modes.md#old-reasoning). By default where the API is known to bill it, and to accept a history without it.',
   keep_reasoning_turns: 'The newest turns whose reasoning stays, with the current one.',
   compact_purge:
-    'Clears arguments of 200 tokens or more that are of no further use: those of calls that [failed or were replaced](modes.md#purging).',
+    'Clears arguments of 200 tokens or more that are of no further use: of calls that [failed or were replaced](modes.md#purging).',
   retrieval_max_rounds: 'The most retrieval rounds of a request; 0: the model gets no tool.',
   context_limit: 'Act from this number of turns.',
   keep_first_user:
-    "The conversation's first request stays as it came, before the summary, and so does that of an [interrupted run](design.md#remarks). One that is larger than half of the hard budget goes with the others.",
+    "The conversation's first request stays unchanged, before the summary, and so does the request of an [interrupted run](design.md#remarks). One that is larger than half of the hard budget goes with the others.",
   summary_max_tokens:
     "The most tokens of a summary with its ledger, or of a memory: never over half of what it covers (a memory may always have 256), nor its text over a sixth of the summarizer's window.",
   summary_focus: 'What the summary should focus on.',
   summary_instructions:
-    "Further instructions for the summarizer, after those of Precis; they can't drop a heading.",
+    "Further instructions for the summarizer, after Precis's own; they can't drop a heading.",
   summary_prompt: "The name of the deployer's instructions in `src/agents.ts`, which come before your own.",
   summarizer_model: 'The model that writes the summary ([default](deploying.md#summarizer)).',
   incremental: '`false` makes each summary from all messages again.',
   rehydrate:
-    'Outputs that were used last stand after the summary again ([rehydration](strategy-reference.md#rehydration)); `true`: with the defaults.',
+    'Outputs that were used last follow the summary again ([rehydration](strategy-reference.md#rehydration)); `true`: with the defaults.',
   offload_min_tokens: 'A larger output that the model has seen is cut to its beginning and end.',
   offload_fresh_tokens:
     'With retrieval, an output that is larger than this, or than half of the window, is cut before the model first sees it. By default 25 000, or `offload_min_tokens` if that is more.',
   offload_digest:
-    'What stands for such an output: its beginning, preview and end, or a [digest by a model](strategy-reference.md#digests-of-large-outputs), which needs `compact_offload`.',
+    'What replaces such an output: its beginning, preview and end, or a [digest by a model](strategy-reference.md#digests-of-large-outputs), which needs `compact_offload`.',
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',
   summarize_after_seq:
     'The first memory is made after the answer with this sequence number (5: of the third round), or once there is a round before the full zone.',

@@ -36,7 +36,7 @@ export const REQUEST_HEADERS = {
   'x-memory-report': { description: '`memory_report`: adds the report to the body.', schema: flag },
   'x-memory-observe': {
     description:
-      '`true`, `on`, `false` or `off`: the request is sent as it came, and the report says [what would have been done](answers-and-errors.md#observing).',
+      '`true`, `on`, `false` or `off`: the request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
     schema: flag,
   },
   'x-memory-stream-errors': {
@@ -61,7 +61,7 @@ export const REQUEST_HEADERS = {
     schema: text,
   },
   'x-api-key': {
-    description: "The caller's key, in the place of `authorization`.",
+    description: "The caller's key, instead of `authorization`.",
     schema: text,
   },
   'anthropic-version': {
@@ -78,7 +78,7 @@ export const REQUEST_HEADERS = {
     schema: id,
   },
   'x-claude-code-request-class': {
-    description: '`compaction` and `auxiliary` requests go up as they came, over any strategy.',
+    description: '`compaction` and `auxiliary` requests are sent unchanged, over any strategy.',
     schema: text,
   },
   range: { description: 'A single range of bytes: `bytes=0-1023`.', schema: text },

@@ -210,7 +210,7 @@ const { output } = await client.responses.compact({ model: 'gpt-6-sol', input })
     path: '/v1/responses/input_tokens',
     id: 'countInputTokens',
     group: 'Models',
-    summary: "The upstream's count of the view that would go up",
+    summary: "The upstream's count of the view that would be sent",
     description:
       'With the tools and messages of ours. Nothing is stored for it, and no summary is made. Forwarded unchanged if the upstream stores the history.',
     access: 'caller',

@@ -62,7 +62,7 @@ export const REQUESTS: readonly Operation[] = [
     path: '/v1/conversations/{id}/requests/{n}/view',
     id: 'showRequestEdits',
     group: 'Conversations',
-    summary: 'What stood in the view in the place of each edit, made again from the array',
+    summary: 'What the view had instead of each edited content, made again from the array',
     description:
       'The body has the array of the request, as `messages` or `input`. Nothing is stored, and no model is asked.',
     access: 'caller',
