@@ -3,7 +3,7 @@
 /** Each is set so that the recorded run, of up to 51 000 tokens, shows what it does. */
 export const STRATEGIES = {
   auto: { mode: 'auto', token_budget: 12_000 },
-  compact: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5, compact_retrieval: 'tool' },
+  compact: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 },
   summarize: { mode: 'summarize', token_budget: 20_000, low_watermark_pct: 0.5, summary_max_tokens: 800 },
   // Each round is in the memory as soon as it is closed.
   rolling_summary: {

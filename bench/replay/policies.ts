@@ -57,7 +57,7 @@ const SETTINGS: readonly Setting[] = [
   {
     name: 'compact, slide, 32k',
     strategy: { mode: 'compact', token_budget: 32_000, frontier: 'slide' },
-    retrieval: false,
+    retrieval: true,
   },
 ];
 

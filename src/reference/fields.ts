@@ -55,7 +55,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
     "Tokens of a placeholder's preview: the output's shape, and the ids, paths, URLs and amounts that no earlier message holds. By default of `auto` a thirtieth of the output's, 24 to 256. Offloaded outputs have four times as many, by default 192.",
   compact_offload: '`false` stores nothing: placeholders have no ref.',
   compact_retrieval:
-    '`tool`: the model may [fetch](refs-and-retrieval.md#retrieval) removed content; not with `compact_offload: false`. In `auto` that is the default for requests with tools.',
+    '`tool`: the model may [fetch](refs-and-retrieval.md#retrieval) removed content; not with `compact_offload: false`. The default for requests with tools.',
   condense:
     'Shows JSON outputs as the [same value in fewer tokens](modes.md#condensing), with the original under a ref; does nothing with `compact_offload: false`.',
   clear_reasoning:

@@ -8,7 +8,6 @@ import {
   keptTurnsFault,
   LONGEST_PREVIEW,
   names,
-  retrieval,
   retrievalFault,
   type StrategyFault,
   share,
@@ -51,8 +50,6 @@ export const schema = z.strictObject({
   compact_min_tokens: count.default(MIN_TOKENS),
   /** Absent: a share of the output. */
   compact_preview_tokens: count.max(LONGEST_PREVIEW).optional(),
-  /** Absent: `tool` for requests with tools. */
-  compact_retrieval: retrieval.optional(),
   offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(OFFLOAD_TOKENS),
   /** Absent: `OFFLOAD_FRESH_TOKENS`, or `offload_min_tokens` if that is more. */
   offload_fresh_tokens: z.int().min(SMALLEST_OFFLOAD).optional(),

@@ -37,8 +37,7 @@ export const auto = {
   edits: true,
   contradiction,
   keepsContents: () => true,
-  retrieves: (strategy: AutoStrategy, hasTools: boolean) =>
-    canRetrieve(strategy, (strategy.compact_retrieval ?? (hasTools ? 'tool' : 'off')) === 'tool'),
+  retrieves: (strategy: AutoStrategy, hasTools: boolean) => canRetrieve(strategy, hasTools),
   hidesRefs: true,
   summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
   replayed: {

@@ -39,7 +39,7 @@ export const compact = {
   edits: true,
   contradiction: (strategy: CompactStrategy) => retrievalFault(strategy) ?? keptStepsFault(strategy),
   keepsContents: ({ compact_offload }: CompactStrategy) => compact_offload,
-  retrieves: (strategy: CompactStrategy) => canRetrieve(strategy, strategy.compact_retrieval === 'tool'),
+  retrieves: (strategy: CompactStrategy, hasTools: boolean) => canRetrieve(strategy, hasTools),
   replayed: {
     slides: slidesByDefault,
     turnsDue: (strategy: CompactStrategy) => compactionDue(strategy),

@@ -89,7 +89,6 @@ export const editing = {
   cache_marks: cacheMarks,
 };
 
-export const retrieval = z.enum(['off', 'tool']);
 /** More retrieval rounds would only be a loop. */
 const MOST_ROUNDS = 20;
 
@@ -105,7 +104,8 @@ export const compaction = {
   compact_min_tokens: count.default(0),
   compact_offload: z.boolean().default(true),
   compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
-  compact_retrieval: retrieval.default('off'),
+  /** Absent: `tool` for requests with tools. */
+  compact_retrieval: z.enum(['off', 'tool']).optional(),
   retrieval_max_rounds: count.max(MOST_ROUNDS).default(3),
 };
 
@@ -123,32 +123,28 @@ export const summarizing = {
 
 type CompactionFields = z.output<z.ZodObject<typeof compaction>>;
 /** The settings of compaction. */
-export interface CompactSettings
-  extends Omit<CompactionFields, 'compact_retrieval' | 'compact_preview_tokens'> {
+export interface CompactSettings extends Omit<CompactionFields, 'compact_preview_tokens'> {
   /** Undefined: a share of the output (see `previewTokens`). */
   readonly compact_preview_tokens?: number | undefined;
 }
 
 /**
- * Whether the model can fetch what a strategy removes.
- *
- * @param wanted whether the strategy asks for retrieval
+ * Whether the model gets a tool to fetch what a strategy removes: where the strategy asks for it,
+ * and unasked where the request has tools, whose outputs leave.
  */
 export function canRetrieve(
-  { compact_offload, retrieval_max_rounds }: CompactSettings,
-  wanted: boolean,
+  { compact_retrieval, compact_offload, retrieval_max_rounds }: CompactSettings,
+  hasTools: boolean,
 ): boolean {
-  return wanted && compact_offload && retrieval_max_rounds > 0;
+  const isWanted = compact_retrieval === undefined ? hasTools : compact_retrieval === 'tool';
+  return isWanted && compact_offload && retrieval_max_rounds > 0;
 }
 
 /** Retrieval without storage. */
 export function retrievalFault({
   compact_retrieval,
   compact_offload,
-}: {
-  readonly compact_retrieval?: 'off' | 'tool' | undefined;
-  readonly compact_offload: boolean;
-}): StrategyFault | undefined {
+}: CompactSettings): StrategyFault | undefined {
   if (compact_retrieval !== 'tool' || compact_offload) return undefined;
   return {
     field: 'compact_retrieval',

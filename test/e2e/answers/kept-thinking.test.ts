@@ -53,8 +53,8 @@ describe.each(DIALECTS)('thinking by %s, of answers in one piece and in streams,
   it.each<[what: string, strategy: object]>([
     ['auto', { mode: 'auto', token_budget: 8_000, context_window_tokens: 12_000 }],
     ['auto that enforces its budget', { mode: 'auto', token_budget: 8_000, min_reclaim_tokens: 0 }],
-    ['compact', { mode: 'compact', token_budget: 8_000 }],
-    ['compact with retrieval', { mode: 'compact', token_budget: 8_000, compact_retrieval: 'tool' }],
+    ['compact', { mode: 'compact', token_budget: 8_000, compact_retrieval: 'off' }],
+    ['compact with retrieval', { mode: 'compact', token_budget: 8_000 }],
     ['compact that slides', { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 }],
     ['summarize', { mode: 'summarize', context_limit: 2, keep_last_n_turns: 1 }],
     ['trim', { mode: 'trim', max_turns: 3, keep_last_n_turns: 1 }],
@@ -137,9 +137,10 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
 
   it('goes where tools of ours come later than the first request', async () => {
     const strategy = { mode: 'compact', token_budget: 100_000 };
+    const off = { memory_strategy: { ...strategy, compact_retrieval: 'off' } };
     const { agent } = agentOf(dialect, stream, {});
-    await agent.turn('What does number 1 weigh?', { memory_strategy: strategy });
-    const later = { memory_strategy: { ...strategy, compact_retrieval: 'tool' } };
+    await agent.turn('What does number 1 weigh?', off);
+    const later = { memory_strategy: strategy };
     const [first] = await agent.turn('What does number 2 weigh?', later);
     expect(first?.memory.dropped_thinking_blocks).toBe(STEPS + 1);
     await agent.turn('What does number 3 weigh?', later);
@@ -164,8 +165,11 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
 
   // An isolate knows a request by its array, so these two ask what no other test asks.
   it.each<[what: string, strategy: object]>([
-    ['moved the view', { mode: 'compact', token_budget: 17_000, low_watermark_pct: 0.4 }],
-    ['had tools of ours', { mode: 'compact', token_budget: 100_000, compact_retrieval: 'tool' }],
+    [
+      'moved the view',
+      { mode: 'compact', token_budget: 17_000, low_watermark_pct: 0.4, compact_retrieval: 'off' },
+    ],
+    ['had tools of ours', { mode: 'compact', token_budget: 100_000 }],
   ])(
     'is refused once, unseen, where the caller has skipped requests that would have %s',
     async (_, memory_strategy) => {

@@ -33,7 +33,7 @@ const edited = {
   model: recording.model,
   tools: recording.tools,
   messages: recording.messages.slice(0, 43),
-  memory_strategy: { mode: 'compact', token_budget: 20_000 },
+  memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
   conversation_id: 'the name of a conversation',
   user: 'the name of a user',
 };

@@ -11,7 +11,7 @@ const request = {
   model: recording.model,
   tools: recording.tools,
   messages: recording.messages.slice(0, 43),
-  memory_strategy: { mode: 'compact', token_budget: 20_000 },
+  memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
   memory_report: true,
 };
 

@@ -124,11 +124,12 @@ function brokenPrefixes(sent: readonly Sent[]): number[] {
   });
 }
 
+const COMPACT = { mode: 'compact', compact_retrieval: 'off' };
 const MODES: [name: string, strategy: object][] = [
-  ['compact', { mode: 'compact' }],
-  ['compact, sliding', { mode: 'compact', frontier: 'slide' }],
-  ['compact, sliding by turns', { mode: 'compact', compact_trigger_turns: 50 }],
-  ['compact with a budget', { mode: 'compact', token_budget: 100_000, min_reclaim_tokens: 50_000 }],
+  ['compact', COMPACT],
+  ['compact, sliding', { ...COMPACT, frontier: 'slide' }],
+  ['compact, sliding by turns', { ...COMPACT, compact_trigger_turns: 50 }],
+  ['compact with a budget', { ...COMPACT, token_budget: 100_000, min_reclaim_tokens: 50_000 }],
   ['trim', { mode: 'trim' }],
   ['trim by turns', { mode: 'trim', max_turns: 50, keep_last_n_turns: 2 }],
   ['summarize', { mode: 'summarize' }],
@@ -658,14 +659,14 @@ describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
         body: JSON.stringify({
           ...protocol.body({ model, tools }),
-          memory_strategy: 'compact',
+          memory_strategy: COMPACT,
           messages: talk(8),
         }),
       });
       return ((await response.json()) as { memory: Report }).memory;
     };
     const before = await compacted();
-    const { memory } = await send(key, 'compact', talk(8));
+    const { memory } = await send(key, COMPACT, talk(8));
     const after = await compacted();
 
     expect(before).toMatchObject({ applied_edits: [], warnings: ['idle'] });

@@ -187,11 +187,13 @@ describe.each([false, true])('with the defaults of its client (streamed: %s)', (
     expect(ofType(done.views.at(-1) ?? {}, /^reasoning$/)).toHaveLength(STEPS.length);
   });
 
-  it('an agent of @ai-sdk/openai names items that the upstream has stored, and its requests go up as they are', async () => {
+  it('an agent of @ai-sdk/openai names items that the upstream has stored, and these requests go up as they are', async () => {
     const book = `references ${stream}`;
     const done = await run(aiSdkLoop(), STEPS, { book, stream, headers });
     expectAnswered(done, book, STEPS, stream);
-    expect(done.views).toEqual(done.exchanges.map(({ sent }) => sent));
+    // The first request names none, so its model may fetch.
+    const [, ...naming] = done.exchanges.map(({ sent }) => sent);
+    expect(done.views.slice(1)).toEqual(naming);
     expect(ofType(done.views.at(-1) ?? {}, /^item_reference$/)).not.toEqual([]);
     expect(done.exchanges.at(-1)?.headers.get('x-memory-warning')).toBe('upstream_state');
   });

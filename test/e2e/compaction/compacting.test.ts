@@ -11,7 +11,7 @@ const deployment = deploy();
  * With this budget some outputs of the recorded conversation are removed, and more by a second
  * move.
  */
-const strategy = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 };
+const strategy = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5, compact_retrieval: 'off' };
 
 /**
  * Sends the first messages of the recorded conversation, or `fields.messages`, with the client.

@@ -91,9 +91,10 @@ describe('a session of Claude Code', () => {
       expect([response.status, (await response.text()).includes('message_stop')]).toEqual([200, true]);
     }
     const seen = editing.upstream.messages().at(-1);
-    const { messages: sent, ...fields } = seen?.body ?? {};
-    const { messages: came, ...asked } = last;
+    const { messages: sent, tools: offered, ...fields } = seen?.body ?? {};
+    const { messages: came, tools: own, ...asked } = last;
     expect(fields).toEqual(asked);
+    expect(offered).toEqual([...(own as Json[]), expect.objectContaining({ name: 'retrieve_ref' })]);
     expect(sent[1]).toEqual((came as Json[])[1]);
     expect(sent.at(-1)).toEqual((came as Json[]).at(-1));
     expect(JSON.stringify(sent)).toMatch(/ref=ref_\w+/);

@@ -31,7 +31,7 @@ const edited = {
   model: recording.model,
   tools: recording.tools,
   messages: recording.messages.slice(0, 43),
-  memory_strategy: { mode: 'compact', token_budget: 20_000 },
+  memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
 };
 
 describe('GET /metrics', () => {

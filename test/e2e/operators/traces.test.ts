@@ -55,7 +55,7 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
       {
         messages: recording.messages.slice(0, 43),
         tools: recording.tools,
-        memory_strategy: { mode: 'compact', token_budget: 20_000 },
+        memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
         conversation_id: 'case 7',
         stream,
         ...(stream && protocol.name === 'chat' ? { stream_options: { include_usage: true } } : {}),

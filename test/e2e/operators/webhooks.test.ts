@@ -91,7 +91,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
         model: recording.model,
         tools: recording.tools,
         messages: recording.messages.slice(0, 43),
-        memory_strategy: { mode: 'compact', token_budget: 20_000 },
+        memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
         stream,
         ...named,
       });

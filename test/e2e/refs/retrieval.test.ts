@@ -425,15 +425,42 @@ describe('the tool', () => {
     expect(memory?.warnings).toContain('retrieval_off');
   });
 
-  it('is there in auto, unless the caller has no tools or turns it off', async () => {
+  it.each([
+    ['auto', [TOOL, LIST]],
+    ['compact', [TOOL]],
+  ])('is there in %s, unless the caller has no tools or turns it off', async (mode, ours) => {
     const asked = async (more: object) => {
       await askWhole(more);
       return deployment.lastChat().body.tools;
     };
-    expect(await asked({ memory_strategy: 'auto' })).toEqual([...tools, TOOL, LIST]);
-    expect(await asked({ memory_strategy: 'auto', tools: undefined })).toBeUndefined();
-    expect(await asked({ memory_strategy: { mode: 'auto', compact_retrieval: 'off' } })).toEqual(tools);
-    expect(await asked({ memory_strategy: { mode: 'auto', compact_offload: false } })).toEqual(tools);
+    expect(await asked({ memory_strategy: mode })).toEqual([...tools, ...ours]);
+    expect(await asked({ memory_strategy: mode, tools: undefined })).toBeUndefined();
+    expect(await asked({ memory_strategy: { mode, compact_retrieval: 'off' } })).toEqual(tools);
+    expect(await asked({ memory_strategy: { mode, compact_offload: false } })).toEqual(tools);
+  });
+
+  it('is there in the same bytes from the first request on, whatever the caller chooses', async () => {
+    const memory_strategy = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 };
+    const lists: string[] = [];
+    const marks: number[] = [];
+    for (const [count, tool_choice] of [
+      [2, 'auto'],
+      [4, 'none'],
+      [messages.length, 'none'],
+      [messages.length, 'auto'],
+    ] as const) {
+      const { memory } = await askWhole({
+        messages: messages.slice(0, count),
+        tool_choice,
+        memory_strategy,
+      });
+      const { body } = deployment.lastChat();
+      lists.push(JSON.stringify(body.tools));
+      marks.push(markersIn(body.messages).length);
+      expect(memory?.warnings.includes('retrieval_off')).toBe(tool_choice === 'none');
+    }
+    expect([...new Set(lists)]).toEqual([JSON.stringify([...tools, TOOL])]);
+    expect(marks).toEqual([0, 0, 2, 2]);
   });
 
   it('lets auto offload what is large before the model has seen it', async () => {

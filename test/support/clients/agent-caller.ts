@@ -72,7 +72,7 @@ interface Given {
 }
 
 function withoutRetrieval({ memory_strategy: strategy }: Given): Given {
-  if (typeof strategy !== 'object' || strategy.mode !== 'auto') return {};
+  if (typeof strategy !== 'object' || !['auto', 'compact'].includes(strategy.mode ?? '')) return {};
   return { memory_strategy: { compact_retrieval: 'off', ...strategy } as Given['memory_strategy'] & object };
 }
 
