@@ -27,8 +27,8 @@ import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import type { AppEnv } from '../request/services.ts';
-import { archivedTimes } from '../tell/archive.ts';
 import { CallLife } from '../tell/life.ts';
+import { questionTimes } from '../tell/question-times.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import { workLimited } from '../view/limited-summary.ts';
@@ -187,11 +187,11 @@ async function sealedArray<Read extends ModelRequest>(
 }
 
 /** The fields of `conversation_memory`, without braces. */
-async function conversationPart(call: Call, { view, history }: MadeView): Promise<Uint8Array> {
+async function conversationPart(call: Call, made: MadeView): Promise<Uint8Array> {
   const { request, chosen } = call;
+  const { view, history = readHistory(request.messages) } = made;
   const recent = verbatimTurns(chosen.strategy);
-  const archivedAt = await archivedTimes(call);
-  const turns = conversationTurns(history ?? readHistory(request.messages), view, recent, archivedAt);
+  const turns = conversationTurns(history, view, recent, await questionTimes(call, history));
   return encoder.encode(JSON.stringify(turns).slice(1, -1));
 }
 

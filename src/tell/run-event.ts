@@ -10,6 +10,7 @@
  */
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
+import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
@@ -22,7 +23,7 @@ import { conversationOfCall } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
 import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
-import type { Tenant } from '../tenant/identity.ts';
+import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { Capture } from './capture.ts';
 import type {
@@ -130,11 +131,19 @@ class EventRecorder implements CallListener {
     const { runOutboxes, log } = services;
     try {
       const event = this.event(end, total, capture !== null);
-      runOutboxes.add(tenant, name, { event, capture, ...this.billing() }, waitUntil);
+      const run = { event, capture, ...this.named(), ...this.billing() };
+      runOutboxes.add(tenant, name, run, waitUntil);
     } catch (error) {
       logCaught(log, 'warn', 'the event of a request could not be made', error);
       runOutboxes.lose(tenant, name, capture, waitUntil);
     }
+  }
+
+  /** Made after the answer, so that no request waits for its hashes. */
+  private named(): Pick<EndedRun, 'array'> {
+    const { request, chosen } = this.call;
+    if (!edits(chosen.strategy)) return {};
+    return { array: arrayName(prefixHashes(request.messages, sha256Hex).at(-1) ?? '') };
   }
 
   /** The order for the bill. Refusals cost nothing, and have none. */

@@ -14,7 +14,7 @@ export interface PlainTurn {
   readonly user: string;
   /** Null until the turn is answered. */
   readonly assistant: string | null;
-  /** When its user message was archived, in seconds since the epoch. Absent if it is not known. */
+  /** When its question was first sent, in seconds since the epoch. Absent if it is not known. */
   readonly ts?: number;
   /** Contents of the turn that the view has replaced by a ref, in order. */
   readonly artifacts: readonly Artifact[];
@@ -44,13 +44,13 @@ export interface ConversationTurns {
 
 /**
  * @param recent the maximum of recent turns, which an open question is none of yet
- * @param archivedAt when a message was archived, in seconds since the epoch
+ * @param sentAt when a question was first sent, in seconds since the epoch
  */
 export function conversationTurns(
   history: History,
   view: View | undefined,
   recent: number,
-  archivedAt: (message: number) => number | undefined = () => undefined,
+  sentAt: (question: number) => number | undefined = () => undefined,
 ): ConversationTurns {
   const { echo, messages } = history;
   const first = echo?.request ?? requestWithoutTurn(history, view);
@@ -62,7 +62,7 @@ export function conversationTurns(
     const { answer } = round;
     const question = questions[index] ?? -1;
     if (!isShown(question)) return [];
-    const ts = archivedAt(question);
+    const ts = sentAt(question);
     return [
       {
         user: [

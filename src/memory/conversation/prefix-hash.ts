@@ -31,6 +31,14 @@ export function prefixHashes(messages: readonly Hashed[], digest: Digest): reado
   });
 }
 
+/** In characters. */
+const NAME_LENGTH = 16;
+
+/** A short name of the messages with this hash, among the arrays of one conversation. */
+export function arrayName(hash: string): string {
+  return hash.slice(0, NAME_LENGTH);
+}
+
 function nextHash(before: string, message: Hashed, digest: Digest): string {
   if (message.role === 'preamble') return before;
   const { facts = {} } = message;

@@ -17,7 +17,7 @@ export const compactedMessages = z.strictObject({
 const plainTurn = z.strictObject({
   user: z.string(),
   assistant: z.string().nullable().describe('Null until the turn is answered.'),
-  ts: seconds.exactOptional().describe('When its question was archived, in seconds since 1970.'),
+  ts: seconds.exactOptional().describe('When its question was first sent, in seconds since 1970.'),
   artifacts: z.array(
     z.strictObject({ ref: refName, tool_name: z.string(), tool_call_id: z.string(), tokens }),
   ),

@@ -465,6 +465,10 @@ export abstract class ConversationMemoryObject<Material>
     return this.exists() ? this.runs.find(n) : null;
   }
 
+  askedAt(arrays: readonly string[]): (number | null)[] {
+    return this.runs.askedAt(arrays);
+  }
+
   saveRows(place: SavePlace | null): SavedPart | null {
     return this.backup.save(place);
   }

@@ -158,6 +158,7 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
   listRuns(before: number | null, most: number): RunPage | null;
   /** Null if nothing is stored of the conversation. */
   findRun(n: number): FoundRun | null;
+  askedAt(arrays: readonly string[]): (number | null)[];
 
   /** See `ArchiveRows`. */
   unarchived(keys: readonly string[]): readonly Lacking[];

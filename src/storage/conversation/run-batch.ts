@@ -11,6 +11,8 @@ import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 /** A request that has ended. */
 export interface EndedRun {
   readonly event: UnbilledRun;
+  /** Names the caller's array (see `arrayName`). Absent where no mode edits it. */
+  readonly array?: string;
   /** Names its capture; null if no view is kept. */
   readonly capture: string | null;
   /** Absent if the request is not billed. */

@@ -99,6 +99,7 @@ interface StoredRun {
   readonly bill?: ListedRun['bill'];
   readonly potential_bill?: ListedRun['potential_bill'];
   readonly capture: string | null;
+  readonly array?: string;
   readonly edits: readonly string[];
   readonly left_out: readonly string[];
 }
@@ -200,6 +201,19 @@ export class RunEvents implements StoredPart {
     return { run: { ...listedRun(run, n), ...lists }, capture: run.capture };
   }
 
+  /** When each array was first asked, in milliseconds since 1970; null if no event tells. */
+  askedAt(arrays: readonly string[]): (number | null)[] {
+    if (!this.any()) return arrays.map(() => null);
+    const found = this.sql.exec<{ array: string; at: number }>(
+      `SELECT run.value ->> '$.array' AS array, min(run.value ->> '$.event.created_at') AS at
+       FROM run_events, json_each(run_events.events) AS run
+       WHERE run.value ->> '$.array' IN (SELECT value FROM json_each(?)) GROUP BY 1`,
+      JSON.stringify(arrays),
+    );
+    const times = new Map([...found].map(({ array, at }) => [array, at]));
+    return arrays.map((array) => times.get(array) ?? null);
+  }
+
   strip(): void {
     this.noteDeletion();
     this.tables.drop();
@@ -275,11 +289,12 @@ export class RunEvents implements StoredPart {
     const hashes = parts.map((part) => sha256Hex(part));
     const named = (indices: readonly number[]) => indices.map((index) => hashes[index]);
     const texts = runs.map((run) => {
-      const { event, edits, left_out, capture, potential_bill = null } = run;
+      const { event, edits, left_out, capture, array, potential_bill = null } = run;
       const rest = {
         bill: bills.get(run) ?? null,
         potential_bill,
         capture,
+        array,
         edits: named(edits),
         left_out: named(left_out),
       };

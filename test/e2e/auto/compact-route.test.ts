@@ -131,6 +131,8 @@ describe('POST /v1/compact in mode auto', () => {
     expect(answer.recent_turns.at(-1)).toEqual({
       user: messages.at(-1)?.content,
       assistant: null,
+      // When the first of the two has asked for its view.
+      ts: expect.any(Number),
       artifacts: [],
       digest: { tools: [], observations_summary: null, reasoning_summary: null },
     });

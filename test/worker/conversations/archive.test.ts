@@ -57,6 +57,8 @@ describe('the archive of a conversation', () => {
 
   it('gives the times of its messages to plain turns, which have none while it does not answer', async () => {
     const { app, id, ask, objects, page } = archive();
+    // Events know such times too.
+    objects.failing.add('askedAt');
     await ask([user('One')]);
     const { data } = await page();
     const turns = async () => {
