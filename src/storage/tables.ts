@@ -10,8 +10,12 @@ type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>;
 interface TableHooks {
   /** Called before they are made. */
   readonly making?: () => void;
-  /** Called when they are found. Migrates those of earlier versions. */
+  /** Called when they are found. */
   readonly found?: () => void;
+  /** A column of the first table, without which they are of 0.7 or earlier: they are dropped. */
+  readonly oldest?: string;
+  /** Columns that the first table has got since, which it may lack. */
+  readonly added?: readonly `${string} ${string}`[];
   /** Whether their rows are of no use elsewhere, so that no backup has them. */
   readonly passing?: boolean;
 }
@@ -44,7 +48,7 @@ export class Tables {
     return this.all.find(({ names }) => names.includes(name));
   }
 
-  /** The tables that exist and that a backup has. Migrates those of earlier versions. */
+  /** The tables that exist and that a backup has. */
   saved(): string[] {
     return this.all.filter((tables) => !tables.isPassing && tables.exists()).flatMap(({ names }) => names);
   }
@@ -91,10 +95,7 @@ export class LazyTables {
   }
 
   exists(): boolean {
-    if (this.isThere !== undefined) return this.isThere;
-    const [name] = this.names;
-    this.isThere = this.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', name).toArray().length > 0;
-    if (this.isThere) this.hooks.found?.();
+    this.isThere ??= this.find();
     return this.isThere;
   }
 
@@ -120,5 +121,22 @@ export class LazyTables {
   /** See `Tables`. */
   forget(): void {
     this.isThere = undefined;
+  }
+
+  /** Looks for them. Those of an earlier version become the present ones, or are dropped. */
+  private find(): boolean {
+    const [name] = this.names;
+    const { oldest, added = [] } = this.hooks;
+    const columns = this.sql.exec<{ name: string }>('SELECT name FROM pragma_table_info(?)', name).toArray();
+    const has = (column: string) => columns.some(({ name }) => column === name);
+    if (columns.length === 0) return false;
+    if (oldest !== undefined && !has(oldest)) {
+      this.drop();
+      return false;
+    }
+    for (const column of added)
+      if (!has(column.split(' ', 1).join())) this.sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column}`);
+    this.hooks.found?.();
+    return true;
   }
 }

@@ -4,7 +4,7 @@
  *     2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
  *
  * The key id names the secret, so that an object sealed under an earlier secret can be
- * distinguished from a damaged one. Version 1, of Precis up to 0.5.0, has no key id.
+ * distinguished from a damaged one.
  *
  * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
  * content. That of an archive pack is the pack, that of a capture the view, that of a round its
@@ -16,11 +16,14 @@ import * as z from 'zod';
 import type { Tenant } from './identity.ts';
 
 const VERSION = 2;
-const FIRST_VERSION = 1;
 const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const LENGTH_BYTES = 4;
+const HEAD_BYTES = 1 + KEY_ID_BYTES;
+
+/** In bytes. */
+export const SHORTEST_ENVELOPE = HEAD_BYTES + NONCE_BYTES + TAG_BYTES;
 
 const metadataSchema = z.object({
   tool_name: z.string(),
@@ -97,33 +100,23 @@ export async function sealBytes(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const key = await tenant.key(keyOf(purpose));
-  const additional = `precis2:${purpose}:${tenant.id}:${name}`;
-  const sealed = await crypto.subtle.encrypt(algorithm(additional, nonce), key, plain);
-  const head = 1 + KEY_ID_BYTES;
-  const envelope = new Uint8Array(head + NONCE_BYTES + sealed.byteLength);
+  const sealed = await crypto.subtle.encrypt(algorithm(tenant, purpose, name, nonce), key, plain);
+  const envelope = new Uint8Array(HEAD_BYTES + NONCE_BYTES + sealed.byteLength);
   envelope[0] = VERSION;
   envelope.set(Buffer.from(tenant.keyId, 'hex'), 1);
-  envelope.set(nonce, head);
-  envelope.set(new Uint8Array(sealed), head + NONCE_BYTES);
+  envelope.set(nonce, HEAD_BYTES);
+  envelope.set(new Uint8Array(sealed), HEAD_BYTES + NONCE_BYTES);
   return envelope;
 }
 
 /** Whether bytes look like an envelope, of any secret and tenant. */
 export function isEnvelope(bytes: Uint8Array): boolean {
-  const head = bytes[0] === VERSION ? 1 + KEY_ID_BYTES : 1;
-  const isKnown = bytes[0] === VERSION || bytes[0] === FIRST_VERSION;
-  return isKnown && bytes.length >= head + NONCE_BYTES + TAG_BYTES;
+  return bytes[0] === VERSION && bytes.length >= SHORTEST_ENVELOPE;
 }
 
 /** Whether a tenant's secret may have sealed an envelope. Derives no key. */
 export function isUnderSecretOf({ keyId }: Tenant, envelope: Uint8Array): boolean {
-  if (envelope[0] === FIRST_VERSION) return true;
-  return Buffer.from(envelope.subarray(1, 1 + KEY_ID_BYTES)).toString('hex') === keyId;
-}
-
-/** Whether an envelope is one of Precis up to 0.5.0. */
-export function isFirstVersion(envelope: Uint8Array): boolean {
-  return envelope[0] === FIRST_VERSION;
+  return Buffer.from(envelope.subarray(1, HEAD_BYTES)).toString('hex') === keyId;
 }
 
 /**
@@ -138,21 +131,24 @@ export async function openBytes(
   envelope: ArrayBuffer,
 ): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(envelope);
-  const version = bytes[0];
-  if (version !== VERSION && version !== FIRST_VERSION)
-    throw new Error(`stored object of unknown version ${version}`);
-  const head = version === VERSION ? 1 + KEY_ID_BYTES : 1;
+  if (bytes[0] !== VERSION) throw new Error(`stored object of unknown version ${bytes[0]}`);
   if (!isUnderSecretOf(tenant, bytes)) throw new Error('stored object of another secret');
-  const nonce = bytes.slice(head, head + NONCE_BYTES);
+  const nonce = bytes.slice(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
   const key = await tenant.key(keyOf(purpose));
-  const additional = `${version === VERSION ? 'precis2' : 'precis'}:${purpose}:${tenant.id}:${name}`;
-  return crypto.subtle.decrypt(algorithm(additional, nonce), key, bytes.subarray(head + NONCE_BYTES));
+  const sealed = bytes.subarray(HEAD_BYTES + NONCE_BYTES);
+  return crypto.subtle.decrypt(algorithm(tenant, purpose, name, nonce), key, sealed);
 }
 
 function keyOf(purpose: EnvelopePurpose): 'content' | 'compaction' {
   return purpose === 'compaction' ? 'compaction' : 'content';
 }
 
-function algorithm(additional: string, iv: Uint8Array<ArrayBuffer>): SubtleCryptoEncryptAlgorithm {
-  return { name: 'AES-GCM', iv, additionalData: encoder.encode(additional) };
+function algorithm(
+  tenant: Tenant,
+  purpose: EnvelopePurpose,
+  name: string,
+  iv: Uint8Array<ArrayBuffer>,
+): SubtleCryptoEncryptAlgorithm {
+  const additionalData = encoder.encode(`precis2:${purpose}:${tenant.id}:${name}`);
+  return { name: 'AES-GCM', iv, additionalData };
 }

@@ -14,8 +14,8 @@ import { textBytes } from '../lib/copy.ts';
 import { Lru, TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
 
-/** What a derived key is for. Up to 0.5.0, names, checks and seals all used the key `ref`. */
-type KeyPurpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
+/** What a derived key is for. */
+type KeyPurpose = 'name' | 'check' | 'seal' | 'content' | 'compaction';
 
 export interface Tenant {
   /** 32 hexadecimal characters; the prefix of all the tenant's storage keys. */
@@ -141,7 +141,7 @@ export class Tenants {
     const checks = this.checks.of(id);
     const isOwn = (ref: string): boolean => {
       if (checks.get(ref) !== undefined) return true;
-      const isRight = isChecked(keyFor('check'), ref) || isChecked(keyFor('ref'), ref);
+      const isRight = isChecked(keyFor('check'), ref);
       if (isRight) checks.set(ref, 1);
       return isRight;
     };

@@ -9,7 +9,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
-import { isEnvelope, isFirstVersion, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
+import { isEnvelope, isUnderSecretOf, openBytes, SHORTEST_ENVELOPE, sealBytes } from './envelope.ts';
 import { type Tenant, tenantsOf } from './identity.ts';
 
 /** The prefix of Precis's items. Items of upstreams begin differently. */
@@ -20,9 +20,6 @@ export interface ItemOwner {
   readonly user: string | undefined;
   readonly conversation: string | undefined;
 }
-
-/** Name of all items up to 0.5.0. Later names hold the owner. */
-const FIRST_NAME = 'item';
 
 /**
  * Seals a compaction item.
@@ -50,10 +47,9 @@ export async function openCompaction(
 ): Promise<string | undefined> {
   const envelope = envelopeOf(sealed);
   if (!isEnvelope(envelope)) return undefined;
-  const names = isFirstVersion(envelope) ? [FIRST_NAME] : namesFor(owner);
   for (const one of tenantsOf(tenant)) {
     if (!isUnderSecretOf(one, envelope)) continue;
-    for (const name of names) {
+    for (const name of namesFor(owner)) {
       const content = await openAs(one, name, envelope);
       if (content !== undefined) return content;
     }
@@ -62,14 +58,15 @@ export async function openCompaction(
 }
 
 /**
- * Whether a text has the form of an item of Precis, of any owner. It need not open.
+ * Whether a text has the form of an item of Precis, of any owner and version. It need not open.
  *
  * @param sealed with its prefix
  */
 export function isSealed(sealed: string): boolean {
   if (!sealed.startsWith(SEALED_PREFIX)) return false;
   const envelope = envelopeOf(sealed);
-  return isEnvelope(envelope) && `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}` === sealed;
+  const isLong = envelope.length >= SHORTEST_ENVELOPE;
+  return isLong && `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}` === sealed;
 }
 
 async function openAs(
@@ -92,7 +89,7 @@ function envelopeOf(sealed: string): Uint8Array<ArrayBuffer> {
 
 /** JSON, so that no two owners share a name. */
 function itemName({ user, conversation }: ItemOwner): string {
-  return `${FIRST_NAME}:${JSON.stringify([user ?? null, conversation ?? null])}`;
+  return `item:${JSON.stringify([user ?? null, conversation ?? null])}`;
 }
 
 /** The names under which an owner's item may be sealed, the likeliest first. */
@@ -103,5 +100,5 @@ function namesFor({ user, conversation }: ItemOwner): string[] {
     { user: undefined, conversation },
     { user: undefined, conversation: undefined },
   ];
-  return [...new Set(owners.map(itemName)), FIRST_NAME];
+  return [...new Set(owners.map(itemName))];
 }

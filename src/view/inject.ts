@@ -129,7 +129,7 @@ class ConversationBlock {
     const user = this.scope.services.user(this.entry.user);
     try {
       return await this.timed(async () => {
-        const isWhole = sources !== null && (await user((stub) => stub.holds(sources)));
+        const isWhole = await user((stub) => stub.holds(sources));
         return this.shown(isWhole ? block : await this.compose(block.text));
       });
     } catch (error) {

@@ -78,11 +78,8 @@ const MARKER_LINE =
 /** Every marker begins like this; other contents need no parsing. */
 export const MARKER_START = '⟦removed: ';
 
-/** How markers of observations begin. Versions up to 0.6.0 wrote the second form. */
-const OBSERVATION_STARTS = [
-  `${MARKER_START}observation; `,
-  `${MARKER_START}tool output for ${TEXT_OBSERVATION} (`,
-];
+/** How markers of observations begin. */
+const OBSERVATION_START = `${MARKER_START}observation; `;
 
 /** The key in cleared arguments. */
 const REMOVED_KEY = '_removed';
@@ -141,7 +138,7 @@ export function parseTrimLine(text: string): { readonly ref: string; readonly le
 
 /** Whether a text begins as the marker of an observation does. */
 export function beginsAsObservation(text: string): boolean {
-  return OBSERVATION_STARTS.some((start) => text.startsWith(start));
+  return text.startsWith(OBSERVATION_START);
 }
 
 function isMarkerReason(text: string): text is MarkerReason {

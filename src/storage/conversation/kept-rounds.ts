@@ -87,7 +87,7 @@ export class KeptRoundsRows implements StoredPart {
   /** @param now milliseconds since the epoch */
   constructor(tables: Tables, now: () => number) {
     this.sql = tables.sql;
-    this.table = tables.lazy([TABLE], SCHEMA, { found: () => this.migrate() });
+    this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
     this.now = now;
   }
 
@@ -160,12 +160,6 @@ export class KeptRoundsRows implements StoredPart {
     }
     this.sql.exec(`DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`);
     return unread;
-  }
-
-  private migrate(): void {
-    const columns = this.sql.exec<{ name: string }>(`PRAGMA table_info(${TABLE})`).toArray();
-    if (!columns.some(({ name }) => name === 'gone_at'))
-      this.sql.exec(`ALTER TABLE ${TABLE} ADD COLUMN gone_at INTEGER`);
   }
 }
 

@@ -167,8 +167,7 @@ export interface BlockSource {
 export interface FrozenBlock {
   /** Empty if there was nothing to report. */
   readonly text: string;
-  /** Null if they are not known: the block was frozen by an earlier version. */
-  readonly sources: readonly BlockSource[] | null;
+  readonly sources: readonly BlockSource[];
 }
 
 /** JSON values; null means absent. */

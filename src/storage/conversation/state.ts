@@ -82,8 +82,7 @@ export class ConversationState implements StoredPart {
   injection(): FrozenBlock | null {
     const text = this.tables.get('frozen_injection');
     if (text === null) return null;
-    const sources = this.tables.get('frozen_sources');
-    return { text, sources: sources === null ? null : (JSON.parse(sources) as BlockSource[]) };
+    return { text, sources: JSON.parse(this.tables.get('frozen_sources') ?? '[]') as BlockSource[] };
   }
 
   /** When this conversation was last reported to the tenant's object, in milliseconds; 0: never. */

@@ -14,8 +14,6 @@ export interface StoredPart {
   strip(settings: boolean): void;
 }
 
-const SCHEMA_VERSION = '2';
-
 const STATE = `
   CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `;
@@ -62,10 +60,6 @@ const SCHEMA = `
     lineage TEXT NOT NULL DEFAULT '',
     UNIQUE (round_hash, strategy_hash)
   );
-`;
-
-/** Tables and indices of version 2. */
-const LINEAGES = `
   CREATE INDEX IF NOT EXISTS memories_by_lineage ON memories (lineage);
   CREATE INDEX IF NOT EXISTS pins_by_lineage ON pins (lineage);
   CREATE TABLE IF NOT EXISTS lineages (
@@ -78,14 +72,7 @@ const LINEAGES = `
   CREATE INDEX IF NOT EXISTS lineages_by_use ON lineages (used_at);
 `;
 
-/** Columns that version 1 lacks. */
-const FROM_VERSION_1 = `
-  ALTER TABLE memories ADD COLUMN lineage TEXT NOT NULL DEFAULT '';
-  ALTER TABLE pins ADD COLUMN lineage TEXT NOT NULL DEFAULT '';
-`;
-
 type StateKey =
-  | 'schema_version'
   | 'health'
   | 'continuity'
   | 'memory_strategy'
@@ -106,8 +93,9 @@ const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums', 'b
  */
 export class ConversationTables extends Tables {
   private readonly state = this.lazy(['state'], STATE);
-  private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA + LINEAGES, {
-    found: () => this.migrate(),
+  private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
+    oldest: 'lineage',
+    added: ['signed TEXT'],
   });
   private readonly ofMemory: LazyTables[] = [this.versions];
 
@@ -118,15 +106,13 @@ export class ConversationTables extends Tables {
     return tables;
   }
 
-  /** Whether there is a memory. Migrates older tables on the first call. */
+  /** Whether there is a memory. */
   exists(): boolean {
     return this.versions.exists();
   }
 
   make(): void {
-    if (this.exists()) return;
     this.versions.make();
-    this.set('schema_version', SCHEMA_VERSION);
   }
 
   /** Deletes all versions, and what belongs to them. */
@@ -136,8 +122,7 @@ export class ConversationTables extends Tables {
 
   /** Deletes the values of the table `state`. @param settings whether the caller's settings stay */
   stripState(settings: boolean): void {
-    const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
-    this.deleteStateBut(kept);
+    this.deleteStateBut(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : []);
   }
 
   /** Deletes the tables of a memory of which nothing is left. What is no memory stays. */
@@ -158,15 +143,6 @@ export class ConversationTables extends Tables {
     if (!BESIDE_MEMORY.has(key)) this.make();
     this.state.make();
     this.sql.exec('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
-  }
-
-  private migrate(): void {
-    const columns = this.sql.exec<{ name: string }>('PRAGMA table_info(memories)').toArray();
-    if (!columns.some(({ name }) => name === 'signed'))
-      this.sql.exec('ALTER TABLE memories ADD COLUMN signed TEXT');
-    if (this.get('schema_version') !== '1') return;
-    this.sql.exec(FROM_VERSION_1 + LINEAGES);
-    this.set('schema_version', SCHEMA_VERSION);
   }
 
   private deleteStateBut(keys: readonly string[]): void {

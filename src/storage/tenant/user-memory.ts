@@ -27,16 +27,13 @@ const KEPT = 50;
 const SCHEMA =
   'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID';
 
-/** The column that tables of earlier versions lack. */
-const SINCE = 'ALTER TABLE summaries ADD COLUMN since INTEGER NOT NULL DEFAULT 0';
-
 /** The methods are documented in `UserApi`. */
 export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   protected log: Log = createObjectLog(this.env);
 
   private readonly sql = this.ctx.storage.sql;
   private readonly tables = new Tables(this.ctx.storage);
-  private readonly table = this.tables.lazy(['summaries'], SCHEMA, { found: () => this.migrate() });
+  private readonly table = this.tables.lazy(['summaries'], SCHEMA, { oldest: 'since' });
 
   private readonly backup = new ObjectBackup(this.tables);
 
@@ -123,12 +120,5 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
     const deleted = this.ctx.storage.deleteAll();
     this.tables.forget();
     await deleted;
-  }
-
-  private migrate(): void {
-    const { sql } = this.sql
-      .exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'summaries'")
-      .one();
-    if (!sql.includes('since')) this.sql.exec(SINCE);
   }
 }

@@ -1,4 +1,4 @@
-/** Data stored by version 0.5.0 is read, used and deleted. The tests run in order, on one state. */
+/** Data stored by version 0.8.0 is read, used and deleted. The tests run in order, on one state. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,14 +24,6 @@ interface Summary {
   readonly usage: object;
 }
 
-/** A version as 0.5.0 listed it. */
-interface RecordedMemory {
-  readonly created_at: number;
-  readonly start_sequence: number;
-  readonly end_sequence: number;
-  readonly window_size: number | null;
-}
-
 interface Recorded {
   readonly kept: Request;
   readonly refs: Record<string, string>;
@@ -41,13 +33,13 @@ interface Recorded {
   readonly rolling: { readonly messages: Message[]; readonly strategy: object };
   /** The output of a compaction: user messages, and the item. */
   readonly item: object[];
-  readonly overviews: Record<
-    'kept' | 'summed' | 'rolling',
-    { readonly conversation_memory: string; readonly memories: readonly RecordedMemory[] }
-  >;
+  readonly block: object;
+  /** The events of the conversation `kept`. */
+  readonly requests: readonly { readonly captured: boolean }[];
+  readonly overviews: Record<'kept' | 'summed' | 'rolling', { readonly conversation_memory: string }>;
 }
 
-const fixture = join(import.meta.dirname, '../../fixtures/state-0.5.0');
+const fixture = join(import.meta.dirname, '../../fixtures/state-0.8.0');
 const recorded: Recorded = JSON.parse(await readFile(join(fixture, 'recorded.json'), 'utf8'));
 const state = await mkdtemp(join(tmpdir(), 'precis-state-'));
 await promisify(execFile)('tar', ['-xzf', join(fixture, 'state.tar.gz'), '-C', state]);
@@ -65,27 +57,14 @@ async function textOf(path: string): Promise<string> {
   return response.text();
 }
 
-describe('what 0.5.0 has stored', () => {
+describe('what 0.8.0 has stored', () => {
   it.each(Object.keys(recorded.overviews) as (keyof Recorded['overviews'])[])(
     'the memory of the conversation %s is listed as it was, and can be put back',
     async (id) => {
       const query = id === 'kept' ? '' : '?user=alice';
       const overview = JSON.parse(await textOf(`/v1/conversations/${id}/memory${query}`));
 
-      const { memories } = recorded.overviews[id];
-      expect(overview).toEqual({
-        ...recorded.overviews[id],
-        memories: memories.map((memory) => ({
-          ...memory,
-          // 0.5.0 gave milliseconds.
-          created_at: Math.floor(memory.created_at / 1000),
-          completed_at: expect.any(Number),
-          completed_at_ms: expect.any(Number),
-          // 0.5.0 gave the size in the strategy.
-          window_size: memory.window_size && memory.end_sequence - memory.start_sequence + 1,
-        })),
-        rounds: expect.any(Array),
-      });
+      expect(overview).toEqual(recorded.overviews[id]);
       const put = await deployment.fetch(`/v1/conversations/${id}/memory${query}`, {
         method: 'PUT',
         body: JSON.stringify(overview),
@@ -106,6 +85,16 @@ describe('what 0.5.0 has stored', () => {
     const messages = archive.data.map(({ message }: { message: object }) => message);
     expect(messages).toEqual([...kept.messages, assistant(DEFAULT_ANSWER.content)]);
     expect(found.data.map(({ message }: { message: object }) => message)).toEqual([kept.messages.at(-1)]);
+  });
+
+  it('its requests are listed with what they have cost', async () => {
+    const listed = JSON.parse(await textOf('/v1/conversations/kept/requests'));
+
+    expect(listed.data).toMatchObject(recorded.requests.map(({ captured: _, ...run }) => run));
+  });
+
+  it('a memory block is read', async () => {
+    expect(JSON.parse(await textOf('/v1/blocks/scales'))).toMatchObject(recorded.block);
   });
 
   it('the settings of a conversation choose the strategy', async () => {
@@ -169,7 +158,7 @@ describe('a compaction item', () => {
   });
 });
 
-describe('deleting what 0.5.0 has stored', () => {
+describe('deleting what 0.8.0 has stored', () => {
   it('a conversation goes with its contents and its archive, and no other does', async () => {
     const response = await memory('kept', { method: 'DELETE' });
 

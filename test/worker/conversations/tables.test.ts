@@ -61,14 +61,26 @@ describe('tables', () => {
       expect(notes.exists()).toBe(false);
     }));
 
-  it('of an earlier version are migrated when they are found, once', () =>
+  it('of an earlier version get the columns that they lack, and keep their rows', () =>
     inStorage((storage) => {
       storage.sql.exec(NOTES);
-      let migrations = 0;
-      const notes = new Tables(storage).lazy(['notes'], NOTES, { found: () => void migrations++ });
+      storage.sql.exec("INSERT INTO notes (note) VALUES ('early')");
+      const hooks = { oldest: 'note', added: ['since INTEGER NOT NULL DEFAULT 0', 'note TEXT'] } as const;
+      for (const _ of ['migrated', 'found']) {
+        expect(new Tables(storage).lazy(['notes'], NOTES, hooks).exists()).toBe(true);
+        expect(storage.sql.exec('SELECT * FROM notes').toArray()).toEqual([{ note: 'early', since: 0 }]);
+      }
+    }));
+
+  it('that lack a column of 0.8 are dropped, and made as they are now', () =>
+    inStorage((storage) => {
+      storage.sql.exec(`${NOTES}; INSERT INTO notes (note) VALUES ('early')`);
+      const later = 'CREATE TABLE notes (note TEXT, since INTEGER)';
+      const notes = new Tables(storage).lazy(['notes'], later, { oldest: 'since' });
+      expect(notes.exists()).toBe(false);
+      expect(namesIn(storage)).toEqual([]);
       notes.make();
-      expect(notes.exists()).toBe(true);
-      expect(migrations).toBe(1);
+      expect(storage.sql.exec('SELECT since FROM notes').toArray()).toEqual([]);
     }));
 });
 
@@ -79,13 +91,13 @@ describe('the tables of a part of the memory', () => {
       const notes = tables.lazyOfMemory(['notes'], NOTES);
       notes.make();
       expect(tables.exists()).toBe(true);
-      expect(namesIn(storage)).toEqual(['lineages', 'memories', 'notes', 'pins', 'state']);
+      expect(namesIn(storage)).toEqual(['lineages', 'memories', 'notes', 'pins']);
       notes.drop();
       expect(notes.exists()).toBe(false);
       notes.make();
       tables.unmake();
       expect([tables.exists(), notes.exists()]).toEqual([false, false]);
-      expect(namesIn(storage)).toEqual(['state']);
+      expect(namesIn(storage)).toEqual([]);
     }));
 
   it('are no trace of a record, which stays when the memory goes', () =>

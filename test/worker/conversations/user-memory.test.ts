@@ -85,20 +85,6 @@ describe.each([
     expect(await call((memory) => memory.holds([]))).toBe(true);
   });
 
-  it('takes the table of an earlier version', async () => {
-    const { call, put, latest } = user(evicted);
-    await call((_, { storage }) => {
-      storage.sql.exec(
-        'CREATE TABLE summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID',
-      );
-      storage.sql.exec("INSERT INTO summaries VALUES ('early', 'said', 1)");
-    });
-    expect(await latest()).toEqual([{ conversation: 'early', text: 'said', at: 1, since: 0 }]);
-    expect(await call((memory) => memory.holds([{ conversation: 'early', since: 0 }]))).toBe(true);
-    await put('late', 2);
-    expect(names(await latest())).toEqual(['late', 'early']);
-  });
-
   it('stores nothing by looking', async () => {
     const { call, put, latest } = user(evicted);
     const tables = () =>

@@ -275,13 +275,6 @@ describe.each([
       expect(await call((memory) => memory.freezeInjection(later, ''))).toEqual(later);
       expect(await call((memory) => memory.injection())).toEqual(later);
     });
-
-    it('know no sources of a block of an earlier version', async () => {
-      const { call } = conversation(evicted);
-      await call((memory) => memory.freezeInjection({ text: 'early', sources: [] }, null));
-      await call((_, { storage }) => storage.sql.exec("DELETE FROM state WHERE key = 'frozen_sources'"));
-      expect(await call((memory) => memory.injection())).toEqual({ text: 'early', sources: null });
-    });
   });
 
   describe('storage', () => {

@@ -107,48 +107,7 @@ describe.each([
     );
     expect(found).toMatchObject({ memory: null, health: 'healthy', known: false });
   });
-
-  it('F1: reads and continues the rows of an earlier version', async () => {
-    const { call, claimed, find } = unnamed();
-    await call((memory, { storage }) => {
-      storage.sql.exec(TABLES_OF_VERSION_1);
-      storage.sql.exec("INSERT INTO state VALUES ('schema_version', '1')");
-      storage.sql.exec(`INSERT INTO memories (prefix_hash, strategy_hash, start_sequence, end_sequence, covers_end,
-        status, memory_text, model, conversation, lease_ms, retry_interval_ms, created_at, completed_at)
-        VALUES ('array:4', 'strategy', 0, 3, 4, 'completed', 'four', 'a-model', 'c', 1, 1, 1, 1)`);
-      storage.sql.exec(
-        "INSERT INTO pins (round_hash, strategy_hash, memory_id) VALUES ('round 1', 'strategy', 1)",
-      );
-      // Only its constructor was called.
-      return memory.find({ strategyHash: 'strategy', boundaries: [] });
-    });
-    expect(await find([4])).toMatchObject({ memory: { memory_text: 'four' } });
-    expect(await find([4], { hash: 'round 1', previous: null })).toMatchObject({
-      memory: { memory_text: 'four' },
-    });
-    expect((await claimed(6, of('array', 6))).base).toMatchObject({ memory_text: 'four' });
-  });
 });
-
-const TABLES_OF_VERSION_1 = `
-  CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE memories (
-    memory_id INTEGER PRIMARY KEY AUTOINCREMENT, base_memory_id INTEGER, prefix_hash TEXT NOT NULL,
-    strategy_hash TEXT NOT NULL, start_sequence INTEGER NOT NULL, end_sequence INTEGER NOT NULL,
-    base_end_seq INTEGER, window_size INTEGER, covers_end INTEGER NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
-    memory_text TEXT, ref TEXT, transcript_from TEXT NOT NULL DEFAULT '', transcript_earlier TEXT, tokens INTEGER,
-    model TEXT, attempts INTEGER NOT NULL DEFAULT 1, error TEXT, conversation TEXT NOT NULL, lease TEXT,
-    lease_ms INTEGER NOT NULL, lease_until INTEGER NOT NULL DEFAULT 0, retry_interval_ms INTEGER NOT NULL,
-    created_at INTEGER NOT NULL, completed_at INTEGER, generation_time_ms INTEGER
-  );
-  CREATE INDEX memories_by_prefix ON memories (prefix_hash, strategy_hash, status);
-  CREATE INDEX memories_by_strategy ON memories (strategy_hash, status);
-  CREATE TABLE pins (
-    pin_id INTEGER PRIMARY KEY, round_hash TEXT NOT NULL, strategy_hash TEXT NOT NULL, memory_id INTEGER,
-    digest_hash TEXT, UNIQUE (round_hash, strategy_hash)
-  );
-`;
 
 describe('the rows of conversations that open alike', () => {
   const unnamed = () => conversation(false, conversationName(newTenant(), undefined, { hash: 'opening' }));

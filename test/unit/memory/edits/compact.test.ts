@@ -272,14 +272,8 @@ describe('text observations in compact', () => {
     });
   });
 
-  it.each([
-    ['', (marker: string) => marker],
-    [
-      ', as older versions wrote them',
-      (marker: string) => marker.replace('observation', 'tool output for text_observation (call_id=none)'),
-    ],
-  ])('stay placeholders when these come back%s', (_, written) => {
-    const again = messages.with(2, user(written(String(sent(messages)[2]?.content))));
+  it('stay placeholders when these come back', () => {
+    const again = messages.with(2, user(String(sent(messages)[2]?.content)));
     const grown = [...again, assistant('more'), user(`Observation: ${OUTPUT}`), assistant('cat')];
     expect(sent(grown).slice(0, again.length)).toEqual(again);
   });
