@@ -16,23 +16,23 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   context_window_tokens: "The window that the percentages refer to. By default the model's, else 400 000.",
   low_watermark_pct: 'Where a move stops, as a share of the budget; 0: at the tail.',
   frontier:
-    '`jump` edits once in a while, `slide` on each request. By default `jump`; `slide` for `compact` with a turn trigger alone.',
+    '`jump` edits at times, `slide` on each request. By default `jump`; `slide` for `compact` with a turn trigger alone.',
   min_reclaim_tokens:
-    'A jump that frees less is not made, unless the window demands it; 0 enforces the budget, also where that costs [thinking](modes.md#thinking-that-is-bound). By default of `auto` [the floor](modes.md#auto), or 0 for a model of your own.',
+    'A jump that frees less is not made, unless the window demands it; 0 enforces the budget, at the cost of [thinking](modes.md#thinking-that-is-bound). By default of `auto` [the floor](modes.md#auto), or 0 for a model of your own.',
   token_estimator:
     'How tokens are counted: by an encoding, or as a quarter of the characters. By default as the model counts.',
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',
   move_instructions:
-    'The `instructions` of the Responses API are sent as a leading [developer message](responses-api.md#instructions).',
+    'Sends the `instructions` of the Responses API as a [developer message](responses-api.md#instructions).',
   observe:
     'The request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
   cache_marks:
-    "Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` does not move the caller's either. By default `auto` in modes that edit, else `callers`.",
+    'Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` moves none either. By default `auto` in modes that edit, else `callers`.',
   keep_rounds:
     'What the model has fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
   archive:
-    "Each message of the [conversation](conversations.md#the-archive) is stored unchanged; edits nothing. An object: with what the model may reach of [the user's others](conversations.md#all-conversations-of-a-user).",
+    "Each message of the [conversation](conversations.md#the-archive) is stored unchanged; edits nothing. An object lets the model reach [the user's others](conversations.md#all-conversations-of-a-user).",
   max_turns: 'Act from this number of turns.',
   max_messages:
     'Act from this number of messages ([triggers that count](strategy-reference.md#triggers-that-count)).',
