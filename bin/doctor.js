@@ -163,6 +163,7 @@ async function seenByCaller(ask, key) {
       ...(same ? {} : { mend: 'Deploy the newer one of both, or use its command.' }),
     },
     ...retiring(json.retiring),
+    ...(json.retired_variables ?? []).map(retired),
   ];
 }
 
@@ -185,6 +186,10 @@ function retiring(models = []) {
     reason: `${model} of ${setting} ends on ${on}`,
     mend: replacement ? `Set ${setting} to ${replacement}.` : `Set ${setting} to another model.`,
   }));
+}
+
+function retired(variable) {
+  return { name: 'variables', ok: true, reason: `${variable} is set, and does nothing any more` };
 }
 
 function isHealth({ object, parts }) {

@@ -134,8 +134,6 @@ export interface Config extends ModelTables {
   readonly userArchives: boolean;
   /** Whether every request is only observed. */
   readonly observe: boolean;
-  /** Whether requests may have their views captured. */
-  readonly captures: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */
   readonly observeShare: number;
   /** Where spans and metrics are sent; undefined: nowhere. */
@@ -238,7 +236,6 @@ export const variables = z.object({
   OBSERVE: oneOf('true', 'false').default('false'),
   OBSERVE_SHARE: share(0),
   EVENTS: oneOf('on', 'off').default('on'),
-  CAPTURE: oneOf('true', 'false').default('false'),
   LOG_LEVEL: oneOf(...LOG_LEVELS).default('info'),
   OTLP_ENDPOINT: url().optional(),
   OTLP_HEADERS: text().default(''),
@@ -303,7 +300,6 @@ export function readConfig(env: Env): Config {
     observeShare: vars.OBSERVE_SHARE,
     otlp: readOtlp(vars),
     keepsEvents: vars.EVENTS === 'on',
-    captures: vars.CAPTURE === 'true',
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
     adminToken: vars.ADMIN_TOKEN,

@@ -148,8 +148,6 @@ const VALUES = {
   sumsMs: 300_000,
   /** Until R2 has deleted rounds that are not kept. */
   dropRoundsMs: 10_000,
-  /** Until R2 has written or deleted a capture. */
-  captureMs: 30_000,
   /** Until a receiver has answered a callback. All three tries end within the 30 s of such work. */
   webhookTryMs: 5_000,
   /** Before the second try of a callback. */

@@ -63,7 +63,6 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   OBSERVE_SHARE:
     'The share of conversations that are only observed, from 0 to 1: a [control group](answers-and-errors.md#observing).',
   EVENTS: '`off`: no [events](conversations.md#requests) of requests are kept.',
-  CAPTURE: '`true`: a request may have its view [captured](inspector.md#capture).',
   LOG_LEVEL: 'The least level of the [log](operating.md#logs): `debug`, `info`, `warn` or `error`.',
   OTLP_ENDPOINT:
     'The base URL of a collector of [traces](operating.md#traces) and metrics: `/v1/traces` and `/v1/metrics` are below it.',

@@ -1,7 +1,6 @@
 /** Asks the routes of callers, with a caller's key. */
 import type {
   ArchivedMessage,
-  CapturedView,
   Conversation,
   ConversationMemory,
   DeploymentFacts,
@@ -94,11 +93,6 @@ export class Client {
 
   request(named: Named, n: number, signal: AbortSignal): Promise<RunEvent> {
     return this.worker.json(pathOf(named, `requests/${n}`), { signal });
-  }
-
-  /** The view of a request that was captured. */
-  view(named: Named, n: number, signal: AbortSignal): Promise<CapturedView> {
-    return this.worker.json(pathOf(named, `requests/${n}/view`), { signal });
   }
 
   explain(body: object, signal: AbortSignal): Promise<Explained> {

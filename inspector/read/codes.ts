@@ -66,7 +66,7 @@ export const WARNING_LABELS: Labels<Warning> = {
   history_cut: 'only the newest messages are sent',
   stale_summary: 'summary of other messages',
   retrieval_off: 'the model can’t fetch',
-  capture_off: 'not captured',
+  retired: 'retired field',
   upstream_state: 'history is at the vendor',
   limit_learned: 'fitted to a learned limit',
   thinking_dropped: 'without older thinking',

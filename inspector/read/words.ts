@@ -150,10 +150,6 @@ export const TERMS = {
     label: 'only observed',
     says: 'The request went up as it came, and the page shows what would have been done.',
   },
-  captured: {
-    label: 'captured',
-    says: 'The messages are kept as they went to the model, byte for byte, because both sides asked for it.',
-  },
   archive: {
     label: 'archive',
     says: 'The messages of a conversation as they came, which are kept if its strategy has “archive: true”.',

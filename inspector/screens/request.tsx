@@ -5,7 +5,6 @@ import { archivedMessages } from '../api/archived.ts';
 import type { Client, Named } from '../api/client.ts';
 import { Failure } from '../api/connection.ts';
 import { useLoad } from '../api/use-load.ts';
-import { Captured } from '../parts/captured-view.tsx';
 import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
 import { RequestHead } from '../parts/request-head.tsx';
@@ -119,7 +118,6 @@ function Shown({ client, named, event, onRef }: ShownProps) {
         </p>
       )}
       <RequestHead event={event} rows={rows} />
-      {event.captured && <WhatWentUp client={client} named={named} n={event.n} />}
       {isBare && <NoArchive onArray={setPasted} event={event} />}
       {!isBare && isDone && lacksLines(rows) && <p class="note">{NO_LINES}</p>}
       {archive.state === 'failed' && <Failed failure={archive.failure} />}
@@ -192,20 +190,6 @@ async function besideOf(
 /** Whether an explanation is of as many messages as a request had. */
 function isOf({ messages: many }: RunEvent, { messages }: Explanation): boolean {
   return messages.length === many;
-}
-
-/** The captured view, which is read when somebody opens it. */
-function WhatWentUp({ client, named, n }: Pick<Props, 'client' | 'named' | 'n'>) {
-  return (
-    <Folded class="went-up" summary="What went up, as it was captured">
-      {() => <CapturedFor client={client} named={named} n={n} />}
-    </Folded>
-  );
-}
-
-function CapturedFor({ client, named, n }: Pick<Props, 'client' | 'named' | 'n'>) {
-  const { id, user } = named;
-  return <Captured loaded={useLoad((signal) => client.view(named, n, signal), [client, id, user, n])} />;
 }
 
 function insertedOf(event: RunEvent): Inserted[] {

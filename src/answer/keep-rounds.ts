@@ -198,6 +198,6 @@ export class KeptAnswer implements RoundsKeeper {
   }
 
   private objectsOf({ tenant, name }: StoredConversation): SealedObjects {
-    return new SealedObjects('rounds', this.call.scope.services.bucket, tenant, name);
+    return new SealedObjects(this.call.scope.services.bucket, tenant, name);
   }
 }

@@ -15,8 +15,6 @@ import { checkOwnHeaders } from '../request/own-headers.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Agent } from '../request/services.ts';
-import { withCaptureWarning } from '../tell/capture.ts';
-import { hasEvent } from '../tell/run-event.ts';
 import type { ModelApi } from './model-api.ts';
 
 /**
@@ -34,7 +32,7 @@ export async function readModelCall(came: ReadBody, api: ModelApi, scope: Reques
   const call = await readCall(request, scope, goesAside(request, scope));
   // A body with items of ours was opened, and is not kept.
   const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
-  return withCaptureWarning({ ...call, kept }, hasEvent(call));
+  return { ...call, kept };
 }
 
 /**
@@ -52,7 +50,8 @@ export async function withSettings<Request extends ModelRequest>(
   call: Call<Request>,
 ): Promise<Call<Request>> {
   const { warnings } = await call.chosen.injection;
-  return { ...call, chosen: { ...call.chosen, warnings } };
+  const all = [...new Set([...call.chosen.warnings, ...warnings])];
+  return { ...call, chosen: { ...call.chosen, warnings: all } };
 }
 
 /**

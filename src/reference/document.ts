@@ -288,7 +288,7 @@ function addFields(components: Components, parts: ApiParts): void {
     memory_report: {
       anyOf: [
         { type: 'boolean' },
-        { type: 'object', properties: { capture: { type: 'boolean' } }, additionalProperties: false },
+        { type: 'object', properties: { capture: { deprecated: true } }, additionalProperties: false },
       ],
       default: false,
     },

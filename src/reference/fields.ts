@@ -108,7 +108,7 @@ export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
   memory_blocks:
     'The labels of [memory blocks](memory-blocks.md) that the request shows to the model, [an object](memory-blocks.md#showing-blocks-to-the-model) with `labels`, or `false`.',
   memory_report:
-    'Adds the [report](answers-and-errors.md#the-report) to the answer, as `memory`. An object with `capture: true` keeps the view, too, where the deployment allows that.',
+    'Adds the [report](answers-and-errors.md#the-report) to the answer, as `memory`.',
   memory_summary:
     'A summary that [you keep yourself](conversations.md#your-own-memory): `{text, covers, prefix_hash}` of an earlier report.',
   conversation_id: 'Names the [conversation](conversations.md), in at most 256 characters.',

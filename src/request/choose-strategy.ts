@@ -25,13 +25,13 @@ import type { Caller } from './caller.ts';
 import { isAside, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
 import { type Flags, flagOf, flagsIn } from './flag-headers.ts';
-import { type ReportOptions, reportOptions } from './report-options.ts';
+import { reportOptions } from './report-options.ts';
 import type { RequestScope } from './scope.ts';
 import { sentSummary } from './sent-summary.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizer, withPrompt } from './summarizer-target.ts';
 
-export interface ChosenStrategy extends ReportOptions {
+export interface ChosenStrategy {
   readonly strategy: MemoryStrategy;
   readonly source: StrategySource;
   /**
@@ -46,6 +46,8 @@ export interface ChosenStrategy extends ReportOptions {
    * write blocks.
    */
   readonly blocks: BlocksRequest | undefined;
+  /** Whether to put the report into the body of the answer. */
+  readonly report: boolean;
   /** Whether the deployer has every named conversation archived. */
   readonly archives: boolean;
   /** Warnings about the strategy. */
@@ -72,7 +74,7 @@ export async function chooseStrategy(
   const requested = strategyOfRequest(request, headers);
   const injectionOfRequest = injectionIn(request, headers);
   const blocks = blocksIn(request, headers) ?? agent?.blocks;
-  const options = reportOptions(request, headers);
+  const { report, retired } = reportOptions(request, headers);
   // A malformed one is an error in every mode, like the fields above.
   sentSummary(request);
   const open = requested === undefined || injectionOfRequest === undefined;
@@ -102,14 +104,13 @@ export async function chooseStrategy(
     ...chosen,
     injection,
     blocks: blocks === 'off' ? undefined : blocks,
-    ...options,
+    report,
     archives: archivesAll(agent, services),
-    warnings: requested
-      ? []
-      : [
-          ...warningsOf(conversation),
-          ...(conversation?.withoutUser?.memory_strategy != null ? ELSEWHERE : []),
-        ],
+    warnings: [
+      ...(retired ? RETIRED : []),
+      ...(requested ? [] : warningsOf(conversation)),
+      ...(conversation?.withoutUser?.memory_strategy != null ? ELSEWHERE : []),
+    ],
   };
 }
 
@@ -120,13 +121,14 @@ export function asideStrategy(
   agent: Agent | undefined,
   services: Services,
 ): ChosenStrategy {
+  const { report, retired } = reportOptions(request, headers);
   return {
     ...ASIDE,
     injection: Promise.resolve({ injection: undefined, warnings: [] }),
     blocks: undefined,
     archives: archivesAll(agent, services),
-    warnings: [],
-    ...reportOptions(request, headers),
+    report,
+    warnings: retired ? RETIRED : [],
   };
 }
 
@@ -135,6 +137,8 @@ const ASIDE = { strategy: { mode: 'none' }, source: 'request' } as const;
 function warningsOf(stored: StoredSettings | undefined): readonly Warning[] {
   return stored?.isWhole ? [] : ['store_failed'];
 }
+
+const RETIRED: readonly Warning[] = ['retired'];
 
 /** The settings that a conversation has in another name. */
 const ELSEWHERE: readonly Warning[] = ['settings_without_user'];

@@ -190,7 +190,6 @@ function createServices(env: Env): Services {
   const register = callerRegister(env, log);
   const runOutboxes = new RunOutboxes({
     keep: (name, batches) => conversation(name)((stub) => stub.keepRuns(batches)),
-    bucket: env.REFS,
     metrics,
     log,
   });

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
+import { RETIRED_VARIABLES } from '../memory/strategy/retired.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
 import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
 import { identifiedBy } from '../request/caller.ts';
@@ -32,7 +33,6 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
   'TOKEN_FACTORS',
   'RETENTION_DAYS',
   'EVENTS',
-  'CAPTURE',
   'ARCHIVE',
   'USER_ARCHIVE',
   'OBSERVE',
@@ -59,6 +59,7 @@ function factsOf(env: Env, { config, agents }: Services): Omit<DeploymentFacts, 
     access: accessOf(config),
     default_strategy: { ...config.defaultStrategy },
     metrics: config.metricsToken !== undefined,
+    retired_variables: RETIRED_VARIABLES.filter((name) => name in env),
     variables: VARIABLES.map((name) => {
       const value = env[name];
       return { name, set: value !== undefined, value: SHOWN.has(name) ? (value ?? null) : null };

@@ -17,7 +17,7 @@ import { endConversation } from './conversations/end.ts';
 import { listConversations } from './conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversations/memory.ts';
 import { listMessages } from './conversations/messages.ts';
-import { getRequest, getRequestView, listRequests } from './conversations/requests.ts';
+import { getRequest, listRequests } from './conversations/requests.ts';
 import { putMemory } from './conversations/restore.ts';
 import { showEdits } from './conversations/shown-edits.ts';
 import { getStats } from './conversations/stats.ts';
@@ -107,7 +107,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/conversations/:id/messages', handlers: { GET: listMessages } },
   { path: '/v1/conversations/:id/requests', handlers: { GET: listRequests } },
   { path: '/v1/conversations/:id/requests/:n', handlers: { GET: getRequest } },
-  { path: '/v1/conversations/:id/requests/:n/view', handlers: { GET: getRequestView, POST: showEdits } },
+  { path: '/v1/conversations/:id/requests/:n/view', handlers: { POST: showEdits } },
   { path: '/v1/conversations/:id/end', handlers: { POST: endConversation } },
 
   { path: '/v1/users/:user/memory', handlers: { GET: getUserMemory, DELETE: deleteUserMemory } },

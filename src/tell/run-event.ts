@@ -25,7 +25,6 @@ import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
-import { Capture } from './capture.ts';
 import type {
   AskedModel,
   CallEnd,
@@ -63,7 +62,6 @@ class EventRecorder implements CallListener {
   private readonly call: Call;
   private readonly form: CallForm;
   private readonly tenant: Tenant;
-  private readonly capture: Capture | undefined;
   private usages: readonly UsageTail[] = [];
   private plan: RunPlan | undefined;
   private asked: RecordedCall | undefined;
@@ -75,14 +73,9 @@ class EventRecorder implements CallListener {
     this.call = call;
     this.form = form;
     this.tenant = tenant;
-    const { chosen, scope } = call;
-    const conversation =
-      chosen.capture && scope.services.config.captures ? conversationOfCall(call) : undefined;
-    this.capture = conversation && new Capture(conversation, scope);
   }
 
-  sent({ body, usages, plan = this.plan }: SentBody): void {
-    this.capture?.sends(body);
+  sent({ usages, plan = this.plan }: SentBody): void {
     this.usages = usages;
     this.plan = plan;
   }
@@ -102,40 +95,24 @@ class EventRecorder implements CallListener {
     this.spent = timings.fields();
     // A verdict may no longer hold when a long answer ends.
     this.mayKeep = isAccepted(this.tenant, services);
-    if (this.mayKeep) this.capture?.start();
   }
 
-  ended(end: CallEnd): Promise<void> | undefined {
+  ended(end: CallEnd): void {
     if (end.refusal !== undefined && end.head) this.begins(end.head);
     const conversation = this.mayKeep ? conversationOfCall(this.call) : undefined;
-    if (!conversation) return undefined;
-    const { timings, services } = this.call.scope;
-    const total = timings.elapsed;
-    const { capture } = this;
-    if (!capture) {
-      this.gather(conversation, end, total, null);
-      return undefined;
-    }
-    const captured = capture.kept().then((name) => this.gather(conversation, end, total, name));
-    return services.runOutboxes.track(conversation.tenant, conversation.name, captured);
+    if (conversation) this.gather(conversation, end);
   }
 
-  /** Hands the event over. Never throws. @param total milliseconds since the request came */
-  private gather(
-    { tenant, name }: StoredConversation,
-    end: CallEnd,
-    total: number,
-    capture: string | null,
-  ): void {
+  /** Hands the event over. Never throws. */
+  private gather({ tenant, name }: StoredConversation, end: CallEnd): void {
     const { services, waitUntil } = this.call.scope;
     const { runOutboxes, log } = services;
     try {
-      const event = this.event(end, total, capture !== null);
-      const run = { event, capture, ...this.named(), ...this.billing() };
+      const run = { event: this.event(end), ...this.named(), ...this.billing() };
       runOutboxes.add(tenant, name, run, waitUntil);
     } catch (error) {
       logCaught(log, 'warn', 'the event of a request could not be made', error);
-      runOutboxes.lose(tenant, name, capture, waitUntil);
+      runOutboxes.lose(tenant, name, waitUntil);
     }
   }
 
@@ -157,8 +134,7 @@ class EventRecorder implements CallListener {
     return potential ? { billing, potential_bill: potentialBillOf(potential, first, call) } : { billing };
   }
 
-  /** @param total milliseconds since the request came */
-  private event({ how, refusal }: CallEnd, total: number, captured: boolean): UnbilledRun {
+  private event({ how, refusal }: CallEnd): UnbilledRun {
     const { request, chosen, scope } = this.call;
     const { timings } = scope;
     const { strategy, source, warnings } = chosen;
@@ -190,13 +166,12 @@ class EventRecorder implements CallListener {
         summary: summary_ms,
         upstream: upstream_ms,
         first_byte: error === null || observed ? (this.head?.at ?? null) : null,
-        total,
+        total: timings.elapsed,
       },
       usage: sumOf(usages),
       view_cached: usages[0]?.cached ?? null,
       status,
       ended: how === 'complete' && this.usages.at(-1)?.filledWindow() ? 'window_full' : how,
-      captured,
       error,
     });
   }

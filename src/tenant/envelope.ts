@@ -7,9 +7,8 @@
  * distinguished from a damaged one.
  *
  * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
- * content. That of an archive pack is the pack, that of a capture the view, that of a round its
- * messages. Tenant, name and purpose are additional data, so an object copied to another key does
- * not open there.
+ * content. That of an archive pack is the pack, that of a round its messages. Tenant, name and
+ * purpose are additional data, so an object copied to another key does not open there.
  */
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
@@ -48,10 +47,10 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, a captured
- * view, messages of kept rounds, a record of a backup, or a compaction item, which has its own key.
+ * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, messages of
+ * kept rounds, a record of a backup, or a compaction item, which has its own key.
  */
-type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'capture' | 'rounds' | 'backup' | 'compaction';
+type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'rounds' | 'backup' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,

@@ -176,7 +176,7 @@ export class FoundRounds {
     const { at, value } = seen;
     const { stored, json } = value;
     if (json !== undefined) return json;
-    const objects = new SealedObjects('rounds', this.scope.services.bucket, tenant, name);
+    const objects = new SealedObjects(this.scope.services.bucket, tenant, name);
     const parts = await Promise.all(stored.names.map((part) => objects.get(part)));
     const texts = parts.filter((part) => part instanceof Uint8Array);
     if (texts.length < parts.length) {

@@ -7,7 +7,7 @@ import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
 
-const precis = deploy({ vars: { CAPTURE: 'true' }, summarizer: true });
+const precis = deploy({ summarizer: true });
 const { open } = inspect(precis);
 
 describe('conversations that were made through the Worker', () => {
@@ -20,7 +20,6 @@ describe('conversations that were made through the Worker', () => {
       user: 'ann',
       strategy: COMPACT,
       messages,
-      capture: true,
     });
     await play(precis, { id: 'refunds-summarised', strategy: SUMMARIZE, messages, every: 3 });
     await play(precis, { id: 'not-archived', strategy: { ...COMPACT, archive: false }, messages, every: 5 });

@@ -1,6 +1,6 @@
 /**
  * An attempt at an answer, and the reasons to make another one. A retry is another attempt, so
- * whichever attempt is relayed, its report, receipt, event and capture are of the same view.
+ * whichever attempt is relayed, its report, receipt and event are of the same view.
  */
 import type { Report } from '../../memory/plan/report.ts';
 import type { UsageTail } from '../../protocol/answers/usage-tail.ts';

@@ -37,7 +37,8 @@ export const WARNINGS = {
   stale_summary: '`memory_summary` covers other messages and was ignored.',
   retrieval_off:
     "The model got none of Precis's tools, or not the ones for all conversations of its user, or the request keeps it from calling them ([why](refs-and-retrieval.md#when-the-model-gets-no-tool)).",
-  capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
+  retired:
+    'A field of the request or of its strategy is [retired](answers-and-errors.md#retired): it does nothing, and the next version refuses it.',
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
   limit_learned:
     'Within the last hour the upstream refused a prompt as too long; the view fits the limit learned from that.',

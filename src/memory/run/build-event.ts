@@ -33,7 +33,6 @@ export type RunFacts = Pick<
   | 'placeholders'
   | 'status'
   | 'ended'
-  | 'captured'
   | 'error'
 > & { readonly model: string | undefined };
 

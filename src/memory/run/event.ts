@@ -161,8 +161,6 @@ export const runEventSchema = z.strictObject({
    * ended its stream.
    */
   ended: endSchema,
-  /** Whether the view that went up is kept. */
-  captured: z.boolean(),
   /** The code of Precis's own error; null if there is none. */
   error: z.string().nullable(),
 });

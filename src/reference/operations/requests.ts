@@ -43,21 +43,6 @@ export const REQUESTS: readonly Operation[] = [
     page,
   },
   {
-    method: 'get',
-    path: '/v1/conversations/{id}/requests/{n}/view',
-    id: 'getRequestView',
-    group: 'Conversations',
-    summary: 'The view that went up, if it was captured',
-    access: 'caller',
-    parameters: [ID, USER, N],
-    headers: ['x-memory-user'],
-    answers: {
-      200: { description: 'The view.', content: { 'application/json': schemas.capturedView } },
-    },
-    errors: ['conversation_not_found', 'request_not_found'],
-    page: 'inspector.md#capture',
-  },
-  {
     method: 'post',
     path: '/v1/conversations/{id}/requests/{n}/view',
     id: 'showRequestEdits',

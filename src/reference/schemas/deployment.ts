@@ -23,6 +23,7 @@ export const deployment = z.strictObject({
       }),
     )
     .describe('Models of the deployment that their vendors switch off within 60 days, or have.'),
+  retired_variables: z.array(z.string()).describe('Variables that are set, and do nothing any more.'),
   variables: z.array(
     z.strictObject({
       name: z.string(),

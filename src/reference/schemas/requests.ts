@@ -37,17 +37,3 @@ export const shownEditList = z.strictObject({
   ),
 });
 name(shownEditList, 'ShownEdits');
-
-export const capturedView = z.looseObject({
-  model: z.string().exactOptional(),
-  instructions: z.string().nullable().exactOptional(),
-  tools: z.array(z.unknown()).nullable().exactOptional(),
-  messages: z.array(z.unknown()).exactOptional().describe('Of a chat completion.'),
-  input: z
-    .union([z.string(), z.array(z.unknown())])
-    .exactOptional()
-    .describe('Of a response.'),
-});
-name(capturedView, 'CapturedView');
-
-export type CapturedView = z.output<typeof capturedView>;

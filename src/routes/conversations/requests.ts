@@ -4,7 +4,6 @@
  */
 import type { Context } from 'hono';
 import { secondsOf } from '../../lib/seconds.ts';
-import { logCaught } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { outlineOfRun } from '../../memory/run/outline.ts';
@@ -12,13 +11,10 @@ import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { Session } from '../../storage/conversation/names.ts';
-import { SealedObjects } from '../../storage/conversation/sealed-objects.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
-import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
-import { safeHeaders } from '../safe-headers.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
@@ -74,32 +70,6 @@ export async function findRun(c: Context<AppEnv>, named: Target): Promise<RunEve
   return { ...UNKNOWN, ...found.run };
 }
 
-/** The view of a request that was captured, as JSON. */
-export async function getRequestView(c: Context<AppEnv>): Promise<Response> {
-  const named = await target(c, 'read');
-  const n = numberIn(c.req.param('n') ?? '');
-  const { services } = named;
-  const found = await read(
-    c,
-    named,
-    async (stub, { tenant, name }) => {
-      const event = await stub.findRun(n);
-      const captures = new SealedObjects('capture', services.bucket, tenant, name);
-      const view = event?.capture ? await captures.get(event.capture) : undefined;
-      return event && { view };
-    },
-    (one) => !one?.view,
-  );
-  if (!found) throw notFound(named.id, named.user);
-  const { view } = found;
-  if (view instanceof Error) {
-    logCaught(services.log, 'error', 'a captured view can not be opened', view);
-    throw new ApiError('store_failed', 'The captured view can not be opened.');
-  }
-  if (!view) throw unknownView(named.id, n);
-  return new Response(view, { headers: safeHeaders('application/json') });
-}
-
 function withOutline(run: RunEvent): object {
   return { ...onWire(run), outline: outlineOfRun(run) };
 }
@@ -121,13 +91,13 @@ const OPENING = /^[0-9a-f]{64}$/;
 async function read<Found>(
   c: Context<AppEnv>,
   { id, user, tenant, services }: Target,
-  call: (stub: ConversationMemoryStub, conversation: StoredConversation) => Promise<Found>,
+  call: (stub: ConversationMemoryStub) => Promise<Found>,
   isNothing: (found: Found) => boolean,
 ): Promise<Found> {
   const readOf = (session: Session) => async (tenant: Tenant) => {
     const conversation = storedConversation(user, session, tenant, services);
     await services.runOutboxes.settled(conversation.name);
-    return conversation.memory((stub) => call(stub, conversation));
+    return conversation.memory(call);
   };
   return stored(c, async () => {
     const found = await readFromEither(tenant, readOf({ id }), isNothing);
@@ -146,14 +116,6 @@ function placeIn(cursor: string | undefined): number | null {
 function numberIn(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new ApiError('invalid_value', 'The number of a request is 1 or more, as its list has it.', 'n');
-}
-
-function unknownView(id: string, n: number): ApiError {
-  return new ApiError(
-    'request_not_found',
-    `No view of request ${n} of the conversation '${id}' is kept; its event says whether it was captured.`,
-    'n',
-  );
 }
 
 function unknownRequest(id: string, n: number): ApiError {

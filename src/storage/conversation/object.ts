@@ -435,12 +435,10 @@ export abstract class ConversationMemoryObject<Material>
     await this.clearIfEmpty();
   }
 
-  async keepRuns(batches: readonly RunBatch[]): Promise<readonly string[]> {
-    const late = this.runs.late(batches);
-    if (late) return late;
-    const gone = await this.uses.writing(() => this.runs.add(batches));
+  async keepRuns(batches: readonly RunBatch[]): Promise<void> {
+    if (this.runs.areLate(batches)) return;
+    await this.uses.writing(() => this.runs.add(batches));
     this.sums.changed();
-    return gone;
   }
 
   override alarm(): Promise<void> {

@@ -13,8 +13,6 @@ export interface EndedRun {
   readonly event: UnbilledRun;
   /** Names the caller's array (see `arrayName`). Absent where no mode edits it. */
   readonly array?: string;
-  /** Names its capture; null if no view is kept. */
-  readonly capture: string | null;
   /** Absent if the request is not billed. */
   readonly billing?: BillOrder;
   /** Absent if the request was not observed. */
@@ -50,11 +48,9 @@ export interface RunBatch {
   readonly parts: readonly string[];
 }
 
-/** One event of a conversation; nulls if it is not kept. */
+/** One event of a conversation; null if it is not kept. */
 export interface FoundRun {
   readonly run: RunEvent | null;
-  /** Names its capture; null also where none is kept. */
-  readonly capture: string | null;
 }
 
 /** Events of a conversation, newest first. */

@@ -64,7 +64,6 @@ const FROM_SINGLE_ROWS = `
   INSERT INTO run_events (first_n, tally, events)
     SELECT min(n), ?, json_group_array(
       json_object(
-        'capture', iif(json_extract(event, '$.captured'), run_key, NULL),
         'edits', json(edits),
         'left_out', json(left_out),
         'event', json(event)
@@ -93,12 +92,14 @@ interface Tally {
 
 const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, days: {}, standing: null, lost: 0, senders: {} };
 
-/** An event in its row. One of an earlier version has its bills in `event`. */
+/**
+ * An event in its row. One of an earlier version has its bills in `event`, or says whether its view
+ * was captured.
+ */
 interface StoredRun {
-  readonly event: Omit<ListedRun, 'n'>;
+  readonly event: Omit<ListedRun, 'n'> & { readonly captured?: boolean };
   readonly bill?: ListedRun['bill'];
   readonly potential_bill?: ListedRun['potential_bill'];
-  readonly capture: string | null;
   readonly array?: string;
   readonly edits: readonly string[];
   readonly left_out: readonly string[];
@@ -148,31 +149,25 @@ export class RunEvents implements StoredPart {
   }
 
   /**
-   * The answer of `add` to batches that are too old, or whose requests all came before all events
-   * were deleted. Their answers have lasted longer, and their events would bring the conversation
-   * back. Undefined for any others. A deletion is known while the object lives.
+   * Whether batches are too old, or their requests all came before all events were deleted. Their
+   * answers have lasted longer, and their events would bring the conversation back. A deletion is
+   * known while the object lives.
    */
-  late(batches: readonly RunBatch[]): string[] | undefined {
-    const isLate = (batch: RunBatch) => this.isOld(batch) || batch.runs.every((run) => this.isLate(run));
-    return batches.every(isLate) ? capturesOf(batches.flatMap(({ runs }) => runs)) : undefined;
+  areLate(batches: readonly RunBatch[]): boolean {
+    return batches.every((batch) => this.isOld(batch) || batch.runs.every((run) => this.isLate(run)));
   }
 
   /**
    * Keeps batches of events with their bills, and deletes those that are too old, with the lists
    * that no other event names. A batch that was kept before changes nothing. Keeps all or nothing.
-   *
-   * @returns the captures of the events that were deleted, or not kept
    */
-  add(batches: readonly RunBatch[]): string[] {
+  add(batches: readonly RunBatch[]): void {
     // A deletion may have come while the conversation was reported.
-    const late = this.late(batches);
-    if (late) return late;
-    let gone: string[] = [];
+    if (this.areLate(batches)) return;
     this.state.atOnce(() => {
       this.tables.make();
-      gone = this.addNow(batches);
+      this.addNow(batches);
     });
-    return gone;
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
@@ -193,12 +188,12 @@ export class RunEvents implements StoredPart {
     return { runs: runs.slice(0, most), lost: this.tally().lost };
   }
 
-  /** The event of a number, and the name of its capture; null if there is none. */
+  /** The event of a number. */
   find(n: number): FoundRun {
     const run = this.any() ? this.stored(n) : undefined;
-    if (!run) return { run: null, capture: null };
+    if (!run) return { run: null };
     const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
-    return { run: { ...listedRun(run, n), ...lists }, capture: run.capture };
+    return { run: { ...listedRun(run, n), ...lists } };
   }
 
   /** When each array was first asked, in milliseconds since 1970; null if no event tells. */
@@ -225,18 +220,15 @@ export class RunEvents implements StoredPart {
     this.strippedAt = this.now();
   }
 
-  private addNow(batches: readonly RunBatch[]): string[] {
+  private addNow(batches: readonly RunBatch[]): void {
     let tally = this.tally();
-    const gone: NewRun[] = [];
     const rows: { readonly firstN: number; readonly runs: readonly NewRun[]; readonly batch: RunBatch }[] =
       [];
     for (const batch of batches) {
       const place = tally.senders[batch.sender]?.next ?? batch.kept;
       if (batch.from < place) continue;
-      const isGone = (run: NewRun): boolean => this.isOld(batch) || this.isLate(run);
-      gone.push(...batch.runs.filter(isGone));
       if (this.isOld(batch)) continue;
-      const runs = batch.runs.filter((run) => !isGone(run)).toSorted(byTime);
+      const runs = batch.runs.filter((run) => !this.isLate(run)).toSorted(byTime);
       if (runs.length > 0) rows.push({ firstN: tally.next, runs, batch });
       tally = {
         ...tally,
@@ -250,7 +242,7 @@ export class RunEvents implements StoredPart {
     tally = { ...tally, sums, days, standing };
     // Only the tally of the newest row is read.
     for (const row of rows) this.write(row.firstN, row.runs, row.batch.parts, bills, tally);
-    return [...capturesOf(gone), ...this.deleteBefore(tally.next - KEPT_EVENTS)];
+    this.deleteBefore(tally.next - KEPT_EVENTS);
   }
 
   private isOld({ takenAt }: RunBatch): boolean {
@@ -289,11 +281,10 @@ export class RunEvents implements StoredPart {
     const hashes = parts.map((part) => sha256Hex(part));
     const named = (indices: readonly number[]) => indices.map((index) => hashes[index]);
     const texts = runs.map((run) => {
-      const { event, edits, left_out, capture, array, potential_bill = null } = run;
+      const { event, edits, left_out, array, potential_bill = null } = run;
       const rest = {
         bill: bills.get(run) ?? null,
         potential_bill,
-        capture,
         array,
         edits: named(edits),
         left_out: named(left_out),
@@ -320,25 +311,21 @@ export class RunEvents implements StoredPart {
     );
   }
 
-  /**
-   * @param oldest the number of the oldest event that stays
-   * @returns the captures of those that go
-   */
-  private deleteBefore(oldest: number): string[] {
-    if (oldest <= 1) return [];
+  /** @param oldest the number of the oldest event that stays */
+  private deleteBefore(oldest: number): void {
+    if (oldest <= 1) return;
     const rows = this.sql
-      .exec<Row>(
+      .exec<Pick<Row, 'first_n'>>(
         `DELETE FROM run_events
          WHERE first_n < (SELECT max(first_n) FROM run_events WHERE first_n <= ?)
-         RETURNING first_n, events`,
+         RETURNING first_n`,
         oldest,
       )
       .toArray();
-    if (rows.length === 0) return [];
+    if (rows.length === 0) return;
     this.sql.exec(
       `DELETE FROM run_parts WHERE last_n < (SELECT min(first_n) FROM run_events) - ${NOTED_EVERY}`,
     );
-    return capturesOf(rows.flatMap(runsIn));
   }
 
   private stored(n: number): StoredRun | undefined {
@@ -401,12 +388,9 @@ function runsIn({ events }: Row): StoredRun[] {
   return JSON.parse(events) as StoredRun[];
 }
 
-function capturesOf(runs: readonly Pick<NewRun, 'capture'>[]): string[] {
-  return runs.flatMap(({ capture }) => capture ?? []);
-}
-
-/** Events of Precis up to 0.6.0 say nothing of captures and of kept rounds. */
+/** Events of Precis up to 0.6.0 say nothing of kept rounds. */
 function listedRun({ event, bill = null, potential_bill = null }: StoredRun, n: number): ListedRun {
-  const later = { captured: false, kept_rounds: [], bill, potential_bill };
-  return { ...later, ...(event as Omit<ListedRun, 'n' | keyof typeof later>), n };
+  const { captured, ...rest } = event;
+  const later = { kept_rounds: [], bill, potential_bill };
+  return { ...later, ...(rest as Omit<ListedRun, 'n' | keyof typeof later>), n };
 }

@@ -26,13 +26,6 @@ interface Unsure {
   readonly bytes: number;
 }
 
-/** Events that are given up. */
-export interface LostRuns {
-  readonly count: number;
-  /** Their captures. */
-  readonly captures: readonly string[];
-}
-
 /** Bytes of all outboxes of an isolate. */
 export interface Load {
   bytes: number;
@@ -149,42 +142,45 @@ export class RunOutbox {
   /**
    * Gives up what is too old to be sent. The next batch tells the conversation. An event that was
    * gathered has the time of a batch, after its own call should have begun and ended.
+   *
+   * @returns how many are lost
    */
-  giveUp(now: number): LostRuns {
-    const lost = this.settle(({ batch }) => now - batch.takenAt < TIME_LIMITS.eventGiveUpMs);
+  giveUp(now: number): number {
+    let lost = this.settle(({ batch }) => now - batch.takenAt < TIME_LIMITS.eventGiveUpMs);
     const gatherMs = TIME_LIMITS.eventBatchMs + TIME_LIMITS.keepEventMs + TIME_LIMITS.eventGiveUpMs;
     if (this.runs.length > 0 && now - this.gatheredAt >= gatherMs) {
-      lost.push(...this.runs);
+      lost += this.runs.length;
       this.dropGathered();
     }
-    return lostOf(lost);
+    return lost;
   }
 
   /**
    * Drops the events of requests that came before a deletion. The conversation is told of none.
    *
    * @param began when the deletion began, in milliseconds since 1970
+   * @returns how many go
    */
-  drop(began: number): LostRuns {
+  drop(began: number): number {
     const isLater = ({ at }: NewRun): boolean => at > began;
     const gone = this.settle(({ batch }) => batch.runs.some(isLater));
-    gone.push(...this.runs.filter((run) => !isLater(run)));
     const rest = this.runs.filter(isLater);
+    const count = gone + this.runs.length - rest.length;
     if (rest.length > 0) this.runs = rest;
     else this.dropGathered();
     this.sender = crypto.randomUUID();
     this.kept = 0;
     this.taken = 0;
     this.came = rest.length;
-    return lostOf(gone);
+    return count;
   }
 
-  /** @returns the events of batches that don't stay */
-  private settle(stays: (one: Unsure) => boolean): NewRun[] {
+  /** @returns how many events the batches have that don't stay */
+  private settle(stays: (one: Unsure) => boolean): number {
     const gone = this.unsure.filter((one) => !stays(one));
     for (const { bytes } of gone) this.load.bytes -= bytes;
     this.unsure = this.unsure.filter(stays);
-    return gone.flatMap(({ batch }) => batch.runs);
+    return gone.reduce((sum, { batch }) => sum + batch.runs.length, 0);
   }
 
   private dropGathered(): void {
@@ -220,10 +216,6 @@ export class RunOutbox {
 
 function bytesOf(text: string): number {
   return utf8.encode(text).length;
-}
-
-function lostOf(runs: readonly NewRun[]): LostRuns {
-  return { count: runs.length, captures: runs.flatMap(({ capture }) => capture ?? []) };
 }
 
 function newLists(): Readonly<Record<'edits' | 'leftOut', ListCutter>> {

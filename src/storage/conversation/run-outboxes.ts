@@ -8,7 +8,6 @@
  * calls belong to requests. The others cost no call and no timer. What an isolate holds is bounded,
  * and is given up when it is too old: a deletion may have come since.
  */
-import { PendingWork } from '../../lib/pending-work.ts';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { pause, soon, within } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
@@ -17,8 +16,7 @@ import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WaitUntil } from '../refs/writer.ts';
 import type { EndedRun, RunBatch } from './run-batch.ts';
-import { type Load, type LostRuns, RunOutbox } from './run-outbox.ts';
-import { SealedObjects } from './sealed-objects.ts';
+import { type Load, RunOutbox } from './run-outbox.ts';
 
 /**
  * Of all events that are gathered or being sent, in bytes. Above the first a batch does not wait,
@@ -45,12 +43,9 @@ interface RunOutboxesPorts {
    * Has a conversation keep events.
    *
    * @param conversation see `conversationName`
-   * @returns the captures of events that are gone, or not kept
    * @throws StoreError
    */
-  keep(conversation: string, batches: readonly RunBatch[]): Promise<readonly string[]>;
-  /** With the captures. */
-  readonly bucket: R2Bucket;
+  keep(conversation: string, batches: readonly RunBatch[]): Promise<void>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -59,7 +54,6 @@ export class RunOutboxes {
   private readonly ports: RunOutboxesPorts;
   /** By conversation; the one that was used last is last. */
   private readonly outboxes = new Map<string, RunOutbox>();
-  private readonly coming = new PendingWork();
   private readonly load: Load = { bytes: 0 };
 
   constructor(ports: RunOutboxesPorts) {
@@ -73,21 +67,16 @@ export class RunOutboxes {
     const outbox = this.outboxOf(tenant, conversation);
     if (outbox.isStuck || this.load.bytes > LOST_ABOVE) {
       this.ports.log('warn', 'an event of a request is lost, since storage does not answer');
-      this.loseOne(outbox, run.capture, waitUntil);
+      this.loseOne(outbox, waitUntil);
     } else outbox.add(run, now);
     const dueAt = this.dueAt(outbox, now);
     if (outbox.dueAt === undefined || dueAt < outbox.dueAt || outbox.isStranded(now))
       waitUntil(this.deliver(outbox, dueAt, waitUntil));
   }
 
-  /** Loses an event that could not be made. @param capture the name of its capture */
-  lose(tenant: Tenant, conversation: string, capture: string | null, waitUntil: WaitUntil): void {
-    this.loseOne(this.outboxOf(tenant, conversation), capture, waitUntil);
-  }
-
-  /** An event that is still to be added. Readers wait for it. @returns the work */
-  track(tenant: Tenant, conversation: string, work: Promise<void>): Promise<void> {
-    return this.coming.track(tenant.id, this.coming.track(conversation, work));
+  /** Loses an event that could not be made. */
+  lose(tenant: Tenant, conversation: string, waitUntil: WaitUntil): void {
+    this.loseOne(this.outboxOf(tenant, conversation), waitUntil);
   }
 
   /**
@@ -98,34 +87,6 @@ export class RunOutboxes {
    */
   async settled(owner: string): Promise<void> {
     const end = Date.now() + TIME_LIMITS.keptEventsMs;
-    const came = soon(TIME_LIMITS.keptEventsMs, this.coming.settled(owner));
-    await this.sendAll(owner, end);
-    await came;
-    await this.sendAll(owner, end);
-  }
-
-  /**
-   * Drops the events of a conversation, or of a tenant, that is being deleted, and deletes their
-   * captures. Those of requests that came after the deletion began stay. Never throws.
-   *
-   * @param began when the deletion began, in milliseconds since 1970
-   * @returns whether there were any
-   */
-  async drop(owner: string, began: number): Promise<boolean> {
-    const calls = this.of(owner).map(({ sending }) => sending);
-    // What is kept meanwhile, the deletion finds.
-    await soon(TIME_LIMITS.keptEventsMs, Promise.all([this.coming.settled(owner), ...calls]));
-    const counts = await fewAtOnce(AT_ONCE, this.of(owner), async (outbox) => {
-      const { count, captures } = outbox.drop(began);
-      if (!outbox.hasWork) this.outboxes.delete(outbox.name);
-      await this.dropCaptures(outbox, captures);
-      return count;
-    });
-    return counts.some((count) => count > 0);
-  }
-
-  /** @param end when to stop, in milliseconds since 1970 */
-  private async sendAll(owner: string, end: number): Promise<void> {
     await fewAtOnce(AT_ONCE, this.of(owner), async (outbox) => {
       const begin = Date.now();
       if (begin >= end) return;
@@ -134,6 +95,25 @@ export class RunOutboxes {
       if (now >= end || !outbox.hasWork || outbox.sending || now < outbox.nextCallAt(true)) return;
       await soon(end - now, this.send(outbox));
     });
+  }
+
+  /**
+   * Drops the events of a conversation, or of a tenant, that is being deleted. Those of requests
+   * that came after the deletion began stay. Never throws.
+   *
+   * @param began when the deletion began, in milliseconds since 1970
+   * @returns whether there were any
+   */
+  async drop(owner: string, began: number): Promise<boolean> {
+    const calls = this.of(owner).map(({ sending }) => sending);
+    // What is kept meanwhile, the deletion finds.
+    await soon(TIME_LIMITS.keptEventsMs, Promise.all(calls));
+    const counts = this.of(owner).map((outbox) => {
+      const count = outbox.drop(began);
+      if (!outbox.hasWork) this.outboxes.delete(outbox.name);
+      return count;
+    });
+    return counts.some((count) => count > 0);
   }
 
   private of(owner: string): RunOutbox[] {
@@ -194,69 +174,34 @@ export class RunOutboxes {
     const now = Date.now();
     outbox.dueAt = undefined;
     const old = outbox.giveUp(now);
-    if (old.count > 0) log('warn', 'events of requests are too old to be sent, and are lost');
-    const counted = this.countLost(outbox, old, waitUntil);
-    if (!outbox.hasWork) {
-      await counted;
-      return true;
-    }
+    if (old > 0) log('warn', 'events of requests are too old to be sent, and are lost');
+    this.countLost(old, waitUntil);
+    if (!outbox.hasWork) return true;
     outbox.sentAt = now;
     const batches = outbox.take(now);
     try {
-      const gone = await within(TIME_LIMITS.keepEventMs, keep(outbox.name, batches));
+      await within(TIME_LIMITS.keepEventMs, keep(outbox.name, batches));
       outbox.succeeded(batches);
-      await this.dropCaptures(outbox, gone, waitUntil);
       return true;
     } catch (error) {
       // What would be too old for the next call is given up with the cause at hand.
       const lost = outbox.giveUp(Math.max(Date.now(), outbox.nextCallAt(false)));
-      const then = lost.count > 0 ? 'are lost' : 'are sent again';
+      const then = lost > 0 ? 'are lost' : 'are sent again';
       logCaught(log, 'warn', `events of requests could not be kept, and ${then}`, error);
-      await this.countLost(outbox, lost, waitUntil);
+      this.countLost(lost, waitUntil);
       return !outbox.hasWork;
     }
   }
 
-  private loseOne(outbox: RunOutbox, capture: string | null, waitUntil: WaitUntil): void {
+  private loseOne(outbox: RunOutbox, waitUntil: WaitUntil): void {
     outbox.lose();
-    const captures = capture === null ? [] : [capture];
-    waitUntil(this.countLost(outbox, { count: 1, captures }, waitUntil));
+    this.countLost(1, waitUntil);
   }
 
-  private async countLost(
-    outbox: RunOutbox,
-    { count, captures }: LostRuns,
-    waitUntil?: WaitUntil,
-  ): Promise<void> {
+  private countLost(count: number, waitUntil?: WaitUntil): void {
     if (count === 0) return;
-    this.count('precis_events_lost_total', count, waitUntil);
-    await this.dropCaptures(outbox, captures, waitUntil);
-  }
-
-  /** Deletes captures whose events are gone. Never throws. */
-  private async dropCaptures(
-    { tenant, name }: RunOutbox,
-    captures: readonly string[],
-    waitUntil?: WaitUntil,
-  ): Promise<void> {
-    if (captures.length === 0) return;
-    const { bucket, log } = this.ports;
-    try {
-      const all = new SealedObjects('capture', bucket, tenant, name);
-      await within(TIME_LIMITS.captureMs, all.delete(captures));
-    } catch (error) {
-      logCaught(log, 'warn', 'a captured view could not be deleted', error);
-      this.count('precis_captures_lost_total', 1, waitUntil);
-    }
-  }
-
-  private count(
-    name: 'precis_events_lost_total' | 'precis_captures_lost_total',
-    by: number,
-    waitUntil?: WaitUntil,
-  ): void {
     const { metrics } = this.ports;
-    metrics.count(name, {}, by);
+    metrics.count('precis_events_lost_total', {}, count);
     if (waitUntil) metrics.sendLater(waitUntil);
   }
 }

@@ -8,10 +8,11 @@ import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
-/** Views that were captured, by the key of their event; messages of kept rounds, each by an id. */
+/** Messages of kept rounds, each by an id; views that versions up to 0.9 have captured. */
 export const OBJECT_KINDS = ['capture', 'rounds'] as const;
 
 type ObjectKind = (typeof OBJECT_KINDS)[number];
+const KIND = 'rounds' satisfies ObjectKind;
 
 /**
  * How the names of a conversation's objects begin.
@@ -22,24 +23,22 @@ export function objectsOf(kind: ObjectKind, conversation: string): string {
   return `${kind}_${sha256Hex(conversation)}_`;
 }
 
-/** One conversation's objects of one kind. All methods throw StoreError if R2 fails. */
+/** One conversation's kept rounds. All methods throw StoreError if R2 fails. */
 export class SealedObjects {
-  private readonly kind: ObjectKind;
   private readonly bucket: TenantBucket;
   private readonly tenant: Tenant;
   private readonly beginning: string;
 
   /** @param conversation see `conversationName` */
-  constructor(kind: ObjectKind, bucket: R2Bucket, tenant: Tenant, conversation: string) {
-    this.kind = kind;
+  constructor(bucket: R2Bucket, tenant: Tenant, conversation: string) {
     this.bucket = new TenantBucket(bucket, tenant);
     this.tenant = tenant;
-    this.beginning = objectsOf(kind, conversation);
+    this.beginning = objectsOf(KIND, conversation);
   }
 
   async put(key: string, plain: Uint8Array<ArrayBuffer>, log: Log): Promise<void> {
     const name = this.beginning + key;
-    await this.bucket.create(name, await sealBytes(this.tenant, this.kind, name, plain), log);
+    await this.bucket.create(name, await sealBytes(this.tenant, KIND, name, plain), log);
   }
 
   /** Undefined if it does not exist, and an error if it does not decrypt. */
@@ -48,7 +47,7 @@ export class SealedObjects {
     const object = await this.bucket.get(name);
     if (!object) return undefined;
     try {
-      return new Uint8Array(await openBytes(this.tenant, this.kind, name, object.bytes));
+      return new Uint8Array(await openBytes(this.tenant, KIND, name, object.bytes));
     } catch (error) {
       if (!(error instanceof Error) || isFault(error)) throw error;
       return error;

@@ -84,10 +84,6 @@ export const families = {
     help: 'Bytes of conversations that were changed in mode none. Anything but 0 is a bug.',
     labels: [],
   },
-  precis_captures_lost_total: {
-    help: 'Captured views that could not be kept or deleted.',
-    labels: [],
-  },
   precis_events_lost_total: {
     help: "Events of requests that could not be kept in their conversation's object.",
     labels: [],

@@ -25,8 +25,8 @@ import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
 /**
  * An invocation may make 50 subrequests
  * (https://developers.cloudflare.com/workers/platform/limits/). Expiring or erasing a conversation
- * takes at most four, five more for its captures, which are as many as its events, and two for its
- * kept rounds; a page of objects takes two, and manifests two more per thousand.
+ * takes at most four, five more for captures of earlier versions, which are as many as its events,
+ * and two for its kept rounds; a page of objects takes two, and manifests two more per thousand.
  */
 const CONVERSATIONS_A_STEP = 4;
 const CALLS_A_STEP = 40;
@@ -55,7 +55,7 @@ async function atUser(
 }
 
 /**
- * Deletes the data in a conversation's object, its archive, its captures, and its kept rounds.
+ * Deletes the data in a conversation's object, its archive, and its other objects in R2.
  *
  * @param name see `conversationName`
  * @param unusedSince see `ConversationApi.leave`
@@ -69,7 +69,7 @@ export async function clearConversation(
 ): Promise<Left> {
   const left = await call((stub) => stub.leave(unusedSince));
   if (left.of === 'all') return left;
-  // Not only where the object knows of some: an event may be lost, and its capture not.
+  // Not only where the object knows of some: a row may be lost, and its objects not.
   for (const kind of OBJECT_KINDS) await bucket.deleteAll(objectsOf(kind, name));
   if (left.packs.length === 0) return left;
   await bucket.delete(left.packs);

@@ -87,6 +87,7 @@ describe('precis doctor, where a part fails', () => {
       SUMMARIZER_API_KEY: 'sk-of-the-summarizer',
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
       VERIFY_KEYS: 'false',
+      CAPTURE: 'true',
     },
   });
 
@@ -98,6 +99,7 @@ describe('precis doctor, where a part fails', () => {
     expect(said).toMatch(
       /^✗ models +gpt-4\.1-mini of SUMMARIZER_MODEL ends on 2027-01-14\n {4}→ Set SUMMARIZER_MODEL to/m,
     );
+    expect(said).toMatch(/^✓ variables +CAPTURE is set, and does nothing any more$/m);
     expect(said).toMatch(/^✓ bucket/m);
     expect(code).toBe(1);
   });

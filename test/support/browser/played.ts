@@ -19,7 +19,6 @@ export interface PlayedConversation {
   readonly strategy: object;
   readonly messages: readonly object[];
   readonly tools?: readonly unknown[];
-  readonly capture?: boolean;
   /** Whether its requests are only observed. */
   readonly observed?: boolean;
   /** Asks at every so many request points alone. Default: at each. */
@@ -34,7 +33,7 @@ export interface PlayedConversation {
  */
 export async function play(
   deployment: Deployment,
-  { id, user, strategy, messages, tools, capture = false, observed = false, every = 1 }: PlayedConversation,
+  { id, user, strategy, messages, tools, observed = false, every = 1 }: PlayedConversation,
   key?: string,
 ): Promise<number> {
   const points = messages.flatMap((message, index) => {
@@ -49,7 +48,6 @@ export async function play(
       ...(user === undefined ? {} : { user }),
       ...(tools ? { tools } : {}),
       memory_strategy: strategy,
-      ...(capture ? { memory_report: { capture } } : {}),
       messages: messages.slice(0, end),
     };
     const headers = {

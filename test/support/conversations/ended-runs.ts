@@ -44,11 +44,10 @@ export function endedRun(fields: Partial<UnbilledRun> = {}, rest: Rest = {}): En
     placeholders: null,
     status: 200,
     ended: 'complete',
-    captured: false,
     error: null,
     ...fields,
   };
-  return { event, capture: null, ...rest };
+  return { event, ...rest };
 }
 
 /** An isolate's outbox of a conversation. */

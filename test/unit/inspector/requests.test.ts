@@ -75,7 +75,6 @@ const EVENT: RunEvent = runEventSchema.parse({
   placeholders: null,
   status: 200,
   ended: 'complete',
-  captured: false,
   error: null,
 });
 

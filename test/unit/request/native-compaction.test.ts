@@ -26,7 +26,6 @@ const chosenAs = (strategy: unknown, source: ChosenStrategy['source']): ChosenSt
   injection: Promise.resolve({ injection: undefined, warnings: [] }),
   blocks: undefined,
   report: false,
-  capture: false,
   archives: false,
   warnings: [],
 });

@@ -25,11 +25,10 @@ function isolate() {
   const places: Record<string, number> = {};
   const calls: { name: string; at: number; batches: readonly RunBatch[] }[] = [];
   const lost: number[] = [];
-  const dropped: string[] = [];
   /** What the next calls do: the answer of a call may be lost after its work. */
   const fates: ('fails' | 'answer is lost' | 'hangs')[] = [];
   let untold = 0;
-  const keep = async (name: string, batches: readonly RunBatch[]): Promise<readonly string[]> => {
+  const keep = async (name: string, batches: readonly RunBatch[]): Promise<void> => {
     calls.push({ name, at: Date.now(), batches });
     const fate = fates.shift();
     if (fate === 'fails') throw new Error('the object is down');
@@ -42,24 +41,15 @@ function isolate() {
       kept[name] = [...(kept[name] ?? []), ...runs.map(({ event }) => JSON.parse(event).messages as number)];
     }
     if (fate === 'answer is lost') throw new Error('the connection broke');
-    return [];
   };
   const metrics = new Metrics();
   vi.spyOn(metrics, 'count').mockImplementation((_, __, by = 1) => void lost.push(by));
-  const bucket = {
-    delete: async (names: string[]) => void dropped.push(...names),
-  } as unknown as R2Bucket;
-  const outboxes = new RunOutboxes({ keep, bucket, metrics, log: () => undefined });
+  const outboxes = new RunOutboxes({ keep, metrics, log: () => undefined });
   const waited: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>): void => void waited.push(work);
   let n = 0;
-  const add = (name = 'c', fields: Parameters<typeof endedRun>[0] = {}, capture: string | null = null) => {
-    outboxes.add(
-      tenant,
-      `${tenant.id}::${name}`,
-      endedRun({ messages: ++n, ...fields }, { capture }),
-      waitUntil,
-    );
+  const add = (name = 'c', fields: Parameters<typeof endedRun>[0] = {}) => {
+    outboxes.add(tenant, `${tenant.id}::${name}`, endedRun({ messages: ++n, ...fields }), waitUntil);
     return n;
   };
   const ofConversation = (name = 'c') => kept[`${tenant.id}::${name}`] ?? [];
@@ -70,7 +60,6 @@ function isolate() {
     calls,
     lost: () => lost.reduce((sum, by) => sum + by, 0),
     told: () => untold,
-    dropped,
     fates,
     waited,
   };
@@ -168,17 +157,6 @@ describe('the events of a conversation', () => {
     expect(lost()).toBe(0);
   });
 
-  it('of a deletion have their captures deleted', async () => {
-    const { add, outboxes, dropped, kept } = isolate();
-    add();
-    await vi.advanceTimersByTimeAsync(0);
-    add('c', { captured: true }, 'the-capture');
-    await outboxes.drop(`${tenant.id}::c`, Date.now());
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(dropped).toEqual([expect.stringMatching(/capture_.*the-capture$/)]);
-    expect(kept()).toEqual([1]);
-  });
-
   it('stay where their request came after the deletion began', async () => {
     const { add, outboxes, kept, told, lost } = isolate();
     add();
@@ -216,19 +194,6 @@ describe('the events of a conversation', () => {
     await settled;
     expect(calls.length - before).toBe(6);
   });
-
-  it('wait for no capture of another conversation that never ends', async () => {
-    const { add, kept, outboxes } = isolate();
-    add('d');
-    await vi.advanceTimersByTimeAsync(0);
-    void outboxes.track(tenant, `${tenant.id}::c`, new Promise(() => undefined));
-    add('d');
-    const settled = outboxes.settled(tenant.id);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(kept('d')).toEqual([1, 2]);
-    await vi.advanceTimersByTimeAsync(TIME_LIMITS.keptEventsMs);
-    await settled;
-  });
 });
 
 describe('where the object does not answer', () => {
@@ -248,17 +213,16 @@ describe('where the object does not answer', () => {
   );
 
   it('events are lost after ten seconds, are counted, and their conversation is told', async () => {
-    const { add, kept, fates, lost, told, dropped } = isolate();
+    const { add, kept, fates, lost, told } = isolate();
     add();
     await vi.advanceTimersByTimeAsync(BATCH_MS);
     fates.push(...Array(20).fill('fails' as const));
-    add('c', {}, 'a-capture');
+    add();
     await vi.advanceTimersByTimeAsync(TIME_LIMITS.eventGiveUpMs - BATCH_MS - 1);
     expect(lost()).toBe(0);
     await vi.advanceTimersByTimeAsync(10 * BATCH_MS);
     expect([kept(), lost()]).toEqual([[1], 1]);
     fates.splice(0);
-    expect(dropped).toEqual([expect.stringMatching(/capture_.*a-capture$/)]);
 
     add();
     await vi.advanceTimersByTimeAsync(10 * BATCH_MS);
@@ -296,18 +260,17 @@ describe('where the object does not answer', () => {
   });
 
   it.each(['hangs', 'fails'] as const)('(%s) nothing that is old is ever sent', async (fate) => {
-    const { add, fates, calls, lost, dropped } = isolate();
+    const { add, fates, calls, lost } = isolate();
     fates.push(fate);
-    add('c', {}, 'one');
+    add();
     await vi.advanceTimersByTimeAsync(0);
-    add('c', {}, 'two');
+    add();
     vi.clearAllTimers();
     await vi.advanceTimersByTimeAsync(3_600_000);
     add('another conversation');
     await vi.advanceTimersByTimeAsync(60_000);
     expect(calls.filter(({ name }) => name.endsWith('::c'))).toHaveLength(1);
     expect(lost()).toBe(2);
-    expect(dropped).toHaveLength(2);
   });
 
   it('a call of a request that was cut off keeps no reader waiting', async () => {

@@ -216,7 +216,7 @@ describe('what is read of an answer', () => {
 describe('a feature that is off', () => {
   /** Of a deployment without a collector, metrics and a log of requests. */
   const services = {
-    config: { logLevel: 'warn', keepsEvents: true, captures: true },
+    config: { logLevel: 'warn', keepsEvents: true },
     metrics: new Metrics(),
     webhooks: { isOn: false },
   };
@@ -232,7 +232,7 @@ describe('a feature that is off', () => {
   });
 
   it('has no listener for a call that was read', () => {
-    const chosen = { strategy: { mode: 'none' }, report: false, archives: false, capture: false };
+    const chosen = { strategy: { mode: 'none' }, report: false, archives: false };
     const call = { request: { messages: [] }, chosen, owner: { off: [] }, scope } as unknown as Call;
     const features = [...FEATURES.answers, ...FEATURES.conversations];
     const form = { protocol: 'chat', kind: 'answer' } as const;

@@ -135,7 +135,7 @@ it('the sums outlive the events', async () => {
     for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRuns(run(BILL_ORDER));
   });
   const oldest = await call((memory) => memory.findRun(more));
-  expect(oldest).toEqual({ run: null, capture: null });
+  expect(oldest).toEqual({ run: null });
   const { bills } = await call((memory) => memory.standing());
   expect(bills).toMatchObject({
     requests: KEPT_EVENTS + more,

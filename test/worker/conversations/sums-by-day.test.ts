@@ -127,7 +127,7 @@ describe('sums by day', () => {
       net: 700,
     } as const;
     const { event } = billed({ observed: true });
-    await ends('watched', [{ event, capture: null, potential_bill: potential }]);
+    await ends('watched', [{ event, potential_bill: potential }]);
 
     expect((await days()).total).toMatchObject({
       tokens: { before: 40_000, sent: 40_000 },

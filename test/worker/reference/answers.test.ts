@@ -266,13 +266,6 @@ describe('answers about plans', () => {
     await told('compact', await post('/v1/compact', body));
   });
 
-  it('of a captured view are what the reference says', async () => {
-    const { id, send, app } = deployment(undefined, { CAPTURE: 'true' });
-    await app.chat({ ...LONG, conversation_id: id, memory_report: { capture: true } });
-    const path = `/v1/conversations/${encodeURIComponent(id)}/requests/1/view`;
-    expect(await told('getRequestView', await send('GET', path))).toMatchObject({ model: 'gpt-4.1' });
-  });
-
   it('with an observed request have the potential', async () => {
     const { app } = deployment(undefined);
     const observed = { ...LONG, memory_strategy: { ...LONG.memory_strategy, observe: true } };

@@ -34,7 +34,6 @@ const FACTS: RunFacts = {
   placeholders: null,
   status: 200,
   ended: 'complete',
-  captured: false,
   error: null,
 };
 

@@ -1,0 +1,19 @@
+/**
+ * What an earlier version had. For one more version it is accepted, and does nothing: a caller
+ * reads so in the warning `retired`, a deployer in `GET /v1/deployment`. The next version refuses
+ * the fields as unknown ones (docs/answers-and-errors.md#retired).
+ */
+import * as z from 'zod';
+
+const retired = z.unknown().optional().meta({ deprecated: true });
+
+/** Members of `memory_report`. */
+export const RETIRED_OPTIONS = { capture: retired };
+
+/** Variables of a deployment. */
+export const RETIRED_VARIABLES: readonly string[] = ['CAPTURE'];
+
+/** Whether an object sets one of the names. Null is the default of each. */
+export function setsRetired(parsed: object, names: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(parsed).some(([name, value]) => value != null && Object.hasOwn(names, name));
+}
