@@ -26,6 +26,7 @@ const MARK = 'code';
 
 /** A JSON Schema, as far as the tables read it. */
 interface Schema {
+  readonly deprecated?: boolean;
   readonly type?: string | readonly string[];
   readonly enum?: readonly string[];
   readonly default?: unknown;
@@ -51,6 +52,7 @@ const codes = (words: readonly string[]): string => words.map(code).join(', ');
 function rangeOf(schema: Schema): string {
   if (schema.anyOf) return [...new Set(schema.anyOf.map(rangeOf))].filter(Boolean).join(' or ');
   if (schema.enum) return codes(schema.enum);
+  if (schema.deprecated) return 'any';
   const most = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum;
   switch (schema.type) {
     case 'integer':

@@ -41,7 +41,7 @@ const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
 /** Those of the comparison, by the same forms. */
 const COMPARED =
   /^auto, \d+k$|at sight$|^compact|^clear|^keep 10|^OpenCode|^ai@|^langchain@(?:\S+) clear, (?:100|32)k$/;
-const MEASURED = /^none$|^auto(?!.*(?:48k|at sight|condensed))|^clear|^keep 10|^OpenCode/;
+const MEASURED = /^none$|^auto(?!.*(?:48k|at sight))|^clear|^keep 10|^OpenCode/;
 const SETS = ['swe', 'mcp', 'images_parallel', 'tau', 'textmode'];
 
 export function withBenchmark(page: string, results: RecordedResults): string {
@@ -67,7 +67,6 @@ export function withMeasurements(page: string, { schedules }: RecordedResults): 
         ...[share(near, set.nearValues), share(visible, set.values)],
       ]),
     },
-    condense: condenseTable(first),
   });
 }
 
@@ -225,27 +224,6 @@ function constraintsTable({ all }: ResultsFile): Table {
     ...counts.map((rollUps) => (rollUps < MOST_ROLL_UPS ? `${rollUps}` : `${rollUps} and more`)),
   ];
   return { head, rows: rowsOf(all, /^auto, 32k(?:, retrieval off)?$|^OpenCode/, cells) };
-}
-
-/** `condense` off and on, for each set. */
-function condenseTable({ sets, all }: ResultsFile): Table {
-  const named = [...SETS.flatMap((name) => sets.find((set) => set.name === name) ?? []), all];
-  const rows = named.flatMap((set) => {
-    const off = set.policies.find(({ name }) => name === 'auto, 32k');
-    const on = set.policies.find(({ name }) => name === 'auto, 32k, condensed');
-    if (!off || !on) return [];
-    const both = (cell: (row: PolicyRow) => string): string[] => [cell(off), cell(on)];
-    return [
-      [
-        setName(set.name),
-        ...both(({ paidToNone }) => ratio(paidToNone)),
-        ...both(({ near }) => share(near, set.nearValues)),
-        ...both(({ visible }) => share(visible, set.values)),
-      ],
-    ];
-  });
-  const heads = ['bill', 'near use', 'visible'].flatMap((name) => [`${name}, off`, `${name}, on`]);
-  return { head: ['', ...heads], rows };
 }
 
 /** A row for each of these policies of a set. */

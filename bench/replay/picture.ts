@@ -31,7 +31,7 @@ interface Axis {
 }
 
 /** Settings of Precis near those shown, and published code that our writing of it equals. */
-const LEFT_OUT = /, (?:rehydrated|digests|condensed|retrieval off)$|^(?:ai|langchain)@/;
+const LEFT_OUT = /, (?:rehydrated|digests|retrieval off)$|^(?:ai|langchain)@/;
 
 /** What a panel shows: how many of which values are in view, in per cent. */
 interface Panel {

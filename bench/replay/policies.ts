@@ -35,11 +35,6 @@ const SETTINGS: readonly Setting[] = [
     retrieval: true,
   },
   {
-    name: 'auto, 32k, condensed',
-    strategy: { mode: 'auto', token_budget: 32_000, condense: true },
-    retrieval: true,
-  },
-  {
     name: 'auto, 32k, rehydrated',
     strategy: { mode: 'auto', token_budget: 32_000, rehydrate: true },
     retrieval: true,

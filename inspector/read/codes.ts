@@ -21,7 +21,6 @@ export function labelOf(labels: Readonly<Record<string, string>>, code: string):
 /** What became of a message. */
 export const FATE_LABELS: Labels<Fate> = {
   kept: 'as it came',
-  condensed: 'same value, fewer tokens',
   placeholder: 'a line in its place',
   offloaded: 'beginning and end',
   cleared: 'without its reasoning',
@@ -136,7 +135,6 @@ export const REMOVED_LABELS: Labels<RemovalKind> = {
 export const REASON_LABELS: Labels<RemovalReason> = {
   context_compaction: 'an old output',
   offloaded: 'large',
-  condensed: 'same value, fewer tokens',
   old_reasoning: 'of an old turn',
   bound_thinking: 'bound to what has changed',
   duplicate: 'same as a later one',

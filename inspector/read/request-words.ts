@@ -65,7 +65,7 @@ function changes(rows: readonly Row[], isPotential: boolean): string {
   const stand = isPotential ? 'would stand' : 'stand';
   const edits = rows.flatMap((row) => row.edits);
   const of = (...reasons: string[]): number => edits.filter(({ reason }) => reasons.includes(reason)).length;
-  const lines = edits.length - of('offloaded', 'condensed', 'old_reasoning', 'bound_thinking');
+  const lines = edits.length - of('offloaded', 'old_reasoning', 'bound_thinking');
   const be = (many: number): string => (isPotential ? 'would be' : many === 1 ? 'is' : 'are');
   return [
     ...part(
@@ -76,7 +76,6 @@ function changes(rows: readonly Row[], isPotential: boolean): string {
     ...part(counts.get('trimmed'), `message ${be(1)} left out`, `messages ${be(2)} left out`),
     ...part(lines, `content ${be(1)} a placeholder`, `contents ${be(2)} placeholders`),
     ...part(of('offloaded'), `large output ${be(1)} cut`, `large outputs ${be(2)} cut`),
-    ...part(of('condensed'), `value ${be(1)} written shorter`, `values ${be(2)} written shorter`),
     ...part(
       of('old_reasoning', 'bound_thinking'),
       `message ${be(1)} without its reasoning`,

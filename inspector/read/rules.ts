@@ -29,7 +29,6 @@ const REMOVED: Readonly<Record<RemovalReason, Rule>> = {
   },
   duplicate: { says: 'A later message has the very same content.', rule: at('modes', 'auto') },
   superseded: { says: 'A later call of the same kind has a newer result.', rule: at('modes', 'auto') },
-  condensed: { says: 'The same JSON value is written in fewer tokens.', rule: at('modes', 'Condensing') },
   old_reasoning: {
     says: 'The reasoning is of an old turn, and the model does without it.',
     rule: at('modes', 'Old reasoning'),

@@ -56,8 +56,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   compact_offload: '`false` stores nothing: placeholders have no ref.',
   compact_retrieval:
     '`tool`: the model may [fetch](refs-and-retrieval.md#retrieval) removed content; not with `compact_offload: false`. The default for requests with tools.',
-  condense:
-    'Shows JSON outputs as the [same value in fewer tokens](modes.md#condensing), with the original under a ref; does nothing with `compact_offload: false`.',
+  condense: 'Retired: it does nothing ([what is retired](answers-and-errors.md#retired)).',
   clear_reasoning:
     'Clears the [reasoning of old turns](modes.md#old-reasoning). By default where the API is known to bill it, and to accept a history without it.',
   keep_reasoning_turns: 'The newest turns whose reasoning stays, with the current one.',

@@ -12,6 +12,7 @@ import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
+import { RETIRED_FIELDS, setsRetired } from '../memory/strategy/retired.ts';
 import {
   asksForArchive,
   asksForMarks,
@@ -107,7 +108,7 @@ export async function chooseStrategy(
     report,
     archives: archivesAll(agent, services),
     warnings: [
-      ...(retired ? RETIRED : []),
+      ...(retired || setsRetired({ ...chosen.strategy }, RETIRED_FIELDS) ? RETIRED : []),
       ...(requested ? [] : warningsOf(conversation)),
       ...(conversation?.withoutUser?.memory_strategy != null ? ELSEWHERE : []),
     ],

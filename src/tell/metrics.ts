@@ -104,7 +104,6 @@ function countReport(
 /** Messages that an edit leaves out or clears, or contents that it replaces. */
 function itemsOf(edit: AppliedEdit): number {
   if ('messages' in edit) return edit.messages;
-  if (edit.type === 'condense') return edit.condensed_tool_results;
   const others = edit.type === 'compact' ? edit.cleared_tool_inputs + (edit.cleared_parts ?? 0) : 0;
   return edit.cleared_tool_results + others;
 }

@@ -57,7 +57,6 @@ export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
     min_reclaim_tokens: 0,
     text_observation_prefixes: ['Observation:', '[aider console]', '[File:'],
   },
-  'auto, 24 k, condensed, retrieval': { mode: 'auto', token_budget: 24_000, condense: true },
   'auto, 16 k, digests, retrieval': { mode: 'auto', token_budget: 16_000, offload_digest: 'model' },
 };
 

@@ -7,22 +7,13 @@
  * What becomes of a message in the view.
  *
  * - kept: it is sent as it came.
- * - condensed: its content is shown as the same value in fewer tokens.
  * - placeholder: a part of it is replaced by a placeholder.
  * - offloaded: head and tail of its content stay.
  * - cleared: its reasoning has left; all else stays.
  * - summarized: a summary stands for it.
  * - trimmed: it has left the view.
  */
-export const FATES = [
-  'kept',
-  'condensed',
-  'placeholder',
-  'offloaded',
-  'cleared',
-  'summarized',
-  'trimmed',
-] as const;
+export const FATES = ['kept', 'placeholder', 'offloaded', 'cleared', 'summarized', 'trimmed'] as const;
 
 export type Fate = (typeof FATES)[number];
 
@@ -35,16 +26,15 @@ export const REMOVAL_KINDS = ['output', 'input', 'part', 'hosted', 'reasoning'] 
 
 /**
  * Why a content is removed: it was old, large, identical to a later one, or replaced by a later
- * result of the same call; the same value is shown in fewer tokens; it is the reasoning of an old
- * turn; or it is thinking that is bound to what has changed before it. With the edit that a report
- * counts it in, and the fate of a message of which nothing else is removed.
+ * result of the same call; it is the reasoning of an old turn; or it is thinking that is bound to
+ * what has changed before it. With the edit that a report counts it in, and the fate of a message
+ * of which nothing else is removed.
  */
 export const REMOVAL_REASONS = {
   context_compaction: { edit: 'compact', fate: 'placeholder' },
   offloaded: { edit: 'offload', fate: 'offloaded' },
   duplicate: { edit: 'dedupe', fate: 'placeholder' },
   superseded: { edit: 'dedupe', fate: 'placeholder' },
-  condensed: { edit: 'condense', fate: 'condensed' },
   old_reasoning: { edit: 'clear_reasoning', fate: 'cleared' },
   bound_thinking: { edit: 'clear_reasoning', fate: 'cleared' },
 } as const satisfies Readonly<Record<string, { readonly edit: string; readonly fate: Fate }>>;

@@ -101,20 +101,6 @@ export function writeMarker(marker: Marker): string {
   return tokens === undefined ? `${where}; ref=${ref}⟧` : `${where}; ref=${ref}; tokens=${tokens}⟧`;
 }
 
-/**
- * The line above a condensed output, which explains the forms in it.
- *
- * @param forms the forms that stand in the output
- */
-export function writeCondensedLine(
-  ref: string,
-  forms: { readonly hasTables: boolean; readonly hasTexts: boolean },
-): string {
-  const tables = forms.hasTables ? '; @table: a list of objects' : '';
-  const texts = forms.hasTexts ? '; @text: a string that holds the JSON after it' : '';
-  return `⟦condensed JSON; ref=${ref}${tables}${texts}⟧`;
-}
-
 const TRIM_LINE =
   /^⟦removed: messages \d+-\d+; reason=trimmed(?:; ref=(ref_[a-z2-7]{26}); tokens=\d+)?⟧(?:\n\n|$)/;
 

@@ -3,7 +3,6 @@ import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import type { ToolCall } from '../conversation/message.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
-import { condensedOutputs, freedOver } from '../edits/condense/condense.ts';
 import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
@@ -31,7 +30,6 @@ export class AutoEdits implements Recalling {
   private readonly offloaded: ReadonlyMap<number, Removal>;
   private readonly offloadedAtSight: ReadonlySet<number>;
   readonly old: OldReasoning | undefined;
-  private readonly condensed: ReadonlyMap<number, Removal>;
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly replaced = new Map<number, Removal | undefined>();
   private repeats: Repeats | undefined;
@@ -67,28 +65,7 @@ export class AutoEdits implements Recalling {
     const others = outputs.filter(({ message }) => !this.offloadedAtSight.has(message));
     const large = [...tooLarge, ...over(strategy.offload_min_tokens, others)];
     this.offloaded = new Map(large.map((removal) => [removal.message, removal]));
-    const condensed = strategy.condense
-      ? condensedOutputs(history, strategy, context, this.offloadedAtSight)
-      : [];
-    this.condensed = new Map(condensed.map((removal) => [removal.message, removal]));
-    this.atSight = [...tooLarge, ...condensed];
-  }
-
-  /** A removal of `light` or `heavy` with all that it frees of the caller's array. */
-  readonly whole = (removal: Removal): Removal => {
-    const condensed = removal.kind === 'output' ? this.condensed.get(removal.message) : undefined;
-    return condensed ? { ...removal, freed: removal.freed + condensed.freed } : removal;
-  };
-
-  /** What is removed at sight, without the condensed outputs that are removed by now. */
-  stillAtSight(removed: readonly (readonly Removal[])[]): readonly Removal[] {
-    if (this.condensed.size === 0) return this.atSight;
-    const gone = new Set(
-      removed.flatMap((segment) =>
-        segment.flatMap(({ kind, message }) => (kind === 'output' ? [message] : [])),
-      ),
-    );
-    return this.atSight.filter(({ message }) => !gone.has(message));
+    this.atSight = tooLarge;
   }
 
   readonly light = (index: number, until: number): readonly Removal[] => {
@@ -97,11 +74,10 @@ export class AutoEdits implements Recalling {
     const outputs = unit.outputs.flatMap((output) => {
       const offloaded = this.offloaded.get(output.message);
       if (this.offloadedAtSight.has(output.message)) return [];
-      if (offloaded) return this.over(offloaded) ?? [];
+      if (offloaded) return offloaded;
       const repeat = this.repeatOf(output.message);
       if (!repeat || repeat.by >= until) return [];
-      const repeated = this.repeatedOutput(output, repeat);
-      return (repeated && this.over(repeated)) ?? [];
+      return this.repeatedOutput(output, repeat) ?? [];
     });
     return [...this.purged(unit, until), ...outputs];
   };
@@ -125,8 +101,7 @@ export class AutoEdits implements Recalling {
   largeOutputs(): readonly LargeOutput[] {
     return this.history.units.flatMap(({ outputs }, unit) =>
       outputs.flatMap(({ message }) => {
-        const large = this.offloadedAtSight.has(message) ? undefined : this.offloaded.get(message);
-        const removal = large && this.over(large);
+        const removal = this.offloadedAtSight.has(message) ? undefined : this.offloaded.get(message);
         return removal ? [{ unit, removal }] : [];
       }),
     );
@@ -137,8 +112,7 @@ export class AutoEdits implements Recalling {
     if (this.offloadedAtSight.has(output.message)) return undefined;
     const known = offloaded.get(output.message);
     const removal = known ?? offloadOutput(history, output, strategy, context, SMALLEST_OFFLOAD);
-    const over = removal && this.over(removal);
-    return over && { removal: over, unsure: known ? 0 : longestUnused(over, context.counter) };
+    return removal && { removal, unsure: known ? 0 : longestUnused(removal, context.counter) };
   };
 
   /** Per unit, the tokens counted for digests of offloaded outputs that may not come. */
@@ -174,10 +148,7 @@ export class AutoEdits implements Recalling {
     if (!unit) return [];
     const outputs = unit.outputs
       .filter(({ message }) => !this.offloaded.has(message))
-      .flatMap((output) => {
-        const compacted = compactOutput(history, output, strategy, context);
-        return (compacted && this.over(compacted)) ?? [];
-      });
+      .flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
     return [
       ...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1),
       ...compactHosted(history, unit, strategy, context),
@@ -195,10 +166,6 @@ export class AutoEdits implements Recalling {
     const purged = calls.map((call) => (purges.get(call) ?? until) < until);
     if (!purged.includes(true)) return [];
     return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
-  }
-
-  private over(removal: Removal): Removal | undefined {
-    return freedOver(removal, this.condensed.get(removal.message));
   }
 
   private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {

@@ -13,6 +13,7 @@ import {
   share,
   summarizing,
 } from '../strategy/fields.ts';
+import { RETIRED_FIELDS } from '../strategy/retired.ts';
 
 /** Where a jump stops, as a share of the budget (docs/design.md#the-strategy). */
 const WATERMARK = 0.6;
@@ -43,7 +44,7 @@ export const schema = z.strictObject({
   text_observation_prefixes: names.default(['Observation:']),
   compact_clear_tool_inputs: z.boolean().default(true),
   compact_purge: z.boolean().default(true),
-  condense: z.boolean().default(false),
+  ...RETIRED_FIELDS,
   /** Absent: where the API is known to bill old reasoning, and to do without it. */
   clear_reasoning: z.boolean().optional(),
   keep_reasoning_turns: z.int().min(1).default(KEEP_REASONING),

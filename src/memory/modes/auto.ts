@@ -3,7 +3,6 @@
 import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
 import { answeredBefore, type History, type Output } from '../conversation/history.ts';
-import { mayCondense } from '../edits/condense/condense.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
@@ -48,8 +47,7 @@ export const auto = {
     tail: (strategy: AutoStrategy) => readingTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
     mayActEarly: (strategy: AutoStrategy, { history, retrieval }: PlanRequest, window: number) =>
-      (retrieval === true && mayOffload(strategy, history, window)) ||
-      (strategy.condense && mayCondense(history)),
+      retrieval === true && mayOffload(strategy, history, window),
     plan: planAuto,
   },
 } as const satisfies MemoryMode<AutoStrategy>;
@@ -107,12 +105,10 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const result = replayOn(request, sent, mover, contents.settings, first);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
-  const removed = mover.removed().map((segment) => segment.map(edits.whole));
-  const atSight = edits.stillAtSight(removed);
   const misses = mover.edits.list();
   return {
     replay: { ...result, before: sums.total },
-    segments: [...removed, ...(atSight.length > 0 ? [atSight] : [])],
+    segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
     ...(strategy.offload_digest === 'model'
       ? {
           newlyOffloaded: newlyOffloaded(

@@ -31,13 +31,6 @@ const memoryId = z.int().describe('The id of the stored version.');
 
 const editSchema = z.discriminatedUnion('type', [
   z.strictObject({
-    type: z.literal('condense'),
-    condensed_tool_results: count,
-    tokens_before: tokens.describe('Tokens of these results as they came.'),
-    tokens_after: tokens.describe('Tokens of them in the view, with their marks.'),
-    cleared_tokens,
-  }),
-  z.strictObject({
     type: z.literal('offload'),
     cleared_tool_results,
     cleared_tokens,

@@ -131,13 +131,6 @@ type EditOf = (removals: readonly Removal[], facts: EditFacts) => AppliedEdit;
 
 /** The edit of a report for the removals that it counts, in the order of reports. */
 const EDITS: Readonly<Record<RemovalEdit, EditOf>> = {
-  condense: (removals) => {
-    const tokens_before = removals.reduce((sum, { tokens }) => sum + tokens, 0);
-    const cleared_tokens = freedBy(removals);
-    const tokens_after = tokens_before - cleared_tokens;
-    const condensed_tool_results = removals.length;
-    return { type: 'condense', condensed_tool_results, tokens_before, tokens_after, cleared_tokens };
-  },
   offload: (removals, { answered, usage }) => {
     const fresh = removals.filter(({ message }) => message >= answered).length;
     const digests = removals.filter(({ isDigested }) => isDigested).length;

@@ -5,7 +5,6 @@
  */
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { clearedInputs, compactOutput } from '../edits/compact.ts';
-import { condenseOutput, freedOver } from '../edits/condense/condense.ts';
 import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
@@ -80,22 +79,15 @@ class EditsAgain {
       return answer ? compactHosted(history, answer, settings, context, 0) : [];
     }
     const output = this.outputOf(edit);
-    const condensed = condenseOutput(history, output, settings, context);
-    const removal = ((): Removal | undefined => {
-      switch (edit.reason) {
-        case 'condensed':
-          return condensed;
-        case 'offloaded':
-          return offloadOutput(history, output, settings, context, 0);
-        case 'context_compaction':
-        case 'duplicate':
-        case 'superseded':
-          return compactOutput(history, output, settings, context, edit.reason, 0);
-      }
-      return undefined;
-    })();
-    // Where outputs are condensed, a removal saves less: what it has over the condensed form.
-    return removal ? [removal, freedOver(removal, condensed)] : [];
+    switch (edit.reason) {
+      case 'offloaded':
+        return [offloadOutput(history, output, settings, context, 0)];
+      case 'context_compaction':
+      case 'duplicate':
+      case 'superseded':
+        return [compactOutput(history, output, settings, context, edit.reason, 0)];
+    }
+    return [];
   }
 
   /** Which texts are observations depends on the strategy, and the edit knows it. */

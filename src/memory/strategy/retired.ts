@@ -7,6 +7,9 @@ import * as z from 'zod';
 
 const retired = z.unknown().optional().meta({ deprecated: true });
 
+/** Fields of `auto`: its schema has them. */
+export const RETIRED_FIELDS = { condense: retired };
+
 /** Members of `memory_report`. */
 export const RETIRED_OPTIONS = { capture: retired };
 
@@ -14,6 +17,6 @@ export const RETIRED_OPTIONS = { capture: retired };
 export const RETIRED_VARIABLES: readonly string[] = ['CAPTURE'];
 
 /** Whether an object sets one of the names. Null is the default of each. */
-export function setsRetired(parsed: object, names: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(parsed).some(([name, value]) => value != null && Object.hasOwn(names, name));
+export function setsRetired(object: Readonly<Record<string, unknown>>, names: object): boolean {
+  return Object.keys(names).some((name) => (object[name] ?? null) !== null);
 }

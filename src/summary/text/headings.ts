@@ -47,7 +47,7 @@ export const LEDGER_HEADING = '## Ledger';
 const LEDGER_LINE = /^## Ledger[ \t]*$/m;
 
 /** Text that looks like the tags of a summary in a view, or like a marker. */
-const FORGED = /<(?=[\s/]{0,8}(?:session_summary|rehydrated_output))|⟦(?=removed:|condensed JSON)/gi;
+const FORGED = /<(?=[\s/]{0,8}(?:session_summary|rehydrated_output))|⟦(?=removed:)/gi;
 
 /**
  * Splits a summary into its body and its ledger.

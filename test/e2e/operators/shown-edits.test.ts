@@ -68,14 +68,6 @@ const STRATEGIES: readonly (readonly [string, object])[] = [
   ['compact without refs', { mode: 'compact', ...FORCED, compact_offload: false }],
   ['compact with another estimator', { mode: 'compact', ...FORCED, token_estimator: 'chars/4' }],
   ['auto', { mode: 'auto', token_budget: 9_000, archive: true }],
-  [
-    'auto with condensed outputs',
-    { mode: 'auto', token_budget: 60_000, condense: true, compact_retrieval: 'tool', archive: true },
-  ],
-  [
-    'auto with condensed outputs that become old',
-    { mode: 'auto', token_budget: 6_000, condense: true, archive: true },
-  ],
   ['auto, only observed', { mode: 'auto', token_budget: 9_000, archive: true, observe: true }],
 ];
 

@@ -234,7 +234,7 @@ export function wrongReport({ memory, headers, seen, messages, view }: Sent): st
   return found.map((sentence) => `of ${messages.length} messages, ${sentence}`);
 }
 
-const ORDER = ['condense', 'offload', 'dedupe', 'clear_reasoning', 'compact', 'summarize', 'trim'];
+const ORDER = ['offload', 'dedupe', 'clear_reasoning', 'compact', 'summarize', 'trim'];
 
 function sum(edits: Report['applied_edits']): number {
   return edits.reduce((all, { cleared_tokens }) => all + cleared_tokens, 0);

@@ -251,7 +251,7 @@ export const richConversation = conversationOf({
   ),
 });
 
-/** JSON that is condensed: indented, a list of equal records, or in a string. */
+/** JSON: indented, a list of equal records, or in a string. */
 function recordsText(of: number): string {
   const records = Array.from({ length: 10 + of }, (_, at) => ({ id: `r${of}_${at}`, size: at, ok: true }));
   const form = of % 3;
@@ -437,7 +437,6 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     compact_keep_steps: often(fc.integer({ min: 0, max: 3 })),
     compact_clear_tool_inputs: seldom(fc.constant(false)),
     compact_purge: seldom(fc.constant(false)),
-    condense: often(fc.boolean()),
     clear_reasoning: often(fc.constantFrom(true, true, true, false)),
     keep_reasoning_turns: often(fc.constantFrom(1, 1, 2, 3)),
     compact_exclude_tools: seldom(fc.subarray(['search', 'run'])),

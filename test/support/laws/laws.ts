@@ -17,7 +17,6 @@ import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { expandJson } from '../conversations/expand-json.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 
 /** All laws of a single view. Empty if it keeps every law. */
@@ -206,10 +205,7 @@ function lostContents(viewed: Viewed): string[] {
           : [`message ${index}: something stands for its reasoning`];
       if (contentOf(removal, viewed.request.messages).text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
-      if (removal.reason === 'condensed' && !isSameValue(viewed, removal))
-        return [`message ${index}: what is condensed is not the value that was sent`];
-      if (removal.reason !== 'condensed' && !removal.replacement.includes(MARKER_START))
-        return [`message ${index}: no marker`];
+      if (!removal.replacement.includes(MARKER_START)) return [`message ${index}: no marker`];
       if (removal.isDigested && !removal.replacement.startsWith(`${removal.digest?.line}\ndigest: `))
         return [`message ${index}: its digest does not stand below its marker`];
       if (removal.reason === 'offloaded' && !removal.isDigested && !showsBothEnds(viewed, removal))
@@ -219,14 +215,6 @@ function lostContents(viewed: Viewed): string[] {
         : [`message ${index}: its ref is not shown`];
     });
   });
-}
-
-/** Whether a condensed output can be undone to the JSON that the caller sent. */
-function isSameValue({ request }: Viewed, removal: Removal): boolean {
-  const { replacement } = removal;
-  const [, json = ''] = /^⟦condensed JSON; ref=ref_[a-z2-7]{26}[^⟧]*⟧\n([\s\S]*)$/.exec(replacement) ?? [];
-  const [text = ''] = contentOf(removal, request.messages).weight.texts;
-  return isDeepStrictEqual(JSON.parse(expandJson(json)), JSON.parse(text));
 }
 
 /** The caller's original of a removal. */
@@ -490,8 +478,7 @@ function turnOf(history: History, unit: number): number | undefined {
  */
 function editedWhatIsProtected({ plan, view, request, options }: Viewed): string[] {
   const { history } = plan;
-  const madeAtSight = ({ reason }: Removal): boolean =>
-    reason === 'condensed' || (options.retrieval === true && reason === 'offloaded');
+  const madeAtSight = ({ reason }: Removal): boolean => options.retrieval === true && reason === 'offloaded';
   const edited = new Set(view.dropped);
   for (const [index, removals] of view.removals) if (!removals.every(madeAtSight)) edited.add(index);
   for (const opened of [view.summary?.request?.message, view.trim?.request?.message])

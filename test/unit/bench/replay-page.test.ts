@@ -45,7 +45,6 @@ const cleared = (name: string, maker: Policy['maker']): Policy =>
   rewriting(name, maker, (all) => all.map((one) => (one.role === 'tool' ? { ...one, content: '' } : one)));
 const others = [
   cleared('auto, 32k', 'precis'),
-  { ...none, name: 'auto, 32k, condensed', maker: 'precis' as const },
   cleared('OpenCode prune', 'peer'),
   cleared('ai@1.2.3 pruneMessages', 'peer'),
 ];
@@ -108,7 +107,7 @@ describe('the pages with results of the replay', () => {
     );
   });
 
-  it('have the costs of settings, and of condensing', () => {
+  it('have the costs of settings', () => {
     const filled = withMeasurements(page('measurements.md'), results);
 
     expect(rows(filled, 'replay').map((row) => row.split(' |')[0])).toEqual([
@@ -118,7 +117,6 @@ describe('the pages with results of the replay', () => {
       '| `auto`, 32 k',
       "| OpenCode's prune",
     ]);
-    expect(rows(filled, 'condense')[2]).toMatch(/^\| `swe` \| 0\.\d{3} \| 1\.000 \| 0\.0 % \| 100 % \|/);
   });
 
   it('have the budgets', () => {
@@ -140,7 +138,6 @@ describe('the picture', () => {
 
     expect(picture.match(/<g /g)).toHaveLength(3);
     expect(picture.match(/>auto, 32k</g)).toHaveLength(2);
-    expect(picture).not.toContain('condensed');
     expect(picture.match(/>[^<]*: read [^<]*</g)).toHaveLength(SCHEDULES.length);
     expect(picture.match(/; 0 of 2 as they came</g)).toHaveLength(SCHEDULES.length);
     expect(picture).toMatch(/auto, 32k: bill 0\.\d\d, 0 % and 0 %/);

@@ -22,6 +22,53 @@ function caller(variables: object = {}) {
   return { app, warnings, tenant: new Tenants(env.PRECIS_SECRET).ofToken(key).id };
 }
 
+describe('a retired field of a strategy', () => {
+  const CONDENSE = { mode: 'auto', condense: true };
+  const record = {
+    role: 'tool',
+    tool_call_id: 'c',
+    content: JSON.stringify([{ id: 1 }, { id: 2 }], null, 200),
+  };
+  const call = { id: 'c', type: 'function', function: { name: 'find', arguments: '{}' } };
+  const READ = body([user('go'), { role: 'assistant', content: null, tool_calls: [call] }, record]);
+
+  it.each([CONDENSE, { ...CONDENSE, condense: false }, { ...CONDENSE, condense: 'of any form' }])(
+    'is accepted without effect, with a warning: %j',
+    async (memory_strategy) => {
+      const { app, warnings } = caller();
+      expect(await warnings({ ...READ, memory_strategy })).toContain('retired');
+      expect(JSON.parse(app.sent.at(-1)?.body ?? '').messages).toEqual(READ.messages);
+    },
+  );
+
+  it('is no setting where it is null, and none of another mode', async () => {
+    const { app, warnings } = caller();
+    expect(await warnings({ memory_strategy: { ...CONDENSE, condense: null } })).not.toContain('retired');
+    const answer = await app.chat({ ...TALK, memory_strategy: { mode: 'trim', condense: true } });
+    expect(answer.status).toBe(400);
+  });
+
+  it('still loads from a header, a conversation and a deployment', async () => {
+    const strategy = JSON.stringify(CONDENSE);
+    const { app, warnings } = caller();
+    const answer = await app.request('/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify({ ...TALK, memory_report: true }),
+      headers: { 'x-memory-strategy': strategy },
+    });
+    expect(await answer.json()).toMatchObject({
+      memory: { mode: 'auto', warnings: expect.arrayContaining(['retired']) },
+    });
+
+    const init = { method: 'PATCH', body: JSON.stringify({ memory_strategy: CONDENSE }) };
+    expect((await app.request('/v1/conversations/c/memory', init)).status).toBe(200);
+    expect(await warnings({ conversation_id: 'c', memory_strategy: undefined })).toContain('retired');
+
+    const byDefault = caller({ DEFAULT_MEMORY_STRATEGY: strategy });
+    expect(await byDefault.warnings({ memory_strategy: undefined })).toContain('retired');
+  });
+});
+
 describe('a retired member of memory_report', () => {
   it.each([true, false])('is accepted as %s, with a warning', async (capture) => {
     expect(await caller().warnings({ memory_report: { capture } })).toContain('retired');

@@ -11,13 +11,12 @@ describe('the fate of a message', () => {
   });
 
   it('is offloaded if one of its contents is', () => {
-    expect(fate('condensed', 'offloaded')).toBe('offloaded');
+    expect(fate('duplicate', 'offloaded')).toBe('offloaded');
     expect(fate('offloaded', 'old_reasoning', 'context_compaction')).toBe('offloaded');
   });
 
   it('is a placeholder where removals of several fates meet', () => {
-    expect(fate('condensed', 'context_compaction')).toBe('placeholder');
-    expect(fate('old_reasoning', 'condensed')).toBe('placeholder');
+    expect(fate('old_reasoning', 'context_compaction')).toBe('placeholder');
     expect(fate('duplicate', 'superseded')).toBe('placeholder');
   });
 

@@ -53,7 +53,7 @@ describe('a strategy that waits', () => {
 describe('a strategy that waits for the window', () => {
   it.each([
     [{ mode: 'auto' }, true],
-    [{ mode: 'auto', compact_keep: 3, condense: true }, true],
+    [{ mode: 'auto', compact_keep: 3 }, true],
     [{ mode: 'auto', token_budget: 32_000 }, false],
     [{ mode: 'auto', token_soft_budget: 32_000 }, false],
     [{ mode: 'auto', token_remaining_pct: 0.5 }, false],

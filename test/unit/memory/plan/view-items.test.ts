@@ -9,7 +9,6 @@ function reported({ report }: Viewed): Record<string, number> {
   return Object.fromEntries(
     report.applied_edits.map((edit) => {
       if ('messages' in edit) return [edit.type, edit.messages];
-      if (edit.type === 'condense') return [edit.type, edit.condensed_tool_results];
       const others = edit.type === 'compact' ? edit.cleared_tool_inputs + (edit.cleared_parts ?? 0) : 0;
       return [edit.type, edit.cleared_tool_results + others];
     }),

@@ -49,7 +49,6 @@ const eager: fc.Arbitrary<AutoRequest> = fc
     offload_min_tokens: fc.constantFrom(1_000, 1_000, 8_000),
     offload_digest: fc.constantFrom(undefined, 'model' as const),
     offload_fresh_tokens: fc.constantFrom(undefined, 1_200, 4_000),
-    condense: fc.boolean(),
     min_reclaim_tokens: fc.constantFrom(undefined, 0, 1, 200),
     low_watermark_pct: fc.constantFrom(undefined, 0.3, 0.8),
   })
