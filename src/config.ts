@@ -51,9 +51,9 @@ export interface Embeddings {
   readonly windowTokens: number;
 }
 
-/** The deployment's collector of spans and metrics. */
+/** The deployment's collector of spans. */
 export interface Otlp {
-  /** `/v1/traces` and `/v1/metrics` are below it. */
+  /** `/v1/traces` is below it. */
   readonly endpoint: string;
   /** Sent with each message; they may hold its key. */
   readonly headers: Readonly<Record<string, string>>;
@@ -136,7 +136,7 @@ export interface Config extends ModelTables {
   readonly observe: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */
   readonly observeShare: number;
-  /** Where spans and metrics are sent; undefined: nowhere. */
+  /** Where spans are sent; undefined: nowhere. */
   readonly otlp: Otlp | undefined;
   /** Whether the events of conversations' requests are kept. */
   readonly keepsEvents: boolean;

@@ -64,8 +64,7 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
     'The share of conversations that are only observed, from 0 to 1: a [control group](answers-and-errors.md#observing).',
   EVENTS: '`off`: no [events](conversations.md#requests) of requests are kept.',
   LOG_LEVEL: 'The least level of the [log](operating.md#logs): `debug`, `info`, `warn` or `error`.',
-  OTLP_ENDPOINT:
-    'The base URL of a collector of [traces](operating.md#traces) and metrics: `/v1/traces` and `/v1/metrics` are below it.',
+  OTLP_ENDPOINT: 'The base URL of a collector of [traces](operating.md#traces): `/v1/traces` is below it.',
   OTLP_HEADERS:
     'Headers for it, such as `authorization=Bearer%20…,x-team=memory`; a secret if they hold a key.',
   OTLP_SHARE: 'The share of the requests without a `traceparent` that are traced, from 0 to 1.',

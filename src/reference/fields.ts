@@ -106,8 +106,7 @@ export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
     "Summaries of the user's other conversations, as one block: `true`, `false` or [an object](conversations.md#memory-across-conversations). Needs the names of both.",
   memory_blocks:
     'The labels of [memory blocks](memory-blocks.md) that the request shows to the model, [an object](memory-blocks.md#showing-blocks-to-the-model) with `labels`, or `false`.',
-  memory_report:
-    'Adds the [report](answers-and-errors.md#the-report) to the answer, as `memory`.',
+  memory_report: 'Adds the [report](answers-and-errors.md#the-report) to the answer, as `memory`.',
   memory_summary:
     'A summary that [you keep yourself](conversations.md#your-own-memory): `{text, covers, prefix_hash}` of an earlier report.',
   conversation_id: 'Names the [conversation](conversations.md), in at most 256 characters.',

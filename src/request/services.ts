@@ -227,8 +227,8 @@ function createServices(env: Env): Services {
 }
 
 function exporterOf(otlp: Otlp, metrics: Metrics, log: Log): Exporter {
-  const lost: ExporterPorts['lost'] = (signal, count, waitUntil) => {
-    metrics.count('precis_otlp_lost_total', { signal }, count);
+  const lost: ExporterPorts['lost'] = (count, waitUntil) => {
+    metrics.count('precis_otlp_lost_total', {}, count);
     if (waitUntil) metrics.sendLater(waitUntil);
   };
   return new Exporter({ ...otlp, log, lost });

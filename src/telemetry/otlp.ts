@@ -1,5 +1,5 @@
 /**
- * Spans and metrics in OTLP's JSON encoding (https://opentelemetry.io/docs/specs/otlp/): ids in
+ * Spans in OTLP's JSON encoding (https://opentelemetry.io/docs/specs/otlp/): ids in
  * hexadecimal digits, 64-bit integers as strings, enumerations as numbers.
  */
 
@@ -25,59 +25,16 @@ export interface Span {
   readonly hasFailed: boolean;
 }
 
-/** A sum, or a histogram with the upper bounds of its buckets. */
-export interface Instrument {
-  readonly unit: string;
-  readonly description: string;
-  readonly bounds?: readonly number[];
-}
-
-/** What was counted under the same attributes between two exports. */
-export interface Point {
-  readonly name: string;
-  readonly attributes: Attributes;
-  sum: number;
-  count: number;
-  /** One number more than there are bounds. Empty for a sum. */
-  readonly buckets: number[];
-}
-
 const SCOPE = { name: 'precis' };
 const RESOURCE = { attributes: keyValues({ 'service.name': 'precis' }) };
 /** `Status.code` of the protocol. */
 const FAILED = 2;
-/** `AggregationTemporality` of the protocol: isolates come and go, so none knows a total. */
-const DELTA = 1;
 
 /** `ExportTraceServiceRequest`. */
 export function spansJson(spans: readonly Span[]): object {
   return {
     resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ scope: SCOPE, spans: spans.map(spanJson) }] }],
   };
-}
-
-/**
- * `ExportMetricsServiceRequest`.
- *
- * @param from when the counting of these points began, and ended: milliseconds since the epoch
- */
-export function metricsJson(
-  points: readonly Point[],
-  instruments: Readonly<Record<string, Instrument>>,
-  from: number,
-  to: number,
-): object {
-  const time = { startTimeUnixNano: nanos(from), timeUnixNano: nanos(to) };
-  const metrics = Object.entries(instruments).flatMap(([name, { unit, description, bounds }]) => {
-    const own = points.filter((point) => point.name === name);
-    if (own.length === 0) return [];
-    const dataPoints = own.map((point) => ({ ...dataPoint(point, bounds), ...time }));
-    const data = bounds
-      ? { histogram: { aggregationTemporality: DELTA, dataPoints } }
-      : { sum: { aggregationTemporality: DELTA, isMonotonic: true, dataPoints } };
-    return [{ name, unit, description, ...data }];
-  });
-  return { resourceMetrics: [{ resource: RESOURCE, scopeMetrics: [{ scope: SCOPE, metrics }] }] };
 }
 
 function spanJson({ start, end, attributes, hasFailed, parentSpanId, ...span }: Span): object {
@@ -88,18 +45,6 @@ function spanJson({ start, end, attributes, hasFailed, parentSpanId, ...span }: 
     endTimeUnixNano: nanos(Math.max(start, end)),
     attributes: keyValues(attributes),
     status: hasFailed ? { code: FAILED } : {},
-  };
-}
-
-function dataPoint({ attributes, sum, count, buckets }: Point, bounds: Instrument['bounds']): object {
-  const named = { attributes: keyValues(attributes) };
-  if (!bounds) return { ...named, asInt: String(sum) };
-  return {
-    ...named,
-    sum,
-    count: String(count),
-    explicitBounds: bounds,
-    bucketCounts: buckets.map(String),
   };
 }
 

@@ -7,7 +7,6 @@
  * that took time. `exporter.ts` sends the spans, as `otlp.ts` writes them.
  */
 import { copyOf } from '../lib/copy.ts';
-import { isNotice } from '../memory/plan/notices.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { AnswerEnd, RunUsage } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
@@ -37,8 +36,6 @@ export interface Asked {
 interface Reported {
   readonly report: Report;
   readonly protocol: string;
-  /** Time from the request until its body went up, in milliseconds. */
-  readonly overhead: number | undefined;
 }
 
 /** A part of the work of a request. Times are in milliseconds since the epoch. */
@@ -66,7 +63,6 @@ const USAGE = {
   'cache_write.input_tokens': 'cache_writes',
   output_tokens: 'output',
 } as const satisfies Record<string, keyof RunUsage>;
-type UsageName = keyof typeof USAGE;
 
 /** In characters. No model's name is longer. */
 const LONGEST_MODEL = 200;
@@ -144,7 +140,6 @@ export class RequestTrace {
     for (const call of this.calls) call.end(isError || how === 'complete' ? undefined : BROKEN_OFF);
     const cause = error ?? (ending === 'error' ? fault : undefined);
     if (this.isRecorded) exporter.add(this.spans(status, ending, cause));
-    this.count(status, ending);
   }
 
   private spans(status: number, ending: Ending, error: string | undefined): Span[] {
@@ -189,31 +184,6 @@ export class RequestTrace {
     ];
   }
 
-  private count(status: number, ending: Ending): void {
-    const { exporter } = this.options;
-    for (const call of this.calls) {
-      const named = this.ofCall(call);
-      exporter.record('gen_ai.client.inference.duration', named, call.seconds);
-      if (!call.usage) continue;
-      for (const [name, count] of Object.entries(USAGE)) {
-        const tokens = call.usage[count];
-        if (tokens !== null)
-          exporter.record(`gen_ai.client.inference.usage.${name as UsageName}`, named, tokens);
-      }
-    }
-    const { report, protocol, overhead } = this.reported ?? {};
-    const mode = report?.mode;
-    const named = { protocol, mode, status: `${Math.floor(status / 100)}xx`, ended: ending };
-    exporter.record('precis.requests', named, 1);
-    if (overhead !== undefined) exporter.record('precis.overhead.duration', { mode }, overhead / 1000);
-    for (const code of report?.warnings ?? [])
-      exporter.record(isNotice(code) ? 'precis.notices' : 'precis.warnings', { code }, 1);
-    if (!report?.tokens) return;
-    exporter.record('precis.tokens.before', { mode }, report.tokens.before);
-    exporter.record('precis.tokens.after', { mode }, report.tokens.after);
-  }
-
-  /** Attributes of a model call in spans and metrics. */
   private ofCall({ url, error }: ModelCall): Attributes {
     const { hostname, port, protocol } = new URL(url);
     return {
@@ -278,10 +248,6 @@ export class ModelCall {
     this.traceparent = isRecorded ? writeTraceparent(context) : undefined;
     this.now = now;
     this.start = now();
-  }
-
-  get seconds(): number {
-    return ((this.until ?? this.now()) - this.start) / 1000;
   }
 
   get usage(): RunUsage | undefined {

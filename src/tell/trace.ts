@@ -17,10 +17,10 @@ export function startTrace(
 }
 
 export const trace: ScopeFeature = (scope, protocol) => {
-  const { trace: own, services, timings, waitUntil } = scope;
+  const { trace: own, services, waitUntil } = scope;
   if (!own) return undefined;
   return {
-    begins: (_, report) => own.reports({ report, protocol, overhead: timings.until('upstream') }),
+    begins: (_, report) => own.reports({ report, protocol }),
     ended: ({ how, head, refusal }) => {
       own.end(head?.status ?? 500, how, refusal);
       services.exporter?.sendLater(waitUntil);

@@ -77,8 +77,8 @@ export const families = {
     buckets: LONG_SECONDS,
   },
   precis_otlp_lost_total: {
-    help: 'Spans and data points that the collector did not take.',
-    labels: ['signal'],
+    help: 'Spans that the collector did not take.',
+    labels: [],
   },
   precis_none_changed_bytes_total: {
     help: 'Bytes of conversations that were changed in mode none. Anything but 0 is a bug.',

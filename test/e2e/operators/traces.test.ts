@@ -139,9 +139,11 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
     const unrecorded = `00-${TRACE}-${PARENT}-00`;
     await send(HI, { traceparent: unrecorded });
 
-    await until('metrics are sent', () => collector.points.length > 0);
     expect(deployment.lastChat().headers.traceparent).toBe(unrecorded);
-    expect(collector.spans).toEqual([]);
+    await send(HI);
+    await spans();
+    expect(ofKind(SERVER)).toHaveLength(1);
+    expect(collector.spans.map(({ traceId }) => traceId)).not.toContain(TRACE);
   });
 
   it('has the usage of each round of retrieval, which are all answered, in a stream too', async () => {
@@ -222,7 +224,6 @@ describe('what goes to the collector', () => {
   it('holds its key in a header, and neither contents nor the keys of callers', async () => {
     await send({ ...HI, conversation_id: 'case 8' }, { traceparent });
     await spans();
-    await until('metrics are sent', () => collector.points.length > 0);
 
     const sent = collector.texts.join('\n');
     expect(sent).toContain(SECRET_HEADER);
@@ -233,31 +234,9 @@ describe('what goes to the collector', () => {
     expect(deployment.worker.output()).not.toContain(SECRET_HEADER);
   });
 
-  it('counts model calls and requests', async () => {
-    await send(HI);
-    await until('metrics are sent', () => collector.points.length > 0);
-
-    const call = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1' };
-    for (const name of [
-      'gen_ai.client.inference.duration',
-      'gen_ai.client.inference.usage.input_tokens',
-      'gen_ai.client.inference.usage.output_tokens',
-    ])
-      expect(collector.points).toContainEqual({
-        name,
-        attributes: expect.objectContaining(call),
-        value: expect.any(Number),
-      });
-    expect(collector.points).toContainEqual({
-      name: 'precis.requests',
-      attributes: { protocol: 'chat', mode: 'none', status: '2xx', ended: 'complete' },
-      value: 1,
-    });
-  });
-
   it.each([
-    ['is sent again if the collector is busy', [503, 503], 0],
-    ['is counted and logged as lost if the collector refuses it', [400, 400], 1],
+    ['is sent again if the collector is busy', [503], 0],
+    ['is counted and logged as lost if the collector refuses it', [400], 1],
   ])('%s', async (_, statuses, lost) => {
     const before = await lostSpans();
     collector.next(...statuses);
@@ -265,7 +244,7 @@ describe('what goes to the collector', () => {
     expect(response.status).toBe(200);
 
     if (lost === 0) await spans();
-    else await until('the loss is logged', () => deployment.worker.output().includes('telemetry is lost'));
+    else await until('the loss is logged', () => deployment.worker.output().includes('spans are lost'));
     await until('the loss is counted', async () => (await lostSpans()) - before >= lost, BATCHES_MS);
     expect(collector.refusals).toEqual([]);
   });
@@ -276,7 +255,7 @@ async function lostSpans(): Promise<number> {
   const response = await deployment.fetch('/metrics', {
     headers: { authorization: `Bearer ${METRICS_TOKEN}` },
   });
-  const [, count] = /precis_otlp_lost_total\{signal="spans"\} (\d+)/.exec(await response.text()) ?? [];
+  const [, count] = /^precis_otlp_lost_total (\d+)/m.exec(await response.text()) ?? [];
   return Number(count ?? 0);
 }
 

@@ -48,51 +48,6 @@ const traces = z.strictObject({
   ),
 });
 
-const times = { attributes, startTimeUnixNano: nanos, timeUnixNano: nanos };
-const aggregationTemporality = z.literal(1);
-const metric = z.strictObject({
-  name: z.string().min(1),
-  unit: z.string(),
-  description: z.string(),
-  sum: z
-    .strictObject({
-      aggregationTemporality,
-      isMonotonic: z.boolean(),
-      dataPoints: z.array(z.strictObject({ ...times, asInt: int64 })).min(1),
-    })
-    .optional(),
-  histogram: z
-    .strictObject({
-      aggregationTemporality,
-      dataPoints: z
-        .array(
-          z
-            .strictObject({
-              ...times,
-              sum: z.number(),
-              count: int64,
-              explicitBounds: z.array(z.number()),
-              bucketCounts: z.array(int64),
-            })
-            .refine(
-              ({ count, explicitBounds, bucketCounts }) =>
-                bucketCounts.length === explicitBounds.length + 1 &&
-                bucketCounts.reduce((sum, one) => sum + Number(one), 0) === Number(count),
-            ),
-        )
-        .min(1),
-    })
-    .optional(),
-});
-const metrics = z.strictObject({
-  resourceMetrics: z.array(
-    z.strictObject({
-      resource,
-      scopeMetrics: z.array(z.strictObject({ scope, metrics: z.array(metric).min(1) })),
-    }),
-  ),
-});
-
 /** Attributes by name, with plain values. */
 type Named = Readonly<Record<string, unknown>>;
 
@@ -101,19 +56,10 @@ export interface CollectedSpan extends Omit<z.output<typeof span>, 'attributes'>
   readonly attributes: Named;
 }
 
-/** A data point as a test reads it. */
-export interface CollectedPoint {
-  readonly name: string;
-  readonly attributes: Named;
-  /** Of a histogram, the number of values. */
-  readonly value: number;
-}
-
 export interface Collector {
   /** `http://127.0.0.1:PORT/otlp` */
   readonly url: string;
   readonly spans: CollectedSpan[];
-  readonly points: CollectedPoint[];
   /** All bodies and headers, as they came. */
   readonly texts: string[];
   /** Why messages were refused. Empty if all were right. */
@@ -127,27 +73,18 @@ export interface Collector {
 export async function startCollector(): Promise<Collector> {
   const collector = {
     spans: [] as CollectedSpan[],
-    points: [] as CollectedPoint[],
     texts: [] as string[],
     refusals: [] as string[],
   };
   const statuses: number[] = [];
   const take = (path: string | undefined, body: unknown): string | undefined => {
-    if (path === '/otlp/v1/traces') {
-      const parsed = traces.safeParse(body);
-      if (!parsed.success) return z.prettifyError(parsed.error);
-      const spans = parsed.data.resourceSpans.flatMap(({ scopeSpans }) =>
-        scopeSpans.flatMap((one) => one.spans),
-      );
-      collector.spans.push(...spans.map((one) => ({ ...one, attributes: named(one.attributes) })));
-      return undefined;
-    }
-    if (path !== '/otlp/v1/metrics') return `no route ${path}`;
-    const parsed = metrics.safeParse(body);
+    if (path !== '/otlp/v1/traces') return `no route ${path}`;
+    const parsed = traces.safeParse(body);
     if (!parsed.success) return z.prettifyError(parsed.error);
-    for (const { scopeMetrics } of parsed.data.resourceMetrics)
-      for (const one of scopeMetrics.flatMap((scoped) => scoped.metrics))
-        collector.points.push(...pointsOf(one));
+    const spans = parsed.data.resourceSpans.flatMap(({ scopeSpans }) =>
+      scopeSpans.flatMap((one) => one.spans),
+    );
+    collector.spans.push(...spans.map((one) => ({ ...one, attributes: named(one.attributes) })));
     return undefined;
   };
   const server = createServer(async (request, response) => {
@@ -176,21 +113,6 @@ export async function startCollector(): Promise<Collector> {
         server.closeAllConnections();
       }),
   };
-}
-
-function pointsOf({ name, sum, histogram }: z.output<typeof metric>): CollectedPoint[] {
-  return [
-    ...(sum?.dataPoints ?? []).map((one) => ({
-      name,
-      attributes: named(one.attributes),
-      value: Number(one.asInt),
-    })),
-    ...(histogram?.dataPoints ?? []).map((one) => ({
-      name,
-      attributes: named(one.attributes),
-      value: Number(one.count),
-    })),
-  ];
 }
 
 function named(pairs: z.output<typeof attributes>): Named {
