@@ -338,7 +338,9 @@ export function remove(
   if (!digestLine) return { ...made, freed };
   const line = digestLine(marker, facts);
   const left = Math.min(freed, tokens - longestDigested(line, counter));
-  return left > 0 ? { ...made, freed: left, digest: { line, length, room } } : { ...made, freed };
+  if (left <= 0) return { ...made, freed };
+  const unused = tokens - left - Math.min(counter.marker(line), tokens - freed);
+  return { ...made, freed: left, digest: { line, length, room, unused } };
 }
 
 /**

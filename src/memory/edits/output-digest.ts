@@ -43,13 +43,3 @@ export function shownWith(removal: Removal, words: string | undefined, counter: 
   const withWords = words === undefined ? undefined : digested(removal, words, counter);
   return withWords ?? { ...removal, freed: removal.tokens - counter.marker(removal.replacement) };
 }
-
-/** The most tokens that a place of a digest may have less than the plan has counted for it. */
-export function longestUnused(
-  { digest, replacement, tokens, freed }: Removal,
-  counter: TokenCounter,
-): number {
-  if (!digest) return 0;
-  const least = Math.min(counter.marker(digest.line), counter.marker(replacement));
-  return Math.max(0, tokens - freed - least);
-}

@@ -14,6 +14,8 @@ export interface DigestPlace {
   /** Size of the output in characters, and bytes of JSON (`Content.room`). */
   readonly length: number;
   readonly room: number;
+  /** The most tokens that the view may have less there than `freed` counts. */
+  readonly unused: number;
 }
 
 /** It does not hold the removed content (see `contentOf`), so it keeps no array alive. */
@@ -47,6 +49,11 @@ export interface Removal {
   readonly isAll?: true;
   /** Whether a model's words stand in the placeholder. */
   readonly isDigested?: true;
+}
+
+/** Of removals, the tokens counted for digests that may not come. */
+export function unusedBy(removals: readonly Removal[]): number {
+  return removals.reduce((sum, { digest }) => sum + (digest?.unused ?? 0), 0);
 }
 
 /** Tokens that removals free together. */

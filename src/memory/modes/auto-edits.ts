@@ -7,11 +7,9 @@ import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
 import type { OldReasoning } from '../edits/old-reasoning.ts';
-import { longestUnused } from '../edits/output-digest.ts';
 import { LEAST_PURGED, mayBePurged, purgesIn } from '../edits/purge.ts';
-import type { Removal } from '../edits/removal.ts';
+import { type Removal, unusedBy } from '../edits/removal.ts';
 import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repeats.ts';
-import type { ShortenedOutput } from '../replay/fresh-outputs.ts';
 import type { Recalling } from '../replay/misses.ts';
 import type { LargeOutput } from '../replay/seen-outputs.ts';
 import { type AutoStrategy, SMALLEST_OFFLOAD } from './auto-settings.ts';
@@ -107,24 +105,20 @@ export class AutoEdits implements Recalling {
     );
   }
 
-  readonly shortened = (output: Output): ShortenedOutput | undefined => {
+  readonly shortened = (output: Output): Removal | undefined => {
     const { history, strategy, context, offloaded } = this;
     if (this.offloadedAtSight.has(output.message)) return undefined;
-    const known = offloaded.get(output.message);
-    const removal = known ?? offloadOutput(history, output, strategy, context, SMALLEST_OFFLOAD);
-    return removal && { removal, unsure: known ? 0 : longestUnused(removal, context.counter) };
+    return (
+      offloaded.get(output.message) ?? offloadOutput(history, output, strategy, context, SMALLEST_OFFLOAD)
+    );
   };
 
-  /** Per unit, the tokens counted for digests of offloaded outputs that may not come. */
+  /** Per unit, the tokens counted for digests at sight that may not come. */
   unsure(): PrefixSums {
-    const { offloaded, context } = this;
-    const of = ({ message }: Output): number => {
-      const removal = offloaded.get(message);
-      return removal ? longestUnused(removal, context.counter) : 0;
-    };
-    return new PrefixSums(
-      this.history.units.map(({ outputs }) => outputs.reduce((sum, output) => sum + of(output), 0)),
-    );
+    const atSight = new Map(this.atSight.map((removal) => [removal.message, removal]));
+    const of = ({ outputs }: Unit): number =>
+      unusedBy(outputs.flatMap(({ message }) => atSight.get(message) ?? []));
+    return new PrefixSums(this.history.units.map(of));
   }
 
   /** What the next move would remove in these units. */

@@ -13,15 +13,8 @@ export interface FreshBudgets {
   readonly window: number;
 }
 
-/** The removal of an output before the model first sees it. */
-export interface ShortenedOutput {
-  readonly removal: Removal;
-  /** Tokens counted for its digest, which may not come, if `PhaseSettings.unsure` lacks them. */
-  readonly unsure: number;
-}
-
 /** The removal of an output that the model has not seen; undefined if it stays whole. */
-export type Shorten = (output: Output) => ShortenedOutput | undefined;
+export type Shorten = (output: Output) => Removal | undefined;
 
 /** The largest output that is whole within any budget, as a share of it. */
 const WHOLE_SHARE = 0.5;
@@ -54,17 +47,17 @@ export function shortenedOutputs(
   { budget, window }: FreshBudgets,
   sums: TokenSums,
   shortened: Shorten,
-): (ShortenedOutput & { readonly unit: number })[] {
+): { readonly unit: number; readonly removal: Removal }[] {
   const largestFirst = outputs.toSorted((a, b) => sums.at(b.output.message) - sums.at(a.output.message));
-  const made: (ShortenedOutput & { readonly unit: number })[] = [];
+  const made: { readonly unit: number; readonly removal: Removal }[] = [];
   let view = least;
   for (const { unit, output } of largestFirst) {
     // A message has some more tokens than its output.
     if (view <= (sums.at(output.message) > WHOLE_SHARE * budget ? budget : window)) break;
-    const short = shortened(output);
-    if (!short || (short.removal.tokens <= WHOLE_SHARE * budget && view <= window)) continue;
-    made.push({ ...short, unit });
-    view -= short.removal.freed;
+    const removal = shortened(output);
+    if (!removal || (removal.tokens <= WHOLE_SHARE * budget && view <= window)) continue;
+    made.push({ unit, removal });
+    view -= removal.freed;
   }
   return made;
 }

@@ -1,6 +1,6 @@
 /** The removals of a replay so far, with prefix sums of the tokens they free, and undo. */
 import { ChangingSums } from '../../lib/prefix-sums.ts';
-import { freedBy, type Removal } from '../edits/removal.ts';
+import { freedBy, type Removal, unusedBy } from '../edits/removal.ts';
 
 /** One phase's removals in one unit. */
 export interface JournalEntry {
@@ -19,11 +19,15 @@ export class Journal {
   /** The entries of removed outputs, by message. */
   private readonly outputs = new Map<number, JournalEntry>();
   private readonly sums: ChangingSums;
+  /** Absent while no removal has a place for a digest. */
+  private unused: ChangingSums | undefined;
+  private readonly units: number;
   private readonly freesOf: (unit: number, tokens: number) => void;
   private sum = 0;
 
   /** @param freesOf called with the tokens that a unit loses; negative when a removal is undone */
   constructor(units: number, freesOf: (unit: number, tokens: number) => void = () => {}) {
+    this.units = units;
     this.sums = new ChangingSums(units);
     this.freesOf = freesOf;
   }
@@ -42,6 +46,11 @@ export class Journal {
     return this.sums.before(unit);
   }
 
+  /** Tokens that entries of units before one count for digests that may not come. */
+  unusedBefore(unit: number): number {
+    return this.unused?.before(unit) ?? 0;
+  }
+
   /** Adds the removals of a unit, if there are any. */
   add(unit: number, removals: readonly Removal[]): void {
     if (removals.length > 0) this.append({ unit, removals, freed: freedBy(removals), at: this.at });
@@ -49,10 +58,9 @@ export class Journal {
 
   /** Adds an entry, new or of an earlier journal. */
   append(entry: JournalEntry): void {
-    const { unit, removals, freed } = entry;
     this.list.push(entry);
-    for (const { kind, message } of removals) if (kind === 'output') this.outputs.set(message, entry);
-    this.count(unit, freed);
+    for (const { kind, message } of entry.removals) if (kind === 'output') this.outputs.set(message, entry);
+    this.count(entry, 1);
   }
 
   /** Undoes the latest entries down to a length. */
@@ -61,7 +69,7 @@ export class Journal {
       const entry = this.list.pop();
       if (!entry) return;
       for (const { kind, message } of entry.removals) if (kind === 'output') this.outputs.delete(message);
-      this.count(entry.unit, -entry.freed);
+      this.count(entry, -1);
     }
   }
 
@@ -81,9 +89,13 @@ export class Journal {
     return this.list.slice(1 + this.list.findLastIndex(({ at }) => at < messages));
   }
 
-  private count(unit: number, freed: number): void {
-    this.sum += freed;
-    this.freesOf(unit, freed);
-    this.sums.add(unit, freed);
+  private count({ unit, removals, freed }: JournalEntry, sign: 1 | -1): void {
+    this.sum += sign * freed;
+    this.freesOf(unit, sign * freed);
+    this.sums.add(unit, sign * freed);
+    const unused = unusedBy(removals);
+    if (unused === 0) return;
+    this.unused ??= new ChangingSums(this.units);
+    this.unused.add(unit, sign * unused);
   }
 }

@@ -39,7 +39,7 @@ export interface PhaseSettings {
    * is read up to the first byte that changes.
    */
   readonly boundaries?: 'marked' | 'unmarked' | undefined;
-  /** Per unit, the tokens counted for digests that may not come. Absent if there are none. */
+  /** Per unit, the tokens counted for digests at sight that may not come. */
   readonly unsure?: PrefixSums | undefined;
 }
 

@@ -7,7 +7,6 @@ import type { RoundsState } from './kept-rounds.ts';
 import type { PhaseStanding } from './phase-standing.ts';
 import type { WorthState } from './phase-worth.ts';
 import type { SeenState } from './seen-outputs.ts';
-import type { UnsureTokens } from './view-weights.ts';
 
 export interface PhaseState {
   /** Settled: no request point has begun since. */
@@ -16,7 +15,6 @@ export interface PhaseState {
   readonly refused: readonly Refusal[];
   /** Of the journal. */
   readonly entries: readonly JournalEntry[];
-  readonly unsure: readonly UnsureTokens[];
   readonly rounds: RoundsState;
   readonly floor: FloorState;
   readonly worth: WorthState;

@@ -84,14 +84,13 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   get state(): PhaseState {
-    const { standing, turnsCut, refused, journal, weights, rounds, floor, worth, seen, lightOf } = this;
+    const { standing, turnsCut, refused, journal, rounds, floor, worth, seen, lightOf } = this;
     const { heavy } = standing.passed;
     return {
       standing,
       turnsCut,
       refused,
       entries: journal.entries(0, journal.length),
-      unsure: [...weights.added],
       rounds: rounds.state,
       floor: floor.state,
       worth: worth.state,
@@ -103,9 +102,8 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   set state(state: PhaseState) {
-    const { standing, entries, unsure, seen, light } = state;
+    const { standing, entries, seen, light } = state;
     for (const entry of entries) this.journal.append(entry);
-    for (const { unit, tokens } of unsure) this.weights.addUnsure(unit, tokens);
     for (const { unit, removals } of light) this.lightOf[unit] = removals;
     this.standing = standing;
     this.view.settled = standing;
@@ -164,8 +162,7 @@ export class PhaseMover implements Mover<PhaseState> {
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    const { running, unsure } = this.settings;
-    return trimmedSpanOf(this.history, this.standing, this.weights.requests, running, unsure);
+    return trimmedSpanOf(this.history, this.standing, this.weights, this.settings.running);
   }
 
   /** The rounds that stay in the view. */
@@ -212,10 +209,8 @@ export class PhaseMover implements Mover<PhaseState> {
     journal.at = point.messages;
     const before = journal.length;
     const outputs = outputsSince(this.history, since, point);
-    for (const { unit, removal, unsure } of shortenedOutputs(outputs, least, fresh, this.sums, shortened)) {
+    for (const { unit, removal } of shortenedOutputs(outputs, least, fresh, this.sums, shortened))
       journal.add(unit, [removal]);
-      weights.addUnsure(unit, unsure);
-    }
     const { leftOut, passed } = standing;
     const isShortened = journal.length > before;
     if (isShortened) {

@@ -1,24 +1,19 @@
 /** The messages that a position of the phases has trimmed. */
-import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History } from '../conversation/history.ts';
 import type { RunningRequests } from '../edits/running-requests.ts';
 import { coveredMessages } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
-import type { KeptRequests } from './kept-requests.ts';
 import type { PhaseStanding } from './phase-standing.ts';
+import type { ViewWeights } from './view-weights.ts';
 
-/**
- * The trimmed messages of a position. Undefined if it has trimmed none.
- *
- * @param unsure see `PhaseSettings`
- */
+/** The trimmed messages of a position. Undefined if it has trimmed none. */
 export function trimmedSpanOf(
   history: History,
   { trims, prefix, leftOut }: PhaseStanding,
-  requests: KeptRequests,
+  weights: ViewWeights,
   inProgress: RunningRequests | undefined,
-  unsure: PrefixSums | undefined,
 ): TrimmedSpan | undefined {
+  const { requests } = weights;
   const unit = trims.at(-1);
   const place = unit === undefined ? undefined : requests.linePlace(unit);
   if (unit === undefined || place === undefined) return undefined;
@@ -39,7 +34,7 @@ export function trimmedSpanOf(
       first,
       running,
       freed: leftOut,
-      unsure: unsure?.before(unit) ?? 0,
+      unsure: weights.unsureBefore(unit),
     },
     freed: leftOut - (prefix?.freed ?? 0),
   };

@@ -1,5 +1,5 @@
 /** Tokens of the parts of a view during a replay, as the journal of its removals leaves them. */
-import { ChangingSums, type PrefixSums } from '../../lib/prefix-sums.ts';
+import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { reservedFor, type SummarizedPrefix, summarizedPrefix } from '../edits/summarize.ts';
@@ -8,12 +8,6 @@ import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
 import type { PhaseSettings } from './phase-standing.ts';
-
-/** Tokens counted for a digest that may not come. */
-export interface UnsureTokens {
-  readonly unit: number;
-  readonly tokens: number;
-}
 
 export class ViewWeights {
   readonly journal: Journal;
@@ -24,10 +18,6 @@ export class ViewWeights {
   private readonly settings: PhaseSettings;
   /** Tokens of the units, without removals. */
   private readonly units: PrefixSums;
-  /** Per unit, the tokens counted for digests that `PhaseSettings.unsure` lacks. */
-  private readonly unsure: ChangingSums;
-  /** What has been added to them. */
-  readonly added: UnsureTokens[] = [];
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings) {
     this.history = history;
@@ -38,7 +28,6 @@ export class ViewWeights {
     this.requests = new KeptRequests(history, settings.first);
     this.held = new HeldTokens(history, (unit) => units.at(unit));
     this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
-    this.unsure = new ChangingSums(history.units.length);
   }
 
   /** Of the view before a unit after the summary; for the first unit, of the preamble. */
@@ -87,13 +76,7 @@ export class ViewWeights {
 
   /** Counted for digests before a unit that may not come. */
   unsureBefore(unit: number): number {
-    return (this.settings.unsure?.before(unit) ?? 0) + this.unsure.before(unit);
-  }
-
-  addUnsure(unit: number, tokens: number): void {
-    if (tokens === 0) return;
-    this.unsure.add(unit, tokens);
-    this.added.push({ unit, tokens });
+    return (this.settings.unsure?.before(unit) ?? 0) + this.journal.unusedBefore(unit);
   }
 
   /** Of what stays when the units before one leave: held units and requests. */

@@ -14,14 +14,23 @@ interface Entry {
 const freedBy = (entries: readonly Entry[]): number =>
   entries.flatMap(({ removals }) => removals).reduce((sum, { freed }) => sum + freed, 0);
 
+const unusedBy = (entries: readonly Entry[]): number =>
+  entries.flatMap(({ removals }) => removals).reduce((sum, { digest }) => sum + (digest?.unused ?? 0), 0);
+
+/** A removal, each second one with a place for a digest. */
+function withPlace(unit: number, tokens: number): Removal {
+  const digest = { line: '', length: 9, room: 9, unused: tokens % 300 };
+  return { ...removalOf(unit, tokens), ...(tokens % 2 === 0 ? { digest } : {}) };
+}
+
 /** Steps on a journal: add an entry, or take back all but so many. */
 const entry = fc
   .tuple(fc.nat(UNITS - 1), fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 3 }))
-  .map(([unit, freed]): Entry => ({ unit, removals: freed.map((tokens) => removalOf(unit, tokens)) }));
+  .map(([unit, freed]): Entry => ({ unit, removals: freed.map((tokens) => withPlace(unit, tokens)) }));
 const act = fc.oneof({ weight: 4, arbitrary: entry }, { weight: 1, arbitrary: fc.nat(30) });
 
 describe('the journal', () => {
-  it('sums what its entries free before any unit, whatever was taken back', () => {
+  it('sums what its entries free, and what digests may not use, before any unit, whatever was taken back', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
         const journal = new Journal(UNITS);
@@ -36,8 +45,11 @@ describe('the journal', () => {
           }
           expect(journal.length).toBe(kept.length);
           expect(journal.freed).toBe(freedBy(kept));
-          for (let unit = 0; unit <= UNITS; unit++)
-            expect(journal.freedBefore(unit)).toBe(freedBy(kept.filter((entry) => entry.unit < unit)));
+          for (let unit = 0; unit <= UNITS; unit++) {
+            const before = kept.filter((entry) => entry.unit < unit);
+            expect(journal.freedBefore(unit)).toBe(freedBy(before));
+            expect(journal.unusedBefore(unit)).toBe(unusedBy(before));
+          }
         }
         expect(journal.entries(0, journal.length)).toEqual(
           kept.map(({ unit, removals }) => ({ unit, removals, freed: freedBy([{ unit, removals }]), at: 0 })),
