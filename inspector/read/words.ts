@@ -1,6 +1,6 @@
 /**
- * The words of the page: for each term a plain label and one sentence. docs/inspector.md has the
- * same table, and docs/design.md the terms behind it.
+ * The words of the page: for each term a plain label and one sentence. `npm run docs`
+ * writes the table of docs/inspector.md from it, and docs/design.md has the exact terms.
  */
 
 export interface Words {
@@ -40,7 +40,7 @@ export const TERMS = {
   },
   view: {
     label: 'what the model saw',
-    says: 'The messages that went to the model in the place of those that came in; the docs call them the view.',
+    says: 'The messages that went to the model instead of the ones that came in; the docs call them the view.',
   },
   budget: {
     label: 'budget',
@@ -72,7 +72,7 @@ export const TERMS = {
   },
   placeholder: {
     label: 'placeholder',
-    says: 'A line that stands for a removed content: its size, how it begins, and the ref under which it is kept.',
+    says: 'A line that replaces a removed content: its size, how it begins, and the ref under which it is kept.',
   },
   ref: {
     label: 'ref',
@@ -80,11 +80,11 @@ export const TERMS = {
   },
   summary: {
     label: 'summary',
-    says: 'A text by the summarizer that stands for old messages, and grows with the conversation.',
+    says: 'A text by the summarizer that replaces old messages, and grows with the conversation.',
   },
   transcript: {
     label: 'transcript',
-    says: 'The messages that a summary stands for, word for word, under a ref.',
+    says: 'The messages that a summary replaces, word for word, under a ref.',
   },
   recent: {
     label: 'recent messages',
@@ -140,7 +140,7 @@ export const TERMS = {
   },
   kept_rounds: {
     label: 'fetched earlier',
-    says: 'What the model has fetched for an earlier answer, which stands before that answer.',
+    says: 'What the model has fetched for an earlier answer, shown before that answer.',
   },
   injected: {
     label: 'added',
@@ -148,11 +148,11 @@ export const TERMS = {
   },
   observed: {
     label: 'only observed',
-    says: 'The request went up as it came, and the page shows what would have been done.',
+    says: 'The request was sent unchanged, and the page shows what would have been done.',
   },
   archive: {
     label: 'archive',
-    says: 'The messages of a conversation as they came, which are kept if its strategy has “archive: true”.',
+    says: 'The messages of a conversation, unchanged, which are kept if its strategy has “archive: true”.',
   },
 } as const satisfies Readonly<Record<string, Words>>;
 

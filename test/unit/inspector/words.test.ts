@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   END_LABELS,
@@ -90,13 +88,5 @@ describe('the words of the page', () => {
     expect(labelOf(WARNING_LABELS, 'toString')).toBe('toString');
     expect(warningSentence('a_new_one')).toBeUndefined();
     expect(modeSentence('constructor')).toBeUndefined();
-  });
-
-  it('are those of the documentation', async () => {
-    const page = await readFile(join(import.meta.dirname, '../../../docs/inspector.md'), 'utf8');
-    const rows = new Map(
-      [...page.matchAll(/^\| +(.+?) +\| (.+?) +\|$/gm)].map(([, label, says]) => [label, says]),
-    );
-    for (const { label, says } of Object.values(TERMS)) expect(rows.get(label)).toBe(says);
   });
 });
