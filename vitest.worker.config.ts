@@ -13,8 +13,6 @@ const EMBEDDINGS = {
   EMBEDDINGS_API_KEY: 'sk-the-key-of-the-embeddings',
 };
 
-const SETUP = ['test/worker/setup.ts'];
-
 const cloudflare = (variables: Record<string, string> = {}) =>
   cloudflareTest({
     wrangler: { configPath: './wrangler.toml' },
@@ -37,7 +35,6 @@ export default defineConfig({
         plugins: [cloudflare()],
         test: {
           name: 'worker',
-          setupFiles: SETUP,
           include: ['test/worker/**/*.test.ts'],
           exclude: [...ALONE, ...EMBEDDED],
           testTimeout: 120_000,
@@ -50,7 +47,6 @@ export default defineConfig({
         plugins: [cloudflare(EMBEDDINGS)],
         test: {
           name: 'worker, with embeddings',
-          setupFiles: SETUP,
           include: EMBEDDED,
           testTimeout: 120_000,
           isolate: false,
@@ -58,7 +54,7 @@ export default defineConfig({
       },
       {
         plugins: [cloudflare()],
-        test: { name: 'worker, alone', setupFiles: SETUP, include: ALONE, testTimeout: 120_000 },
+        test: { name: 'worker, alone', include: ALONE, testTimeout: 120_000 },
       },
     ],
   },

@@ -138,12 +138,10 @@ const VALUES = {
 
   /** An answer that is already there goes out first. */
   afterAnswerMs: 10,
-  /** The time between two calls with events of a conversation, of one isolate. */
-  eventBatchMs: 2_000,
   /** Until an object has kept events. */
   keepEventMs: 5_000,
-  /** From the first call with a batch of events until it is given up. */
-  eventGiveUpMs: 10_000,
+  /** Before events that were not kept are sent again. */
+  eventPauseMs: 1_000,
   /** Between two calls with the sums of a conversation, to its tenant's object. */
   sumsMs: 300_000,
   /** Until R2 has deleted rounds that are not kept. */

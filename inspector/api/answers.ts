@@ -25,10 +25,6 @@ export interface RequestPage extends Page<ListedRun> {
    * Absent where nothing is billed.
    */
   readonly bill?: unknown;
-  /** How old a request may be that is not in the list yet, in milliseconds. */
-  readonly behind_ms: number;
-  /** Requests whose events could not be kept, as far as is known. */
-  readonly lost: number;
 }
 
 /** Of `GET /v1/conversations`. */

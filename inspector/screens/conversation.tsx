@@ -163,7 +163,7 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
         />
       )}
       <h2>Requests</h2>
-      <p class="note">{standing(recorded.page)}</p>
+      <p class="note">Newest first.</p>
       <RequestList events={events} paybacks={paybacks} named={named} current={current} />
     </>
   );
@@ -172,10 +172,4 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
 /** How the sum of the requests comes to the savings of the whole conversation. */
 function apartWords({ price, net }: { readonly price: number; readonly net: number }): string {
   return `The sum less ${dollars(inDollars(price))} for summaries that no request waited for: ${dollars(inDollars(net))} saved in all.`;
-}
-
-/** What the list may lack. */
-function standing({ behind_ms, lost }: Recorded['page']): string {
-  const behind = `Newest first, up to ${count(behind_ms / 1_000)} seconds behind.`;
-  return lost === 0 ? behind : `${behind} The events of ${count(lost)} requests were lost.`;
 }

@@ -189,7 +189,7 @@ function createServices(env: Env): Services {
   const conversation: Services['conversation'] = (name) => conversationMemory(env, name, log);
   const register = callerRegister(env, log);
   const runOutboxes = new RunOutboxes({
-    keep: (name, batches) => conversation(name)((stub) => stub.keepRuns(batches)),
+    keep: (name, batch) => conversation(name)((stub) => stub.keepRuns(batch)),
     metrics,
     log,
   });

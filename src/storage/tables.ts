@@ -6,12 +6,10 @@
 /** The part of an object's storage that tables need. */
 type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>;
 
-/** What else happens to tables that are made or found. */
+/** What else is known of tables that are made or found. */
 interface TableHooks {
   /** Called before they are made. */
   readonly making?: () => void;
-  /** Called when they are found. */
-  readonly found?: () => void;
   /** A column of the first table, without which they are of 0.7 or earlier: they are dropped. */
   readonly oldest?: string;
   /** Columns that the first table has got since, which it may lack. */
@@ -136,7 +134,6 @@ export class LazyTables {
     }
     for (const column of added)
       if (!has(column.split(' ', 1).join())) this.sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column}`);
-    this.hooks.found?.();
     return true;
   }
 }

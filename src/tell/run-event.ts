@@ -4,9 +4,9 @@
  *
  * The run has the usage of the upstream's answers (`protocol/answers/usage-tail.ts`).
  * `memory/run/build-event.ts` makes the event from plan, view and report,
- * `storage/conversation/run-outboxes.ts` gathers the events of a conversation and sends them to its
- * object, where `run-events.ts` keeps them. `routes/conversations/requests.ts` reads them, and
- * `memory/run/outline.ts` outlines a view from its event.
+ * `storage/conversation/run-outboxes.ts` sends it to the object of its conversation, where
+ * `run-events.ts` keeps it. `routes/conversations/requests.ts` reads it, and
+ * `memory/run/outline.ts` outlines a view from it.
  */
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
@@ -112,7 +112,7 @@ class EventRecorder implements CallListener {
       runOutboxes.add(tenant, name, run, waitUntil);
     } catch (error) {
       logCaught(log, 'warn', 'the event of a request could not be made', error);
-      runOutboxes.lose(tenant, name, waitUntil);
+      runOutboxes.lose(1, waitUntil);
     }
   }
 

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
-import { count } from '../../memory/shapes.ts';
 import { name, page, seconds } from './common.ts';
 
 const times = { created_at: seconds };
@@ -13,8 +12,8 @@ name(listedRun, 'ListedRequest');
 export const requestPage = z.strictObject({
   ...page(listedRun).shape,
   bill: toldSumsSchema,
-  behind_ms: count.describe('How old an event may be that is not in the list yet, in milliseconds.'),
-  lost: count.describe('Events of the conversation that could not be kept, as far as is known.'),
+  behind_ms: z.literal(0).describe('Always 0, and gone in the next version.'),
+  lost: z.literal(0).describe('Always 0, and gone in the next version.'),
 });
 
 export const outlinedRun = z.strictObject({

@@ -30,7 +30,7 @@ export async function getDays(c: Context<AppEnv>, asked: string): Promise<Respon
   return c.json({
     object: 'memory.stats.days',
     days: count,
-    behind_ms: TIME_LIMITS.eventBatchMs + TIME_LIMITS.sumsMs,
+    behind_ms: TIME_LIMITS.sumsMs,
     total: sumsJson(sums.reduce(joinDaySums, NO_DAY_SUMS)),
     data: sums.map((one, at) => ({ date: dateOfDay(first + at), ...sumsJson(one) })),
   });

@@ -13,7 +13,6 @@ import type { AppEnv } from '../../request/services.ts';
 import type { Session } from '../../storage/conversation/names.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
-import { TIME_LIMITS } from '../../time-limits.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
@@ -36,7 +35,7 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
     (found) => !found?.runs.length,
   );
   if (!page) throw notFound(named.id, named.user);
-  const { runs, lost, bills } = page;
+  const { runs, bills } = page;
   const data: readonly ListedRun[] = runs.slice(0, limit).map(onWire);
   const isLast = runs.length <= limit;
   const cursor = isLast ? null : String(data.at(-1)?.n);
@@ -46,8 +45,8 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
     has_more: !isLast,
     cursor,
     bill: billSumsJson(bills),
-    behind_ms: TIME_LIMITS.eventBatchMs,
-    lost,
+    behind_ms: 0,
+    lost: 0,
   });
 }
 

@@ -67,7 +67,7 @@ export class BillLedger {
     this.ports.spent();
   }
 
-  /** Of the summarizer's work, and of requests of earlier versions. */
+  /** Of the summarizer's work. */
   private ownSums(): OwnSums {
     const stored = this.tables.get('bill_sums');
     return stored === null ? NO_SUMS : { ...NO_SUMS, ...(JSON.parse(stored) as Partial<OwnSums>) };

@@ -435,9 +435,9 @@ export abstract class ConversationMemoryObject<Material>
     await this.clearIfEmpty();
   }
 
-  async keepRuns(batches: readonly RunBatch[]): Promise<void> {
-    if (this.runs.areLate(batches)) return;
-    await this.uses.writing(() => this.runs.add(batches));
+  async keepRuns(batch: RunBatch): Promise<void> {
+    if (this.runs.areLate(batch)) return;
+    await this.uses.writing(() => this.runs.add(batch));
     this.sums.changed();
   }
 

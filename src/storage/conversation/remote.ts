@@ -153,7 +153,7 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
   keepRounds(rounds: NewRounds): Promise<RoundsVerdict>;
 
   /** See `RunEvents`. */
-  keepRuns(batches: readonly RunBatch[]): Promise<void>;
+  keepRuns(batch: RunBatch): Promise<void>;
   /** A page of events; null if nothing is stored of the conversation. */
   listRuns(before: number | null, most: number): RunPage | null;
   /** Null if nothing is stored of the conversation. */

@@ -1,7 +1,6 @@
 /**
- * Events of requests on their way from an isolate to the object of their conversation
- * (docs/design.md#run-events). An isolate gathers them (`run-outboxes.ts`), the object keeps them
- * (`run-events.ts`).
+ * Events of requests on their way from an isolate (`run-outboxes.ts`) to the object of their
+ * conversation (`run-events.ts`). See docs/design.md#run-events.
  */
 import type { PotentialBill } from '../../memory/money/bill-schema.ts';
 import type { BillOrder } from '../../memory/money/running-bill.ts';
@@ -25,27 +24,16 @@ export interface NewRun extends Omit<EndedRun, 'event'> {
   readonly at: number;
   /** JSON of the event without its lists. It is stored as it is. */
   readonly event: string;
-  /** Each list in parts: their indices in the batch's `parts`. */
-  readonly edits: readonly number[];
-  readonly left_out: readonly number[];
+  /** Each list in parts, each part as JSON. */
+  readonly edits: readonly string[];
+  readonly left_out: readonly string[];
 }
 
-/** Events of one conversation, in the order in which their answers have ended. */
+/** Events of one conversation that are kept together, or not at all. */
 export interface RunBatch {
-  /** Names an isolate, since it began to gather events of this conversation. */
-  readonly sender: string;
-  /** How many events the sender had gathered before these. */
-  readonly from: number;
-  /**
-   * The place after the last event that it knows to be kept. Those from there to `from` are in
-   * batches of their own, or are lost.
-   */
-  readonly kept: number;
-  /** When it was made, in milliseconds since 1970. An old one is not kept. */
-  readonly takenAt: number;
+  /** Random. The conversation keeps the batch once, however often it comes. */
+  readonly key: string;
   readonly runs: readonly NewRun[];
-  /** The entries of each part of a list as JSON, each once. */
-  readonly parts: readonly string[];
 }
 
 /** One event of a conversation; null if it is not kept. */
@@ -56,8 +44,6 @@ export interface FoundRun {
 /** Events of a conversation, newest first. */
 export interface RunPage {
   readonly runs: readonly ListedRun[];
-  /** How many were gathered and could not be kept, as far as is known. */
-  readonly lost: number;
 }
 
 /**
@@ -66,40 +52,30 @@ export interface RunPage {
  */
 const PART_ENTRIES = 256;
 
-/** An entry of a list: an edit, or a range of messages. */
-type Entry = Readonly<Record<string, string | number | null>>;
+/** What a row has of an event beside its text: two bills at most, and the names of members. */
+const BESIDE_TEXT_BYTES = 1_536;
 
-/**
- * Cuts the lists of one event after the other into parts. An array grows from request to request,
- * and what was edited stays the same, so most parts are those of the event before.
- */
-export class ListCutter {
-  private list: readonly Entry[] = [];
-  private parts: readonly string[] = [];
+/** A part of a list is named by its hash, in JSON. */
+const NAME_BYTES = 67;
 
-  /** @returns the entries of each part as JSON */
-  cut(list: readonly Entry[]): readonly string[] {
-    const before = this.list;
-    const parts: string[] = [];
-    for (let from = 0; from < list.length; from += PART_ENTRIES) {
-      const known = this.parts[parts.length];
-      const isKnown = known !== undefined && isSamePart(list, before, from);
-      parts.push(isKnown ? known : JSON.stringify(list.slice(from, from + PART_ENTRIES)));
-    }
-    this.list = list;
-    this.parts = parts;
-    return parts;
-  }
+const utf8 = new TextEncoder();
+
+/** An event as it is sent. */
+export function newRun({ event, ...rest }: EndedRun): NewRun {
+  const { edits, left_out, ...facts } = event;
+  const text = JSON.stringify(facts);
+  return { ...rest, at: event.created_at, event: text, edits: partsOf(edits), left_out: partsOf(left_out) };
 }
 
-function isSamePart(one: readonly Entry[], other: readonly Entry[], from: number): boolean {
-  const end = Math.min(from + PART_ENTRIES, one.length);
-  if (end !== Math.min(from + PART_ENTRIES, other.length)) return false;
-  for (let at = from; at < end; at++) if (!isSameEntry(one[at], other[at])) return false;
-  return true;
+/** About what an event takes in its row, and its lists beside it. */
+export function bytesOf({ event, edits, left_out }: NewRun): number {
+  const parts = [...edits, ...left_out].reduce((sum, part) => sum + NAME_BYTES + part.length, 0);
+  return BESIDE_TEXT_BYTES + utf8.encode(event).length + parts;
 }
 
-function isSameEntry(one: Entry = {}, other: Entry = {}): boolean {
-  for (const name in one) if (one[name] !== other[name]) return false;
-  return true;
+function partsOf(list: readonly object[]): string[] {
+  const parts: string[] = [];
+  for (let from = 0; from < list.length; from += PART_ENTRIES)
+    parts.push(JSON.stringify(list.slice(from, from + PART_ENTRIES)));
+  return parts;
 }

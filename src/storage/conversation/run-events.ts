@@ -2,10 +2,10 @@
  * The events of a conversation's newest requests, in the SQLite of its object. They are no memory:
  * with events alone a conversation has no tables but these and `state`. See `storage-schema.md`.
  *
- * They come in batches (`run-batch.ts`), and a batch is one row: rows that are written are what an
- * event costs. The newest row also has what the next batch needs to know, with the sums of the
- * bills, so that nothing else is written for them. Lists are stored in parts by their hash, each
- * once, however many events name it.
+ * The events of a call (`run-batch.ts`) are one row: rows that are written are what an event costs.
+ * The newest row also has what the next one needs to know, with the sums of the bills, so that
+ * nothing else is written for them. Lists are stored in parts by their hash, each once, however
+ * many events name it.
  */
 
 import { dayOf } from '../../lib/utc-time.ts';
@@ -29,23 +29,16 @@ export const KEPT_EVENTS = 2_000;
 const NOTED_EVERY = 200;
 
 /**
- * A batch that is older is not kept, in milliseconds: it may have come before, or a deletion may
- * have. Its isolate has given it up (`eventGiveUpMs`), and has counted it as lost.
+ * How long a batch may come again, in milliseconds: twice what the platform gives to work after an
+ * answer. A unique index would remember it longer, and would write a second row for each batch.
  */
-const OLDEST_BATCH_MS = 30_000;
-
-/**
- * How long a sender is remembered after its last batch, in milliseconds, and how many are, unless a
- * batch of theirs may still come again.
- */
-const SENDER_MS = 5 * 60_000;
-const MOST_SENDERS = 32;
-
-const SINGLE_RUN_EVENTS = 'single_run_events';
+const REPEATED_MS = 60_000;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS run_events (
     first_n INTEGER PRIMARY KEY,
+    batch_key TEXT NOT NULL DEFAULT '',
+    came_at INTEGER NOT NULL DEFAULT 0,
     tally TEXT NOT NULL,
     events TEXT NOT NULL
   );
@@ -56,21 +49,8 @@ const SCHEMA = `
   );
 `;
 
-/**
- * From tables of earlier versions, which have a row for each event. Fifty of them become one, so
- * that few rows are written.
- */
-const FROM_SINGLE_ROWS = `
-  INSERT INTO run_events (first_n, tally, events)
-    SELECT min(n), ?, json_group_array(
-      json_object(
-        'edits', json(edits),
-        'left_out', json(left_out),
-        'event', json(event)
-      ) ORDER BY n
-    )
-    FROM ${SINGLE_RUN_EVENTS} GROUP BY (n - 1) / 50
-`;
+/** Columns that 0.9 and earlier lack. */
+const ADDED = ["batch_key TEXT NOT NULL DEFAULT ''", 'came_at INTEGER NOT NULL DEFAULT 0'] as const;
 
 /** What is known after a batch. The newest row has it. */
 interface Tally {
@@ -81,16 +61,9 @@ interface Tally {
   /** By the day on which requests came, the newest days. Absent in tallies of versions before. */
   readonly days?: SumsByDay;
   readonly standing: BillStanding | null;
-  /** How many events were lost. */
-  readonly lost: number;
-  /**
-   * The place of each sender's next event (`RunBatch.from`), and when its last batch came. The one
-   * that came last is last.
-   */
-  readonly senders: Readonly<Record<string, { readonly next: number; readonly at: number }>>;
 }
 
-const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, days: {}, standing: null, lost: 0, senders: {} };
+const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, days: {}, standing: null };
 
 /**
  * An event in its row. One of an earlier version has its bills in `event`, or says whether its view
@@ -105,26 +78,21 @@ interface StoredRun {
   readonly left_out: readonly string[];
 }
 
-/** The bills of one call, and what is known after them. */
-interface Billed extends Pick<Tally, 'sums' | 'days' | 'standing'> {
-  readonly bills: ReadonlyMap<NewRun, Bill | null>;
-}
-
 type Row = { first_n: number; events: string };
 
 export class RunEvents implements StoredPart {
   private readonly sql: SqlStorage;
-  private readonly state: Pick<ConversationTables, 'get' | 'atOnce'>;
+  private readonly atOnce: (work: () => void) => void;
   private readonly tables: LazyTables;
   private readonly now: () => number;
   /** When all were deleted, in milliseconds since 1970. */
   private strippedAt = 0;
 
   /** @param now milliseconds since 1970 */
-  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'get' | 'atOnce'>, now: () => number) {
+  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'atOnce'>, now: () => number) {
     this.sql = tables.sql;
-    this.state = tables;
-    this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { found: () => this.migrate() });
+    this.atOnce = (work) => tables.atOnce(work);
+    this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
     this.now = now;
   }
 
@@ -149,30 +117,30 @@ export class RunEvents implements StoredPart {
   }
 
   /**
-   * Whether batches are too old, or their requests all came before all events were deleted. Their
-   * answers have lasted longer, and their events would bring the conversation back. A deletion is
-   * known while the object lives.
+   * Whether the requests of a batch all came before all events were deleted. Their answers have
+   * lasted longer, and their events would bring the conversation back. A deletion is known while
+   * the object lives.
    */
-  areLate(batches: readonly RunBatch[]): boolean {
-    return batches.every((batch) => this.isOld(batch) || batch.runs.every((run) => this.isLate(run)));
+  areLate({ runs }: RunBatch): boolean {
+    return runs.every(({ at }) => at <= this.strippedAt);
   }
 
   /**
-   * Keeps batches of events with their bills, and deletes those that are too old, with the lists
-   * that no other event names. A batch that was kept before changes nothing. Keeps all or nothing.
+   * Keeps events with their bills, and deletes those that are too old, with the lists that no other
+   * event names. A batch that was kept before changes nothing. Keeps all or nothing.
    */
-  add(batches: readonly RunBatch[]): void {
+  add(batch: RunBatch): void {
     // A deletion may have come while the conversation was reported.
-    if (this.areLate(batches)) return;
-    this.state.atOnce(() => {
+    if (this.areLate(batch)) return;
+    this.atOnce(() => {
       this.tables.make();
-      this.addNow(batches);
+      if (!this.isRepeated(batch)) this.addNow(batch);
     });
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
   page(before: number | null, most: number): RunPage {
-    if (!this.any()) return { runs: [], lost: 0 };
+    if (!this.any()) return { runs: [] };
     const rows = this.sql.exec<Row>(
       `SELECT first_n, events FROM run_events WHERE ?1 IS NULL OR first_n < ?1
        ORDER BY first_n DESC LIMIT ?2`,
@@ -185,12 +153,12 @@ export class RunEvents implements StoredPart {
       const all = runsIn(row).map((run, at) => listedRun(run, row.first_n + at));
       runs.push(...all.filter(({ n }) => before === null || n < before).toReversed());
     }
-    return { runs: runs.slice(0, most), lost: this.tally().lost };
+    return { runs: runs.slice(0, most) };
   }
 
   /** The event of a number. */
   find(n: number): FoundRun {
-    const run = this.any() ? this.stored(n) : undefined;
+    const run = this.any() ? this.rowOf(n) : undefined;
     if (!run) return { run: null };
     const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
     return { run: { ...listedRun(run, n), ...lists } };
@@ -212,7 +180,6 @@ export class RunEvents implements StoredPart {
   strip(): void {
     this.noteDeletion();
     this.tables.drop();
-    this.sql.exec(`DROP TABLE IF EXISTS ${SINGLE_RUN_EVENTS}`);
   }
 
   /** Has events of requests that came before now refused. */
@@ -220,37 +187,35 @@ export class RunEvents implements StoredPart {
     this.strippedAt = this.now();
   }
 
-  private addNow(batches: readonly RunBatch[]): void {
-    let tally = this.tally();
-    const rows: { readonly firstN: number; readonly runs: readonly NewRun[]; readonly batch: RunBatch }[] =
-      [];
-    for (const batch of batches) {
-      const place = tally.senders[batch.sender]?.next ?? batch.kept;
-      if (batch.from < place) continue;
-      if (this.isOld(batch)) continue;
-      const runs = batch.runs.filter((run) => !this.isLate(run)).toSorted(byTime);
-      if (runs.length > 0) rows.push({ firstN: tally.next, runs, batch });
-      tally = {
-        ...tally,
-        next: tally.next + runs.length,
-        lost: tally.lost + batch.from - place,
-        senders: this.sendersAfter(batch, tally),
-      };
-    }
-    const runs = rows.flatMap((row) => row.runs);
-    const { bills, sums, days = {}, standing } = billed(runs, tally);
-    tally = { ...tally, sums, days, standing };
-    // Only the tally of the newest row is read.
-    for (const row of rows) this.write(row.firstN, row.runs, row.batch.parts, bills, tally);
-    this.deleteBefore(tally.next - KEPT_EVENTS);
+  private addNow({ key, runs }: RunBatch): void {
+    const { next, ...known } = this.tally();
+    // Some of the requests may have come before a deletion.
+    const added = runs.filter(({ at }) => at > this.strippedAt).toSorted((one, other) => one.at - other.at);
+    const { bills, ...tally } = billed(added, known);
+    const after = next + added.length;
+    const events = added.map((run, at) => this.stored(run, bills[at] ?? null, after - 1));
+    this.sql.exec(
+      'INSERT INTO run_events (first_n, batch_key, came_at, tally, events) VALUES (?, ?, ?, ?, ?)',
+      next,
+      key,
+      this.now(),
+      JSON.stringify({ next: after, ...tally } satisfies Tally),
+      `[${events.join(',')}]`,
+    );
+    this.deleteBefore(after - KEPT_EVENTS);
   }
 
-  private isOld({ takenAt }: RunBatch): boolean {
-    return this.now() - takenAt > OLDEST_BATCH_MS;
-  }
-
-  private isLate({ at }: NewRun): boolean {
-    return at <= this.strippedAt;
+  private isRepeated({ key }: RunBatch): boolean {
+    const newest = 'SELECT first_n FROM run_events WHERE came_at < ? ORDER BY first_n DESC LIMIT 1';
+    return (
+      this.sql
+        .exec(
+          `SELECT 1 FROM run_events WHERE first_n > coalesce((${newest}), 0) AND batch_key = ?`,
+          this.now() - REPEATED_MS,
+          key,
+        )
+        .toArray().length > 0
+    );
   }
 
   private tally(): Tally {
@@ -260,48 +225,17 @@ export class RunEvents implements StoredPart {
     return row ? (JSON.parse(row.tally) as Tally) : NO_TALLY;
   }
 
-  private sendersAfter({ sender, from, runs }: RunBatch, { senders }: Tally): Tally['senders'] {
-    const now = this.now();
-    const others = Object.entries(senders).filter(
-      ([name, { at }]) => name !== sender && now - at < SENDER_MS,
-    );
-    const excess = others.length + 1 - MOST_SENDERS;
-    const stay = others.filter(([, { at }], index) => index >= excess || now - at <= OLDEST_BATCH_MS);
-    return Object.fromEntries([...stay, [sender, { next: from + runs.length, at: now }]]);
+  /** An event as its row has it. Writes the parts of its lists. @param n noted with these */
+  private stored({ event, edits, left_out, ...run }: NewRun, bill: Bill | null, n: number): string {
+    const named = (parts: readonly string[]) => parts.map((part) => this.notePart(part, n));
+    const { array, potential_bill = null } = run;
+    const rest = { bill, potential_bill, array, edits: named(edits), left_out: named(left_out) };
+    return `{"event":${event},${JSON.stringify(rest).slice(1)}`;
   }
 
-  /** Writes a row, and parts that are new. @param parts of the batch */
-  private write(
-    firstN: number,
-    runs: readonly NewRun[],
-    parts: readonly string[],
-    bills: Billed['bills'],
-    tally: Tally,
-  ): void {
-    const hashes = parts.map((part) => sha256Hex(part));
-    const named = (indices: readonly number[]) => indices.map((index) => hashes[index]);
-    const texts = runs.map((run) => {
-      const { event, edits, left_out, array, potential_bill = null } = run;
-      const rest = {
-        bill: bills.get(run) ?? null,
-        potential_bill,
-        array,
-        edits: named(edits),
-        left_out: named(left_out),
-      };
-      return `{"event":${event},${JSON.stringify(rest).slice(1)}`;
-    });
-    const lastN = firstN + runs.length - 1;
-    for (const [index, entries] of parts.entries()) this.notePart(hashes[index] ?? '', entries, lastN);
-    this.sql.exec(
-      'INSERT INTO run_events (first_n, tally, events) VALUES (?, ?, ?)',
-      firstN,
-      JSON.stringify(tally),
-      `[${texts.join(',')}]`,
-    );
-  }
-
-  private notePart(hash: string, entries: string, n: number): void {
+  /** @returns the hash of a part */
+  private notePart(entries: string, n: number): string {
+    const hash = sha256Hex(entries);
     this.sql.exec(
       `INSERT INTO run_parts (part_hash, last_n, entries) VALUES (?1, ?2, ?3)
        ON CONFLICT (part_hash) DO UPDATE SET last_n = ?2 WHERE last_n <= ?2 - ${NOTED_EVERY}`,
@@ -309,6 +243,7 @@ export class RunEvents implements StoredPart {
       n,
       entries,
     );
+    return hash;
   }
 
   /** @param oldest the number of the oldest event that stays */
@@ -328,7 +263,7 @@ export class RunEvents implements StoredPart {
     );
   }
 
-  private stored(n: number): StoredRun | undefined {
+  private rowOf(n: number): StoredRun | undefined {
     const [row] = this.sql
       .exec<Row>('SELECT first_n, events FROM run_events WHERE first_n <= ? ORDER BY first_n DESC LIMIT 1', n)
       .toArray();
@@ -345,43 +280,23 @@ export class RunEvents implements StoredPart {
       .toArray()
       .flatMap(({ entries }) => JSON.parse(entries) as Entry[]);
   }
-
-  private migrate(): void {
-    const isOld = "SELECT 1 FROM sqlite_master WHERE name = 'run_events' AND sql LIKE '%run_key%'";
-    if (this.sql.exec(isOld).toArray().length === 0) return;
-    const { next } = this.sql
-      .exec<{ next: number }>('SELECT coalesce(max(n), 0) + 1 AS next FROM run_events')
-      .one();
-    const standing = JSON.parse(this.state.get('bill_standing') ?? 'null') as BillStanding | null;
-    this.state.atOnce(() => {
-      this.sql.exec(`ALTER TABLE run_events RENAME TO ${SINGLE_RUN_EVENTS}; ${SCHEMA}`);
-      // Their bills are in the sums of `BillLedger`.
-      this.sql.exec(FROM_SINGLE_ROWS, JSON.stringify({ ...NO_TALLY, next, standing }));
-      this.sql.exec(`DROP TABLE ${SINGLE_RUN_EVENTS}`);
-    });
-  }
 }
 
-/** Bills in the order in which the requests came: each bill needs those before. */
-function billed(runs: readonly NewRun[], before: Pick<Tally, 'sums' | 'days' | 'standing'>): Billed {
+/** @param runs in the order in which the requests came: each bill needs those before */
+function billed(runs: readonly NewRun[], before: Omit<Tally, 'next'>) {
   let { sums, days = {}, standing } = before;
-  const bills = new Map<NewRun, Bill | null>();
-  for (const run of runs.toSorted(byTime)) {
+  const bills = runs.map((run) => {
     const next = run.billing && nextBill(standing, run.billing, run.at);
     if (next) {
       sums = joinSums(sums, sumsOf(next.bill));
       standing = next.standing;
-      bills.set(run, next.bill);
     }
+    const bill = next?.bill ?? null;
     const event = JSON.parse(run.event) as Omit<ListedRun, 'n'>;
-    const ofRun = daySumsOf(event, next?.bill ?? null, run.potential_bill ?? null);
-    days = withDay(days, dayOf(run.at), ofRun);
-  }
+    days = withDay(days, dayOf(run.at), daySumsOf(event, bill, run.potential_bill ?? null));
+    return bill;
+  });
   return { bills, sums, days, standing };
-}
-
-function byTime(one: NewRun, other: NewRun): number {
-  return one.at - other.at;
 }
 
 function runsIn({ events }: Row): StoredRun[] {

@@ -1,42 +1,26 @@
 /**
- * Gathers the events of this isolate's requests, and sends those of a conversation together, two
- * seconds after the last call. The first event of a quiet conversation goes at once, so only those
- * that follow it within two seconds wait. A read, a full batch or too many bytes end that wait
- * earlier, but not the one after a failure. One per isolate.
+ * Sends the events of this isolate's requests to their conversations. One per isolate.
  *
- * A request whose event begins a batch waits for it under its own `waitUntil`, since timers and
- * calls belong to requests. The others cost no call and no timer. What an isolate holds is bounded,
- * and is given up when it is too old: a deletion may have come since.
+ * A conversation has one call at a time: events that come while it is under way go together in the
+ * next one. The request whose event is the first of a call makes it under its own `waitUntil`,
+ * since timers and calls belong to requests. A call that fails is made once more.
  */
-import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { pause, soon, within } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WaitUntil } from '../refs/writer.ts';
-import type { EndedRun, RunBatch } from './run-batch.ts';
-import { type Load, RunOutbox } from './run-outbox.ts';
+import { bytesOf, type EndedRun, type NewRun, newRun, type RunBatch } from './run-batch.ts';
 
-/**
- * Of all events that are gathered or being sent, in bytes. Above the first a batch does not wait,
- * above the second events are lost: storage does not answer then.
- */
-const SENT_EARLY = 4 * 1024 * 1024;
-const LOST_ABOVE = 8 * 1024 * 1024;
+/** Of a call. Its last event may exceed that, and a row of SQLite has 2 MB. */
+const FULL_BYTES = 1024 * 1024;
 
-/** How long a request waits for its conversation's events, of the 30 s that the platform gives. */
-const PATIENCE_MS = 15_000;
+/** Of all calls that have not ended. Above it events are lost: storage does not answer then. */
+const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Outboxes that are looked at when an event comes: more than one leaves for each that comes. */
-const LOOKED_AT = 4;
-
-/**
- * How long an outbox stays without events, in milliseconds, so that a conversation in use has one
- * sender. Where there are many, they only stay until the next call may go.
- */
-const IDLE_MS = 10 * 60_000;
-const MANY_OUTBOXES = 1_000;
+/** What the platform gives to work after an answer. A call that is older was cut off with it. */
+const GIVEN_MS = 30_000;
 
 interface RunOutboxesPorts {
   /**
@@ -45,163 +29,152 @@ interface RunOutboxesPorts {
    * @param conversation see `conversationName`
    * @throws StoreError
    */
-  keep(conversation: string, batches: readonly RunBatch[]): Promise<void>;
+  keep(conversation: string, batch: RunBatch): Promise<void>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
+/** A call from its first event to its end. */
+interface Outgoing {
+  readonly key: string;
+  readonly tenant: string;
+  readonly conversation: string;
+  readonly begunAt: number;
+  runs: NewRun[];
+  bytes: number;
+  isSent: boolean;
+  /** Never rejects. */
+  ended: Promise<void>;
+}
+
 export class RunOutboxes {
   private readonly ports: RunOutboxesPorts;
-  /** By conversation; the one that was used last is last. */
-  private readonly outboxes = new Map<string, RunOutbox>();
-  private readonly load: Load = { bytes: 0 };
+  /** The oldest first. */
+  private readonly calls = new Set<Outgoing>();
+  /** The newest call of each conversation. */
+  private readonly newest = new Map<string, Outgoing>();
+  private bytes = 0;
 
   constructor(ports: RunOutboxesPorts) {
     this.ports = ports;
   }
 
   /** Takes an event. Nothing waits for it. @param conversation see `conversationName` */
-  add(tenant: Tenant, conversation: string, run: EndedRun, waitUntil: WaitUntil): void {
-    const now = Date.now();
-    this.lookAround(now, waitUntil);
-    const outbox = this.outboxOf(tenant, conversation);
-    if (outbox.isStuck || this.load.bytes > LOST_ABOVE) {
+  add(tenant: Tenant, conversation: string, ended: EndedRun, waitUntil: WaitUntil): void {
+    this.giveUp(waitUntil);
+    if (this.bytes > MOST_BYTES) {
       this.ports.log('warn', 'an event of a request is lost, since storage does not answer');
-      this.loseOne(outbox, waitUntil);
-    } else outbox.add(run, now);
-    const dueAt = this.dueAt(outbox, now);
-    if (outbox.dueAt === undefined || dueAt < outbox.dueAt || outbox.isStranded(now))
-      waitUntil(this.deliver(outbox, dueAt, waitUntil));
+      this.lose(1, waitUntil);
+      return;
+    }
+    const run = newRun(ended);
+    const newest = this.newest.get(conversation);
+    const isOpen = newest && !newest.isSent && newest.bytes < FULL_BYTES;
+    const call = isOpen ? newest : this.begin(tenant.id, conversation, waitUntil, newest);
+    const bytes = bytesOf(run);
+    call.runs.push(run);
+    call.bytes += bytes;
+    this.bytes += bytes;
   }
 
-  /** Loses an event that could not be made. */
-  lose(tenant: Tenant, conversation: string, waitUntil: WaitUntil): void {
-    this.loseOne(this.outboxOf(tenant, conversation), waitUntil);
+  /** Counts events that are lost. */
+  lose(count: number, waitUntil: WaitUntil): void {
+    const { metrics } = this.ports;
+    metrics.count('precis_events_lost_total', {}, count);
+    metrics.sendLater(waitUntil);
   }
 
   /**
-   * Sends the events of this isolate, so that a caller who has its answer can read them. Those of
-   * other isolates come within `eventBatchMs`. Takes `keptEventsMs` at most, and never throws.
+   * Waits until the events of this isolate are kept, so that a caller who has its answer can read
+   * them. Takes `keptEventsMs` at most, and never throws.
    *
    * @param owner a conversation's name, or a tenant's id
    */
   async settled(owner: string): Promise<void> {
-    const end = Date.now() + TIME_LIMITS.keptEventsMs;
-    await fewAtOnce(AT_ONCE, this.of(owner), async (outbox) => {
-      const begin = Date.now();
-      if (begin >= end) return;
-      if (outbox.sending) await soon(end - begin, outbox.sending);
-      const now = Date.now();
-      if (now >= end || !outbox.hasWork || outbox.sending || now < outbox.nextCallAt(true)) return;
-      await soon(end - now, this.send(outbox));
-    });
+    await soon(TIME_LIMITS.keptEventsMs, Promise.all(this.of(owner).map(({ ended }) => ended)));
   }
 
   /**
-   * Drops the events of a conversation, or of a tenant, that is being deleted. Those of requests
-   * that came after the deletion began stay. Never throws.
+   * Drops the events of a conversation, or of a tenant, that is being deleted, and waits for the
+   * calls under way, since the deletion finds what is kept meanwhile. The events of requests that
+   * came after it began stay. Never throws.
    *
    * @param began when the deletion began, in milliseconds since 1970
    * @returns whether there were any
    */
   async drop(owner: string, began: number): Promise<boolean> {
-    const calls = this.of(owner).map(({ sending }) => sending);
-    // What is kept meanwhile, the deletion finds.
-    await soon(TIME_LIMITS.keptEventsMs, Promise.all(calls));
-    const counts = this.of(owner).map((outbox) => {
-      const count = outbox.drop(began);
-      if (!outbox.hasWork) this.outboxes.delete(outbox.name);
-      return count;
-    });
-    return counts.some((count) => count > 0);
-  }
-
-  private of(owner: string): RunOutbox[] {
-    return [...this.outboxes.values()].filter(({ name, tenant }) => name === owner || tenant.id === owner);
-  }
-
-  /** When the next call of an outbox is due. */
-  private dueAt(outbox: RunOutbox, now: number): number {
-    return Math.max(now, outbox.nextCallAt(this.load.bytes > SENT_EARLY));
-  }
-
-  private outboxOf(tenant: Tenant, conversation: string): RunOutbox {
-    const outbox = this.outboxes.get(conversation) ?? new RunOutbox(tenant, conversation, this.load);
-    this.outboxes.delete(conversation);
-    this.outboxes.set(conversation, outbox);
-    return outbox;
-  }
-
-  /** Drops outboxes that are no longer used, and sends what a request was cut off with. */
-  private lookAround(now: number, waitUntil: WaitUntil): void {
-    let looks = LOOKED_AT;
-    for (const [name, outbox] of this.outboxes) {
-      if (looks-- === 0) return;
-      const restMs = this.outboxes.size > MANY_OUTBOXES ? TIME_LIMITS.eventBatchMs : IDLE_MS;
-      if (!outbox.hasWork && !outbox.sending && now - outbox.sentAt >= restMs) this.outboxes.delete(name);
-      if (outbox.isStranded(now)) waitUntil(this.deliver(outbox, now, waitUntil));
+    let dropped = 0;
+    for (const call of this.of(owner)) {
+      const later = call.runs.filter(({ at }) => at > began);
+      dropped += call.runs.length - later.length;
+      call.runs = later;
     }
+    await this.settled(owner);
+    return dropped > 0;
   }
 
-  /** Sends what was gathered, when it is due, and tries again if that fails. Never rejects. */
-  private async deliver(outbox: RunOutbox, dueAt: number, waitUntil: WaitUntil): Promise<void> {
-    const end = Date.now() + PATIENCE_MS;
-    for (let due = dueAt; ; due = this.dueAt(outbox, Date.now())) {
-      outbox.dueAt = due;
-      // Even without a wait, the last bytes of the answer go first.
-      await pause(Math.max(0, due - Date.now()));
-      // A call of another request.
-      while (outbox.sending) await soon(TIME_LIMITS.keepEventMs, outbox.sending);
-      const now = Date.now();
-      const isDue = this.dueAt(outbox, now) <= now;
-      if (!outbox.hasWork || (isDue && (await this.send(outbox, waitUntil)))) return;
-      const waitsElsewhere = outbox.dueAt !== undefined && outbox.dueAt !== due;
-      if (waitsElsewhere || Date.now() > end) return;
-    }
+  private of(owner: string): Outgoing[] {
+    return [...this.calls].filter(({ conversation, tenant }) => conversation === owner || tenant === owner);
   }
 
-  /** @returns whether all was kept, or given up. Never rejects */
-  private send(outbox: RunOutbox, waitUntil?: WaitUntil): Promise<boolean> {
-    const call = this.sendNow(outbox, waitUntil).finally(() => {
-      if (outbox.call === call) outbox.call = undefined;
-    });
-    outbox.call = call;
+  private begin(tenant: string, conversation: string, waitUntil: WaitUntil, before?: Outgoing): Outgoing {
+    const call: Outgoing = {
+      key: crypto.randomUUID(),
+      tenant,
+      conversation,
+      begunAt: Date.now(),
+      runs: [],
+      bytes: 0,
+      isSent: false,
+      ended: Promise.resolve(),
+    };
+    this.calls.add(call);
+    this.newest.set(conversation, call);
+    call.ended = this.make(call, before?.ended, waitUntil);
+    waitUntil(call.ended);
     return call;
   }
 
-  private async sendNow(outbox: RunOutbox, waitUntil?: WaitUntil): Promise<boolean> {
+  /** Never rejects. @param before the end of the call before it */
+  private async make(call: Outgoing, before: Promise<void> | undefined, waitUntil: WaitUntil): Promise<void> {
+    // The last bytes of the answer go first.
+    await pause(0);
+    if (before) await soon(2 * TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs, before);
+    call.isSent = true;
+    if (!(await this.isKept(call, 'are sent again'))) {
+      await pause(TIME_LIMITS.eventPauseMs);
+      if (!(await this.isKept(call, 'are lost'))) this.lose(call.runs.length, waitUntil);
+    }
+    this.end(call);
+  }
+
+  /** Sends the events of a call. @param then what happens to them otherwise */
+  private async isKept({ key, conversation, runs }: Outgoing, then: string): Promise<boolean> {
     const { keep, log } = this.ports;
-    const now = Date.now();
-    outbox.dueAt = undefined;
-    const old = outbox.giveUp(now);
-    if (old > 0) log('warn', 'events of requests are too old to be sent, and are lost');
-    this.countLost(old, waitUntil);
-    if (!outbox.hasWork) return true;
-    outbox.sentAt = now;
-    const batches = outbox.take(now);
+    if (runs.length === 0) return true;
     try {
-      await within(TIME_LIMITS.keepEventMs, keep(outbox.name, batches));
-      outbox.succeeded(batches);
+      await within(TIME_LIMITS.keepEventMs, keep(conversation, { key, runs }));
       return true;
     } catch (error) {
-      // What would be too old for the next call is given up with the cause at hand.
-      const lost = outbox.giveUp(Math.max(Date.now(), outbox.nextCallAt(false)));
-      const then = lost > 0 ? 'are lost' : 'are sent again';
       logCaught(log, 'warn', `events of requests could not be kept, and ${then}`, error);
-      this.countLost(lost, waitUntil);
-      return !outbox.hasWork;
+      return false;
     }
   }
 
-  private loseOne(outbox: RunOutbox, waitUntil: WaitUntil): void {
-    outbox.lose();
-    this.countLost(1, waitUntil);
+  /** Gives up calls that were cut off with their requests. */
+  private giveUp(waitUntil: WaitUntil): void {
+    for (const call of this.calls) {
+      if (Date.now() - call.begunAt < GIVEN_MS) return;
+      this.end(call);
+      this.ports.log('warn', 'events of requests are lost, since their request was cut off');
+      this.lose(call.runs.length, waitUntil);
+      call.runs = [];
+    }
   }
 
-  private countLost(count: number, waitUntil?: WaitUntil): void {
-    if (count === 0) return;
-    const { metrics } = this.ports;
-    metrics.count('precis_events_lost_total', {}, count);
-    if (waitUntil) metrics.sendLater(waitUntil);
+  private end(call: Outgoing): void {
+    if (!this.calls.delete(call)) return;
+    this.bytes -= call.bytes;
+    if (this.newest.get(call.conversation) === call) this.newest.delete(call.conversation);
   }
 }

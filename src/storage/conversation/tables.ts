@@ -81,11 +81,10 @@ type StateKey =
   | 'frozen_sources'
   | 'told_at'
   | 'digest_health'
-  | 'bill_sums'
-  | 'bill_standing';
+  | 'bill_sums';
 
 /** Values that are no memory. They make the table `state` alone. */
-const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums', 'bill_standing']);
+const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums']);
 
 /**
  * A conversation has a memory if the tables of its versions exist. All other tables of a memory are

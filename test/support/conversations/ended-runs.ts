@@ -3,11 +3,7 @@ import { utcTimeOf } from '../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../../src/memory/run/build-event.ts';
-import type { EndedRun, RunBatch } from '../../../src/storage/conversation/run-batch.ts';
-import { RunOutbox } from '../../../src/storage/conversation/run-outbox.ts';
-import { Tenants } from '../../../src/tenant/identity.ts';
-
-const tenant = new Tenants('a-secret-for-tests-only').ofToken('sk-a-caller-whose-requests-have-ended');
+import { type EndedRun, newRun, type RunBatch } from '../../../src/storage/conversation/run-batch.ts';
 
 /** What is told of a request beside its event. */
 type Rest = Partial<Omit<EndedRun, 'event'>>;
@@ -50,16 +46,9 @@ export function endedRun(fields: Partial<UnbilledRun> = {}, rest: Rest = {}): En
   return { event, ...rest };
 }
 
-/** An isolate's outbox of a conversation. */
-export function outbox(name = 'c'): RunOutbox {
-  return new RunOutbox(tenant, name, { bytes: 0 });
-}
-
-/** One batch of a new sender. */
-export function batchOf(...runs: EndedRun[]): readonly RunBatch[] {
-  const sender = outbox();
-  for (const run of runs) sender.add(run);
-  return sender.take();
+/** A batch of its own. */
+export function batchOf(...runs: EndedRun[]): RunBatch {
+  return { key: crypto.randomUUID(), runs: runs.map(newRun) };
 }
 
 /** What the bill of a request needs whose view is half of its array. */

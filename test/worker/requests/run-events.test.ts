@@ -4,16 +4,14 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
-import { NO_SUMS } from '../../../src/memory/money/bill-sums.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { RunEvents } from '../../../src/storage/conversation/run-events.ts';
-import { RunOutbox } from '../../../src/storage/conversation/run-outbox.ts';
+import { RunOutboxes } from '../../../src/storage/conversation/run-outboxes.ts';
 import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
-import { BILL_ORDER, batchOf, endedRun, outbox } from '../../support/conversations/ended-runs.ts';
+import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
 import { shorten } from '../../support/time-limits.ts';
 import {
   question,
@@ -330,30 +328,10 @@ describe('events in the object', () => {
     expect((await list()).data.map(({ n }) => n)).toEqual([3, 2, 1]);
   });
 
-  it('are kept once where a batch comes again with the next one, or after it', async () => {
-    const { stub, list } = caller();
-    const sender = outbox();
-    sender.add(endedRun({ messages: 1 }));
-    const first = sender.take();
-    await stub.keepRuns(first);
-    sender.add(endedRun({ messages: 2 }));
-    const both = sender.take();
-    expect(both).toHaveLength(2);
-    await stub.keepRuns(both);
-    sender.succeeded(both);
-    await stub.keepRuns(first);
-
-    const { data, lost } = await list();
-    expect(data.map(({ messages }) => messages)).toEqual([2, 1]);
-    expect(lost).toBe(0);
-  });
-
-  it('are numbered in the order in which batches of several isolates come', async () => {
+  it('are numbered in the order in which the calls of several isolates come', async () => {
     const { stub, list, event } = caller();
-    const isolates = [outbox(), outbox()];
-    for (const messages of [1, 2, 3])
-      for (const [at, isolate] of isolates.entries()) isolate.add(endedRun({ messages: 10 * at + messages }));
-    for (const isolate of isolates) await stub.keepRuns(isolate.take());
+    for (const first of [1, 11])
+      await stub.keepRuns(batchOf(...[0, 1, 2].map((at) => endedRun({ messages: first + at }))));
 
     expect((await list()).data.map(({ n, messages }) => [n, messages])).toEqual([
       [6, 13],
@@ -365,26 +343,6 @@ describe('events in the object', () => {
     ]);
     for (const n of [1, 3, 4, 6]) expect((await event(n)).n).toBe(n);
     expect((await event(5)).messages).toBe(12);
-  });
-
-  it('that are lost between others of an isolate are counted', async () => {
-    const { stub, list } = caller();
-    const sender = outbox();
-    const send = async (count: number) => {
-      for (let one = 0; one < count; one++) sender.add(endedRun());
-      const batches = sender.take();
-      await stub.keepRuns(batches);
-      sender.succeeded(batches);
-    };
-    await send(2);
-    for (let one = 0; one < 3; one++) sender.add(endedRun());
-    sender.take();
-    sender.giveUp(Date.now() + TIME_LIMITS.eventGiveUpMs);
-    sender.lose();
-    await send(1);
-    await send(1);
-
-    expect(await list()).toMatchObject({ lost: 4, data: [{ n: 4 }, { n: 3 }, { n: 2 }, { n: 1 }] });
   });
 
   it('are not kept of requests that came before their conversation was deleted', async () => {
@@ -479,69 +437,6 @@ describe('events in the object', () => {
   });
 });
 
-describe('events of tables with a row for each', () => {
-  /** Tables as 0.7.0 has written them. */
-  const older = (stub: DurableObjectStub<ConversationMemory>, count: number) =>
-    runInDurableObject(stub, (_, { storage: { sql } }) => {
-      sql.exec(`
-        CREATE TABLE run_events (n INTEGER PRIMARY KEY, run_key TEXT NOT NULL, event TEXT NOT NULL,
-          edits TEXT NOT NULL, left_out TEXT NOT NULL);
-        CREATE TABLE run_parts (part_hash TEXT PRIMARY KEY, last_n INTEGER NOT NULL, entries TEXT NOT NULL);
-        CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-      `);
-      sql.exec('INSERT INTO run_parts VALUES (?, ?, ?)', 'a hash', count, JSON.stringify([edit(1)]));
-      for (let n = 7; n < 7 + count; n++) {
-        const { edits, left_out, ...event } = endedRun({ messages: n }).event;
-        const bill = { unit: 'nanodollars', net: n };
-        const text = JSON.stringify({ ...event, captured: n === 8, bill, potential_bill: null });
-        sql.exec(
-          'INSERT INTO run_events VALUES (?, ?, ?, ?, ?)',
-          n,
-          `key ${n}`,
-          text,
-          n % 2 ? '["a hash"]' : '[]',
-          '[]',
-        );
-      }
-      const sums = { ...NO_SUMS, requests: count, billed: 1, sent: { ...NO_SUMS.sent, amount: 5 } };
-      sql.exec('INSERT INTO state VALUES (?, ?)', 'bill_sums', JSON.stringify({ ...sums, summarizer: 3 }));
-      const standing = { at: 1_000, input: 2_000, saved: 40_000 };
-      sql.exec('INSERT INTO state VALUES (?, ?)', 'bill_standing', JSON.stringify(standing));
-    });
-
-  it('stay readable, with their numbers, lists and bills', async () => {
-    const { stub, rows, list, event } = caller();
-    await older(stub, 120);
-
-    const first = await list('c', '?limit=100');
-    const second = await list('c', `?limit=100&cursor=${first.cursor}`);
-    const all = [...first.data, ...second.data];
-    expect(all.map(({ n, messages }) => [n, messages])).toEqual(
-      Array.from({ length: 120 }, (_, at) => [126 - at, 126 - at]),
-    );
-    expect(all[0]?.bill).toMatchObject({ net: 126 });
-    expect((await event(7)).edits).toEqual([edit(1)]);
-    expect((await event(8)).edits).toEqual([]);
-    expect(await event(8)).not.toHaveProperty('captured');
-    expect((await rows('run_events')).length).toBeLessThan(5);
-  });
-
-  it('are followed by others, whose bills know those before', async () => {
-    const { stub, list, event } = caller();
-    await older(stub, 60);
-    await stub.keepRuns(batchOf(endedRun({ edits: [edit(1)] }, { billing: BILL_ORDER })));
-
-    expect((await list('c', '?limit=2')).data.map(({ n }) => n)).toEqual([67, 66]);
-    const last = await event(67);
-    expect(last.edits).toEqual([edit(1)]);
-    // An earlier request has saved more.
-    expect(last.bill?.unique).toEqual({ tokens: 0, amount: 0 });
-    const { bills } = await stub.standing();
-    expect(bills).toMatchObject({ requests: 61, billed: 2, summarizer: 3 });
-    expect(bills.sent.amount).toBe(5 + (last.bill?.sent?.amount ?? Number.NaN));
-  });
-});
-
 describe('a list of requests', () => {
   it('comes in pages, newest first', async () => {
     const { stub, list } = caller();
@@ -567,7 +462,7 @@ describe('a list of requests', () => {
       has_more: false,
       cursor: null,
       bill: expect.objectContaining({ requests: 0, sent: null, net: null }),
-      behind_ms: TIME_LIMITS.eventBatchMs,
+      behind_ms: 0,
       lost: 0,
     });
     const one = await read('/v1/conversations/c/requests/1');
@@ -698,7 +593,7 @@ describe('an event that cannot be kept', () => {
       return Number(TEXT.exec(text)?.[1]);
     };
     const before = await lost();
-    vi.spyOn(RunOutbox.prototype, 'add').mockImplementation(() => {
+    vi.spyOn(RunOutboxes.prototype, 'add').mockImplementation(() => {
       throw new RangeError('it has no JSON');
     });
 
@@ -711,7 +606,7 @@ describe('an event that cannot be kept', () => {
   });
 
   it.each(['failing', 'hanging'] as const)('is counted and logged where its object is %s', async (fault) => {
-    onTestFinished(shorten({ keepEventMs: 500, eventGiveUpMs: 0, metricsBatchMs: 0 }));
+    onTestFinished(shorten({ keepEventMs: 500, eventPauseMs: 0, metricsBatchMs: 0 }));
     const { app, objects } = caller(METRICS);
     const lost = async (): Promise<number> => {
       const headers = { authorization: `Bearer ${METRICS.METRICS_TOKEN}` };
