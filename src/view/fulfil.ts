@@ -25,7 +25,7 @@ import { type NamedSummary, summariesOf } from './summaries.ts';
 import { keepTrimmed } from './trimmed-messages.ts';
 
 /** The memory for a mode that is planned around one. It is recalled before the plan. */
-interface Recalled {
+export interface Recalled {
   /** Undefined if none is ready. */
   readonly memory: (RecalledMemory & NamedSummary) | undefined;
   readonly warnings: readonly Warning[];
@@ -49,7 +49,7 @@ export async function recall(strategy: RecallingStrategy, call: ViewCall): Promi
 }
 
 /** The answer to the needs of a plan. */
-interface Fulfilled {
+export interface Fulfilled {
   readonly words: ViewWords & { readonly summary: NamedSummary | undefined };
   /** The summarizer's usage for digests of outputs. Undefined if it was not called. */
   readonly digestUsage: TokenUsage | undefined;

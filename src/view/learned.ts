@@ -6,12 +6,12 @@ import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import { areUncached } from '../memory/money/uncached-instructions.ts';
 import type { Warning } from '../memory/plan/report.ts';
+import { HOSTED } from '../protocol/responses/hosted-output.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
-import { uneditedKinds } from './unedited.ts';
 
 /** How a view is made because of it. */
 interface Learned extends Pick<MadeView, 'unedited' | 'instructions'> {
@@ -30,6 +30,15 @@ export function learnedOf(call: Call, strategy: EditingStrategy, options: MakeVi
       ...(placed === 'uncached' ? ['instructions_uncached' as const] : []),
     ],
   };
+}
+
+/** Kinds of elements whose outputs stay whole, since the upstream has refused them edited. */
+function uneditedKinds(call: Call): ReadonlySet<string> | undefined {
+  const { refusals } = call.scope.services;
+  const conversation = refusals.any ? conversationOfCall(call) : undefined;
+  if (!conversation) return undefined;
+  const kinds = HOSTED.filter((kind) => refusals.at(conversation.name, kind) !== undefined);
+  return kinds.length === 0 ? undefined : new Set(kinds);
 }
 
 /** Undefined where they stay, and nothing is wrong with that. */

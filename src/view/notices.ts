@@ -5,7 +5,7 @@ import type { EditingStrategy } from '../memory/modes/table.ts';
 import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import { waitsForWindow } from '../memory/strategy/strategy.ts';
-import type { MakeViewOptions, ViewCall } from './made-view.ts';
+import type { MakeViewOptions } from './made-view.ts';
 
 /** Of messages whose tokens nobody has counted: about as many as in English text. */
 const BYTES_PER_TOKEN = 4;
@@ -15,7 +15,7 @@ export function withNotices(
   report: Report,
   strategy: EditingStrategy,
   { terms, limit, history }: PlanRequest,
-  { options }: ViewCall,
+  options: MakeViewOptions,
 ): Report {
   const notices: Warning[] = [];
   if (isIdle(report, strategy, options)) notices.push('idle');
