@@ -1,16 +1,18 @@
 /** The Worker's entry point: the app, the scheduled handler and the Durable Object classes. */
 import { createApp } from './app.ts';
 import { type Env, readConfig } from './config.ts';
+import { logCaught } from './log.ts';
 import { warnOfRetirements } from './request/retiring-models.ts';
 import type { Embedder } from './storage/archive/embedder.ts';
-import type { Claimed } from './storage/conversation/memories.ts';
+import type { Memory, WrittenText } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
+import type { TextProgress } from './storage/conversation/texts.ts';
 import { tenantMemory, userMemory } from './storage/objects.ts';
 import { Budget, type Payer, UntoldCalls } from './storage/tenant/budget.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
-import { type KnownWindows, writeInBackground } from './summary/background.ts';
+import { type KnownWindows, writeText } from './summary/background.ts';
 import { backgroundGuard } from './summary/caller-guard.ts';
-import type { RollMaterial } from './summary/conversation.ts';
+import { publish, type TextMaterial } from './summary/conversation.ts';
 import { type CallGuard, NO_LIMITS } from './upstream/call-guard.ts';
 import { embeddingsOf } from './upstream/embeddings.ts';
 
@@ -18,14 +20,26 @@ export { MetricsObject as Metrics } from './storage/metrics/object.ts';
 export { TenantMemoryObject as TenantMemory } from './storage/tenant/object.ts';
 export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts';
 
-export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
+export class ConversationMemory extends ConversationMemoryObject<TextMaterial> {
   private readonly windows: KnownWindows = new Map();
   private readonly untold = new UntoldCalls();
 
-  protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
+  protected override write(
+    { payer, ...material }: TextMaterial,
+    base: Memory | null,
+    progress: TextProgress,
+  ): Promise<WrittenText> {
+    const guard = this.guardOf(payer);
+    return writeText(material, base, progress, { guard, windows: this.windows, log: this.log });
+  }
+
+  protected override async publish(material: TextMaterial, text: string): Promise<void> {
+    const { publishTo } = material.of === 'version' ? material : {};
+    if (!publishTo) return;
     const openUser = (name: string) => userMemory(this.env, name, this.log);
-    const guard = this.guardOf(material.payer);
-    return writeInBackground(this, openUser, material, guard, claim, this.log, this.windows);
+    await publish(openUser, publishTo, text).catch((error: unknown) =>
+      logCaught(this.log, 'warn', 'a summary could not be published', error),
+    );
   }
 
   /** The limits before each call for a caller. */

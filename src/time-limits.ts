@@ -2,7 +2,7 @@
  * The time limits of the Worker: how long it waits, for whom, and how long it rests. All are in
  * milliseconds, and each is read when its wait begins.
  *
- * A limit is here if a timer runs for it or a lease ends with it. For how long a fact is relied on
+ * A limit is here if a timer runs for it. For how long a fact is relied on
  * (a verdict, a price, what storage has shown) stands beside the fact: nobody waits for that, and
  * tests move the clock.
  *
@@ -83,7 +83,7 @@ const VALUES = {
 
   // Summaries.
 
-  /** A request waits for a summary that it or another request makes (docs/design.md#7-storage). */
+  /** A request waits for a summary in the making (docs/design.md#7-storage). */
   summaryMs: 20_000,
   /** Where a whole conversation is compacted, since a digest would stay for good. */
   wholeSummaryMs: 120_000,
@@ -107,10 +107,6 @@ const VALUES = {
   longestRestMs: 3_600_000,
   /** The longest rest that an order waits for in the object. */
   longestAwaitedRestMs: 60_000,
-  /** How long a lease outlives its call (docs/design.md#7-storage). */
-  leaseMarginMs: 10_000,
-  /** After this time a claim counts as stuck, whatever its lease (docs/design.md#7-storage). */
-  stuckClaimMs: 300_000,
   /** Until a user's memory has taken the summary of a session. */
   publishMs: 5_000,
 

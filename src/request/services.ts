@@ -36,7 +36,7 @@ import { UntoldCalls } from '../storage/tenant/budget.ts';
 import { Retention } from '../storage/tenant/retention.ts';
 import { TrustedLru } from '../storage/trusted.ts';
 import { Upkeep } from '../storage/upkeep.ts';
-import type { RollMaterial } from '../summary/conversation.ts';
+import type { TextMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
@@ -108,7 +108,7 @@ export interface Services {
   /** The deployer's instructions for summaries, by name. */
   readonly prompts: ReadonlyMap<string, string>;
   /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
-  conversation(name: string): ObjectCaller<ConversationMemoryStub<RollMaterial>>;
+  conversation(name: string): ObjectCaller<ConversationMemoryStub<TextMaterial>>;
   user(name: string): ObjectCaller<UserMemoryStub>;
   tenant(id: string): ObjectCaller<TenantMemoryStub>;
   readonly metricsObject: ObjectCaller<MetricsStub>;

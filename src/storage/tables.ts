@@ -14,6 +14,8 @@ interface TableHooks {
   readonly oldest?: string;
   /** Columns that the first table has got since, which it may lack. */
   readonly added?: readonly `${string} ${string}`[];
+  /** Columns that the first table had. A backup may still have them. */
+  readonly retired?: readonly string[];
   /** Whether their rows are of no use elsewhere, so that no backup has them. */
   readonly passing?: boolean;
 }
@@ -97,6 +99,11 @@ export class LazyTables {
     return this.isThere;
   }
 
+  /** See `TableHooks`. */
+  isRetired(column: string): boolean {
+    return this.hooks.retired?.includes(column) ?? false;
+  }
+
   /** Makes them unless they exist. */
   make(): void {
     if (this.exists()) return;
@@ -124,7 +131,7 @@ export class LazyTables {
   /** Looks for them. Those of an earlier version become the present ones, or are dropped. */
   private find(): boolean {
     const [name] = this.names;
-    const { oldest, added = [] } = this.hooks;
+    const { oldest, added = [], retired = [] } = this.hooks;
     const columns = this.sql.exec<{ name: string }>('SELECT name FROM pragma_table_info(?)', name).toArray();
     const has = (column: string) => columns.some(({ name }) => column === name);
     if (columns.length === 0) return false;
@@ -134,6 +141,7 @@ export class LazyTables {
     }
     for (const column of added)
       if (!has(column.split(' ', 1).join())) this.sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column}`);
+    for (const column of retired.filter(has)) this.sql.exec(`ALTER TABLE ${name} DROP COLUMN ${column}`);
     return true;
   }
 }

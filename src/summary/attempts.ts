@@ -25,7 +25,7 @@ interface Question<Fault> {
   /** The most tokens of the text. */
   readonly maxTokens: number;
   readonly retries: Retries;
-  /** When the work began that the retries belong to, in milliseconds since the epoch. */
+  /** When it was asked first, in milliseconds since the epoch. */
   readonly start: number;
   /** No call lasts longer, in milliseconds since the epoch. */
   readonly late?: number;
@@ -34,7 +34,7 @@ interface Question<Fault> {
   /** Called with the usage of each answer. */
   spent(usage: TokenUsage): void;
   /** Called before each further call. @returns why there must be none */
-  mayRetry?(code: Fault | ModelFault['code']): Promise<Fault | undefined>;
+  mayRetry?(code: Fault | ModelFault['code']): Fault | undefined;
 }
 
 interface AttemptFault<Fault> {
@@ -61,7 +61,7 @@ export async function askUntilValid<Fault extends string>(
         ok: false,
         reason: { error: code, ...(cause === undefined ? {} : { cause }), ...(noRoom ? { noRoom } : {}) },
       };
-    const obstacle = await question.mayRetry?.(code);
+    const obstacle = question.mayRetry?.(code);
     if (obstacle !== undefined) return { ok: false, reason: { error: obstacle } };
     await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));
   }

@@ -5,37 +5,55 @@
 
 import type { Cache } from '../lib/lru.ts';
 import type { Log } from '../log.ts';
+import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenMeasure } from '../memory/models/facts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversation/memories.ts';
 import type { RememberedConversation } from '../storage/conversation/remembered.ts';
 import type { ConversationMemoryStub, ObjectCaller, UserMemoryStub } from '../storage/objects.ts';
-import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
+import type { RefWriter } from '../storage/refs/writer.ts';
 import type { Payer } from '../storage/tenant/budget.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { CompactionCall, OwnCompactions } from './own-compaction.ts';
-import { type GuardedSummarizer, NO_USAGE, type SummarizerTarget } from './summarizer.ts';
+import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { splitLedger } from './text/headings.ts';
+import type { Prompt } from './text/prompt.ts';
 import type { SummaryTask } from './writer.ts';
 
 /**
- * The input that the Durable Object needs to write a summary by itself. It contains the caller's
- * key, so it stays in memory.
+ * The input that the Durable Object needs to make a text. It contains the caller's key, so it stays
+ * in memory.
  */
-export interface RollMaterial {
-  readonly task: SummaryTask;
+interface AnyMaterial {
   readonly target: SummarizerTarget;
   /** Whose limits its calls count against. Absent for a caller without limits. */
   readonly payer?: Payer | undefined;
   readonly encoding: TokenMeasure;
+}
+
+/** Of a version of a summary. */
+export interface VersionMaterial extends AnyMaterial {
+  readonly of: 'version';
+  readonly task: SummaryTask;
   readonly transcript: Transcript;
   /** Asks for the API's own summary, before the summarizer is asked. */
   readonly compaction?: CompactionCall | undefined;
   /** The place for the user's other conversations to read the summary. */
   readonly publishTo?: Publication;
 }
+
+/** Of the digest of an output. */
+export interface DigestMaterial extends AnyMaterial {
+  readonly of: 'digest';
+  /** Absent if the summarizer's window is too small. */
+  readonly prompt: Prompt | undefined;
+  /** The place that it must fit into. */
+  readonly removal: Removal;
+}
+
+export type TextMaterial = VersionMaterial | DigestMaterial;
 
 /** A user's memory, and the conversation's key in it (see `sessionIn`). */
 export interface UserEntry {
@@ -56,7 +74,7 @@ export interface StoredConversation {
   readonly name: string;
   /** The caller's id, or a hash; for logs and metadata. */
   readonly label: string;
-  readonly memory: ObjectCaller<ConversationMemoryStub<RollMaterial>>;
+  readonly memory: ObjectCaller<ConversationMemoryStub<TextMaterial>>;
   readonly remembered: RememberedConversation;
   /** Present if both conversation and user are named. */
   readonly publishTo: UserEntry | undefined;
@@ -70,7 +88,7 @@ export interface SummaryPorts {
   readonly conversation: StoredConversation | undefined;
   /** Absent without a tenant. */
   readonly refs: RefWriter | undefined;
-  readonly target: GuardedSummarizer;
+  readonly target: SummarizerTarget;
   /**
    * Whose limits the calls of the conversation's object count against. Undefined for a caller
    * without limits.
@@ -79,12 +97,11 @@ export interface SummaryPorts {
   /** The summaries of the API that the request goes to. Absent if it is not asked for any. */
   readonly own?: OwnCompactions | undefined;
   readonly encoding: TokenMeasure;
-  readonly waitUntil: WaitUntil;
   /** A cache of digests. */
   readonly digests: Cache<string>;
   /**
-   * When each summary of a conversation was last handed over ahead of its use, in milliseconds
-   * since the epoch.
+   * When each summary of a conversation was last ordered ahead of its use, in milliseconds since
+   * the epoch.
    *
    * @param name see `conversationName`
    */

@@ -1,7 +1,7 @@
 /** What is asked about an offloaded output: the task at hand, the output, and the key of both. */
 import { elementAt } from '../lib/elements.ts';
 import type { History } from '../memory/conversation/history.ts';
-import { DIGEST_TOKENS, digested } from '../memory/edits/output-digest.ts';
+import { DIGEST_TOKENS } from '../memory/edits/output-digest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import { contentOf } from '../memory/edits/removed-content.ts';
 import type { TokenMeasure } from '../memory/models/facts.ts';
@@ -49,7 +49,7 @@ export function digestNeed(removal: Removal, isNew: boolean, context: DigestCont
       if (most < LEAST_READ) return undefined;
       return promptAbout(contentOf(removal, history.messages).weight.texts.join('\n'), removal.tokens, most);
     },
-    fits: (text) => digested(removal, text, counter) !== undefined,
+    removal,
   };
 }
 

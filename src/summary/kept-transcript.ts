@@ -87,23 +87,20 @@ export interface TranscriptPlace {
   readonly counter: TokenCounter;
 }
 
-/**
- * Writes a transcript within a time limit. The result has no ref if it is not known to be written.
- */
-export async function keep(range: TranscriptRange, place: TranscriptPlace): Promise<Transcript> {
-  const { conversation, refs, counter, boundaries } = place;
-  const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-  if (!(await keepContent(content, refs))) return NO_TRANSCRIPT;
-  return nameOf(content, range, boundaries);
+/** A transcript before it is written. */
+export interface NamedTranscript {
+  /** Its ref and start, as stored with a version. */
+  readonly named: Transcript;
+  /** Writes it within a time limit. @returns whether it is known to be written */
+  write(): Promise<boolean>;
 }
 
-/** A transcript's ref and start, as stored with a version. */
-export function nameOf(
-  { ref }: StoredContent,
-  { from, earlier }: TranscriptRange,
-  boundaries: Boundaries,
-): Transcript {
-  return { ref, transcript_from: boundaries.at(from).prefixHash, transcript_earlier: earlier ?? null };
+export function nameTranscript(range: TranscriptRange, place: TranscriptPlace): NamedTranscript {
+  const { conversation, refs, counter, boundaries } = place;
+  const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
+  const { from, earlier } = range;
+  const start = { transcript_from: boundaries.at(from).prefixHash, transcript_earlier: earlier ?? null };
+  return { named: { ref: content.ref, ...start }, write: () => keepContent(content, refs) };
 }
 
 /**

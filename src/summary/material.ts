@@ -13,10 +13,10 @@ import type { Retries } from './attempts.ts';
 import type { SummaryPorts } from './conversation.ts';
 import {
   fetchableRef,
-  keep,
+  type NamedTranscript,
   NO_TRANSCRIPT,
+  nameTranscript,
   type TranscriptPlace,
-  type TranscriptRange,
   transcriptStart,
 } from './kept-transcript.ts';
 import { leftMessages } from './own-compaction.ts';
@@ -130,25 +130,21 @@ export class Material {
     return text === '' ? undefined : { text, ...(await this.keepTranscript(base)) };
   }
 
-  /** Writes the transcript. The result has no ref if it is not known to be written. */
-  async keepTranscript(base: Memory | null | undefined): Promise<Transcript> {
+  /** The transcript, which is still to be written. */
+  async transcript(base: Memory | null | undefined): Promise<NamedTranscript> {
     const { place } = this;
-    if (!place) return NO_TRANSCRIPT;
-    return keep(
-      this.transcriptAfter(base && { ...base, ref: (await fetchableRef(base, place)) ?? null }),
-      place,
-    );
+    if (!place) return { named: NO_TRANSCRIPT, write: async () => false };
+    const { history, boundary, closing } = this.range;
+    // A link to a transcript that can't be fetched would lead nowhere.
+    const known = base && { ...base, ref: (await fetchableRef(base, place)) ?? null };
+    const start = transcriptStart(history, known);
+    return nameTranscript({ history, ...start, end: boundary.end, answer: closing }, place);
   }
 
-  /**
-   * The range of the transcript.
-   *
-   * @param base without one, or without its ref, the range starts at the first message: a link to a
-   *   transcript that can't be fetched would lead nowhere
-   */
-  transcriptAfter(base: Pick<Memory, 'ref' | 'covers_end'> | null | undefined): TranscriptRange {
-    const { history, boundary, closing } = this.range;
-    return { history, ...transcriptStart(history, base), end: boundary.end, answer: closing };
+  /** Writes the transcript. The result has no ref if it is not known to be written. */
+  private async keepTranscript(base: Memory | null | undefined): Promise<Transcript> {
+    const { named, write } = await this.transcript(base);
+    return (await write()) ? named : NO_TRANSCRIPT;
   }
 
   /** The destination of transcripts. Undefined if nothing is stored. */

@@ -26,6 +26,7 @@ import type { CallGuard } from '../upstream/call-guard.ts';
 import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
 import { sumOf } from './attempts.ts';
 import { LONGEST_ANSWER, leastRoom, NO_USAGE } from './summarizer.ts';
+import type { Progress } from './writer.ts';
 
 /**
  * A call that asks for one. It contains the caller's key and messages, so it stays in memory.
@@ -195,12 +196,11 @@ const ATTEMPTS = 2;
 /** A block is kept with its text, within the limit of a row (`memories.ts`). */
 const LONGEST_BLOCK = 500_000;
 
-/** @param mayGoOn called before each further call; false: there must be none */
 export async function askCompaction(
   call: CompactionCall,
   guard: CallGuard,
   counter: TokenCounter,
-  mayGoOn: (code: string) => Promise<boolean>,
+  progress: Pick<Progress, 'goesOn' | 'retrying'>,
 ): Promise<CompactionOutcome> {
   let usage = NO_USAGE;
   for (let attempt = 1; ; attempt++) {
@@ -212,7 +212,8 @@ export async function askCompaction(
     const { code, again, cause, afterMs = 0 } = answered.reason;
     const isLast = !again || code === 'timeout' || attempt >= ATTEMPTS || afterMs > call.backoffMs;
     if (isLast) return { made: { ok: false, reason: { error: code, cause } }, usage };
-    if (!(await mayGoOn(code))) return { made: { ok: false, reason: { error: 'lease_lost' } }, usage };
+    progress.retrying(code);
+    if (!progress.goesOn()) return { made: { ok: false, reason: { error: 'given_up' } }, usage };
     await pause(call.backoffMs);
   }
 }

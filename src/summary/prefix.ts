@@ -7,7 +7,8 @@ import type { AutoStrategy } from '../memory/modes/auto-settings.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { Retries } from './attempts.ts';
-import type { SummaryOrder } from './claim.ts';
+import type { SummaryRange } from './material.ts';
+import type { TextTerms } from './order.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
@@ -41,32 +42,36 @@ export interface PrefixNeed {
   readonly how: 'make' | 'find' | 'once';
 }
 
-/** @param model the summarizer's */
-export function prefixOrder(need: PrefixNeed, model: string): SummaryOrder {
-  const { history, prefix, boundaries, strategy, removals, moves, held } = need;
+export function prefixRange(need: PrefixNeed): SummaryRange {
+  const { history, prefix, boundaries, strategy, removals } = need;
   const prior = priorOf(need);
-  // Only a caller who sends the same text finds a summary that is built on it.
-  const base = held !== undefined && prior === held ? held.text : undefined;
   return {
-    range: {
-      history,
-      boundaries,
-      pieceEnds: () => boundaries.upTo(prefix.end),
-      boundary: boundaries.at(prefix.end),
-      removals,
-      ...(prior ? { prior } : {}),
-      limit: prefix.limit,
-      hints: hintsOf(strategy),
-      includeTrajectory: true,
-      retries: quickRetries(),
-    },
-    terms: {
-      strategyHash: strategyHash(strategy, model, base),
-      bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
-      windowSize: null,
-      retryIntervalMs: TIME_LIMITS.summaryRestMs,
-      exclusive: 'boundary',
-    },
+    history,
+    boundaries,
+    pieceEnds: () => boundaries.upTo(prefix.end),
+    boundary: boundaries.at(prefix.end),
+    removals,
+    ...(prior ? { prior } : {}),
+    limit: prefix.limit,
+    hints: hintsOf(strategy),
+    includeTrajectory: true,
+    retries: quickRetries(),
+  };
+}
+
+/** @param model the summarizer's */
+export function prefixTerms(need: PrefixNeed, model: string): TextTerms {
+  const { prefix, boundaries, strategy, moves, held } = need;
+  // Only a caller who sends the same text finds a summary that is built on it.
+  const base = held !== undefined && priorOf(need) === held ? held.text : undefined;
+  return {
+    strategyHash: strategyHash(strategy, model, base),
+    boundary: boundaries.at(prefix.end),
+    bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
+    startSequence: 0,
+    windowSize: null,
+    retryIntervalMs: TIME_LIMITS.summaryRestMs,
+    exclusive: 'boundary',
   };
 }
 

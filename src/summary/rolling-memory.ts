@@ -8,7 +8,7 @@
  * it decides anew. `view/fulfil.ts` recalls the memory that is ready and pins it for the round, and
  * `memory/plan/rolling.ts` plans around it. When an answer has closed the round, or a request is
  * refused, `memory/plan/due-memory.ts` says which memory is due, and the object gets its material
- * and writes it (`background.ts`).
+ * and makes it (`background.ts`).
  */
 
 import { soon } from '../lib/time-limit.ts';
@@ -30,11 +30,10 @@ import {
 import type { UsedMemory } from '../memory/plan/planned.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { Found, Memory, OrderState } from '../storage/conversation/memories.ts';
+import type { Found, Memory, TextState } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { ask, roll, type SummaryOrder } from './claim.ts';
 import {
   type ServedSummary,
   type StoredConversation,
@@ -42,8 +41,9 @@ import {
   servedOf,
   statusOf,
 } from './conversation.ts';
-import { fetchableRef, keepContent, NO_TRANSCRIPT, nameOf, ownRef, transcriptOf } from './kept-transcript.ts';
+import { fetchableRef, ownRef } from './kept-transcript.ts';
 import { Material, ROOM_OF_THE_FIRST, type SummaryRange, tokensBetween } from './material.ts';
+import { ask, orderText, type TextTerms } from './order.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
@@ -276,7 +276,7 @@ class MemoryChoice {
 }
 
 /**
- * Hands over the material of the next memory, if one is due. The object answers at once.
+ * Orders the next memory, if one is due. The object answers at once.
  *
  * @param answer closes this round; absent if the round goes on
  * @param found the object's answer before the plan
@@ -290,9 +290,9 @@ export async function rollMemory(
   found: Found,
   force: boolean,
   ports: SummaryPorts,
-): Promise<OrderState | undefined> {
+): Promise<TextState | undefined> {
   const { history, boundaries, strategy } = need;
-  const { conversation, refs } = ports;
+  const { conversation } = ports;
   if (!conversation || found.unlinked) return undefined;
   // A caller who rewrites answers before sending them back would never find a memory made with one.
   // If no stored memory matches, only the array counts.
@@ -309,59 +309,59 @@ export async function rollMemory(
   if (!force && Date.now() - (prepared.get(made) ?? 0) < MADE_MS) return 'ready';
   const { counter } = await ports.counting();
   const closing = due.boundary.end > history.messages.length ? answer : undefined;
-  const order = windowOrder(need, due, over, closing, ports.target.model, counter);
-  const material = new Material(order.range, ports, counter);
-  const range = material.transcriptAfter(
-    base && { ...base, ref: base.ref !== null && refs?.isKnown(base.ref) ? base.ref : null },
-  );
-  const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-  const transcript = refs ? nameOf(content, range, boundaries) : NO_TRANSCRIPT;
-  const state = await roll(order, material.task(base), transcript, conversation, ports);
+  const range = windowRange(need, due, over, closing, counter);
+  const terms = windowTerms(need, due, over, hash);
+  const ordered = { material: new Material(range, ports, counter) };
+  const { state } = await orderText(terms, conversation, ports, 0, ordered, base);
   if (state === 'ready') prepared.set(made, Date.now());
-  // Written only if the object makes the memory, perhaps after another one. A view checks the
-  // transcript before it names it.
-  if ((state === 'claimed' || state === 'deferred') && refs) await keepContent(content, refs);
   return state;
 }
 
-/** The memory of the rounds in a window. */
-function windowOrder(
+function windowTerms(
+  { strategy, history, boundaries }: MemoryNeed,
+  { boundary, start }: DueMemory,
+  over: readonly Boundary[],
+  hash: string,
+): TextTerms {
+  const round = roundOf(history, boundaries);
+  return {
+    strategyHash: hash,
+    boundary,
+    bases: over.filter(({ end }) => end < boundary.end),
+    startSequence: start,
+    windowSize: strategy.rolling_window_size,
+    retryIntervalMs: strategy.degraded_retry_interval_s * 1_000,
+    exclusive: 'conversation',
+    ...(round ? { round } : {}),
+  };
+}
+
+/** The rounds in a window. */
+function windowRange(
   need: MemoryNeed,
   { boundary, start }: DueMemory,
   over: readonly Boundary[],
   closing: Answer | undefined,
-  model: string,
   counter: TokenCounter,
-): SummaryOrder {
+): SummaryRange {
   const { strategy, history, boundaries } = need;
   const message = boundaries.rounds[start / 2]?.first ?? 0;
   const tokens = tokensBetween(history, message, boundary.end, counter) + counter.text(closing?.text ?? '');
   // A summary that covers more than the memory must not become a part of it.
   const echo = echoOf(history);
   const prior = echo && echo.end < boundary.end ? echo : undefined;
-  const round = roundOf(history, boundaries);
   return {
-    range: {
-      ...rangeOf(need, boundary),
-      pieceEnds: () => over.filter(({ end }) => end <= boundary.end),
-      window: { sequence: start, message },
-      closing: closing && {
-        index: history.messages.length,
-        role: 'assistant',
-        text: closing.text,
-        calls: [],
-      },
-      ...(prior ? { prior } : {}),
-      limit: Math.min(strategy.summary_max_tokens, Math.max(Math.floor(tokens / 2), ROOM_OF_THE_FIRST)),
+    ...rangeOf(need, boundary),
+    pieceEnds: () => over.filter(({ end }) => end <= boundary.end),
+    window: { sequence: start, message },
+    closing: closing && {
+      index: history.messages.length,
+      role: 'assistant',
+      text: closing.text,
+      calls: [],
     },
-    terms: {
-      strategyHash: strategyHash(strategy, model),
-      bases: over.filter(({ end }) => end < boundary.end),
-      windowSize: strategy.rolling_window_size,
-      retryIntervalMs: strategy.degraded_retry_interval_s * 1_000,
-      exclusive: 'conversation',
-      ...(round ? { round } : {}),
-    },
+    ...(prior ? { prior } : {}),
+    limit: Math.min(strategy.summary_max_tokens, Math.max(Math.floor(tokens / 2), ROOM_OF_THE_FIRST)),
   };
 }
 

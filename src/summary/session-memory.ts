@@ -15,18 +15,16 @@ import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import { type Answer, roundsOver } from '../memory/plan/due-memory.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { Found, Memory, OrderState } from '../storage/conversation/memories.ts';
+import type { Memory, TextAnswer } from '../storage/conversation/memories.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { ask, roll, type SummaryOrder } from './claim.ts';
 import { publish, type StoredConversation, type SummaryPorts } from './conversation.ts';
-import { NO_TRANSCRIPT } from './kept-transcript.ts';
-import { Material, ROOM_OF_THE_FIRST, tokensBetween } from './material.ts';
+import { Material, ROOM_OF_THE_FIRST, type SummaryRange, tokensBetween } from './material.ts';
+import { askText, type TextTerms } from './order.ts';
 import { quickRetries } from './prefix.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
-import { untilIdle } from './until-idle.ts';
 
 /** A session to be remembered. */
 export interface SessionNeed {
@@ -54,7 +52,7 @@ export interface SessionMemory {
  */
 export async function rememberSession(need: SessionNeed, ports: SummaryPorts): Promise<void> {
   const { conversation } = ports;
-  if (conversation) await new SessionVersion(need, ports, conversation).order();
+  if (conversation) await new SessionVersion(need, ports, conversation).ask(0);
 }
 
 /**
@@ -69,28 +67,14 @@ export async function finalMemory(
   conversation: StoredConversation,
   limitMs: number,
 ): Promise<SessionMemory> {
-  const session = new SessionVersion(need, ports, conversation);
-  const before = await session.order();
-  if (before.state === 'resting') return { status: 'degraded', usage: NO_USAGE };
-  const memory = before.memory ?? (await session.wait(limitMs));
-  if (!memory) {
-    const { health } = await session.find();
-    return { status: health === 'degraded' ? 'degraded' : 'pending', usage: NO_USAGE };
-  }
+  const answer = await new SessionVersion(need, ports, conversation).ask(limitMs);
+  const usage = ('usage' in answer ? answer.usage : null) ?? NO_USAGE;
+  if (answer.state !== 'ready') return { status: answer.state === 'resting' ? 'degraded' : 'pending', usage };
+  const { memory } = answer;
   const publishTo = await ports.publication();
   if (publishTo)
     await within(TIME_LIMITS.publishMs, publish(ports.openUser, publishTo, memory.memory_text ?? ''));
-  const usage = before.memory
-    ? NO_USAGE
-    : await ask(conversation, (stub) => stub.settled(memory.memory_id, 0));
-  return { memory, status: 'completed', usage: usage ?? NO_USAGE };
-}
-
-/** What became of an order. */
-interface Ordered {
-  readonly state: OrderState;
-  /** The memory, if it is there already. */
-  readonly memory?: Memory;
+  return { memory, status: 'completed', usage };
 }
 
 class SessionVersion {
@@ -117,52 +101,40 @@ class SessionVersion {
     this.hash = sha256Hex(`session ${strategyHash(strategy, ports.target.model)}`);
   }
 
-  async find(): Promise<Found> {
-    const request = { strategyHash: this.hash, boundaries: [...this.bases, this.boundary] };
-    return ask(this.conversation, (stub) => stub.find(request));
+  /** @param waitMs how long to wait for one in the making */
+  ask(waitMs: number): Promise<TextAnswer> {
+    const { ports, conversation, boundary } = this;
+    const terms: TextTerms = {
+      strategyHash: this.hash,
+      boundary,
+      bases: this.bases,
+      startSequence: 0,
+      windowSize: null,
+      retryIntervalMs: TIME_LIMITS.summaryRestMs,
+      exclusive: 'boundary',
+    };
+    return askText(terms, conversation, ports, Date.now() + waitMs, async () => {
+      const { counter } = await ports.counting();
+      return { material: new Material(this.range(counter), ports, counter, false) };
+    });
   }
 
-  async order(): Promise<Ordered> {
-    const { memory: base } = await this.find();
-    if (base?.prefix_hash === this.boundary.prefixHash) return { state: 'ready', memory: base };
-    const { counter } = await this.ports.counting();
-    const order = this.orderOf(counter);
-    const task = new Material(order.range, this.ports, counter, false).task(base);
-    return { state: await roll(order, task, NO_TRANSCRIPT, this.conversation, this.ports) };
-  }
-
-  /** Waits until the memory is made. Undefined if it failed or takes too long. */
-  async wait(limitMs: number): Promise<Memory | undefined> {
-    await untilIdle(this.conversation, limitMs);
-    const { memory } = await this.find();
-    return memory?.prefix_hash === this.boundary.prefixHash ? memory : undefined;
-  }
-
-  private orderOf(counter: TokenCounter): SummaryOrder {
+  private range(counter: TokenCounter): SummaryRange {
     const { strategy, history, boundaries, answer } = this.need;
     const { length } = history.messages;
     const closing = this.boundary.end > length ? answer : undefined;
     const prior = echoOf(history);
     return {
-      range: {
-        history,
-        boundaries,
-        boundary: this.boundary,
-        pieceEnds: () => [...boundaries.upTo(length), ...(closing ? [this.boundary] : [])],
-        closing: closing && { index: length, role: 'assistant', text: closing.text, calls: [] },
-        ...(prior ? { prior } : {}),
-        limit: this.limit(counter, closing),
-        hints: hintsOf(strategy),
-        includeTrajectory: true,
-        retries: quickRetries(),
-      },
-      terms: {
-        strategyHash: this.hash,
-        bases: this.bases,
-        windowSize: null,
-        retryIntervalMs: TIME_LIMITS.summaryRestMs,
-        exclusive: 'boundary',
-      },
+      history,
+      boundaries,
+      boundary: this.boundary,
+      pieceEnds: () => [...boundaries.upTo(length), ...(closing ? [this.boundary] : [])],
+      closing: closing && { index: length, role: 'assistant', text: closing.text, calls: [] },
+      ...(prior ? { prior } : {}),
+      limit: this.limit(counter, closing),
+      hints: hintsOf(strategy),
+      includeTrajectory: true,
+      retries: quickRetries(),
     };
   }
 

@@ -1,8 +1,7 @@
 /**
  * Writes one summary. The summarizer reads the new messages in chunks that fit its window, each
  * with the summary so far, and its answers are validated. A server that refuses a chunk for its
- * length is asked again with smaller ones. Used by the Worker before a request and by the Durable
- * Object in the background.
+ * length is asked again with smaller ones.
  */
 
 import type { Result } from '../lib/result.ts';
@@ -72,22 +71,19 @@ export function recent(texts: readonly string[]): string[] {
   return kept;
 }
 
-/**
- * Receives the writer's progress. The writer stops if a call throws or returns false, since it has
- * lost its lease.
- */
+/** Receives the writer's progress. */
 export interface Progress {
-  retrying(error: string): Promise<boolean>;
-  /** Called between the parts of one large piece. */
-  renew(): Promise<boolean>;
-  advance(chunk: { boundary: Boundary; text: string; tokens: number }): Promise<boolean>;
+  /** Whether the text is still wanted, and there is time for it. */
+  goesOn(): boolean;
+  /** Called before each further attempt. @param error the code of the one before */
+  retrying(error: string): void;
+  advance(chunk: { boundary: Boundary; text: string; tokens: number }): void;
   /**
    * Called when the summarizer's window has turned out to be smaller.
    *
    * @param isKnown whether that holds for other summaries, too
-   * @returns false if another writer goes on with smaller chunks
    */
-  narrowed(window: number, isKnown: boolean): Promise<boolean>;
+  narrowed(window: number, isKnown: boolean): void;
 }
 
 export interface WrittenSummary {
@@ -101,10 +97,10 @@ export interface WritingFault {
   readonly error:
     | SummaryFault
     | ModelFault['code']
-    | 'lease_lost'
+    /** Nobody wants it any more, or there is no time left. */
+    | 'given_up'
     | 'base_gone'
-    | 'window_too_small'
-    | 'handed_over';
+    | 'window_too_small';
   /** The name of the caught error, if there was one. */
   readonly cause?: string;
   readonly usage: TokenUsage;
@@ -128,7 +124,7 @@ function textLimit({ limit }: SummaryTask, { window }: SummarizerTarget): number
 }
 
 /** The chunks of a task's messages. Undefined if the summarizer's window is too small. */
-export function partsOf(
+function partsOf(
   task: SummaryTask,
   base: KnownSummary | undefined,
   target: SummarizerTarget,
@@ -146,17 +142,13 @@ export function partsOf(
   return transcriptParts(pieces, room, counter).filter(({ text }) => text.trim() !== '');
 }
 
-/**
- * @param base the summary to build on
- * @param chunks the task's parts, if they are known
- */
+/** @param base the summary to build on */
 export async function writeSummary(
   task: SummaryTask,
   base: KnownSummary | undefined,
   target: GuardedSummarizer,
   counter: TokenCounter,
   progress: Progress,
-  chunks = partsOf(task, base, target, counter),
 ): Promise<Result<WrittenSummary, WritingFault>> {
   const start = newest(base, task.prior);
   const text = start ? splitLedger(start.text).body : '';
@@ -164,7 +156,7 @@ export async function writeSummary(
   const userTexts = [...task.userTexts, text];
   const run = new Run({ ...task, userTexts }, target, counter, progress);
   if ((start?.end ?? 0) < task.from) return run.failed({ error: 'base_gone' });
-  const written = await run.write(chunks, { text, end: start?.end ?? 0 });
+  const written = await run.write(partsOf(task, base, target, counter), { text, end: start?.end ?? 0 });
   if (!written.ok) return run.failed(written.reason);
   const whole = withLedger(written.value, task, counter);
   return { ok: true, value: { text: whole, tokens: counter.text(whole), usage: run.usage } };
@@ -216,7 +208,6 @@ interface ChunkFault extends Omit<WritingFault, 'usage'> {
 /** The calls for one summary. */
 class Run {
   usage = NO_USAGE;
-  private readonly start = Date.now();
   private readonly task: SummaryTask;
   private target: GuardedSummarizer;
   private readonly counter: TokenCounter;
@@ -245,7 +236,8 @@ class Run {
     let written = await this.read(chunks);
     for (let count = 0; !written.ok && written.reason.noRoom && count < MOST_NARROWINGS; count++) {
       const { refusal, prompt } = written.reason.noRoom;
-      if (!(await this.narrow(refusal, prompt))) return { ok: false, reason: { error: 'handed_over' } };
+      this.narrow(refusal, prompt);
+      if (!this.progress.goesOn()) return { ok: false, reason: { error: 'given_up' } };
       written = await this.read(partsOf(this.task, this.reached, this.target, this.counter));
     }
     return written;
@@ -261,11 +253,11 @@ class Run {
       text = withUserConstraints(answered.value, [...this.task.userTexts, ...userWordsIn(text)]);
       if (index === chunks.length - 1) continue;
       const { boundary } = chunk;
-      const goesOn = boundary
-        ? this.progress.advance({ boundary, text, tokens: this.counter.text(text) })
-        : this.progress.renew();
-      if (!(await goesOn)) return { ok: false, reason: { error: 'lease_lost' } };
-      if (boundary) this.reached = { text, end: boundary.end };
+      if (boundary) {
+        this.progress.advance({ boundary, text, tokens: this.counter.text(text) });
+        this.reached = { text, end: boundary.end };
+      }
+      if (!this.progress.goesOn()) return { ok: false, reason: { error: 'given_up' } };
     }
     return { ok: true, value: text };
   }
@@ -275,30 +267,32 @@ class Run {
     const { userTexts, retries } = this.task;
     const limit = textLimit(this.task, this.target);
     const prompt = promptOf(this.task, limit, priorText, transcript);
-    const answered = await askUntilValid<SummaryFault | 'lease_lost'>(this.target, {
+    const answered = await askUntilValid<SummaryFault | 'given_up'>(this.target, {
       prompt,
       maxTokens: limit,
       retries,
-      start: this.start,
+      start: Date.now(),
       check: (answer) => validateSummary(answer, { maxTokens: limit, counter: this.counter, userTexts }),
       spent: (usage) => {
         this.usage = sumOf(this.usage, usage);
       },
-      mayRetry: async (code) => ((await this.progress.retrying(code)) ? undefined : 'lease_lost'),
+      mayRetry: (code) => {
+        this.progress.retrying(code);
+        return this.progress.goesOn() ? undefined : 'given_up';
+      },
     });
     if (answered.ok) return answered;
     const { noRoom: refusal, ...fault } = answered.reason;
     return { ok: false, reason: { ...fault, ...(refusal ? { noRoom: { refusal, prompt } } : {}) } };
   }
 
-  /** @returns whether this writer goes on */
-  private async narrow(refusal: TooLong, { system, user }: Prompt): Promise<boolean> {
+  private narrow(refusal: TooLong, { system, user }: Prompt): void {
     const tokens = this.counter.text(system) + this.counter.text(user);
     const answerTokens = answerRoom(this.target, textLimit(this.task, this.target));
     const next = windowOfRetry(refusal, { tokens, addedTokens: 0, answerTokens });
     const window = Math.min(next.tokens, Math.floor(this.target.window * MOST_LEFT));
     this.target = { ...this.target, window };
-    return (await this.progress.narrowed(window, next.stated)) && this.progress.renew();
+    this.progress.narrowed(window, next.stated);
   }
 
   failed({ error, cause }: ChunkFault): { ok: false; reason: WritingFault } {

@@ -14,7 +14,7 @@ import { droppedBy, type ViewWords } from '../memory/plan/view.ts';
 import { recalls, summarizes } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
-import type { Found, OrderState } from '../storage/conversation/memories.ts';
+import type { Found, TextState } from '../storage/conversation/memories.ts';
 import type { SummaryPorts } from '../summary/conversation.ts';
 import { type MemoryNeed, type RecalledMemory, recallMemory, rollMemory } from '../summary/rolling-memory.ts';
 import type { MadeView, ViewCall } from './made-view.ts';
@@ -107,7 +107,7 @@ async function remember(
   found: Found | undefined,
   { scope, options }: ViewCall,
   ports: SummaryPorts,
-): Promise<OrderState | undefined> {
+): Promise<TextState | undefined> {
   // Send the answer's last bytes first, since the rest takes time.
   await pause(0);
   const { tenant } = scope.caller;

@@ -8,7 +8,7 @@ import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/run/event.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
-import type { OrderState } from '../storage/conversation/memories.ts';
+import type { TextState } from '../storage/conversation/memories.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
 
@@ -61,7 +61,7 @@ export interface MadeView {
    *
    * @returns what became of the order for a memory; undefined if none is due or could be ordered
    */
-  remember?(answer: string | undefined): Promise<OrderState | undefined>;
+  remember?(answer: string | undefined): Promise<TextState | undefined>;
 }
 
 export interface MakeViewOptions {

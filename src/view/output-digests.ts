@@ -90,7 +90,7 @@ export class OutputDigests {
   }
 
   private async get(dropped: ReadonlySet<number>): Promise<void> {
-    const { call, ports, counter } = this.work;
+    const { call, ports } = this.work;
     const { scope, options } = call;
     const missing = [...this.needs].filter(([message]) => !dropped.has(message) && !this.served.has(message));
     if (missing.length === 0) return;
@@ -101,7 +101,7 @@ export class OutputDigests {
       waitMs: scope.services.config.digestWaitMs,
     };
     const served = await scope.timings.measure('summary', () =>
-      serveDigests(order, this.conversation, ports, counter),
+      serveDigests(order, this.conversation, ports),
     );
     for (const [message] of missing) this.served.add(message);
     for (const [key, text] of served.texts) this.texts.set(key, text);

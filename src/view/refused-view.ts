@@ -3,7 +3,7 @@ import type { BudgetExceeded } from '../memory/plan/planned.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { trackWork } from '../request/pending-work.ts';
-import type { OrderState } from '../storage/conversation/memories.ts';
+import type { TextState } from '../storage/conversation/memories.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function passed(made: MadeView, call: Call, { dryRun }: MakeViewOpt
   throw refusal(exceeded, dryRun ? undefined : await (remember && trackWork(remember(undefined), call)));
 }
 
-function refusal({ tokens, budget }: BudgetExceeded, order: OrderState | undefined): ApiError {
+function refusal({ tokens, budget }: BudgetExceeded, order: TextState | undefined): ApiError {
   return new ApiError(
     'memory_budget_exceeded',
     `Memory and verbatim messages have ${tokens} tokens, over the ${budget} that total_max_tokens and the budget leave them. ${wayOut(order)}`,
@@ -33,7 +33,7 @@ const FAILED = `A memory of its earlier rounds can't be made now, since the summ
 const NO_MEMORY = `No memory is being made that leaves less: ${OTHERWISE}.`;
 
 /** What the caller can do. @param order see \`MadeView.remember\` */
-function wayOut(order: OrderState | undefined): string {
+function wayOut(order: TextState | undefined): string {
   if (order === undefined) return NO_MEMORY;
   return order === 'resting' ? FAILED : PENDING;
 }

@@ -11,7 +11,6 @@ import { learnWindow, summarizerTarget } from '../request/summarizer-target.ts';
 import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { NO_LIMITS } from '../upstream/call-guard.ts';
 import type { ViewCall } from './made-view.ts';
 import { ownSummaries } from './own-summaries.ts';
 
@@ -27,7 +26,7 @@ export interface RequestSummaries {
  */
 export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
   const { request, chosen, owner, scope, options, history } = call;
-  const { services, caches, upkeep, waitUntil } = scope;
+  const { services, caches, upkeep } = scope;
   const { tenant } = scope.caller;
   const boundaries = new Boundaries(history, sha256Hex);
   const measure = tokenMeasure(strategy, request.model, services.config.tokenFactors);
@@ -36,7 +35,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
   const targetOnce = once(() => {
     const target = summarizerTarget(strategy, request, scope);
     const timeoutMs = Math.max(target.timeoutMs, options.whole ? TIME_LIMITS.wholeSummaryCallMs : 0);
-    return { ...target, timeoutMs, guard: scope.spending ?? NO_LIMITS };
+    return { ...target, timeoutMs };
   });
   return {
     boundaries,
@@ -52,7 +51,6 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       payer: async () => scope.spending?.handOver(),
       own: ownSummaries(call),
       encoding: measure,
-      waitUntil,
       digests: caches.digests,
       prepared: (name) => caches.conversation(name).prepared,
       upkeep,

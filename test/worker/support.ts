@@ -1,5 +1,10 @@
 /** A bucket that can fail, and the app with an upstream that records its requests. */
-import { createExecutionContext, evictDurableObject, waitOnExecutionContext } from 'cloudflare:test';
+import {
+  createExecutionContext,
+  evictDurableObject,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
@@ -56,6 +61,8 @@ export interface WatchedObjects {
   readonly hanging: Set<string>;
   /** Evicts every object that was called from memory. */
   evict(): Promise<void>;
+  /** Ends the life of every object that was called, whatever it is doing. */
+  restart(): Promise<void>;
 }
 
 /** A binding's real objects, which can fail. */
@@ -89,6 +96,10 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
     async evict() {
       for (const stub of asked.values()) await evictDurableObject(stub);
     },
+    async restart() {
+      for (const stub of asked.values())
+        await runInDurableObject(stub, (_, state) => state.abort('a restart')).catch(() => undefined);
+    },
   };
 }
 
@@ -114,6 +125,8 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
     modelsStatus: number;
     /** The words of an answer; without them it has no choices. */
     words?: (sent: Sent) => string;
+    /** What an answer waits for. */
+    gate?: (sent: Sent) => Promise<unknown> | undefined;
     /** The calls of an answer, beside its words. */
     calls?: (sent: Sent) => object[] | undefined;
   } = { status: 200, modelsStatus: 200 };
@@ -121,6 +134,7 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
     const request = new Request(input, init);
     const one = { url: request.url, headers: request.headers, body: await request.text() };
     sent.push(one);
+    await answer.gate?.(one);
     const status = request.url.endsWith('/models') ? answer.modelsStatus : answer.status;
     const message = { role: 'assistant', content: answer.words?.(one), tool_calls: answer.calls?.(one) };
     const choices = answer.words ? [{ index: 0, message, finish_reason: 'stop' }] : [];

@@ -103,10 +103,11 @@ export function writeRows(tables: Tables, text: string, { take = (_, row) => row
     group.make();
     const layout = layoutOf(tables.sql, table);
     const known = new Set([...layout.columns, ...layout.key]);
-    const unknown = columns.find((column) => !known.has(column));
+    const unknown = columns.find((column) => !known.has(column) && !group.isRetired(column));
     if (unknown !== undefined) throw new UnknownRows(`${table}.${unknown}`);
     for (const cells of rows) {
-      const taken = take(table, Object.fromEntries(columns.map((name, at) => [name, valueIn(cells[at])])));
+      const row = columns.flatMap((name, at) => (known.has(name) ? [[name, valueIn(cells[at])]] : []));
+      const taken = take(table, Object.fromEntries(row));
       if (!taken) continue;
       const names = Object.keys(taken);
       tables.sql.exec(

@@ -2,16 +2,12 @@
  * What a conversation has cost, as running sums, so that they outlive the events that they were
  * made of (docs/money.md#sums).
  */
-import { Lru } from '../../lib/lru.ts';
 import { dayOf } from '../../lib/utc-time.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, summarizerSums } from '../../memory/money/bill-sums.ts';
 import { daySumsOfText, joinRemembered, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { ConversationTables } from './tables.ts';
-
-/** Texts whose cost is remembered as counted, since a call may be repeated. */
-const REMEMBERED_TEXTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 
 /** The ledger's own sums, as they are stored. Those of versions before have no days. */
 interface OwnSums extends BillSums {
@@ -30,7 +26,6 @@ interface BillLedgerPorts {
 export class BillLedger {
   private readonly tables: ConversationTables;
   private readonly ports: BillLedgerPorts;
-  private readonly counted = new Lru<true>(REMEMBERED_TEXTS);
 
   constructor(tables: ConversationTables, ports: BillLedgerPorts) {
     this.tables = tables;
@@ -51,15 +46,13 @@ export class BillLedger {
   }
 
   /**
-   * Adds what a text of the summarizer has cost, once. Something must be stored: the cost of a
-   * deleted conversation would bring it back.
+   * Adds what a text of the summarizer has cost. Something must be stored: the cost of a deleted
+   * conversation would bring it back.
    *
-   * @param text names it
-   * @param cost see `Written`
+   * @param cost undefined: nothing was called; null: the price is not known
    */
-  spend(text: string, cost: Nanodollars | null | undefined): void {
-    if (cost === undefined || cost === 0 || this.counted.get(text)) return;
-    this.counted.set(text, true);
+  spend(cost: Nanodollars | null | undefined): void {
+    if (cost === undefined || cost === 0) return;
     const own = this.ownSums();
     const days = withDay(own.days ?? {}, dayOf(this.ports.now()), daySumsOfText(cost));
     const sums: OwnSums = { ...joinSums(own, summarizerSums(cost)), days };

@@ -1,6 +1,6 @@
 /**
- * The version chain of one conversation's summaries, in the SQLite of its Durable Object: who may
- * write, which version is valid, which one to serve.
+ * The version chain of one conversation's summaries, in the SQLite of its Durable Object: what is
+ * to be made, which version is valid, which one to serve.
  *
  * Every method is one synchronous decision without `await` between reading and writing, since input
  * gates don't cover `fetch` or R2. `rows.ts` has the reads, `writer.ts` the writes.
@@ -8,15 +8,15 @@
  * A version belongs to one hash and one strategy hash (mode, focus, size, model, prompt). It builds
  * on the longest completed version whose hash is in the array: never on a digest, but also on a
  * summary that came too late for its own boundary. The first completed text for a hash stays, even
- * if it is a digest. One request holds the lease of a row; an expired lease, or a row older than
- * five minutes, is taken over.
+ * if it is a digest. A row in progress that the object does not make (`texts.ts`) is lost: its
+ * writer has ended with an earlier life of the object. Who wants its version next begins anew.
  */
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
+import type { Nanodollars } from '../../memory/money/amounts.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { BillLedger } from './bills.ts';
-import { turnOf } from './claims.ts';
 import { Lineages } from './lineages.ts';
 import {
   afterFailure,
@@ -24,7 +24,7 @@ import {
   assertFits,
   type Chunk,
   type Claim,
-  type ClaimRequest,
+  type Claimed,
   DIGEST_MODEL,
   type Failure,
   type FindRequest,
@@ -32,23 +32,22 @@ import {
   HEALTHY,
   type HealthState,
   healthOf,
-  isHeld,
+  isResting,
   type Memory,
   type Overview,
   type SavedMemory,
   type SummaryStanding,
+  type TextRequest,
   type Written,
 } from './memories.ts';
 import { Pins } from './pins.ts';
 import { MemoryRows } from './rows.ts';
 import type { ConversationState } from './state.ts';
 import type { ConversationTables, StoredPart } from './tables.ts';
-import { LEASE_EXPIRED, MemoryWriter, type WriterPorts } from './writer.ts';
+import { MemoryWriter, WRITER_LOST, type WriterPorts } from './writer.ts';
 
 /** Services that the chain needs. */
 interface ChainPorts extends WriterPorts {
-  /** A new name that nobody can guess. */
-  readonly newLease: () => string;
   readonly healthChanged?: (before: HealthState, health: HealthState) => void;
 }
 
@@ -64,6 +63,9 @@ interface ChainStorage {
  * client sends only its newest messages. A fork or an edited history costs one or two.
  */
 const MOST_UNLINKED = 4;
+
+/** After so many attempts whose writer was lost, another lost one counts as a failure. */
+const MOST_LOST = 5;
 
 export class MemoryChain implements StoredPart {
   private readonly tables: ConversationTables;
@@ -87,52 +89,71 @@ export class MemoryChain implements StoredPart {
     this.rows = new MemoryRows(this.tables);
     this.writer = new MemoryWriter(tables.sql, ports);
     this.pins = new Pins(this.tables, this.rows);
-    this.lineages = new Lineages(this.tables, this.state, opening, ports.healthChanged);
+    this.lineages = new Lineages(this.tables, this.state, ports, opening);
   }
 
   /**
-   * Makes one caller the writer of a summary. A digest counts as ready, since a text that was used
+   * Decides what becomes of a wanted version. A digest counts as ready, since a text that was used
    * is not replaced.
+   *
+   * @param begins whether it is to be made now: only then a row is added
    */
-  claim(request: ClaimRequest): Claim {
+  claim(request: TextRequest, begins: boolean): Claim {
     const lineage = this.lineages.of(request);
-    const claim = this.decide(request, lineage);
-    if (this.tables.exists()) this.lineages.use(lineage, request.round, this.ports.now());
+    const claim = this.decide(request, lineage, begins);
+    if (claim.state !== 'wanted' && this.tables.exists())
+      this.lineages.use(lineage, request.round, this.ports.now());
     // Only a round that found no rows is not pinned yet.
-    if (request.round) this.pins.pinToNone(request.round.hash, request.strategyHash, lineage);
+    if (begins && request.round) this.pins.pinToNone(request.round.hash, request.strategyHash, lineage);
     return claim;
   }
 
-  private decide(request: ClaimRequest, lineage: string): Claim {
+  private decide(request: TextRequest, lineage: string, begins: boolean): Claim {
     const { strategyHash, boundary, bases } = request;
     const ready = this.rows.longest(strategyHash, [boundary]);
-    const base = ready ? null : this.rows.longest(strategyHash, bases, { buildable: true });
+    const base = ready ? null : this.baseOf(request);
     if (ready || base) this.continues();
-    if (ready) return { state: 'ready', memory: ready };
-    if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
-    const now = this.ports.now();
-    const health = this.lineages.health(lineage);
-    const turn = turnOf(this.rows.inTheMaking(request, lineage), health, now, request.retryIntervalMs);
-    if (turn.state === 'busy') {
-      this.ports.log('debug', `Summarization already in progress for ${this.ports.logName()}`);
-      return { state: 'busy', memoryId: turn.row.memory_id, base };
+    if (ready) {
+      if (begins) this.ports.log('debug', `No new messages to summarize for ${this.ports.logName()}`);
+      return { state: 'ready', memory: ready };
     }
-    this.tables.make();
-    this.lineages.use(lineage, undefined, now);
+    if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
+    const rows = this.rows.inTheMaking(request, lineage);
+    const made = rows.find(({ memory_id }) => this.ports.making().includes(memory_id));
+    if (made) {
+      this.ports.log('debug', `Summarization already in progress for ${this.ports.logName()}`);
+      return { state: 'busy', memoryId: made.memory_id, base };
+    }
+    const began = this.ports.now();
+    const health = this.lineages.health(lineage);
+    if (isResting(health, began)) return { state: 'resting', base, retryAt: health.retryAt };
     const isUnlinked =
       this.isNamed && !base && bases.length > 0 && this.rows.anyWritten(strategyHash, lineage);
-    if (isUnlinked && turn.state === 'free') {
-      if (this.isUnlinked())
-        return { state: 'resting', base, retryAt: this.state.continuity().retryAt, unlinked: true };
-      const unlinked = this.state.continuity().unlinked + 1;
-      this.state.saveContinuity({ unlinked, retryAt: now + TIME_LIMITS.unlinkedRestMs });
+    if (isUnlinked && this.isUnlinked())
+      return { state: 'resting', base, retryAt: this.state.continuity().retryAt, unlinked: true };
+    if (!begins) return { state: 'wanted', base, health: health.state };
+    this.tables.make();
+    this.lineages.use(lineage, undefined, began);
+    for (const { memory_id } of rows) this.writer.close(memory_id, WRITER_LOST);
+    const attempts = 1 + Math.max(0, ...rows.map((row) => row.attempts));
+    // A text that ends each life of the object would otherwise be begun forever.
+    if (attempts > MOST_LOST) {
+      const failed = afterFailure(health, began, request.retryIntervalMs);
+      this.lineages.saveHealth(lineage, failed);
+      return { state: 'resting', base, retryAt: failed.retryAt };
     }
-    if (turn.health !== health) this.lineages.saveHealth(lineage, turn.health);
-    for (const { memory_id } of turn.lost) this.writer.close(memory_id, LEASE_EXPIRED);
-    if (turn.state === 'resting') return { state: 'resting', base, retryAt: turn.health.retryAt };
-    const lease = this.ports.newLease();
-    const memoryId = this.writer.open(request, lineage, base, lease, turn.attempts);
-    return { state: 'claimed', memoryId, lease, base };
+    if (isUnlinked) {
+      const unlinked = this.state.continuity().unlinked + 1;
+      this.state.saveContinuity({ unlinked, retryAt: began + TIME_LIMITS.unlinkedRestMs });
+    }
+    if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
+    const memoryId = this.writer.open(request, lineage, base, attempts);
+    return { state: 'claimed', memoryId, base, lineage, began, request };
+  }
+
+  /** The version that a wanted one builds on. */
+  baseOf({ strategyHash, bases }: TextRequest): Memory | null {
+    return this.rows.longest(strategyHash, bases, { buildable: true });
   }
 
   /** Whether no summary is made, since the conversation's requests never continue each other. */
@@ -145,70 +166,46 @@ export class MemoryChain implements StoredPart {
     if (this.state.continuity().unlinked > 0) this.state.saveContinuity({ unlinked: 0, retryAt: 0 });
   }
 
-  /**
-   * Counts another attempt and renews the lease.
-   *
-   * @returns false if the lease is lost, and the caller should stop
-   */
-  retrying(memoryId: number, lease: string, error: string): boolean {
-    if (!this.rows.holds(memoryId, lease)) return false;
+  /** Counts another attempt. */
+  retrying({ memoryId, lineage }: Claimed, error: string): void {
     this.writer.retry(memoryId, error);
-    const { lineage } = this.rows.claimed(memoryId);
     this.lineages.saveHealth(lineage, afterRetry(this.lineages.health(lineage)));
-    return true;
+  }
+
+  /** Counts the cost of a text. That of a deleted conversation would bring it back. */
+  spend(cost: Nanodollars | null | undefined): void {
+    if (this.rows.any()) this.bills.spend(cost);
   }
 
   /**
-   * Renews the lease of work in progress.
+   * Stores a part of a long prefix as its own version, and makes it the base of the claimed row. An
+   * existing version stays.
    *
-   * @returns false if it is lost, and the caller should stop
-   */
-  renew(memoryId: number, lease: string): boolean {
-    if (!this.rows.holds(memoryId, lease)) return false;
-    this.writer.renew(memoryId);
-    return true;
-  }
-
-  /**
-   * Stores a part of a long prefix as its own version, makes it the base of the claimed row, and
-   * renews the lease. An existing version stays.
-   *
-   * @returns the version; null if the lease is lost
    * @throws RangeError if the text is too long
    */
-  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null {
+  advance({ memoryId, request }: Claimed, chunk: Chunk): void {
     assertFits(chunk.text);
-    if (!this.rows.holds(memoryId, lease)) return null;
-    const { strategy_hash } = this.rows.row(memoryId);
-    const existing = this.rows.longest(strategy_hash, [chunk.boundary], { buildable: true });
-    if (existing) {
-      this.writer.renew(memoryId);
-      return existing;
-    }
-    const version = this.rows.row(this.writer.branch(memoryId, chunk.boundary, chunk));
+    if (this.rows.longest(request.strategyHash, [chunk.boundary], { buildable: true })) return;
+    const version = this.rows.row(this.writer.branch(memoryId, chunk));
     this.writer.rebase(memoryId, version);
     this.writer.reportCompleted(version.memory_id);
-    return version;
   }
 
   /**
-   * @returns the version for the boundary: this one, or one that existed before. null if the lease
-   *   is lost and there is none
+   * @returns the version for the boundary: this one, or one that existed before
    * @throws RangeError if the text is too long
    */
-  complete(memoryId: number, lease: string, written: Written): Memory | null {
+  complete({ memoryId, lineage }: Claimed, written: Written): Memory {
     assertFits(written.text);
-    if (this.rows.any()) this.bills.spend(lease, written.cost);
-    if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
-    this.lineages.saveHealth(this.rows.claimed(memoryId).lineage, HEALTHY);
-    const before = this.rows.instead(memoryId, lease);
+    this.lineages.saveHealth(lineage, HEALTHY);
+    const before = this.rows.instead(memoryId);
     if (before?.model === DIGEST_MODEL) {
       // The digest is in use and stays; later summaries build on this one.
       this.writer.complete(memoryId, written);
       return before;
     }
     if (before) {
-      // A longer claim has passed through this boundary and its text may be in use, so this one
+      // A longer text has passed through this boundary and its part may be in use, so this one
       // must not precede it.
       this.writer.close(memoryId, 'superseded');
       return before;
@@ -218,27 +215,16 @@ export class MemoryChain implements StoredPart {
   }
 
   /**
-   * Ends a claim without a summary. Each failure in a row doubles the time until the next attempt.
+   * Ends a row without a summary. Each failure in a row doubles the time until the next attempt.
    *
-   * @returns the version for the boundary, usually the digest; null if there is none
-   * @throws RangeError if the digest is too long
+   * @returns the version for the boundary, if one has come meanwhile
    */
-  fail(memoryId: number, lease: string, { error, cause, cost, digest }: Failure): Memory | null {
-    if (digest) assertFits(digest.text);
-    if (this.rows.any()) this.bills.spend(lease, cost);
-    if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
-    const { lineage, retry_interval_ms, created_at } = this.rows.claimed(memoryId);
+  fail({ memoryId, lineage, began, request }: Claimed, { error, cause }: Failure): Memory | null {
     const health = this.lineages.health(lineage);
-    const failed = afterFailure(health, this.ports.now(), retry_interval_ms, created_at);
+    const failed = afterFailure(health, this.ports.now(), request.retryIntervalMs, began);
     if (failed !== health) this.lineages.saveHealth(lineage, failed);
-    const before = this.rows.instead(memoryId, lease);
-    const digested =
-      digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;
-    // Last, since callers waiting for this row must find the digest.
     this.writer.close(memoryId, error, cause);
-    if (digested === undefined) return before;
-    this.writer.logStatus(digested, 'completed');
-    return this.rows.row(digested);
+    return this.rows.instead(memoryId);
   }
 
   /**
@@ -248,7 +234,7 @@ export class MemoryChain implements StoredPart {
    * @returns the version for the boundary: this one, or one that existed before
    * @throws RangeError if the text is too long
    */
-  keepDigest(request: ClaimRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): Memory {
+  keepDigest(request: TextRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): Memory {
     assertFits(digest.text);
     const ready = this.rows.longest(request.strategyHash, [request.boundary]);
     if (ready) return ready;
@@ -293,37 +279,14 @@ export class MemoryChain implements StoredPart {
     this.pins.pinDigest(round, strategyHash, hash);
   }
 
-  /** Undoes a claim. */
-  abandon(memoryId: number, lease: string): void {
-    if (this.rows.holds(memoryId, lease)) this.writer.remove(memoryId);
-  }
-
-  isProcessing(memoryId: number): boolean {
-    return this.rows.isProcessing(memoryId);
-  }
-
   /** Whether a version ends at a boundary. */
   endsAt(memoryId: number, { prefixHash }: Boundary): boolean {
     return this.rows.row(memoryId).prefix_hash === prefixHash;
   }
 
   /** See `Lineages`. */
-  lineageOf(request: ClaimRequest): string {
+  lineageOf(request: TextRequest): string {
     return this.lineages.of(request);
-  }
-
-  /**
-   * A version that has an active writer, and the milliseconds that its lease still lasts.
-   *
-   * @param request of those alone that a claim would meet
-   */
-  inTheMaking(request?: ClaimRequest): { readonly memoryId: number; readonly leaseMs: number } | undefined {
-    const now = this.ports.now();
-    const rows = request ? this.rows.inTheMaking(request, this.lineages.of(request)) : this.rows.processing();
-    const row = rows.find((one) => isHeld(one, now));
-    if (!row) return undefined;
-    const until = Math.min(row.lease_until, row.created_at + TIME_LIMITS.stuckClaimMs);
-    return { memoryId: row.memory_id, leaseMs: until - now };
   }
 
   overview(): Overview {
@@ -332,12 +295,12 @@ export class MemoryChain implements StoredPart {
     const nothing = { conversation_memory: null, memories: [], rounds: [], stats, stuck: false };
     const known = { exists, settings: this.state.settings(), health: this.state.health().state };
     if (!exists) return { ...known, ...nothing };
-    return { ...known, ...this.rows.listing(this.ports.now()), rounds: this.pins.listing() };
+    return { ...known, ...this.rows.listing(this.ports.making()), rounds: this.pins.listing() };
   }
 
   /**
-   * Replaces versions, rounds, health and settings; the frozen injection stays. Active writers lose
-   * their leases. Must run in one transaction.
+   * Replaces versions, rounds, health and settings; the frozen injection stays. What is in the
+   * making must be dropped. Must run in one transaction.
    *
    * @throws InvariantError if the session is a hash, and holds several conversations
    */
@@ -364,7 +327,7 @@ export class MemoryChain implements StoredPart {
         days: [],
         bills,
       };
-    const { versions, tokens, stuck, days } = this.rows.numbers(this.ports.now());
+    const { versions, tokens, stuck, days } = this.rows.numbers(this.ports.making());
     return { exists: true, health: this.lineages.worst(), stuck, versions, tokens, days, bills };
   }
 
@@ -372,7 +335,7 @@ export class MemoryChain implements StoredPart {
     return this.rows.any();
   }
 
-  /** Deletes all versions. Active writers lose their leases. */
+  /** Deletes all versions. What is in the making must be dropped. */
   strip(): void {
     this.tables.deleteVersions();
   }

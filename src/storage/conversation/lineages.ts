@@ -1,7 +1,8 @@
 /**
  * Lineages: the conversations in one object whose session is the hash of an opening, which all
- * conversations with that opening share. Each has its own health, writer, and limits of rows and
- * pins. An object with a session named by a caller has a single lineage, the empty one.
+ * conversations with that opening share. Each has its own health, order of rolling memories, and
+ * limits of rows and pins. An object with a session named by a caller has a single lineage, the
+ * empty one.
  *
  * Rows belong to the lineage of the newest row among the array's boundaries. The row of the opening
  * itself is common to all, so a row built on it begins a lineage. Rolling conversations are also
@@ -11,7 +12,7 @@
  * another.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import { type ClaimRequest, HEALTHY, type Health, type HealthState, type RoundHashes } from './memories.ts';
+import { HEALTHY, type Health, type HealthState, type RoundHashes, type TextRequest } from './memories.ts';
 import type { ConversationState } from './state.ts';
 import type { ConversationTables } from './tables.ts';
 
@@ -26,20 +27,26 @@ const NAMED = '';
 
 const WORST_FIRST: readonly HealthState[] = ['degraded', 'recovering', 'retry'];
 
+interface LineagePorts {
+  /** The rows that this object makes now. */
+  readonly making: () => readonly number[];
+  readonly healthChanged?: (before: HealthState, health: HealthState) => void;
+}
+
 export class Lineages {
   private readonly tables: ConversationTables;
   private readonly state: ConversationState;
+  private readonly ports: LineagePorts;
   private readonly opening: string | undefined;
-  private readonly changed: ((before: HealthState, health: HealthState) => void) | undefined;
 
   /** @param opening the hash that names the session; undefined if a caller named it */
   constructor(
     tables: ConversationTables,
     state: ConversationState,
+    ports: LineagePorts,
     opening: string | undefined,
-    changed?: (before: HealthState, health: HealthState) => void,
   ) {
-    this.changed = changed;
+    this.ports = ports;
     this.tables = tables;
     this.state = state;
     this.opening = opening;
@@ -53,7 +60,7 @@ export class Lineages {
   }
 
   /** The lineage of a claim, which may begin a new one. */
-  of({ bases, boundary, round }: Pick<ClaimRequest, 'bases' | 'boundary' | 'round'>): string {
+  of({ bases, boundary, round }: Pick<TextRequest, 'bases' | 'boundary' | 'round'>): string {
     return this.find([...bases, boundary], round) ?? ownHash(round) ?? boundary.prefixHash;
   }
 
@@ -80,7 +87,7 @@ export class Lineages {
       hash ?? null,
       now,
     );
-    if (!known) this.prune(now);
+    if (!known) this.prune();
   }
 
   health(lineage: string | null): Health {
@@ -105,7 +112,7 @@ export class Lineages {
 
   saveHealth(lineage: string, health: Health): void {
     const { state } = this.health(lineage);
-    if (state !== health.state) this.changed?.(state, health.state);
+    if (state !== health.state) this.ports.healthChanged?.(state, health.state);
     if (lineage === NAMED) this.state.saveHealth(health);
     else
       this.tables.sql.exec(
@@ -140,16 +147,17 @@ export class Lineages {
     return found?.lineage ?? null;
   }
 
-  /** Lineages with an active writer stay. */
-  private prune(now: number): void {
+  /** Lineages with a row in the making stay. */
+  private prune(): void {
     const gone = this.tables.sql
       .exec<{ lineage: string }>(
         `DELETE FROM lineages WHERE lineage IN (
            SELECT lineage FROM lineages
-           WHERE lineage NOT IN (SELECT lineage FROM memories WHERE status = 'processing' AND lease_until > ?)
+           WHERE lineage NOT IN (
+             SELECT lineage FROM memories WHERE memory_id IN (SELECT value FROM json_each(?)))
            ORDER BY used_at, rowid LIMIT max(0, (SELECT count(*) FROM lineages) - ${KEPT_LINEAGES}))
          RETURNING lineage`,
-        now,
+        JSON.stringify(this.ports.making()),
       )
       .toArray();
     for (const { lineage } of gone)

@@ -1,13 +1,14 @@
 /**
- * The version chain of summaries as plain data, and two decisions that need no table: whether a row
- * has an active writer, and how healthy a conversation is.
+ * The version chain of summaries as plain data, and how healthy a conversation is, which needs no
+ * table.
  */
 import { Buffer } from 'node:buffer';
 import type { z } from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
+import type { Result } from '../../lib/result.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import type { Nanodollars } from '../../memory/money/amounts.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { healthSchema, overviewSchema, roundSchema, versionSchema } from './memory-schema.ts';
 
@@ -41,7 +42,10 @@ export interface RoundHashes {
   readonly previous: string | null;
 }
 
-export interface ClaimRequest {
+/** A version that is wanted. Requests of prefixes, windows and sessions differ in this alone. */
+export interface TextRequest {
+  /** A new name: the answers to it say what the version has cost that was made for it. */
+  readonly order: string;
   /** The conversation's label for logs. */
   readonly conversation: string;
   readonly strategyHash: string;
@@ -51,52 +55,78 @@ export interface ClaimRequest {
   readonly bases: readonly Boundary[];
   readonly startSequence: number;
   readonly windowSize: number | null;
-  readonly leaseMs: number;
   /** How long a degraded conversation first rests. */
   readonly retryIntervalMs: number;
   /**
-   * Which unfinished summaries block this claim. `boundary`: those of the same boundary.
+   * Which versions in the making this one waits for. `boundary`: those of the same boundary.
    * `conversation`: any of the same strategy.
    */
   readonly exclusive: 'boundary' | 'conversation';
   /**
-   * Index of the first message in the material. Without a base that reaches it, nothing is claimed.
+   * Index of the first message in the material. Without a base that reaches it, nothing is made.
    */
   readonly from: number;
   /**
    * The round that asks, if it has called `find` before. `find` pins nothing while there are no
-   * rows, so the claim pins the round to no memory. Otherwise its later requests would see the one
+   * rows, so the order pins the round to no memory. Otherwise its later requests would see the one
    * that is being made now.
    */
   readonly round?: RoundHashes;
 }
 
-/** The caller is the writer, and must end the claim with `complete` or `fail`. */
+/** A version that this object makes, which has a row already. */
 export interface Claimed {
   readonly state: 'claimed';
   readonly memoryId: number;
-  readonly lease: string;
   readonly base: Memory | null;
+  /** See `Lineages`. */
+  readonly lineage: string;
+  /** When it began, in milliseconds. */
+  readonly began: number;
+  readonly request: TextRequest;
+}
+
+/** Degraded: no attempt before `retryAt`. */
+interface Resting {
+  readonly state: 'resting';
+  readonly base: Memory | null;
+  readonly retryAt: number;
+  /** Whether that is since the requests never continue each other. */
+  readonly unlinked?: true;
 }
 
 export type Claim =
   | { readonly state: 'ready'; readonly memory: Memory }
   | Claimed
-  /** Another caller is the writer of this row. */
+  /** Nobody makes it, and nothing was begun. */
+  | { readonly state: 'wanted'; readonly base: Memory | null; readonly health: HealthState }
+  /** This row is in the making: that of the wanted boundary, or another one that comes first. */
   | { readonly state: 'busy'; readonly memoryId: number; readonly base: Memory | null }
   /** No base reaches far enough: it was deleted meanwhile. */
   | { readonly state: 'gone' }
-  /** Degraded: no attempt before `retryAt`. */
-  | {
-      readonly state: 'resting';
-      readonly base: Memory | null;
-      readonly retryAt: number;
-      /** Whether that is since the requests never continue each other. */
-      readonly unlinked?: true;
-    };
+  | Resting;
 
-/** What became of the order for a summary. `deferred`: it follows the version in the making. */
-export type OrderState = Claim['state'] | 'deferred';
+/** The answer to whom a version is wanted by. */
+export type TextAnswer =
+  | {
+      readonly state: 'ready';
+      readonly memory: Memory;
+      /** What it has cost, if it was made for this order; null for others. */
+      readonly usage: TokenUsage | null;
+      /** The summarizer's window in tokens, if it has turned out to be smaller. */
+      readonly window?: number | undefined;
+    }
+  /** Nobody makes it. The caller may ask again, with the material. */
+  | Extract<Claim, { state: 'wanted' }>
+  /** It is being made, or follows another one. */
+  | { readonly state: 'pending'; readonly base: Memory | null }
+  /** It could not be made, or may not be made now. */
+  | (Omit<Resting, 'retryAt'> & { readonly usage: TokenUsage | null })
+  /** Its base, or the whole conversation, was deleted meanwhile. */
+  | { readonly state: 'gone' };
+
+/** What has become of a wanted version. */
+export type TextState = TextAnswer['state'];
 
 /** The summary for a row. */
 export interface Written extends Transcript {
@@ -108,8 +138,6 @@ export interface Written extends Transcript {
   readonly signed?: string | undefined;
   /** How long it took. */
   readonly ms: number;
-  /** Absent: nothing was called; null: the price is not known. */
-  readonly cost?: Nanodollars | null;
 }
 
 /** A part of a long prefix, before the claimed boundary. */
@@ -122,10 +150,16 @@ export interface Failure {
   readonly error: string;
   /** The name of the error that was caught, for the log. */
   readonly cause?: string;
-  /** See `Written`. */
-  readonly cost?: Nanodollars | null;
-  /** Used in place of the summary. */
-  readonly digest?: Omit<Written, 'model'>;
+  /** Whether the summarizer itself has failed. */
+  readonly isOutage?: boolean;
+}
+
+/** What has become of a text. */
+export interface WrittenText {
+  readonly made: Result<Written, Failure>;
+  readonly usage: TokenUsage;
+  /** See `TextAnswer`. */
+  readonly window?: number | undefined;
 }
 
 export interface FindRequest {
@@ -298,11 +332,6 @@ export function isNewestMade({ health, memories }: Pick<Overview, 'health' | 'me
 /** Whether a degraded conversation must wait. */
 export function isResting({ state, retryAt }: Health, now: number): boolean {
   return state === 'degraded' && now < retryAt;
-}
-
-/** Whether the writer of a processing row still has time. */
-export function isHeld(row: { lease_until: number; created_at: number }, now: number): boolean {
-  return now < row.lease_until && now - row.created_at < TIME_LIMITS.stuckClaimMs;
 }
 
 /**

@@ -27,14 +27,14 @@ export const versionSchema = z.strictObject({
   window_size: count
     .nullable()
     .describe('Sequence numbers from its first to its last; null in modes without a window.'),
-  /** In answers of the object to `claim` and `find`: those of the asking array. */
+  /** In answers of the object to `text` and `find`: those of the asking array. */
   covers_end: count.describe('The number of messages before its end.'),
   status: z.enum(['processing', 'completed', 'failed']),
   memory_text: z.string().nullable(),
   ref: refName.nullable().describe('Of the transcript of what it covers.'),
   tokens: count.nullable(),
   model: z.string().nullable().describe('`digest` if code has written it.'),
-  /** 1 for the first claim, plus one for each retry and each claim that takes over. */
+  /** 1 for the first attempt, plus one for each further one, after a lost writer too. */
   attempts: count,
   error: z.string().nullable().describe('A code.'),
   created_at: seconds,

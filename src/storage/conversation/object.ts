@@ -1,16 +1,14 @@
 /**
  * The Durable Object of one conversation (docs/design.md#7-storage). The chain decides; this class
- * adds a clock, a log and waiting callers, and runs background work under its own `waitUntil`.
+ * adds a clock and a log, and makes all texts under its own `waitUntil`.
  */
 
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
-import { Lru } from '../../lib/lru.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
-import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Embedder } from '../archive/embedder.ts';
@@ -37,50 +35,39 @@ import {
 } from '../backup/object-backup.ts';
 import { type TenantMemoryStub, tenantMemory } from '../objects.ts';
 import type { ConversationSums } from '../tenant/usage.ts';
-import { BackgroundWrites } from './background-writes.ts';
 import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
 import { KeptRoundsRows, type NewRounds, type RoundsVerdict, type StoredRounds } from './kept-rounds.ts';
+import { Making } from './making.ts';
 import type {
-  Chunk,
-  Claim,
-  Claimed,
-  ClaimRequest,
-  Failure,
   FindRequest,
   Found,
   FrozenBlock,
   Memory,
-  OrderState,
   Overview,
   SavedMemory,
   Settings,
   Standing,
+  TextAnswer,
+  TextRequest,
   Written,
+  WrittenText,
 } from './memories.ts';
 import { logNameOf, openingIn, tenantIn } from './names.ts';
-import {
-  type DigestClaim,
-  type DigestsRequest,
-  type DigestVerdict,
-  OutputDigests,
-} from './output-digests.ts';
+import { type DigestAnswer, type DigestOrder, type DigestVerdict, OutputDigests } from './output-digests.ts';
 import type { ConversationApi, Left } from './remote.ts';
 import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
 import { RunEvents } from './run-events.ts';
 import { ConversationState } from './state.ts';
 import { SumReports } from './sum-reports.ts';
 import { ConversationTables, type StoredPart } from './tables.ts';
+import { type EndedText, type TextProgress, Texts } from './texts.ts';
 import { UseReports } from './use-reports.ts';
-import { Waiters } from './waiters.ts';
-
-/** Costs are read within seconds. */
-const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 
 /**
- * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
+ * @param Material the input of a text. It holds the caller's key, so it stays in memory and is
  *   neither stored nor logged
  */
 export abstract class ConversationMemoryObject<Material>
@@ -89,13 +76,9 @@ export abstract class ConversationMemoryObject<Material>
 {
   // Fields, since remote callers can't reach them and tests can replace them.
   protected now: () => number = Date.now;
-  protected newLease: () => string = () => crypto.randomUUID();
   protected log: Log = createObjectLog(this.env);
 
   private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
-  private readonly waiters = new Waiters();
-  private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
-
   private readonly tables = new ConversationTables(this.ctx.storage);
   private readonly state = new ConversationState(this.tables);
   private readonly runs = new RunEvents(this.tables, () => this.now());
@@ -104,21 +87,28 @@ export abstract class ConversationMemoryObject<Material>
     now: () => this.now(),
     spent: () => this.sums.changed(),
   });
+  private readonly made = new Making<number, EndedText>((work) => this.ctx.waitUntil(work));
+  private readonly madeDigests = new Making<string, DigestAnswer>((work) => this.ctx.waitUntil(work));
   private readonly chain = new MemoryChain(
     { tables: this.tables, state: this.state, bills: this.bills },
     {
       now: () => this.now(),
-      newLease: () => this.newLease(),
       log: (...line) => this.log(...line),
       logName: () => this.logName(),
       settled: (summary) => this.deployer.settled(summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
-      ended: (memoryId) => this.waiters.wake(`${memoryId}`),
+      making: () => this.made.keys(),
     },
     openingIn(this.ctx.id.name ?? ''),
   );
   private readonly blocks = new FrozenBlocks(this.tables);
-  private readonly digests = new OutputDigests(this.tables, this.bills, () => this.now());
+  private readonly digests = new OutputDigests<Material>(this.tables, {
+    bills: this.bills,
+    making: this.madeDigests,
+    write: (material, progress) => this.write(material, null, progress),
+    now: () => this.now(),
+    log: (...line) => this.log(...line),
+  });
   private readonly archive = new ArchiveRows(this.tables);
   private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
 
@@ -142,14 +132,14 @@ export abstract class ConversationMemoryObject<Material>
     log: (...line) => this.log(...line),
   });
 
-  private readonly background = new BackgroundWrites<Material>({
-    write: (...claimed) => this.write(...claimed),
-    fail: (...claimed) => this.chain.fail(...claimed),
-    free: (request) => this.free(request),
-    order: (...order) => this.order(...order),
+  private readonly texts = new Texts<Material>({
+    chain: this.chain,
+    making: this.made,
+    writing: (work) => this.uses.writing(work),
+    write: (...text) => this.write(...text),
+    publish: (...text) => this.publish(...text),
     now: () => this.now(),
     log: (...line) => this.log(...line),
-    waitUntil: (work) => this.ctx.waitUntil(work),
   });
 
   private readonly uses = new UseReports({
@@ -171,40 +161,28 @@ export abstract class ConversationMemoryObject<Material>
     waitUntil: (work) => this.ctx.waitUntil(work),
   });
 
-  /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
-  protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
+  /** Makes a text of its material, as long as it goes on. @param base the version to build on */
+  protected abstract write(
+    material: Material,
+    base: Memory | null,
+    progress: TextProgress,
+  ): Promise<WrittenText>;
+
+  /** Publishes a new version, if its material says so. Never rejects. */
+  protected abstract publish(material: Material, text: string): Promise<void>;
 
   /** The model that makes vectors of archived messages; undefined if none are wanted. */
   protected abstract embedder(): Embedder | undefined;
 
   // The methods are documented in `ConversationApi`.
 
-  claim(request: ClaimRequest): Promise<Claim> {
-    return this.uses.writing(() => this.chain.claim(request));
-  }
-
-  retrying(memoryId: number, lease: string, error: string): boolean {
-    return this.chain.retrying(memoryId, lease, error);
-  }
-
-  renew(memoryId: number, lease: string): boolean {
-    return this.chain.renew(memoryId, lease);
-  }
-
-  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null {
-    return this.chain.advance(memoryId, lease, chunk);
-  }
-
-  complete(memoryId: number, lease: string, written: Written): Memory | null {
-    return this.chain.complete(memoryId, lease, written);
-  }
-
-  fail(memoryId: number, lease: string, failure: Failure): Memory | null {
-    return this.chain.fail(memoryId, lease, failure);
+  text(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer> {
+    if (!material) this.uses.reading();
+    return this.texts.get(request, material, waitMs);
   }
 
   keepDigest(
-    request: ClaimRequest,
+    request: TextRequest,
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
   ): Promise<Memory> {
@@ -244,9 +222,8 @@ export abstract class ConversationMemoryObject<Material>
   async restore(saved: SavedMemory): Promise<Overview> {
     const refs = saved.memories.flatMap(({ ref, transcript_earlier }) => [ref, transcript_earlier]);
     await this.report(refs.filter((ref) => ref !== null));
+    this.texts.drop();
     this.tables.atOnce(() => this.chain.restore(saved));
-    this.spent.clear();
-    this.waiters.wakeAll();
     // Reported again, since a deletion may have come in between.
     this.uses.reading();
     return this.chain.overview();
@@ -274,69 +251,24 @@ export abstract class ConversationMemoryObject<Material>
     return this.uses.writing(() => this.blocks.freeze(point, blocks, replaces));
   }
 
-  claimDigests(request: DigestsRequest): Promise<DigestClaim[]> {
-    return this.uses.writing(() => this.digests.claim(request));
-  }
-
   findDigests(keys: readonly string[]): (DigestVerdict | null)[] {
     this.uses.reading();
     return this.digests.find(keys);
   }
 
-  settleDigests(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
-    const standing = this.digests.settle(verdicts, restMs);
-    for (const { key } of verdicts) this.waiters.wake(key);
-    return standing;
-  }
-
-  async roll(request: ClaimRequest, material: Material): Promise<OrderState> {
-    const claim = await this.order(request, material);
-    if (claim.state !== 'busy' || this.chain.endsAt(claim.memoryId, request.boundary)) return claim.state;
-    this.background.defer(material, request, this.chain.lineageOf(request));
-    return 'deferred';
-  }
-
-  takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
-    this.background.takeOver(material, claim, request);
-  }
-
-  async settled(text: number | string, ms: number): Promise<TokenUsage | null> {
-    const end = Date.now() + ms;
-    // A memory that is put in wakes all, and the digests of outputs are still being written.
-    for (let left = ms; left > 0 && this.isPending(text); left = end - Date.now())
-      await this.waiters.wait(`${text}`, left);
-    return this.spent.get(`${text}`) ?? null;
+  async makeDigests(orders: readonly DigestOrder<Material>[], waitMs: number): Promise<DigestAnswer[]> {
+    return await this.uses.writing(() => this.digests.make(orders, waitMs));
   }
 
   async idle(ms: number): Promise<boolean> {
     const end = Date.now() + ms;
     for (;;) {
-      const next = this.chain.inTheMaking();
-      if (!next && this.background.isIdle) return true;
+      const work = [...this.made.work(), ...this.madeDigests.work()];
+      if (work.length === 0) return true;
       const left = end - Date.now();
       if (left <= 0) return false;
-      // A writer that has lost its lease is not waited for.
-      if (next) await this.waiters.wait(`${next.memoryId}`, Math.min(left, next.leaseMs));
-      else await soon(left, this.background.next());
+      await soon(left, Promise.race(work));
     }
-  }
-
-  /** Claims a summary, and on success makes it in the background. */
-  private async order(request: ClaimRequest, material: Material): Promise<Claim> {
-    const claim = await this.claim(request);
-    if (claim.state === 'ready') this.log('debug', `No new messages to summarize for ${this.logName()}`);
-    if (claim.state === 'claimed') this.background.start(material, claim, request);
-    return claim;
-  }
-
-  /** Resolves when no version has an active writer that a claim would meet. */
-  private async free(request: ClaimRequest): Promise<void> {
-    for (let next = this.chain.inTheMaking(request); next; next = this.chain.inTheMaking(request))
-      await this.waiters.wait(`${next.memoryId}`, next.leaseMs);
-  }
-
-  spend(memoryId: number, usage: TokenUsage): void {
-    this.spent.set(`${memoryId}`, usage);
   }
 
   async leave(unusedSince?: number): Promise<Left> {
@@ -359,11 +291,9 @@ export abstract class ConversationMemoryObject<Material>
     const usedAt = this.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.state.hasSettings();
+    this.texts.drop();
     for (const part of [...this.memory, ...this.records]) part.strip(settings);
     const packs = this.archive.leaving();
-    this.background.forget();
-    this.spent.clear();
-    this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
     return { of: settings ? 'settings' : 'nothing', existed: true, packs };
   }
@@ -430,11 +360,6 @@ export abstract class ConversationMemoryObject<Material>
     return this.tables.exists() ? this.archiveSearch.hits(words, near, limit, keys, order) : null;
   }
 
-  async abandon(memoryId: number, lease: string): Promise<void> {
-    this.chain.abandon(memoryId, lease);
-    await this.clearIfEmpty();
-  }
-
   async keepRuns(batch: RunBatch): Promise<void> {
     if (this.runs.areLate(batch)) return;
     await this.uses.writing(() => this.runs.add(batch));
@@ -495,21 +420,19 @@ export abstract class ConversationMemoryObject<Material>
     // Where `at` is later than a deletion that has kept its parts away, the deletion is the cause.
     if (state === 'missing') return (await this.notTaken({ ...saved, at: 0 })) ?? state;
     if (state === 'kept') this.backup.drop();
-    this.waiters.wakeAll();
     this.sums.changed();
     return state;
   }
 
   async clear(): Promise<void> {
-    this.background.forget();
+    this.texts.drop();
+    this.madeDigests.drop();
     const deleted = this.ctx.storage.deleteAll();
     this.tables.forget();
     try {
       await deleted;
     } finally {
       this.tables.forget();
-      this.spent.clear();
-      this.waiters.wakeAll();
     }
   }
 
@@ -517,10 +440,6 @@ export abstract class ConversationMemoryObject<Material>
   private async notTaken({ used, at }: Pick<PutBack, 'used' | 'at'>): Promise<NotTaken | null> {
     if (this.exists()) return 'kept';
     return this.atTenant((stub, name) => stub.refuses(name, used, at));
-  }
-
-  private isPending(text: number | string): boolean {
-    return typeof text === 'number' ? this.chain.isProcessing(text) : this.digests.isPending(text);
   }
 
   private logName(): string {

@@ -3,18 +3,29 @@
  * verdict on a digest stays, so that every isolate and every later request shows the same words, or
  * the same preview. See `storage-schema.md`.
  *
- * Every method is one synchronous decision, as in the chain, and who writes is decided in the same
- * way (`claims.ts`).
- *
- * They have a table of their own: a view asks for all of them in one call, 20,000 are kept, and
- * none is part of the overview of a memory.
+ * The object makes a digest once, as it makes versions (`making.ts`). Verdicts have a table of
+ * their own: a view asks for all of them in one call, 20,000 are kept, and none is part of the
+ * overview of a memory.
  */
-import type { Nanodollars } from '../../memory/money/amounts.ts';
+import { AT_ONCE, Slots } from '../../lib/slots.ts';
+import { soon } from '../../lib/time-limit.ts';
+import { type Log, type LogFields, logCaught } from '../../log.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import type { LazyTables } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
-import { type Ticket, turnOf } from './claims.ts';
-import { afterFailure, assertFits, HEALTHY, type Health, isResting } from './memories.ts';
+import type { Making } from './making.ts';
+import {
+  afterFailure,
+  assertFits,
+  type Failure,
+  HEALTHY,
+  type Health,
+  isResting,
+  type WrittenText,
+} from './memories.ts';
 import type { ConversationTables, StoredPart } from './tables.ts';
+import type { TextProgress } from './texts.ts';
 
 const TABLE = 'output_digests';
 
@@ -22,12 +33,12 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS ${TABLE} (
     digest_id INTEGER PRIMARY KEY AUTOINCREMENT,
     digest_key TEXT NOT NULL UNIQUE,
-    settled INTEGER NOT NULL,
-    digest_text TEXT,
-    lease TEXT,
-    lease_until INTEGER NOT NULL DEFAULT 0
+    digest_text TEXT
   );
 `;
+
+/** Columns of 0.9 and earlier. The preview stands for a digest that was being written. */
+const RETIRED = ['settled', 'lease', 'lease_until'];
 
 /** The newest that are kept. */
 const KEPT_DIGESTS = 20_000;
@@ -36,129 +47,146 @@ const KEPT_DIGESTS = 20_000;
 export interface DigestVerdict {
   readonly key: string;
   readonly text: string | null;
-  /** What its writing has cost. Absent: nothing was called; null: the price is not known. */
-  readonly cost?: Nanodollars | null;
 }
 
-export interface DigestsRequest {
-  readonly digests: readonly {
-    readonly key: string;
-    /** Whether a missing digest may be written. Otherwise its preview stands from now on. */
-    readonly isNew: boolean;
-  }[];
-  /** A new name. A call is repeated if its answer was lost, and then gets the same answer. */
-  readonly lease: string;
-  /** How long others wait for the caller, in milliseconds. */
-  readonly leaseMs: number;
+/** @param Material what a digest is made of */
+export interface DigestOrder<Material> {
+  readonly key: string;
+  /** Null: without a verdict its preview stands from now on, unless it is being made. */
+  readonly material: Material | null;
 }
 
-export type DigestClaim =
-  | { readonly state: 'ready'; readonly text: string | null }
-  /** The caller is the writer, and must settle it. */
-  | { readonly state: 'claimed' }
-  /** Another caller is the writer. */
-  | { readonly state: 'busy' }
-  /** The summarizer has failed recently, so the preview stands from now on. */
-  | { readonly state: 'resting' };
+export interface DigestAnswer extends DigestVerdict {
+  /** Whether it has no text since it failed, is late, or may not be made now. */
+  readonly isDegraded: boolean;
+  /** What it has cost the caller whose order it was; null for others. */
+  readonly usage: TokenUsage | null;
+}
 
-type Row = Ticket & {
-  settled: number;
-  digest_text: string | null;
-  lease: string | null;
-};
+interface DigestPorts<Material> {
+  readonly bills: BillLedger;
+  readonly making: Making<string, DigestAnswer>;
+  write(material: Material, progress: TextProgress): Promise<WrittenText>;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  readonly log: Log;
+}
 
-export class OutputDigests implements StoredPart {
+export class OutputDigests<Material> implements StoredPart {
   private readonly tables: ConversationTables;
   private readonly table: LazyTables;
-  private readonly bills: BillLedger;
-  private readonly now: () => number;
+  private readonly ports: DigestPorts<Material>;
+  private readonly slots = new Slots(AT_ONCE);
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: ConversationTables, bills: BillLedger, now: () => number) {
+  constructor(tables: ConversationTables, ports: DigestPorts<Material>) {
     this.tables = tables;
-    this.table = tables.lazyOfMemory([TABLE], SCHEMA);
-    this.bills = bills;
-    this.now = now;
-  }
-
-  /** Makes one caller the writer of each new digest. Answers in the order of the request. */
-  claim({ digests, lease, leaseMs }: DigestsRequest): DigestClaim[] {
-    this.table.make();
-    const until = this.now() + leaseMs;
-    const claims = digests.map(({ key, isNew }) => this.claimOne(key, isNew, lease, until));
-    this.prune();
-    return claims;
+    this.table = tables.lazyOfMemory([TABLE], SCHEMA, RETIRED);
+    this.ports = ports;
   }
 
   /** The verdicts; null where there is none yet. */
   find(keys: readonly string[]): (DigestVerdict | null)[] {
-    return keys.map((key) => {
-      const row = this.rowOf(key);
-      return row?.settled ? { key, text: row.digest_text } : null;
-    });
-  }
-
-  /** Whether somebody writes a digest. */
-  isPending(key: string): boolean {
-    return this.rowOf(key)?.settled === 0;
+    return keys.map((key) => this.verdictOf(key) ?? null);
   }
 
   /**
-   * Settles claimed digests that are not settled yet. One that is gone was deleted, and is not made
-   * anew.
+   * Makes the digests that have no verdict, and answers when all have one, in the order of the
+   * orders. One that is late leaves its preview for good.
    *
-   * @param restMs the first rest if the summarizer itself has failed (see `afterFailure`); else 0
-   * @returns the verdicts that stand
-   * @throws RangeError if a text is too long
+   * @param waitMs from now on
    */
-  settle(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
-    for (const { text } of verdicts) assertFits(text ?? '');
-    if (!this.table.exists()) return verdicts.map(({ key }) => ({ key, text: null }));
-    for (const { key, cost } of verdicts) this.bills.spend(key, cost);
-    this.note(verdicts, restMs);
-    return verdicts.map(({ key, text }) => {
-      const settling = `UPDATE ${TABLE} SET settled = 1, digest_text = ? WHERE digest_key = ? AND settled = 0`;
-      this.tables.sql.exec(settling, text, key);
-      return { key, text: this.rowOf(key)?.digest_text ?? null };
-    });
+  async make(orders: readonly DigestOrder<Material>[], waitMs: number): Promise<DigestAnswer[]> {
+    this.table.make();
+    const late = Date.now() + waitMs;
+    // All are begun in one step, so that nobody else makes one.
+    const answers = orders.map((order) => this.one(order, late, waitMs));
+    this.prune();
+    return Promise.all(answers);
   }
 
   any(): boolean {
     return this.table.exists() && this.tables.sql.exec(`SELECT 1 FROM ${TABLE} LIMIT 1`).toArray().length > 0;
   }
 
+  /** What is in the making is dropped, too. */
   strip(): void {
+    this.ports.making.drop();
     this.table.drop();
   }
 
-  private claimOne(key: string, isNew: boolean, lease: string, until: number): DigestClaim {
-    const row = this.rowOf(key);
-    if (row?.settled) return { state: 'ready', text: row.digest_text };
+  private async one(
+    { key, material }: DigestOrder<Material>,
+    late: number,
+    waitMs: number,
+  ): Promise<DigestAnswer> {
+    const verdict = this.verdictOf(key);
+    if (verdict) return { ...verdict, isDegraded: false, usage: null };
+    const made = this.ports.making.get(key);
+    if (made) {
+      const ended = await soon(waitMs, made);
+      if (ended && !('state' in ended)) return { ...ended, usage: null };
+      const { text } = ended ? { text: null } : this.settle(key, null);
+      return { key, text, isDegraded: text === null, usage: null };
+    }
+    const isResting = material !== null && !this.mayBegin();
+    if (material === null || isResting)
+      return { ...this.settle(key, null), isDegraded: isResting, usage: null };
+    const ended = await this.begin(key, material, late);
+    return 'state' in ended ? { key, text: null, isDegraded: false, usage: null } : ended;
+  }
+
+  private begin(key: string, material: Material, late: number) {
+    const { making, write, bills, log } = this.ports;
+    return making.begin(key, async ({ isWanted, end }) => {
+      const progress = {
+        goesOn: () => isWanted() && Date.now() < late,
+        late,
+        retrying: () => undefined,
+        advance: () => undefined,
+      };
+      let usage: TokenUsage | null = null;
+      try {
+        const written = await this.slots.run(() => write(material, progress));
+        const { cost } = written.usage;
+        // Otherwise nothing was called.
+        if (cost !== undefined) usage = written.usage;
+        if (this.table.exists()) bills.spend(cost);
+        if (!isWanted()) return;
+        const { made } = written;
+        if (!made.ok) log('warn', 'the digest of an output could not be made', faultOf(made.reason));
+        this.note(made);
+        if (made.ok) end({ ...this.settle(key, made.value.text), isDegraded: false, usage });
+      } catch (error) {
+        logCaught(log, 'error', 'a digest of an output could not be kept', error);
+      } finally {
+        if (isWanted()) end({ ...this.settle(key, null), isDegraded: true, usage });
+      }
+    });
+  }
+
+  /** Whether digests are made now, and no outage is to be waited out. */
+  private mayBegin(): boolean {
     const health = this.health();
-    const turn = turnOf(row ? [row] : [], health, this.now(), 0);
-    if (turn.state === 'busy') return turn.row.lease === lease ? { state: 'claimed' } : { state: 'busy' };
-    const isWritten = isNew && turn.state === 'free';
-    if (isWritten && turn.health !== health) this.saveHealth(turn.health);
-    this.tables.sql.exec(
-      `INSERT INTO ${TABLE} (digest_key, settled, lease, lease_until) VALUES (?, ?, ?, ?)
-       ON CONFLICT (digest_key) DO UPDATE SET
-         settled = excluded.settled, lease = excluded.lease, lease_until = excluded.lease_until`,
-      key,
-      isWritten ? 0 : 1,
-      isWritten ? lease : null,
-      isWritten ? until : 0,
-    );
-    if (isWritten) return { state: 'claimed' };
-    return isNew ? { state: 'resting' } : { state: 'ready', text: null };
+    if (isResting(health, this.ports.now())) return false;
+    if (health.state === 'degraded') this.saveHealth({ ...health, state: 'recovering' });
+    return true;
+  }
+
+  /** Keeps a verdict, unless there is one. @returns the one that stays */
+  private settle(key: string, text: string | null): DigestVerdict {
+    assertFits(text ?? '');
+    const keeping = `INSERT OR IGNORE INTO ${TABLE} (digest_key, digest_text) VALUES (?, ?)`;
+    this.tables.sql.exec(keeping, key, text);
+    return this.verdictOf(key) ?? { key, text: null };
   }
 
   /** Notes how writing has gone. Of several failures at once the first one counts. */
-  private note(verdicts: readonly DigestVerdict[], restMs: number): void {
+  private note(made: WrittenText['made']): void {
     const health = this.health();
-    const now = this.now();
-    if (restMs > 0 && !isResting(health, now)) this.saveHealth(afterFailure(health, now, restMs));
-    else if (health.state === 'recovering' && verdicts.some(({ text }) => text !== null))
-      this.saveHealth(HEALTHY);
+    const now = this.ports.now();
+    if (!made.ok && made.reason.isOutage && !isResting(health, now))
+      this.saveHealth(afterFailure(health, now, TIME_LIMITS.summaryRestMs));
+    else if (health.state === 'recovering' && made.ok) this.saveHealth(HEALTHY);
   }
 
   private health(): Health {
@@ -170,13 +198,11 @@ export class OutputDigests implements StoredPart {
     this.tables.set('digest_health', JSON.stringify(health));
   }
 
-  /** A lease is never renewed, so it is as old as it may be. */
-  private rowOf(key: string): Row | undefined {
+  private verdictOf(key: string): DigestVerdict | undefined {
     if (!this.table.exists()) return undefined;
     return this.tables.sql
-      .exec<Row>(
-        `SELECT settled, digest_text, lease, lease_until, lease_until AS created_at, 0 AS attempts
-         FROM ${TABLE} WHERE digest_key = ?`,
+      .exec<{ key: string; text: string | null }>(
+        `SELECT digest_key AS key, digest_text AS text FROM ${TABLE} WHERE digest_key = ?`,
         key,
       )
       .toArray()[0];
@@ -188,4 +214,8 @@ export class OutputDigests implements StoredPart {
       KEPT_DIGESTS,
     );
   }
+}
+
+function faultOf({ error: code, cause }: Failure): LogFields {
+  return { code, ...(cause === undefined ? {} : { error: cause }) };
 }

@@ -1,5 +1,4 @@
 /** Methods of a conversation's object that other isolates can call. */
-import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { MadeNear } from '../archive/near.ts';
 import type {
@@ -14,23 +13,19 @@ import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts'
 import type { BackupApi } from '../backup/object-backup.ts';
 import type { NewRounds, RoundsVerdict, StoredRounds } from './kept-rounds.ts';
 import type {
-  Chunk,
-  Claim,
-  Claimed,
-  ClaimRequest,
-  Failure,
   FindRequest,
   Found,
   FrozenBlock,
   Memory,
-  OrderState,
   Overview,
   SavedMemory,
   Settings,
   Standing,
+  TextAnswer,
+  TextRequest,
   Written,
 } from './memories.ts';
-import type { DigestClaim, DigestsRequest, DigestVerdict } from './output-digests.ts';
+import type { DigestAnswer, DigestOrder, DigestVerdict } from './output-digests.ts';
 import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
 
 /** What remains of a conversation: nothing, its settings, or everything because it is in use. */
@@ -48,28 +43,25 @@ export type Left =
       readonly usedAt: number;
     };
 
-/** The part of `MemoryChain` that a summary's writer uses. See there. */
-export interface SummaryChain {
-  retrying(memoryId: number, lease: string, error: string): boolean;
-  renew(memoryId: number, lease: string): boolean;
-  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null;
-  complete(memoryId: number, lease: string, written: Written): Memory | null;
-  fail(memoryId: number, lease: string, failure: Failure): Memory | null;
-  /** Remembers a summary's cost for the request that waits for it. */
-  spend(memoryId: number, usage: TokenUsage): void;
-}
-
 /**
- * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
+ * @param Material the input of a text. It holds the caller's key, so it stays in memory and is
  *   neither stored nor logged
  */
-export interface ConversationApi<Material> extends SummaryChain, BackupApi {
+export interface ConversationApi<Material> extends BackupApi {
   /** Whether parts of a backup are put aside. */
   hasAside(backup: string): boolean;
+  /**
+   * A version of a summary: the one that there is, or the one that the object makes. It makes each
+   * one once, and goes on without those who wait.
+   *
+   * @param material what it is made of. Null: it is not made, but an answer `wanted` says that it
+   *   would be
+   * @param waitMs how long to wait for one in the making. 0: the answer comes at once
+   */
+  text(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer>;
   /** See `MemoryChain` and `ConversationState`. */
-  claim(request: ClaimRequest): Promise<Claim>;
   keepDigest(
-    request: ClaimRequest,
+    request: TextRequest,
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
   ): Promise<Memory>;
@@ -83,8 +75,8 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
   configure(changes: Partial<Settings>): Promise<void>;
   /**
    * Replaces versions, rounds, health and settings in one transaction, and answers what is kept
-   * then. The conversation and its transcripts are reported to the tenant's object before. Active
-   * writers lose their leases.
+   * then. The conversation and its transcripts are reported to the tenant's object before. What is
+   * in the making is dropped.
    *
    * @throws RangeError if a text or a setting is too long
    */
@@ -101,32 +93,11 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
   ): Promise<readonly MemoryBlock[]>;
 
   /** See `OutputDigests`. */
-  claimDigests(request: DigestsRequest): Promise<DigestClaim[]>;
   findDigests(keys: readonly string[]): (DigestVerdict | null)[];
-  settleDigests(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[];
+  makeDigests(orders: readonly DigestOrder<Material>[], waitMs: number): Promise<DigestAnswer[]>;
 
   /**
-   * Claims, and on success makes the summary in the background; if another one is in the making,
-   * after that one. Returns at once.
-   */
-  roll(request: ClaimRequest, material: Material): Promise<OrderState>;
-  /**
-   * Makes a claimed summary in the background, since it may take longer than the caller lives.
-   * Returns at once.
-   */
-  takeOver(claim: Claimed, request: ClaimRequest, material: Material): void;
-  /** Undoes a claim. Deletes everything if nothing else is stored. */
-  abandon(memoryId: number, lease: string): Promise<void>;
-  /**
-   * Resolves when nobody writes a text any more, or after `ms` milliseconds. Never throws.
-   *
-   * @param text the id of a version, or the key of a digest
-   * @returns the cost of its background work, while the object remembers it
-   */
-  settled(text: number | string, ms: number): Promise<TokenUsage | null>;
-
-  /**
-   * Resolves when no version is being made, or after `ms` milliseconds.
+   * Resolves when no text is being made, or after `ms` milliseconds.
    *
    * @returns whether none is being made
    */
@@ -134,8 +105,8 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
 
   /**
    * Deletes everything but the names of the packs. The caller deletes those from R2, then calls
-   * `forgetPacks`. If a call in between fails, it can be repeated. Active writers lose their
-   * leases.
+   * `forgetPacks`. If a call in between fails, it can be repeated. What is in the making is
+   * dropped.
    *
    * @param unusedSince if given, the conversation is only deleted if it was not used since, and its
    *   settings stay; in milliseconds
@@ -145,7 +116,7 @@ export interface ConversationApi<Material> extends SummaryChain, BackupApi {
    * Call this when the packs of `leave` are deleted. Deletes everything if nothing else is stored.
    */
   forgetPacks(packs: readonly string[]): Promise<void>;
-  /** Deletes everything except packs in R2. Active writers lose their leases. */
+  /** Deletes everything except packs in R2. What is in the making is dropped. */
   clear(): Promise<void>;
 
   /** See `KeptRoundsRows`. */

@@ -5,10 +5,7 @@
  */
 import { DAY_MS } from '../../lib/utc-time.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import { TIME_LIMITS } from '../../time-limits.ts';
-import type { Ticket } from './claims.ts';
 import {
-  type ClaimRequest,
   DIGEST_MODEL,
   type GenerationTimes,
   LISTED,
@@ -16,6 +13,7 @@ import {
   type Memory,
   type Overview,
   type SummaryStanding,
+  type TextRequest,
 } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
 
@@ -47,13 +45,7 @@ const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 type Row = Pick<Memory, keyof Memory>;
 type ListedRow = Pick<ListedMemory, keyof ListedMemory>;
 
-type TicketRow = Ticket & { readonly memory_id: number };
-
-type Claimed = {
-  readonly lineage: string;
-  readonly created_at: number;
-  readonly retry_interval_ms: number;
-};
+type RowInTheMaking = { readonly memory_id: number; readonly attempts: number };
 
 /** Which versions `longest` may choose. */
 interface LongestOptions {
@@ -80,21 +72,6 @@ export class MemoryRows {
   row(memoryId: number): Memory {
     return this.tables.sql
       .exec<Row>(`SELECT ${COLUMNS} FROM memories m WHERE m.memory_id = ?`, memoryId)
-      .one();
-  }
-
-  /**
-   * The lineage of a row, when it was claimed, and how long a degraded conversation first rests, in
-   * milliseconds.
-   *
-   * @throws if there is no such row
-   */
-  claimed(memoryId: number): Claimed {
-    return this.tables.sql
-      .exec<Claimed>(
-        'SELECT lineage, created_at, retry_interval_ms FROM memories WHERE memory_id = ?',
-        memoryId,
-      )
       .one();
   }
 
@@ -128,30 +105,25 @@ export class MemoryRows {
     return { ...memory, covers_end: candidates[candidate]?.end ?? memory.covers_end };
   }
 
-  /**
-   * The completed version of a claim's boundary. The lease must match too: ids start over after
-   * `clear`, and a late writer must not get a summary of other messages.
-   */
-  instead(memoryId: number, lease: string): Memory | null {
-    if (!this.tables.exists()) return null;
+  /** The first completed version of a row's boundary. There must be such a row. */
+  instead(memoryId: number): Memory | null {
     const [found] = this.tables.sql
       .exec<Row>(
         `SELECT ${COLUMNS} FROM memories mine JOIN memories m
            ON m.prefix_hash = mine.prefix_hash AND m.strategy_hash = mine.strategy_hash AND m.status = 'completed'
-         WHERE mine.memory_id = ? AND mine.lease = ? ORDER BY ${FIRST} LIMIT 1`,
+         WHERE mine.memory_id = ? ORDER BY ${FIRST} LIMIT 1`,
         memoryId,
-        lease,
       )
       .toArray();
     return found ?? null;
   }
 
-  /** The processing rows that block a claim while they have an active writer. */
-  inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest, lineage: string): TicketRow[] {
+  /** The rows without an end that a version waits for, unless their writer is lost. */
+  inTheMaking({ strategyHash, boundary, exclusive }: TextRequest, lineage: string): RowInTheMaking[] {
     if (!this.tables.exists()) return [];
     return this.tables.sql
-      .exec<TicketRow>(
-        `SELECT memory_id, attempts, lease_until, created_at FROM memories
+      .exec<RowInTheMaking>(
+        `SELECT memory_id, attempts FROM memories
          WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
          ORDER BY memory_id`,
         strategyHash,
@@ -160,29 +132,6 @@ export class MemoryRows {
         boundary.prefixHash,
       )
       .toArray();
-  }
-
-  /** All rows without an end, of whatever strategy. */
-  processing(): TicketRow[] {
-    if (!this.tables.exists()) return [];
-    return this.tables.sql
-      .exec<TicketRow>(
-        `SELECT memory_id, attempts, lease_until, created_at FROM memories
-         WHERE status = 'processing' ORDER BY memory_id`,
-      )
-      .toArray();
-  }
-
-  /**
-   * Whether a row is being written under this lease. A late writer keeps it until another takes
-   * over.
-   */
-  holds(memoryId: number, lease: string): boolean {
-    return this.has("memory_id = ? AND lease = ? AND status = 'processing'", memoryId, lease);
-  }
-
-  isProcessing(memoryId: number): boolean {
-    return this.has("memory_id = ? AND status = 'processing'", memoryId);
   }
 
   /** Whether there is any row, of any status. */
@@ -208,9 +157,9 @@ export class MemoryRows {
   /**
    * The newest versions and their statistics. There must be tables.
    *
-   * @param now in milliseconds
+   * @param making the rows that the object makes now
    */
-  listing(now: number): Omit<Overview, 'exists' | 'settings' | 'health' | 'rounds'> {
+  listing(making: readonly number[]): Omit<Overview, 'exists' | 'settings' | 'health' | 'rounds'> {
     const { sql } = this.tables;
     const newest = sql
       .exec<{ memory_text: string }>(
@@ -231,12 +180,12 @@ export class MemoryRows {
            FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL`,
         )
         .one(),
-      stuck: this.isStuck(now),
+      stuck: this.isStuck(making),
     };
   }
 
-  /** The versions in numbers. There must be tables. @param now in milliseconds */
-  numbers(now: number): Omit<SummaryStanding, 'exists' | 'health' | 'bills'> {
+  /** The versions in numbers. There must be tables. @param making see `listing` */
+  numbers(making: readonly number[]): Omit<SummaryStanding, 'exists' | 'health' | 'bills'> {
     const { sql } = this.tables;
     const [newest] = sql
       .exec<{ tokens: number | null }>(
@@ -256,11 +205,12 @@ export class MemoryRows {
          GROUP BY day ORDER BY day DESC`,
       )
       .toArray();
-    return { versions, tokens: newest?.tokens ?? null, stuck: this.isStuck(now), days };
+    return { versions, tokens: newest?.tokens ?? null, stuck: this.isStuck(making), days };
   }
 
-  private isStuck(now: number): boolean {
-    return this.has("status = 'processing' AND created_at <= ?", now - TIME_LIMITS.stuckClaimMs);
+  private isStuck(making: readonly number[]): boolean {
+    const lost = "status = 'processing' AND memory_id NOT IN (SELECT value FROM json_each(?))";
+    return this.has(lost, JSON.stringify(making));
   }
 
   private has(condition: string, ...values: (string | number)[]): boolean {

@@ -41,10 +41,6 @@ const SCHEMA = `
     error TEXT,
     conversation TEXT NOT NULL,
     lineage TEXT NOT NULL DEFAULT '',
-    lease TEXT,
-    lease_ms INTEGER NOT NULL,
-    lease_until INTEGER NOT NULL DEFAULT 0,
-    retry_interval_ms INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     completed_at INTEGER,
     generation_time_ms INTEGER
@@ -95,12 +91,17 @@ export class ConversationTables extends Tables {
   private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
     oldest: 'lineage',
     added: ['signed TEXT'],
+    retired: ['lease', 'lease_ms', 'lease_until', 'retry_interval_ms'],
   });
   private readonly ofMemory: LazyTables[] = [this.versions];
 
-  /** Tables of a part of the memory. See `lazy`. */
-  lazyOfMemory(names: readonly [string, ...string[]], schema: string): LazyTables {
-    const tables = this.lazy(names, schema, { making: () => this.make() });
+  /** Tables of a part of the memory. See `lazy`. @param retired see `TableHooks` */
+  lazyOfMemory(
+    names: readonly [string, ...string[]],
+    schema: string,
+    retired: readonly string[] = [],
+  ): LazyTables {
+    const tables = this.lazy(names, schema, { making: () => this.make(), retired });
     this.ofMemory.push(tables);
     return tables;
   }

@@ -1,18 +1,18 @@
 /**
- * All changes to one conversation's versions, and their log lines. The chain decides; it has
- * checked the lease and made the tables before it calls.
+ * All changes to one conversation's versions, and their log lines. The chain decides; it has made
+ * the tables before it calls.
  */
 import type { LogFields } from '../../log.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { windowStart } from '../../memory/conversation/sequence.ts';
-import { TIME_LIMITS } from '../../time-limits.ts';
 import {
-  type ClaimRequest,
+  type Chunk,
   DIGEST_MODEL,
   type ListedMemory,
   type Memory,
   type MemoryStatus,
   type SettledSummary,
+  type TextRequest,
   type Written,
 } from './memories.ts';
 
@@ -29,14 +29,14 @@ export interface WriterPorts {
    * @param ms how long a written one took
    */
   readonly settled?: (summary: SettledSummary) => void;
-  /** Called for every row that is no longer processing. */
-  readonly ended: (memoryId: number) => void;
+  /** The rows that this object makes now. */
+  readonly making: () => readonly number[];
 }
 
 const KEPT_MEMORIES = 500;
 
 /** The error of a row whose writer is lost. */
-export const LEASE_EXPIRED = 'lease_expired';
+export const WRITER_LOST = 'writer_lost';
 
 /** Values of `memories`, by column. */
 type Columns = Record<string, SqlStorageValue>;
@@ -51,51 +51,33 @@ export class MemoryWriter {
   }
 
   /** Adds a processing row. @returns its id */
-  open(request: ClaimRequest, lineage: string, base: Memory | null, lease: string, attempts: number): number {
+  open(request: TextRequest, lineage: string, base: Memory | null, attempts: number): number {
     const memoryId = this.insert(lineage, {
       ...this.columnsOf(request),
       base_memory_id: base?.memory_id ?? null,
       base_end_seq: base?.end_sequence ?? null,
       status: 'processing',
       attempts,
-      lease,
-      lease_until: this.ports.now() + request.leaseMs,
     });
     this.logStatus(memoryId, 'processing');
     return memoryId;
   }
 
-  /** Counts another attempt and renews the lease. */
+  /** Counts another attempt. */
   retry(memoryId: number, error: string): void {
     this.sql.exec(
-      'UPDATE memories SET attempts = attempts + 1, error = ?, lease_until = ? + lease_ms WHERE memory_id = ?',
+      'UPDATE memories SET attempts = attempts + 1, error = ? WHERE memory_id = ?',
       codeOf(error),
-      this.ports.now(),
       memoryId,
     );
   }
 
-  renew(memoryId: number): void {
-    this.sql.exec(
-      'UPDATE memories SET lease_until = ? + lease_ms WHERE memory_id = ?',
-      this.ports.now(),
-      memoryId,
-    );
-  }
-
-  /** Deletes a claimed row. */
-  remove(memoryId: number): void {
-    this.sql.exec('DELETE FROM memories WHERE memory_id = ?', memoryId);
-    this.ports.ended(memoryId);
-  }
-
-  /** Gives a claimed row another base and renews the lease. */
+  /** Gives a claimed row another base. */
   rebase(memoryId: number, base: Memory): void {
     this.sql.exec(
-      'UPDATE memories SET base_memory_id = ?, base_end_seq = ?, lease_until = ? + lease_ms WHERE memory_id = ?',
+      'UPDATE memories SET base_memory_id = ?, base_end_seq = ? WHERE memory_id = ?',
       base.memory_id,
       base.end_sequence,
-      this.ports.now(),
       memoryId,
     );
   }
@@ -129,7 +111,7 @@ export class MemoryWriter {
 
   /** Adds a completed row without a claim. @returns its id */
   keepDigest(
-    request: ClaimRequest,
+    request: TextRequest,
     lineage: string,
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
@@ -145,23 +127,20 @@ export class MemoryWriter {
   }
 
   /**
-   * Adds a completed row beside a claimed one, with the same base and window. Does not log or wake
-   * anyone yet, since the claimed row must change first.
+   * Adds a completed row beside a claimed one, with the same base and window. Does not log it yet,
+   * since the claimed row must change first.
    *
-   * @param boundary null for that of the claimed row
    * @returns its id
    */
-  branch(memoryId: number, boundary: Boundary | null, written: Written): number {
-    const {
-      memory_id: _,
-      lease: __,
-      ...claimed
-    } = this.sql.exec('SELECT * FROM memories WHERE memory_id = ?', memoryId).one();
+  branch(memoryId: number, { boundary, ...written }: Chunk): number {
+    const { memory_id: _, ...claimed } = this.sql
+      .exec('SELECT * FROM memories WHERE memory_id = ?', memoryId)
+      .one();
     const { window_size, lineage } = claimed;
     return this.insert(String(lineage), {
       ...claimed,
-      ...(boundary ? columnsOfBoundary(boundary) : {}),
-      ...(boundary && typeof window_size === 'number'
+      ...columnsOfBoundary(boundary),
+      ...(typeof window_size === 'number'
         ? { start_sequence: windowStart(boundary.sequence, window_size) }
         : {}),
       ...this.columnsOfWritten(written),
@@ -176,9 +155,8 @@ export class MemoryWriter {
    * has failed.
    */
   restore(memory: ListedMemory, lineage: string, conversation: string): void {
-    const ended = memory.status === 'processing' ? { status: 'failed', error: LEASE_EXPIRED } : {};
-    const unclaimed = { lease_ms: 0, retry_interval_ms: 0 };
-    this.add({ ...memory, ...ended, ...unclaimed, lineage, conversation });
+    const ended = memory.status === 'processing' ? { status: 'failed', error: WRITER_LOST } : {};
+    this.add({ ...memory, ...ended, lineage, conversation });
   }
 
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
@@ -212,16 +190,14 @@ export class MemoryWriter {
     settled({ memory_id: memoryId, status, generation_time_ms: ms, ...row });
   }
 
-  /** Logs a row's new status, and wakes its waiters. */
-  logStatus(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
+  private logStatus(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
     this.ports.log('debug', `Memory ${memoryId} status updated to ${status}`, fields);
-    if (status !== 'processing') this.ports.ended(memoryId);
   }
 
   /** @returns the new row's id */
   private insert(lineage: string, values: Columns): number {
     const memoryId = this.add({ ...values, lineage });
-    this.prune(lineage);
+    this.prune(lineage, [...this.ports.making(), memoryId]);
     return memoryId;
   }
 
@@ -237,22 +213,20 @@ export class MemoryWriter {
   }
 
   /**
-   * Prunes a lineage: failed rows first, then the oldest. Rows with an active writer stay, and so
-   * do their bases. A row without its base is still complete, since its text covers everything
+   * Prunes a lineage: failed rows first, then the oldest. Rows in the making stay, and so do their
+   * bases. A row without its base is still complete, since its text covers everything
    * before its boundary.
    */
-  private prune(lineage: string): void {
-    const now = this.ports.now();
+  private prune(lineage: string, kept: readonly number[]): void {
     this.sql.exec(
       `DELETE FROM memories WHERE memory_id IN (
          SELECT memory_id FROM memories
-         WHERE lineage = ?4 AND NOT (status = 'processing' AND lease_until > ?1 AND created_at > ?1 - ?2)
+         WHERE lineage = ?3 AND memory_id NOT IN (SELECT value FROM json_each(?1))
            AND memory_id NOT IN (
              SELECT base_memory_id FROM memories WHERE status = 'processing' AND base_memory_id IS NOT NULL)
          ORDER BY status = 'completed', memory_id
-         LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?4) - ?3))`,
-      now,
-      TIME_LIMITS.stuckClaimMs,
+         LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?3) - ?2))`,
+      JSON.stringify(kept),
       KEPT_MEMORIES,
       lineage,
     );
@@ -266,15 +240,13 @@ export class MemoryWriter {
     return row?.end_sequence ?? null;
   }
 
-  private columnsOf(request: ClaimRequest): Columns {
+  private columnsOf(request: TextRequest): Columns {
     return {
       ...columnsOfBoundary(request.boundary),
       strategy_hash: request.strategyHash,
       start_sequence: request.startSequence,
       window_size: request.windowSize,
       conversation: request.conversation,
-      lease_ms: request.leaseMs,
-      retry_interval_ms: request.retryIntervalMs,
       created_at: this.ports.now(),
     };
   }

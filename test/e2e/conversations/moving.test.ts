@@ -207,7 +207,7 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
     const { response: answer } = await asked;
 
     const [version] = state.memories;
-    const after = { ...state, memories: [{ ...version, status: 'failed', error: 'lease_expired' }] };
+    const after = { ...state, memories: [{ ...version, status: 'failed', error: 'writer_lost' }] };
     expect(await response.json()).toEqual(after);
     expect([answer.status, answer.headers.get('x-memory-warning')]).toEqual([200, 'summary_pending']);
     expect(await get(home, id)).toEqual(after);

@@ -93,10 +93,3 @@ describe('the prompt of a digest', () => {
     expect(needOf({ target: { window: 1_000 } }).promptOf()).toBeUndefined();
   });
 });
-
-describe('a digest', () => {
-  it('must be shorter than its output, and fit into its place', () => {
-    expect(needOf().fits('The last is line 199.')).toBe(true);
-    expect(needOf().fits(' words'.repeat(1_000))).toBe(false);
-  });
-});

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import type { Call } from '../../../src/request/call.ts';
 import { ApiError } from '../../../src/request/errors.ts';
-import type { OrderState } from '../../../src/storage/conversation/memories.ts';
+import type { TextState } from '../../../src/storage/conversation/memories.ts';
 import type { MadeView } from '../../../src/view/made-view.ts';
 import { passed } from '../../../src/view/refused-view.ts';
 
@@ -11,7 +11,7 @@ const REPORT = idleReport('rolling_summary', 'request', []);
 const OPTIONS = { force: false, dryRun: false, count: false, viewOnly: false };
 
 /** A view whose memory is ordered with this result, and the answers it was ordered after. */
-function viewWith(order: OrderState | undefined, exceeded: MadeView['exceeded']) {
+function viewWith(order: TextState | undefined, exceeded: MadeView['exceeded']) {
   const answers: unknown[] = [];
   const remember = async (answer: string | undefined) => {
     answers.push(answer);
@@ -20,7 +20,7 @@ function viewWith(order: OrderState | undefined, exceeded: MadeView['exceeded'])
   return { made: { view: undefined, report: REPORT, remember, exceeded }, answers };
 }
 
-async function refusalOf(order: OrderState | undefined, dryRun = false) {
+async function refusalOf(order: TextState | undefined, dryRun = false) {
   const { made, answers } = viewWith(order, { tokens: 7_000, budget: 3_000 });
   const error: unknown = await passed(made, WITHOUT_A_TENANT, { ...OPTIONS, dryRun }).catch(
     (thrown) => thrown,
@@ -32,7 +32,7 @@ async function refusalOf(order: OrderState | undefined, dryRun = false) {
 }
 
 describe('a view over its budget', () => {
-  it.each<OrderState>(['claimed', 'busy', 'deferred', 'ready'])(
+  it.each<TextState>(['pending', 'ready'])(
     'may be asked for again where its memory is made (%s)',
     async (order) => {
       const { message, answers } = await refusalOf(order);
@@ -56,14 +56,14 @@ describe('a view over its budget', () => {
   });
 
   it('orders nothing in a dry run', async () => {
-    const { message, answers } = await refusalOf('claimed', true);
+    const { message, answers } = await refusalOf('pending', true);
 
     expect(answers).toEqual([]);
     expect(message).toContain('No memory is being made');
   });
 
   it('passes within it, and its conversation is remembered by whoever answers it', async () => {
-    const { made, answers } = viewWith('claimed', undefined);
+    const { made, answers } = viewWith('pending', undefined);
 
     expect(await passed(made, WITHOUT_A_TENANT, OPTIONS)).toBe(made);
     expect(answers).toEqual([]);

@@ -12,7 +12,7 @@ import {
   user,
 } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
-import { hang, type Operation, refsIn, start, startApp, watchedBucket } from '../support.ts';
+import { hang, type Operation, refsIn, SUMMARIZER, start, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
@@ -212,7 +212,7 @@ describe('a bucket that fails', () => {
 });
 
 describe('an object that fails', () => {
-  const ALL = ['claim', 'find', 'roll', 'settings', 'settled', 'complete', 'fail', 'advance', 'keepDigest'];
+  const ALL = ['text', 'find', 'settings', 'keepDigest'];
 
   it('at everything leaves mode auto its digest, with a warning, once', async () => {
     const { objects, ask, rounds, summarizerCalls } = start({ ...TALK, keep_first_user: false });
@@ -230,10 +230,10 @@ describe('an object that fails', () => {
     expect(summarizerCalls()).toEqual([]);
   });
 
-  it.each(['claim', 'complete'])('at %s alone has the request served all the same', async (method) => {
+  it('at texts alone has the request served all the same', async () => {
     const { objects, ask, rounds, expectFetchable } = start(TALK);
     await rounds(1, 4);
-    objects.failing.add(method);
+    objects.failing.add('text');
 
     const { response, view, warning } = await ask(5, {}, false);
 
@@ -243,11 +243,19 @@ describe('an object that fails', () => {
     await expectFetchable(view);
   });
 
-  it('at roll alone has nothing prepared: the request that needs the summary has it made', async () => {
-    const { objects, rounds } = start(TALK);
-    objects.failing.add('roll');
-
-    const all = await rounds(1, 14);
+  it('after answers alone has nothing prepared: the request that needs the summary has it made', async () => {
+    const { app, objects, rounds } = start(TALK);
+    const { words } = app.answer;
+    app.answer.words = (sent) => {
+      // Of a request's own texts, all are asked for before its body goes up.
+      if (!sent.url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL)) objects.failing.add('text');
+      return words?.(sent) ?? '';
+    };
+    const all = [];
+    for (let n = 1; n <= 14; n++) {
+      objects.failing.clear();
+      all.push(...(await rounds(n, n)));
+    }
 
     expect(all.map(({ response }) => response.status)).toEqual(all.map(() => 200));
     const summarized = all.filter(({ view }) => view.includes('<session_summary'));
@@ -258,7 +266,7 @@ describe('an object that fails', () => {
   it('by never answering leaves the digest, too', async () => {
     const { objects, ask, rounds } = start(TALK);
     await rounds(1, 4);
-    for (const method of ['claim', 'find', 'roll']) objects.hanging.add(method);
+    for (const method of ['text', 'find']) objects.hanging.add(method);
     onTestFinished(shorten({ objectCallMs: 500 }));
 
     const { response, view, warning } = await ask(5, {}, false);

@@ -63,7 +63,11 @@ function isolate(objects: WatchedObjects = watchedObjects(env.CONVERSATION_MEMOR
     const outputs = seen.find((one) => one.seed === seed)?.messages.filter(({ role }) => role === 'tool');
     return { shown: outputs?.map(({ content }) => String(content)) ?? [], warnings: memory.warnings };
   };
-  return { ask, objects, digestCalls: () => app.sent.filter(isDigest).length };
+  /** Whether the summarizer never answers. */
+  const neverAnswers = (isSo: boolean) => {
+    app.answer.gate = (sent) => (isSo && isDigest(sent) ? new Promise(() => undefined) : undefined);
+  };
+  return { ask, objects, neverAnswers, digestCalls: () => app.sent.filter(isDigest).length };
 }
 
 const answered = (messages: readonly Message[]): Message[] => [
@@ -101,27 +105,24 @@ describe('a digest of a large output', () => {
     expect(shown[0]).toContain('\ndigest: These words are digest');
     for (const one of again) expect(one).toEqual({ shown, warnings: [] });
     expect(second.digestCalls()).toBe(0);
-    expect(second.objects.calls.filter((call) => call.includes('Digest'))).toEqual(['claimDigests']);
+    expect(second.objects.calls.filter((call) => call.includes('Digest'))).toEqual(['findDigests']);
   });
 
   it('is made by one of two requests at once, and both show it', async () => {
     const messages = conversation();
-    let wait = () => {};
-    const waits = new Promise<void>((resolve) => {
-      wait = resolve;
-    });
-    const writer = isolate(gated('settleDigests', waits));
-    const other = isolate();
-    const writing = writer.ask(messages);
-    await vi.waitUntil(() => other.digestCalls() === 1 || writer.digestCalls() === 1, { timeout: 60_000 });
-    const waiting = other.ask(messages);
-    await vi.waitUntil(() => other.objects.calls.includes('settled'), { timeout: 60_000 });
-    wait();
-    const [one, two] = await Promise.all([writing, waiting]);
+    const gate = Promise.withResolvers<void>();
+    // Both have found no verdict before one of them has it made.
+    const writer = isolate(gated('makeDigests', gate.promise));
+    const other = isolate(gated('makeDigests', gate.promise));
+    const both = [writer.ask(messages), other.ask(messages)];
+    const ready = ({ objects }: typeof writer) => objects.calls.includes('findDigests');
+    await vi.waitUntil(() => ready(writer) && ready(other), { timeout: 60_000 });
+    gate.resolve();
+    const [one, two] = await Promise.all(both);
 
     expect(two).toMatchObject({ warnings: [] });
-    expect(two.shown).toEqual(one.shown);
-    expect(two.shown[0]).toContain('\ndigest: ');
+    expect(two?.shown).toEqual(one?.shown);
+    expect(two?.shown[0]).toContain('\ndigest: ');
     expect(writer.digestCalls() + other.digestCalls()).toBe(1);
   });
 
@@ -131,55 +132,54 @@ describe('a digest of a large output', () => {
 
     expect(new Set(shown.flatMap((text) => /digest \d+/.exec(text) ?? []))).toHaveProperty('size', 9);
     expect(own.digestCalls()).toBe(9);
-    expect(own.objects.calls.filter((call) => call === 'claimDigests')).toHaveLength(1);
+    expect(own.objects.calls.filter((call) => call.includes('Digest'))).toEqual([
+      'findDigests',
+      'makeDigests',
+    ]);
   });
 });
 
 describe('an object that fails', () => {
-  it.each([
-    ['claimDigests', 'head'],
-    ['settleDigests', 'digest'],
-  ] as const)('at %s has what was shown first stay, in all isolates', async (method, form) => {
+  it.each(['findDigests', 'makeDigests'])(
+    'at %s has what was shown first stay, in all isolates',
+    async (method) => {
+      const messages = conversation();
+      const own = isolate();
+      own.objects.failing.add(method);
+      const first = await own.ask(messages);
+      const second = await own.ask(messages);
+      own.objects.failing.clear();
+      const third = await own.ask(answered(messages));
+      const steady = own.objects.calls.length;
+      const fourth = await own.ask(answered(messages));
+      const stranger = isolate();
+      const elsewhere = await stranger.ask(answered(messages));
+
+      expect(first.shown[0]).not.toContain('\ndigest: ');
+      expect(first.warnings).toEqual(['store_failed']);
+      for (const one of [second, third, fourth, elsewhere])
+        expect(one).toEqual({ shown: first.shown, warnings: [] });
+      // After the answers their events are kept.
+      expect(own.objects.calls.slice(steady).filter((call) => call !== 'keepRuns')).toEqual([]);
+      expect(stranger.digestCalls()).toBe(0);
+    },
+  );
+
+  it('while it makes a digest has the preview shown, and the first verdict stays', async () => {
     const messages = conversation();
     const own = isolate();
-    own.objects.failing.add(method);
-    const first = await own.ask(messages);
-    const second = await own.ask(messages);
-    own.objects.failing.clear();
-    const third = await own.ask(answered(messages));
-    const steady = own.objects.calls.length;
-    const fourth = await own.ask(answered(messages));
-    const stranger = isolate();
-    const elsewhere = await stranger.ask(answered(messages));
+    own.neverAnswers(true);
+    const asking = own.ask(messages);
+    await vi.waitUntil(() => own.digestCalls() === 1, { timeout: 60_000 });
+    await own.objects.restart();
+    const first = await asking;
+    own.neverAnswers(false);
 
-    expect(first.shown[0]?.includes('\ndigest: ')).toBe(form === 'digest');
     expect(first.warnings).toEqual(['store_failed']);
-    for (const one of [second, third, fourth, elsewhere])
-      expect(one).toEqual({ shown: first.shown, warnings: [] });
-    // After the answers their events are kept.
-    expect(own.objects.calls.slice(steady).filter((call) => call !== 'keepRuns')).toEqual([]);
-    expect(stranger.digestCalls()).toBe(0);
-  });
-
-  it('while a request waits for another has the preview shown, and the first verdict stays', async () => {
-    const messages = conversation();
-    let settle = () => {};
-    const settles = new Promise<void>((resolve) => {
-      settle = resolve;
-    });
-    const writer = isolate(gated('settleDigests', settles));
-    const other = isolate();
-    other.objects.failing.add('settled');
-    const writing = writer.ask(messages);
-    await vi.waitUntil(() => other.digestCalls() + writer.digestCalls() === 1, { timeout: 60_000 });
-    const waited = await other.ask(messages);
-    settle();
-    const written = await writing;
-
-    expect(waited.warnings).toEqual(['store_failed']);
-    expect(waited.shown[0]).not.toContain('digest:');
-    // After its answer the other request has told what it has shown.
-    expect(written.shown).toEqual(waited.shown);
-    expect(await isolate().ask(answered(messages))).toEqual({ shown: waited.shown, warnings: [] });
+    expect(first.shown[0]).not.toContain('digest:');
+    // After its answer the request has told what it has shown.
+    for (const later of [own, isolate()])
+      expect(await later.ask(answered(messages))).toEqual({ shown: first.shown, warnings: [] });
+    expect(own.digestCalls()).toBe(1);
   });
 });

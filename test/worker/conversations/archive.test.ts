@@ -327,29 +327,6 @@ describe('the archive of a conversation', () => {
     expect(await found('Two')).toEqual(['Two']);
   });
 
-  it('outlives a summary that came to nothing', async () => {
-    const { ask, messages, stub } = archive();
-    await ask([user('One')]);
-    await runInDurableObject(stub, async (memory) => {
-      const claim = await memory.claim({
-        conversation: 'one',
-        strategyHash: 'strategy',
-        boundary: { prefixHash: 'one', end: 1, sequence: 0 },
-        bases: [],
-        startSequence: 0,
-        windowSize: null,
-        leaseMs: 60_000,
-        retryIntervalMs: 0,
-        exclusive: 'boundary',
-        from: 0,
-      });
-      if (claim.state !== 'claimed') throw new Error(`the claim is ${claim.state}`);
-      await memory.abandon(claim.memoryId, claim.lease);
-    });
-
-    expect(await messages()).toEqual([user('One'), ANSWER]);
-  });
-
   it('belongs to one tenant and one user', async () => {
     const { app, id, ask, get, messages } = archive();
     await ask([user('One')], { user: 'ann' });

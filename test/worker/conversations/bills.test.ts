@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
+import type { WrittenText } from '../../../src/storage/conversation/memories.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { KEPT_EVENTS } from '../../../src/storage/conversation/run-events.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { BILL_ORDER, batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
-import { conversation, digest, newTenant, recordLog } from '../summaries/conversation-object.ts';
+import {
+  conversation,
+  newTenant,
+  recordLog,
+  request,
+  writing,
+  written,
+} from '../summaries/conversation-object.ts';
 
 recordLog();
 
@@ -87,36 +96,59 @@ describe.each([
   });
 
   it('a text of the summarizer costs once, whether it came or failed', async () => {
-    const { call, claimed } = billed(evicted);
-    const first = await claimed(4);
-    const made = { text: 'a summary', tokens: 3, ref: null, model: 'm', ms: 1, cost: 1_000 };
-    const text = { ...made, transcript_from: '', transcript_earlier: null };
-    await call((memory) => memory.complete(first.memoryId, first.lease, text));
-    const second = await claimed(6);
-    await call((memory) =>
-      memory.fail(second.memoryId, second.lease, { error: 'timeout', cost: 500, digest: digest('d') }),
-    );
+    const { call } = billed(evicted);
+    const order = (end: number, cost: number | null, text?: string) =>
+      call((memory) => memory.text(request(end), costing(cost, text), 10_000));
+    await order(4, 1_000, 'a summary');
+    await order(4, 1_000, 'made twice');
+    await order(6, 500);
     const { bills } = await call((memory) => memory.standing());
     expect(bills).toMatchObject({ summarizer: 1_500, unpriced: 0, requests: 0 });
   });
 
-  it('the sums say that the price of a summary is not known', async () => {
-    const { call, claimed } = billed(evicted);
-    const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.fail(memoryId, lease, { error: 'timeout', cost: null }));
-    expect((await call((memory) => memory.standing())).bills).toMatchObject({ summarizer: 0, unpriced: 1 });
+  it('the digest of an output costs once, whether it came or failed', async () => {
+    const { call } = billed(evicted);
+    const orders = [
+      { key: 'came', material: costing(1_000, 'words') },
+      { key: 'failed', material: costing(500) },
+      { key: 'shown', material: null },
+    ];
+    for (let time = 0; time < 2; time++) await call((memory) => memory.makeDigests(orders, 10_000));
+    expect((await call((memory) => memory.standing())).bills).toMatchObject({ summarizer: 1_500 });
   });
 
-  it('a deleted conversation has no sums, and a late cost does not bring it back', async () => {
-    const { call, claimed, tables } = billed(evicted);
-    const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.keepRuns(run(BILL_ORDER)));
-    await call((memory) => memory.leave());
-    await call((memory) => memory.fail(memoryId, lease, { error: 'timeout', cost: 500 }));
-    expect(await tables()).toEqual([]);
-    expect((await call((memory) => memory.standing())).bills).toMatchObject({ requests: 0, summarizer: 0 });
+  it('the sums say that the price of a summary is not known', async () => {
+    const { call } = billed(evicted);
+    await call((memory) => memory.text(request(4), costing(null), 10_000));
+    expect((await call((memory) => memory.standing())).bills).toMatchObject({ summarizer: 0, unpriced: 1 });
   });
 });
+
+it('a deleted conversation has no sums, and a late cost does not bring it back', async () => {
+  const { call, tables } = billed(false);
+  await call(async (memory) => {
+    const outcome = Promise.withResolvers<WrittenText>();
+    await memory.text(
+      request(4),
+      writing(() => outcome.promise),
+      0,
+    );
+    await memory.keepRuns(run(BILL_ORDER));
+    await memory.leave();
+    outcome.resolve({ made: { ok: true, value: written('late') }, usage: { ...NO_USAGE, cost: 500 } });
+    await memory.idle(10_000);
+  });
+  expect(await tables()).toEqual([]);
+  expect((await call((memory) => memory.standing())).bills).toMatchObject({ requests: 0, summarizer: 0 });
+});
+
+/** Material of a text that costs something. @param text absent: it fails */
+const costing = (cost: number | null, text?: string) =>
+  writing(async () => ({
+    made:
+      text === undefined ? { ok: false, reason: { error: 'timeout' } } : { ok: true, value: written(text) },
+    usage: { ...NO_USAGE, cost },
+  }));
 
 it('an event without an order has no bill, and is in no sum', async () => {
   const { call } = billed(false);

@@ -46,8 +46,8 @@ describe('a list of conversations', () => {
         [0, 9, null],
       ].entries())
         sql.exec(
-          `INSERT INTO memories (${columns}, start_sequence, end_sequence, completed_at, generation_time_ms, lease_ms, retry_interval_ms, attempts)
-           VALUES ('c', 'l', ?, 's', ?, 4, 'completed', 0, ?, ?, ?, 10, 0, 0, 1)`,
+          `INSERT INTO memories (${columns}, start_sequence, end_sequence, completed_at, generation_time_ms, attempts)
+           VALUES ('c', 'l', ?, 's', ?, 4, 'completed', 0, ?, ?, ?, 10, 1)`,
           `${at}`,
           window ?? null,
           start ?? 0,

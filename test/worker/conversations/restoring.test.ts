@@ -3,9 +3,12 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory, TenantMemory } from '../../../src/index.ts';
-import type { Overview, SavedMemory } from '../../../src/storage/conversation/memories.ts';
+import type { Overview, SavedMemory, WrittenText } from '../../../src/storage/conversation/memories.ts';
 import { conversationName, sessionIn } from '../../../src/storage/conversation/names.ts';
+import type { TextMaterial } from '../../../src/summary/conversation.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { made, writeByTests, writing, written } from '../summaries/conversation-object.ts';
 import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
 
 beforeEach(() => {
@@ -82,63 +85,63 @@ describe('PUT of a conversation’s memory', () => {
     expect([again.status, (await get()).memories]).toEqual([200, []]);
   });
 
-  it('takes the lease of a summary that is being made, and its late writer changes nothing', async () => {
+  it('drops a summary that is being made, and its late writer changes nothing', async () => {
     const { get, put, stub } = await talk(ROLLING, 3);
+    const outcome = Promise.withResolvers<WrittenText>();
     const boundary = { prefixHash: 'f'.repeat(64), end: 8, sequence: 7 };
-    const claim = await stub.claim(claimOf(boundary));
-    if (claim.state !== 'claimed') throw new Error(claim.state);
-    const { memoryId, lease } = claim;
+    const order = (material: TextMaterial, waitMs: number) =>
+      runInDurableObject(stub, (memory) => {
+        writeByTests(memory);
+        return memory.text(textOf(boundary), material, waitMs);
+      });
+    await order(
+      writing(() => outcome.promise),
+      0,
+    );
+    const waiting = stub.text(textOf(boundary), null, 600_000);
     const before = await get();
-    const waiting = stub.settled(memoryId, 600_000);
 
     const response = await put(before);
-    await waiting;
-    const written = {
-      text: 'late',
-      tokens: 1,
-      model: 'm',
-      ms: 1,
-      ref: null,
-      transcript_from: '',
-      transcript_earlier: null,
-    };
-    const late = [
-      await stub.renew(memoryId, lease),
-      await stub.advance(memoryId, lease, { ...written, boundary }),
-      await stub.complete(memoryId, lease, written),
-      await stub.fail(memoryId, lease, { error: 'late' }),
-    ];
-    await stub.abandon(memoryId, lease);
+    expect(await waiting).toEqual({ state: 'gone' });
+    await runInDurableObject(stub, (memory) => {
+      outcome.resolve({ made: { ok: true, value: written('late') }, usage: NO_USAGE });
+      return memory.idle(10_000);
+    });
 
     const [processing, ...others] = before.memories;
-    expect(processing).toMatchObject({ memory_id: memoryId, status: 'processing' });
+    expect(processing).toMatchObject({ status: 'processing' });
     const after = {
       ...before,
-      memories: [{ ...processing, status: 'failed', error: 'lease_expired' }, ...others],
+      memories: [{ ...processing, status: 'failed', error: 'writer_lost' }, ...others],
     };
     expect(await response.json()).toEqual(after);
-    expect(late).toEqual([false, null, null, null]);
     expect(await get()).toEqual(after);
     // What was being made is made by whom it is asked of next, under an id of its own.
-    const next = await stub.claim(claimOf(boundary));
-    expect(next).toMatchObject({ state: 'claimed', memoryId: memoryId + 1 });
+    await order(made('anew'), 0);
+    const [next] = (await get()).memories;
+    expect(next?.memory_id).toBe(Number(processing?.memory_id) + 1);
   });
 
   it('lets a degraded conversation try again at once', async () => {
     const { get, put, stub } = await talk(ROLLING, 3);
     const boundary = { prefixHash: 'f'.repeat(64), end: 8, sequence: 7 };
-    const failing = { ...claimOf(boundary), retryIntervalMs: 3_600_000 };
-    const claim = await stub.claim(failing);
-    if (claim.state !== 'claimed') throw new Error(claim.state);
-    await stub.fail(claim.memoryId, claim.lease, { error: 'upstream_error' });
-    expect((await stub.claim(failing)).state).toBe('resting');
+    const failing = { ...textOf(boundary), retryIntervalMs: 3_600_000 };
+    await runInDurableObject(stub, (memory) => {
+      writeByTests(memory);
+      const broken = { ok: false, reason: { error: 'upstream_error' } } as const;
+      return memory.text(
+        failing,
+        writing(async () => ({ made: broken, usage: NO_USAGE })),
+        10_000,
+      );
+    });
+    expect((await stub.text(failing, null, 0)).state).toBe('resting');
     const before = await get();
 
     const after = (await (await put(before)).json()) as Json;
 
     expect(after.health).toBe('degraded');
-    expect((await stub.claim(failing)).state).toBe('claimed');
-    expect(await get()).toMatchObject({ health: 'recovering' });
+    expect(await stub.text(failing, null, 0)).toMatchObject({ state: 'wanted', health: 'degraded' });
   });
 
   it('notes the conversation and its transcripts for deletion and retention', async () => {
@@ -182,15 +185,15 @@ describe('PUT of a conversation’s memory', () => {
   });
 });
 
-function claimOf(boundary: { prefixHash: string; end: number; sequence: number }) {
+function textOf(boundary: { prefixHash: string; end: number; sequence: number }) {
   return {
+    order: 'an order',
     conversation: 'a label',
     strategyHash: 'd'.repeat(64),
     boundary,
     bases: [],
     startSequence: 0,
     windowSize: null,
-    leaseMs: 60_000,
     retryIntervalMs: 0,
     exclusive: 'boundary' as const,
     from: 0,

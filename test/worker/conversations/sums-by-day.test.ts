@@ -6,9 +6,11 @@ import type { ConversationMemory } from '../../../src/index.ts';
 import { statsByDay } from '../../../src/reference/schemas/conversations.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { EndedRun } from '../../../src/storage/conversation/run-batch.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { BILL_ORDER, batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
+import { request, writeByTests, writing } from '../summaries/conversation-object.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 /** See `bills.test.ts`. */
@@ -82,12 +84,12 @@ function caller(variables: Parameters<typeof startApp>[1] = {}) {
   /** A text of the summarizer, which fails after it has cost something. */
   const summarizes = (id: string, cost: number) =>
     inObject(id, async (memory) => {
-      const claim = { conversation: 'c', strategyHash: 's', bases: [], startSequence: 0, windowSize: null };
-      const rest = { leaseMs: 1_000, retryIntervalMs: 1_000, exclusive: 'boundary', from: 0 } as const;
-      const boundary = { prefixHash: 'p', end: 4, sequence: 3 };
-      const claimed = await memory.claim({ ...claim, ...rest, boundary });
-      if (claimed.state !== 'claimed') throw new Error(claimed.state);
-      memory.fail(claimed.memoryId, claimed.lease, { error: 'timeout', cost });
+      const failing = writing(async () => ({
+        made: { ok: false, reason: { error: 'timeout' } },
+        usage: { ...NO_USAGE, cost },
+      }));
+      writeByTests(memory);
+      await memory.text(request(4), failing, 10_000);
     });
   return { app, key, tenant, objectOf, inObject, ends, summarizes, read, days, list, ids };
 }

@@ -551,33 +551,6 @@ describe('events that are deleted', () => {
     expect((await list()).data).toEqual([]);
     expect(await stub.settings()).toMatchObject({ memory_strategy: { mode: 'auto' } });
   });
-
-  it('stay where a claim is undone that was all there is of the memory', async () => {
-    const { app, stub, list, read } = caller();
-    await app.chat(body(GO, NAMED));
-    const claim = await stub.claim({
-      conversation: 'c',
-      strategyHash: 's',
-      boundary: { prefixHash: 'p', end: 2, sequence: 1 },
-      bases: [],
-      startSequence: 0,
-      windowSize: null,
-      leaseMs: 1_000,
-      retryIntervalMs: 1_000,
-      exclusive: 'boundary',
-      from: 0,
-    });
-    if (claim.state !== 'claimed') throw new Error(claim.state);
-    await stub.abandon(claim.memoryId, claim.lease);
-
-    expect((await list()).data).toHaveLength(1);
-    expect((await read('/v1/conversations/c/memory')).status).toBe(404);
-    expect(
-      await runInDurableObject(stub, (_, { storage: { sql } }) =>
-        sql.exec<{ key: string }>('SELECT key FROM state').toArray(),
-      ),
-    ).toEqual([{ key: 'told_at' }]);
-  });
 });
 
 describe('an event that cannot be kept', () => {

@@ -296,7 +296,7 @@ describe.each([
 });
 
 describe('a conversation with digests of large outputs', () => {
-  it('has each new one claimed and settled before the body goes up, and nothing asked again', async () => {
+  it('has all new ones made by one call before the body goes up, and nothing asked again', async () => {
     const { own, messages, ask, fields, send, stepMore } = await conversation(DIGESTS, TOOLS);
 
     const small = [await send(), await stepMore(), await send()];
@@ -307,10 +307,10 @@ describe('a conversation with digests of large outputs', () => {
     for (const { calls } of small) expect(calls).toEqual(NOTHING);
     expect(large.told).toMatchObject({ applied: 'offload', warning: null });
     expect(large.calls.before.filter((call) => call.startsWith('Conv'))).toEqual([
-      'ConversationMemory.claimDigests',
+      'ConversationMemory.findDigests',
       // Another isolate may have answered where the caller has skipped a request.
       'ConversationMemory.keptRounds',
-      'ConversationMemory.settleDigests',
+      'ConversationMemory.makeDigests',
     ]);
     for (const { told, calls } of after) {
       expect(told).toMatchObject({ applied: 'offload', warning: null });
@@ -374,7 +374,7 @@ describe('a conversation with a name', () => {
           (target, name) =>
           async (...values: unknown[]) => {
             if (name === 'settings') await claimed;
-            if (name === 'claim') claim();
+            if (name === 'text') claim();
             const method = Reflect.get(target, name) as (...values: unknown[]) => unknown;
             return Reflect.apply(method, target, values);
           },
@@ -454,7 +454,7 @@ describe('a conversation whose frontier moves', () => {
     const { calls } = await moveOf(SUMMARIZE);
 
     expect(calls).toEqual({
-      before: ['ConversationMemory.claim', 'ConversationMemory.complete', 'R2.put', 'TenantMemory.note'],
+      before: ['ConversationMemory.text', 'ConversationMemory.text', 'R2.put', 'TenantMemory.note'],
       behind: [],
     });
   });
@@ -465,7 +465,7 @@ describe('a conversation whose frontier moves', () => {
     expect(calls).toEqual({ before: ['ConversationMemory.find'], behind: [] });
     expect(asked.at(-2)?.calls).toEqual({
       before: ['ConversationMemory.find'],
-      behind: ['ConversationMemory.roll', 'R2.put', 'TenantMemory.note'],
+      behind: ['ConversationMemory.text', 'R2.put', 'TenantMemory.note'],
     });
   });
 });
@@ -476,11 +476,11 @@ describe('the same round that is answered again', () => {
     const answer = async () => {
       const { calls } = await ask(messages, fields, 'This is the answer.');
       await settled(tenant);
-      return calls.behind.filter((call) => call === 'ConversationMemory.roll');
+      return calls.behind.filter((call) => call === 'ConversationMemory.text');
     };
 
-    expect(await answer()).toEqual(['ConversationMemory.roll']);
-    expect(await answer()).toEqual(['ConversationMemory.roll']);
+    expect(await answer()).toEqual(['ConversationMemory.text']);
+    expect(await answer()).toEqual(['ConversationMemory.text']);
     expect(await answer()).toEqual([]);
     expect(await answer()).toEqual([]);
   });
@@ -490,8 +490,8 @@ describe('a known conversation in an isolate that has not seen it', () => {
   it.each<[string, Mode, string[], string[]]>([
     ['compact', COMPACT, ['R2.head', 'TenantMemory.note'], []],
     ['auto', AUTO, ['R2.head', 'TenantMemory.note'], []],
-    ['auto with a summary', SUMMARIZED, ['ConversationMemory.claim', 'R2.head'], ['TenantMemory.note']],
-    ['summarize', SUMMARIZE, ['ConversationMemory.claim', 'R2.head'], ['TenantMemory.note']],
+    ['auto with a summary', SUMMARIZED, ['ConversationMemory.text', 'R2.head'], ['TenantMemory.note']],
+    ['summarize', SUMMARIZE, ['ConversationMemory.text', 'R2.head'], ['TenantMemory.note']],
     ['rolling_summary', ROLLING, ['ConversationMemory.find', 'R2.head'], ['TenantMemory.note']],
   ])('asks once, in mode %s', async (_, mode, before, behind) => {
     const { own, messages, fields } = await conversation(mode);
@@ -534,9 +534,9 @@ describe('as time passes, a conversation', () => {
   });
 
   it.each<[string, Mode, Message, string]>([
-    ['summarize', SUMMARIZE, NAMED, 'ConversationMemory.claim'],
+    ['summarize', SUMMARIZE, NAMED, 'ConversationMemory.text'],
     ['rolling_summary', ROLLING, NAMED, 'ConversationMemory.find'],
-    ['auto with digests', DIGESTS, { ...NAMED, ...TOOLS }, 'ConversationMemory.claimDigests'],
+    ['auto with digests', DIGESTS, { ...NAMED, ...TOOLS }, 'ConversationMemory.findDigests'],
     [
       'none, with memory of others',
       { strategy: { mode: 'none' }, applied: 'none', steps: 1 },
@@ -582,9 +582,9 @@ describe('as time passes, a conversation', () => {
 
     expect(asked[0]?.before).toEqual([]);
     expect(asked.flatMap(({ behind }) => behind)).toContain('ConversationMemory.find');
-    expect(asked.flatMap(({ before }) => before)).toContain('ConversationMemory.claim');
+    expect(asked.flatMap(({ before }) => before)).toContain('ConversationMemory.text');
     await remove();
     pass(5 * 60_000);
-    expect((await send()).calls.before).toContain('ConversationMemory.claim');
+    expect((await send()).calls.before).toContain('ConversationMemory.text');
   });
 });

@@ -1,18 +1,29 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import type { Claimed, ClaimRequest } from '../../../src/storage/conversation/memories.ts';
+import type { Failure, Memory } from '../../../src/storage/conversation/memories.ts';
 import { logNameOf } from '../../../src/storage/conversation/names.ts';
 import { conversationMemory } from '../../../src/storage/objects.ts';
-import type { RollMaterial } from '../../../src/summary/conversation.ts';
+import type { TextMaterial } from '../../../src/summary/conversation.ts';
 import { NO_TRANSCRIPT } from '../../../src/summary/kept-transcript.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';
-import { boundary, conversation, MINUTE, recordLog, request, written } from './conversation-object.ts';
+import {
+  boundary,
+  conversation,
+  MINUTE,
+  made as madeOf,
+  recordLog,
+  request,
+  writing,
+  written,
+} from './conversation-object.ts';
 
 const logged = recordLog();
 
 /** Material for a summarizer that can't be reached. */
-const material: RollMaterial = {
+const material: TextMaterial = {
+  of: 'version',
   task: {
     pieces: [{ entries: [{ index: 0, role: 'user', text: 'hi', calls: [] }], boundary: boundary(4) }],
     from: 0,
@@ -37,26 +48,15 @@ const material: RollMaterial = {
 describe('a rolling memory in its object', () => {
   const rolling = { exclusive: 'conversation' } as const;
 
-  it('writes in the background, and returns at once', async () => {
-    const { call, find, overview } = conversation();
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const state = await call((memory) => {
-      const write = async ({ target }: RollMaterial, claim: Claimed, { boundary }: ClaimRequest) => {
-        await asked;
-        memory.complete(claim.memoryId, claim.lease, written(`${target.model} to ${boundary.end}`));
-      };
-      Reflect.set(memory, 'write', write);
-      return memory.roll(request(4, rolling), material);
-    });
-    expect(state).toBe('claimed');
+  it('is made in the background, and asked for at once', async () => {
+    const { begin, call, find, overview } = conversation();
+    const { complete } = await begin(4, rolling);
     expect((await overview()).memories[0]?.status).toBe('processing');
-    expect(await call((memory) => memory.roll(request(4, rolling), material))).toBe('busy');
-    await call(async (memory) => {
-      ask();
-      await memory.settled(1, 5_000);
-    });
-    expect((await find([4])).memory?.memory_text).toBe('gpt-4.1-mini to 4');
-    expect(await call((memory) => memory.roll(request(4, rolling), material))).toBe('ready');
+    const again = () => call((memory) => memory.text(request(4, rolling), madeOf('anew'), 0));
+    expect((await again()).state).toBe('pending');
+    await complete('made once');
+    expect((await find([4])).memory?.memory_text).toBe('made once');
+    expect((await again()).state).toBe('ready');
   });
 
   /** Orders to each of these ends, while the first is held until `ask` is called. */
@@ -68,21 +68,25 @@ describe('a rolling memory in its object', () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     const tries = new Set<number>();
     const states = await call(async (memory) => {
-      const write = async (_: RollMaterial, claim: Claimed, { boundary: at }: ClaimRequest) => {
-        await asked;
-        const { memoryId, lease, base } = claim;
-        const isFirst = !tries.has(at.end);
-        tries.add(at.end);
-        if (isFirst && failing.has(at.end)) memory.fail(memoryId, lease, { error: 'timeout' });
-        else memory.complete(memoryId, lease, written(`${base?.covers_end ?? 0} to ${at.prefixHash}`));
-      };
-      Reflect.set(memory, 'write', write);
       const rolled = orders.map(([end, array = 'array']) => {
-        const bases = [4, 6].filter((at) => at < end).map((at) => boundary(at, array));
-        const changes = { ...rolling, bases, boundary: boundary(end, array), retryIntervalMs: 500 };
-        return memory.roll(request(end, changes), material);
+        const at = boundary(end, array);
+        const write = async (base: Memory | null) => {
+          await asked;
+          const isFirst = !tries.has(end);
+          tries.add(end);
+          const reason: Failure = { error: 'timeout' };
+          const value = written(`${base?.covers_end ?? 0} to ${at.prefixHash}`);
+          const isFailing = isFirst && failing.has(end);
+          return {
+            made: isFailing ? ({ ok: false, reason } as const) : ({ ok: true, value } as const),
+            usage: NO_USAGE,
+          };
+        };
+        const bases = [4, 6].filter((each) => each < end).map((each) => boundary(each, array));
+        const changes = { ...rolling, bases, boundary: at, retryIntervalMs: 500 };
+        return memory.text(request(end, changes), writing(write), 0);
       });
-      return Promise.all(rolled);
+      return (await Promise.all(rolled)).map(({ state }) => state);
     });
     const idle = () =>
       call(async (memory) => {
@@ -106,7 +110,7 @@ describe('a rolling memory in its object', () => {
         made,
         ends.map((end) => [end]),
       );
-      expect(states).toEqual(['claimed', 'deferred', 'deferred']);
+      expect(states).toEqual(['pending', 'pending', 'pending']);
       expect(await made.call((memory) => memory.idle(10))).toBe(false);
 
       expect(await idle()).toBe(true);
@@ -146,45 +150,38 @@ describe('a rolling memory in its object', () => {
   it('forgets what waits when all is deleted', async () => {
     const { call, tables } = conversation();
     await call(async (memory) => {
-      Reflect.set(memory, 'write', () => new Promise(() => undefined));
-      await memory.roll(request(4, rolling), material);
-      await memory.roll(request(6, rolling), material);
+      const never = writing(() => new Promise(() => undefined));
+      await memory.text(request(4, rolling), never, 0);
+      await memory.text(request(6, rolling), never, 0);
       await memory.clear();
       await memory.idle(50);
     });
     expect(await tables()).toEqual([]);
   });
+});
 
-  it('fails the claim when writing throws, and hides the error', async () => {
-    const { call, claim, overview } = conversation();
-    await call(async (memory) => {
-      Reflect.set(memory, 'write', () => Promise.reject(new Error('sk-secret')));
-      await memory.roll(request(4), material);
-      await memory.settled(1, 1_000);
-    });
-    expect((await overview()).memories[0]).toMatchObject({ status: 'failed', error: 'write_failed' });
-    expect((await claim(4)).state).toBe('resting');
-    expect(logged().join()).not.toContain('secret');
-  });
+/** The object as it is, with a summarizer that can't be reached. */
+describe('a text in its object', () => {
+  const remoteOf = (name: string) => conversationMemory<TextMaterial>(env, name, createLog('error'));
 
-  it('stores nothing of its material', async () => {
-    const { call } = conversation();
-    await call(async (memory) => {
-      await memory.roll(request(4), material);
-      await memory.settled(1, 10_000);
-    });
+  it('leaves nothing of its material in storage or in the log', async () => {
+    const { call, name } = conversation();
+    await remoteOf(name)((stub) => stub.text(request(4), material, 10_000));
     const stored = await call((_, { storage }) =>
       ['memories', 'state', 'pins'].map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray()),
     );
     expect(stored.flat().length).toBeGreaterThan(0);
     expect(JSON.stringify(stored)).not.toContain('sk-a-key');
+    expect(logged().join()).not.toContain('sk-a-key');
   });
 
-  it('is callable from the Worker, by name', async () => {
+  it('is made for the Worker, by name', async () => {
     const { name } = conversation();
-    const remote = conversationMemory<RollMaterial>(env, name, createLog('error'));
-    expect(await remote((stub) => stub.roll(request(4), material))).toBe('claimed');
-    await remote((stub) => stub.settled(1, 10_000));
+    const remote = remoteOf(name);
+    expect(await remote((stub) => stub.text(request(4), material, 10_000))).toMatchObject({
+      state: 'resting',
+      base: null,
+    });
     const { memories } = await remote((stub) => stub.overview());
     expect(memories[0]).toMatchObject({ status: 'failed', error: 'unreachable' });
     await remote((stub) => stub.clear());
@@ -212,28 +209,37 @@ describe('the log of a conversation’s object', () => {
     // The window has not moved since the base.
     await make(17, 'third', { windowSize: 14, startSequence: 2, bases: [boundary(16)] });
     expect(logged().filter((line) => line.includes('Sliding'))).toEqual([]);
-    await call((memory) => memory.roll(request(17), material));
+    await call((memory) => memory.text(request(17), material, 0));
     expect(logged()).toEqual([`debug No new messages to summarize for ${logName}`]);
   });
 
   it('tells of a writer that others meet, and of a failure', async () => {
-    const { claim, claimed, fail, name } = conversation();
-    const logName = logNameOf(name);
-    const mine = await claimed(4);
-    await claim(4);
-    await fail(mine, 'a digest');
+    const { ask, begin, name } = conversation();
+    const { fail } = await begin(4);
+    await ask(4);
+    logged();
+    await fail({ cause: 'TypeError' });
     expect(logged()).toEqual([
-      'debug Memory 1 status updated to processing',
-      `debug Summarization already in progress for ${logName}`,
+      `debug Summarization already in progress for ${logNameOf(name)}`,
       'warn a summary could not be made',
       'debug Memory 1 status updated to failed',
-      'debug Memory 2 status updated to completed',
     ]);
+  });
+
+  it('hides the error of a writer that throws', async () => {
+    const { call } = conversation();
+    const broken = writing(() => Promise.reject(new Error('sk-secret')));
+    await call((memory) => memory.text(request(4), broken, 10_000));
+    expect(logged().join()).not.toContain('secret');
   });
 
   it('is as detailed as the deployment wants it', async () => {
     const { name } = conversation();
-    await conversationMemory(env, name, createLog('error'))((stub) => stub.claim(request(4)));
+    await conversationMemory<TextMaterial>(
+      env,
+      name,
+      createLog('error'),
+    )((stub) => stub.text(request(4, { from: 2 }), material, 0));
     expect(logged()).toEqual([]);
   });
 });

@@ -5,7 +5,16 @@ import { BillLedger } from '../../../src/storage/conversation/bills.ts';
 import { MemoryChain } from '../../../src/storage/conversation/chain.ts';
 import { ConversationState } from '../../../src/storage/conversation/state.ts';
 import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
-import { boundary, conversation, digest, recordLog, request, written } from './conversation-object.ts';
+import {
+  boundary,
+  conversation,
+  digest,
+  made,
+  recordLog,
+  request,
+  writing,
+  written,
+} from './conversation-object.ts';
 
 recordLog();
 
@@ -14,87 +23,40 @@ describe.each([
   { life: 'an object that is evicted after each call', evicted: true },
 ])('in $life', ({ evicted }) => {
   describe('health', () => {
-    it('goes from degraded over recovering to healthy', async () => {
-      const { clock, call, claim, claimed, complete, fail, health } = conversation(evicted);
-      const first = await claimed(4);
-      await call((memory) => memory.retrying(first.memoryId, first.lease, 'timeout'));
-      expect(await health()).toBe('retry');
-      expect(await fail(first)).toBeNull();
+    it('goes from degraded to healthy', async () => {
+      const { clock, look, make, fail, health } = conversation(evicted);
+      expect(await fail(4)).toMatchObject({ state: 'resting', base: null });
       expect(await health()).toBe('degraded');
       clock.now += 30_000 - 1;
-      expect(await claim(4)).toEqual({ state: 'resting', base: null, retryAt: clock.now + 1 });
+      expect(await look(4)).toEqual({ state: 'resting', base: null, retryAt: clock.now + 1 });
       clock.now += 1;
-      const second = await claimed(4);
-      expect(await health()).toBe('recovering');
-      await complete(second, 'recovered');
+      expect(await look(4)).toEqual({ state: 'wanted', base: null, health: 'degraded' });
+      await make(4, 'recovered');
       expect(await health()).toBe('healthy');
     });
 
     it('rests twice as long after each failure in a row, at most an hour, and begins anew after a success', async () => {
-      const { clock, claim, claimed, complete, fail } = conversation(evicted);
+      const { clock, look, make, fail } = conversation(evicted);
       const rests: number[] = [];
       for (let round = 0; round < 9; round++) {
-        await fail(await claimed(4));
-        const resting = await claim(4);
+        await fail(4);
+        const resting = await look(4);
         const rest = resting.state === 'resting' ? resting.retryAt - clock.now : -1;
         rests.push(rest / 1000);
         clock.now += rest;
       }
       expect(rests).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
-      await complete(await claimed(4), 'recovered');
-      await fail(await claimed(6));
-      expect(await claim(6)).toMatchObject({ state: 'resting', retryAt: clock.now + 30_000 });
-    });
-
-    it('counts an outage once, whatever was in progress when it began', async () => {
-      const { clock, claim, claimed, complete, fail, health } = conversation(evicted);
-      const [first, second, third, fourth] = [
-        await claimed(2),
-        await claimed(4),
-        await claimed(6),
-        await claimed(8),
-      ];
-      clock.now += 5_000;
-      await fail(first);
-      const until = clock.now + 30_000;
-      clock.now += 2_000;
-      await fail(second, 'a digest');
-      expect(await claim(10)).toMatchObject({ state: 'resting', retryAt: until });
-      clock.now = until;
-      const next = await claimed(10);
-      await fail(third);
-      expect(await health()).toBe('recovering');
-      clock.now += 1_000;
-      await fail(next);
-      await fail(fourth);
-      expect(await claim(10)).toMatchObject({ state: 'resting', retryAt: clock.now + 60_000 });
-      clock.now += 60_000;
-      await complete(await claimed(10), 'recovered');
-      expect(await health()).toBe('healthy');
+      await make(4, 'recovered');
+      await fail(6);
+      expect(await look(6)).toMatchObject({ state: 'resting', retryAt: clock.now + 30_000 });
     });
 
     it('lets a resting conversation use the version that is ready, and its base', async () => {
-      const { claim, claimed, fail, make } = conversation(evicted);
+      const { look, fail, make } = conversation(evicted);
       const four = await make(4, 'four');
-      await fail(await claimed(6));
-      expect(await claim(4)).toEqual({ state: 'ready', memory: four });
-      expect(await claim(8, { bases: [boundary(4)] })).toMatchObject({ state: 'resting', base: four });
-    });
-
-    it('counts a failure whose digest is served', async () => {
-      const { claimed, fail, find, row } = conversation(evicted);
-      const claim = await claimed(4);
-      const digested = await fail(claim, 'a digest');
-      expect(digested).toMatchObject({
-        status: 'completed',
-        model: 'digest',
-        memory_text: 'a digest',
-        ref: null,
-        covers_end: 4,
-        end_sequence: 3,
-      });
-      expect(await row(claim.memoryId)).toMatchObject({ status: 'failed', error: 'upstream_error' });
-      expect(await find([2, 4])).toMatchObject({ memory: digested, health: 'degraded' });
+      await fail(6);
+      expect(await look(4)).toEqual({ state: 'ready', memory: four });
+      expect(await look(8, { bases: [boundary(4)] })).toMatchObject({ state: 'resting', base: four });
     });
   });
 
@@ -103,9 +65,9 @@ describe.each([
       memory.keepDigest(request(end), base, digest(text));
 
     it('stays, is served, and is not built upon', async () => {
-      const { clock, call, claim, claimed, fail, find, make } = conversation(evicted);
+      const { clock, call, look, fail, find, make } = conversation(evicted);
       const two = await make(2, 'two');
-      await fail(await claimed(3));
+      await fail(3);
       const memory = await call(kept(4, two.memory_id, 'a digest'));
       expect(memory).toMatchObject({
         status: 'completed',
@@ -117,9 +79,9 @@ describe.each([
       });
       expect(await call(kept(4, null, 'another'))).toEqual(memory);
       clock.now += 30_000;
-      expect(await claim(4)).toEqual({ state: 'ready', memory });
+      expect(await look(4)).toEqual({ state: 'ready', memory });
       expect((await find([2, 4])).memory).toEqual(memory);
-      expect(await claim(6, { bases: [boundary(2), boundary(4)] })).toMatchObject({ base: two });
+      expect(await look(6, { bases: [boundary(2), boundary(4)] })).toMatchObject({ base: two });
     });
 
     it('gives way to what is there already', async () => {
@@ -131,10 +93,9 @@ describe.each([
 
   describe('finding', () => {
     it('gives the longest that is ready', async () => {
-      const { claimed, find, make } = conversation(evicted);
+      const { find, make } = conversation(evicted);
       await make(2, 'two');
       const four = await make(4, 'four');
-      await claimed(6);
       expect(await find([2, 4, 6, 8])).toEqual({
         memory: four,
         moved: false,
@@ -146,7 +107,7 @@ describe.each([
     });
 
     it('keeps forks apart', async () => {
-      const { call, claim, make } = conversation(evicted);
+      const { call, look, make } = conversation(evicted);
       const mine = await make(4, 'mine', { boundary: boundary(4, 'left') });
       const theirs = await make(6, 'theirs', { boundary: boundary(6, 'right') });
       const find = (array: string) =>
@@ -157,11 +118,11 @@ describe.each([
           }),
         );
       expect([(await find('left')).memory, (await find('right')).memory]).toEqual([mine, theirs]);
-      const next = await claim(8, {
+      const next = await look(8, {
         boundary: boundary(8, 'left'),
         bases: [boundary(4, 'left'), boundary(6, 'left')],
       });
-      expect(next).toMatchObject({ state: 'claimed', base: mine });
+      expect(next).toMatchObject({ state: 'wanted', base: mine });
     });
 
     it('keeps strategies apart', async () => {
@@ -204,16 +165,6 @@ describe.each([
         memory: two,
         moved: true,
       });
-    });
-
-    it('gives a round none that found none, though another request was the writer', async () => {
-      const { claim, claimed, complete, find } = conversation(evicted);
-      const round = { hash: 'round 1', previous: null };
-      await find([2], round);
-      const other = await claimed(2);
-      expect((await claim(2, { round })).state).toBe('busy');
-      await complete(other, 'two');
-      expect((await find([2], round)).memory).toBeNull();
     });
 
     it('gives a round that asks anew the newest, and all its later requests too', async () => {
@@ -279,13 +230,13 @@ describe.each([
 
   describe('storage', () => {
     it('is not made by looking', async () => {
-      const { call, claimed, find, overview, tables } = conversation(evicted);
+      const { ask, call, find, make, overview, tables } = conversation(evicted);
       await find([2], { hash: 'round 1', previous: null });
       await call((memory) => memory.settings());
       await call((memory) => memory.injection());
       await call((memory) => memory.configure({ memory_strategy: null, memory_injection: null }));
-      await call((memory) => memory.settled(1, 1));
-      await call((memory) => memory.retrying(1, 'lease', 'error'));
+      await ask(4, { bases: [boundary(2)] });
+      await call((memory) => memory.findDigests(['one']));
       expect(await overview()).toEqual({
         exists: false,
         settings: { memory_strategy: null, memory_injection: null },
@@ -297,58 +248,87 @@ describe.each([
         stuck: false,
       });
       expect(await tables()).toEqual([]);
-      await claimed(2);
+      await make(2, 'two');
       expect(await tables()).not.toEqual([]);
-    });
-
-    it('is gone after clearing, and no late writer brings it back', async () => {
-      const { call, claimed, complete, fail, overview, tables } = conversation(evicted);
-      const late = await claimed(4);
-      await call((memory) => memory.freezeInjection({ text: 'frozen', sources: [] }, null));
-      await call((memory) => memory.clear());
-      expect(await complete(late, 'late')).toBeNull();
-      expect(await fail(late, 'late')).toBeNull();
-      const chunk = { ...written('late'), boundary: boundary(2) };
-      expect(await call((memory) => memory.advance(late.memoryId, late.lease, chunk))).toBeNull();
-      expect((await overview()).exists).toBe(false);
-      expect(await tables()).toEqual([]);
-    });
-
-    it('gives a late writer nothing made after clearing, though ids begin anew', async () => {
-      const { call, claimed, complete, make } = conversation(evicted);
-      const late = await claimed(4);
-      await call((memory) => memory.clear());
-      expect((await make(6, 'of other messages')).memory_id).toBe(late.memoryId);
-      expect(await complete(late, 'late')).toBeNull();
     });
   });
 });
 
+describe('health', () => {
+  it('is one of retries, and of recovering, while a version is in the making', async () => {
+    const { begin, clock, fail, health } = conversation();
+    await fail(4);
+    clock.now += 30_000;
+    const { act, complete } = await begin(4);
+    expect(await health()).toBe('recovering');
+    await act(({ retrying }) => retrying('timeout'));
+    expect(await health()).toBe('recovering');
+    await complete('recovered');
+    const next = await begin(6);
+    await next.act(({ retrying }) => retrying('timeout'));
+    expect(await health()).toBe('retry');
+  });
+
+  it('counts an outage once, whatever was in progress when it began', async () => {
+    const { clock, begin, look, health } = conversation();
+    const [first, second, third, fourth] = [await begin(2), await begin(4), await begin(6), await begin(8)];
+    clock.now += 5_000;
+    await first.fail();
+    const until = clock.now + 30_000;
+    clock.now += 2_000;
+    await second.fail();
+    expect(await look(10)).toMatchObject({ state: 'resting', retryAt: until });
+    clock.now = until;
+    const next = await begin(10);
+    await third.fail();
+    expect(await health()).toBe('recovering');
+    clock.now += 1_000;
+    await next.fail();
+    await fourth.fail();
+    expect(await look(10)).toMatchObject({ state: 'resting', retryAt: clock.now + 60_000 });
+    clock.now += 60_000;
+    await (await begin(10)).complete('recovered');
+    expect(await health()).toBe('healthy');
+  });
+});
+
+describe('a round that found no memory', () => {
+  it('is given none, though another request has had one made meanwhile', async () => {
+    const { call, begin, find } = conversation();
+    const round = { hash: 'round 1', previous: null };
+    await find([2], round);
+    const other = await begin(2);
+    const material = writing(() => Promise.reject(new Error('it is made twice')));
+    const answer = await call((memory) => memory.text(request(2, { round }), material, 0));
+    expect(answer.state).toBe('pending');
+    await other.complete('two');
+    expect((await find([2], round)).memory).toBeNull();
+  });
+});
+
 describe('the overview of a conversation’s memory', () => {
-  it('lists the newest first, without leases, with the sums of its measurements', async () => {
-    const { claimed, complete, fail, overview } = conversation();
-    await complete(await claimed(2), 'two', { ms: 10 });
-    await complete(await claimed(4), 'four', { ms: 25 });
-    await fail(await claimed(6));
+  it('lists the newest first, with the sums of its measurements', async () => {
+    const { make, fail, overview } = conversation();
+    await make(2, 'two', {}, { ms: 10 });
+    await make(4, 'four', {}, { ms: 25 });
+    await fail(6);
     const { memories, stats, conversation_memory } = await overview();
     expect(memories.map(({ covers_end, status }) => `${covers_end} ${status}`)).toEqual([
       '6 failed',
       '4 completed',
       '2 completed',
     ]);
-    expect(JSON.stringify(memories)).not.toContain('lease');
     expect(stats).toEqual({ avg_ms: 18, max_ms: 25, total_summaries: 2 });
     expect(conversation_memory).toBe('four');
   });
 });
 
 describe('the newest summary', () => {
-  it('is the claimed one, and no chunk of it that was made in the same millisecond', async () => {
-    const { call, claimed, complete, overview } = conversation();
-    const claim = await claimed(8);
-    const chunk = { ...written('a chunk'), boundary: boundary(4) };
-    await call((memory) => memory.advance(claim.memoryId, claim.lease, chunk));
-    await complete(claim, 'the whole');
+  it('is the whole one, and no chunk of it that was made in the same millisecond', async () => {
+    const { begin, overview } = conversation();
+    const { act, complete } = await begin(8);
+    await act(({ advance }) => advance({ ...written('a chunk'), boundary: boundary(4) }));
+    await complete('the whole');
     expect((await overview()).conversation_memory).toBe('the whole');
   });
 });
@@ -357,10 +337,7 @@ describe('a look at many candidates', () => {
   it('reads no more than one row for each, however many are stored', async () => {
     const { call } = conversation();
     await call(async (memory, { storage }) => {
-      for (let end = 0; end < 500; end++) {
-        const claim = await memory.claim(request(end));
-        if (claim.state === 'claimed') memory.complete(claim.memoryId, claim.lease, written(`${end}`));
-      }
+      for (let end = 0; end < 500; end++) await memory.text(request(end), made(`${end}`), 10_000);
       const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
       const exec = (query: string, ...values: SqlStorageValue[]) => {
         const cursor = storage.sql.exec(query, ...values);
@@ -380,10 +357,9 @@ describe('a look at many candidates', () => {
         { tables, state: new ConversationState(tables), bills },
         {
           now: () => 0,
-          newLease: () => '',
           log: () => undefined,
           logName: () => '',
-          ended: () => undefined,
+          making: () => [],
         },
       );
       const boundaries = Array.from({ length: 20_000 }, (_, index) => boundary(index + 1_000));

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Claimed } from '../../../src/storage/conversation/memories.ts';
-import {
-  boundary,
-  conversation,
-  digest,
-  MINUTE,
-  recordLog,
-  request,
-  written,
-} from './conversation-object.ts';
+import { UnknownRows, writeRows } from '../../../src/storage/backup/table-rows.ts';
+import type { ConversationTables } from '../../../src/storage/conversation/tables.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
+import { boundary, conversation, made, recordLog, request, writing } from './conversation-object.ts';
 
 recordLog();
 
@@ -17,28 +11,24 @@ describe('the rows that a conversation’s object keeps', () => {
     storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE ${condition}`).one().n;
 
   it('is at most 500 memories: failed ones go first, then the oldest, never one in the making or its base', async () => {
-    const { call, claimed, clock, make } = conversation();
+    const { begin, call, clock, make } = conversation();
     const base = await make(1, 'a base');
-    const writing = await claimed(2, { bases: [boundary(1)], leaseMs: 10 * MINUTE });
+    const writer = await begin(2, { bases: [boundary(1)] });
+    const failing = writing(async () => ({
+      made: { ok: false, reason: { error: 'upstream_error' } },
+      usage: NO_USAGE,
+    }));
     await call(async (memory, { storage }) => {
-      const make = async (end: number): Promise<Claimed> => {
-        const claim = await memory.claim(request(end, { retryIntervalMs: 0 }));
-        if (claim.state !== 'claimed') throw new Error(claim.state);
-        return claim;
-      };
+      const order = (end: number, material = made(`${end}`)) =>
+        memory.text(request(end, { retryIntervalMs: 0 }), material, 10_000);
       for (let end = 10; end < 510; end++) {
-        const { memoryId, lease } = await make(end);
-        if (end % 2) memory.complete(memoryId, lease, written(`${end}`));
-        else memory.fail(memoryId, lease, { error: 'upstream_error' });
+        await order(end, end % 2 ? undefined : failing);
         // The shortest pause after a failure.
         clock.now += 100;
       }
       expect(count(storage, 'memories')).toBe(500);
       expect(count(storage, 'memories', "status = 'completed'")).toBe(251);
-      for (let end = 1000; end < 1260; end++) {
-        const { memoryId, lease } = await make(end);
-        memory.complete(memoryId, lease, written(`${end}`));
-      }
+      for (let end = 1000; end < 1260; end++) await order(end);
       expect(count(storage, 'memories')).toBe(500);
       expect(count(storage, 'memories', "status = 'failed'")).toBe(0);
       // The base, the row in progress, and the rest of the older half.
@@ -46,11 +36,7 @@ describe('the rows that a conversation’s object keeps', () => {
       expect(count(storage, 'memories', 'covers_end < 1000')).toBe(240);
       expect(count(storage, 'memories', `memory_id = ${base.memory_id}`)).toBe(1);
     });
-    expect(
-      await call((memory) => memory.complete(writing.memoryId, writing.lease, written('two'))),
-    ).toMatchObject({
-      base_memory_id: base.memory_id,
-    });
+    expect(await writer.complete('two')).toMatchObject({ memory: { base_memory_id: base.memory_id } });
   });
 
   it('is at most 500 pins', async () => {
@@ -69,52 +55,6 @@ describe('the rows that a conversation’s object keeps', () => {
   });
 });
 
-describe('a digest that was used while a summary was late', () => {
-  it('stays, and the next summary is based on the late one', async () => {
-    const { call, claim, claimed, complete } = conversation();
-    const late = await claimed(4);
-    const kept = await call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
-    expect(await complete(late, 'a summary')).toEqual(kept);
-    expect(await claim(4)).toMatchObject({ state: 'ready', memory: { memory_text: 'a digest' } });
-    const next = await claimed(6, { bases: [boundary(4)] });
-    expect(next.base).toMatchObject({ memory_text: 'a summary', model: 'a-model' });
-  });
-});
-
-describe('a claim whose material begins after a base', () => {
-  it('fails when that base has gone, and leaves no row', async () => {
-    const { claim, tables } = conversation();
-    expect(await claim(8, { bases: [boundary(4)], from: 4 })).toEqual({ state: 'gone' });
-    expect(await tables()).toEqual([]);
-  });
-
-  it('is one when a base reaches up to it', async () => {
-    const { claim, make } = conversation();
-    await make(4, 'four');
-    expect((await claim(8, { bases: [boundary(4)], from: 4 })).state).toBe('claimed');
-    expect((await claim(9, { bases: [boundary(4)], from: 5 })).state).toBe('gone');
-  });
-});
-
-describe('a claim that is taken back', () => {
-  it('leaves nothing where there was nothing', async () => {
-    const { call, claimed, tables } = conversation();
-    const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.abandon(memoryId, lease));
-    expect(await tables()).toEqual([]);
-  });
-
-  it('leaves all other data', async () => {
-    const { call, claimed, make, overview } = conversation();
-    await make(2, 'two');
-    const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.abandon(memoryId, 'another'));
-    expect((await overview()).memories).toHaveLength(2);
-    await call((memory) => memory.abandon(memoryId, lease));
-    expect((await overview()).memories).toMatchObject([{ memory_text: 'two' }]);
-  });
-});
-
 describe('the digest of a round', () => {
   it('is decided once, and reported to the next round', async () => {
     const { call, find, make } = conversation();
@@ -129,68 +69,66 @@ describe('the digest of a round', () => {
   });
 });
 
-describe('a writer that never comes to an end', () => {
-  it('is replaced a few times, and then counts as a failure', async () => {
-    const { clock, claim, health } = conversation();
-    const states: string[] = [];
-    for (let round = 0; round < 7; round++) {
-      states.push((await claim(4)).state);
-      clock.now += MINUTE * 6;
-    }
-    expect(states.slice(0, 5)).toEqual(Array(5).fill('claimed'));
-    expect(states[5]).toBe('resting');
-    expect(await health()).not.toBe('healthy');
+describe('the tables of an earlier version', () => {
+  it('lose the columns of leases, and nothing else', async () => {
+    const { call, find, make, look } = conversation();
+    const four = await make(4, 'four');
+    await call(async (memory, { storage: { sql } }) => {
+      await memory.makeDigests([{ key: 'shown', material: null }], 0);
+      for (const column of ['lease TEXT', 'lease_until INTEGER NOT NULL DEFAULT 0'])
+        for (const table of ['memories', 'output_digests'])
+          sql.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`);
+      for (const column of ['lease_ms', 'retry_interval_ms'])
+        sql.exec(`ALTER TABLE memories ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+      sql.exec('ALTER TABLE output_digests ADD COLUMN settled INTEGER NOT NULL DEFAULT 1');
+      sql.exec("UPDATE output_digests SET digest_text = 'words'");
+      sql.exec("INSERT INTO output_digests (digest_key, settled) VALUES ('being made', 0)");
+      // As when the object comes to life.
+      Reflect.get(memory, 'tables').forget();
+    });
+
+    expect(await find([4])).toMatchObject({ memory: four });
+    const keys = ['shown', 'being made', 'another'];
+    expect(await call((memory) => memory.findDigests(keys))).toEqual([
+      { key: 'shown', text: 'words' },
+      { key: 'being made', text: null },
+      null,
+    ]);
+    expect((await look(6, { bases: [boundary(4)] })).state).toBe('wanted');
+    await make(6, 'six', { bases: [boundary(4)] });
+    const columns = await call((_, { storage: { sql } }) =>
+      ['memories', 'output_digests'].flatMap((table) =>
+        sql.exec<{ name: string }>('SELECT name FROM pragma_table_info(?)', table).toArray(),
+      ),
+    );
+    expect(columns.filter(({ name }) => /lease|settled|retry/.test(name))).toEqual([]);
   });
 
-  it('keeps its row while it says that it goes on', async () => {
-    const { call, clock, claim, claimed } = conversation();
-    const { memoryId, lease } = await claimed(4, { leaseMs: 30_000 });
-    for (let part = 0; part < 5; part++) {
-      clock.now += 25_000;
-      expect(await call((memory) => memory.renew(memoryId, lease))).toBe(true);
-    }
-    expect((await claim(4)).state).toBe('busy');
-    expect(await call((memory) => memory.renew(memoryId, 'another'))).toBe(false);
-  });
-});
+  it('come back from a backup without those columns', async () => {
+    const { call, find } = conversation();
+    const own = {
+      prefix_hash: 'array:4',
+      strategy_hash: 'strategy',
+      start_sequence: 0,
+      end_sequence: 3,
+      covers_end: 4,
+      status: 'completed',
+      memory_text: 'four',
+      model: 'a-model',
+      conversation: 'c',
+      created_at: 1,
+      completed_at: 1,
+    };
+    const page = (more: object) => {
+      const row = { ...own, ...more };
+      return JSON.stringify([{ table: 'memories', columns: Object.keys(row), rows: [Object.values(row)] }]);
+    };
+    await call((memory) => {
+      const tables: ConversationTables = Reflect.get(memory, 'tables');
+      expect(() => writeRows(tables, page({ unheard_of: 1 }), {})).toThrow(UnknownRows);
+      writeRows(tables, page({ lease: 'a lease', lease_ms: 1, lease_until: 1, retry_interval_ms: 1 }), {});
+    });
 
-describe('a part of a long prefix, in a rolling window', () => {
-  it('names the window that it had itself', async () => {
-    const { call, claimed, overview } = conversation();
-    const { memoryId, lease } = await claimed(60, { startSequence: 46, windowSize: 14 });
-    await call((memory) => memory.advance(memoryId, lease, { ...written('a part'), boundary: boundary(20) }));
-    const [part] = (await overview()).memories;
-    expect(part).toMatchObject({ start_sequence: 6, end_sequence: 19 });
-  });
-});
-
-describe('waiting for a row', () => {
-  it('ends when the row is completed, failed or cleared', async () => {
-    const { call, claimed, clock, complete, fail } = conversation();
-    const endings: ((claim: Claimed) => Promise<unknown>)[] = [
-      (claim) => complete(claim, 'done'),
-      (claim) => fail(claim),
-      () => call((memory) => memory.clear()),
-    ];
-    for (const [index, end] of endings.entries()) {
-      const claim = await claimed(index, { retryIntervalMs: 0 });
-      const waiting = call((memory) => memory.settled(claim.memoryId, 20_000));
-      await end(claim);
-      await waiting;
-      clock.now += 1_000;
-    }
-  });
-
-  it('ends when the time is over', async () => {
-    const { call, claimed } = conversation();
-    const { memoryId } = await claimed(4);
-    await call((memory) => memory.settled(memoryId, 20));
-  });
-
-  it('does not begin for a row that is done, or that never was', async () => {
-    const { call, make } = conversation();
-    const { memory_id } = await make(4, 'four');
-    await call((memory) => memory.settled(memory_id, 20_000));
-    await call((memory) => memory.settled(99, 20_000));
+    expect((await find([4])).memory).toMatchObject({ memory_text: 'four', covers_end: 4 });
   });
 });

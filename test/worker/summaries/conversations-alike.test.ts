@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Boundary } from '../../../src/memory/conversation/passage.ts';
-import type { ClaimRequest } from '../../../src/storage/conversation/memories.ts';
+import type { TextRequest } from '../../../src/storage/conversation/memories.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import {
   boundary,
   conversation,
   MINUTE,
+  made,
   newTenant,
   recordLog,
   request,
-  written,
 } from './conversation-object.ts';
 
 recordLog();
@@ -21,8 +21,8 @@ describe.each([
   const HOUR = 60 * MINUTE;
   const unnamed = () => conversation(evicted, conversationName(newTenant(), undefined, { hash: 'opening' }));
   const opening: Boundary = { prefixHash: 'opening', end: 2, sequence: 1 };
-  /** A claim of one of several arrays. Its bases are the opening and every second message. */
-  const of = (array: string, end: number, changes: Partial<ClaimRequest> = {}): Partial<ClaimRequest> => ({
+  /** A version of one of several arrays. Its bases are the opening and every second message. */
+  const of = (array: string, end: number, changes: Partial<TextRequest> = {}): Partial<TextRequest> => ({
     boundary: boundary(end, array),
     bases: [opening, ...Array.from({ length: end / 2 - 2 }, (_, index) => boundary(2 * index + 4, array))],
     ...changes,
@@ -30,69 +30,58 @@ describe.each([
   const rounds = (array: string, n: number) => ({ hash: `${array} ${n}`, previous: `${array} ${n - 1}` });
 
   it('F1: lets one conversation rest, and no other', async () => {
-    const { claim, claimed, fail, call } = unnamed();
-    await fail(await claimed(4, of('left', 4)));
+    const { look, fail, call } = unnamed();
+    await fail(4, of('left', 4));
 
-    expect((await claim(6, of('left', 6))).state).toBe('resting');
-    expect((await claim(4, of('right', 4))).state).toBe('claimed');
+    expect((await look(6, of('left', 6))).state).toBe('resting');
+    expect((await look(4, of('right', 4))).state).toBe('wanted');
     const healthOf = (array: string) =>
       call((memory) => memory.find({ strategyHash: 'strategy', boundaries: [boundary(4, array)] }).health);
     expect([await healthOf('left'), await healthOf('right')]).toEqual(['degraded', 'healthy']);
   });
 
   it('F1: heals one conversation, and no other', async () => {
-    const { claim, claimed, complete, fail } = unnamed();
-    await fail(await claimed(4, of('left', 4)));
-    await complete(await claimed(4, of('right', 4)), 'right');
+    const { look, make, fail } = unnamed();
+    await fail(4, of('left', 4));
+    await make(4, 'right', of('right', 4));
 
-    expect((await claim(6, of('left', 6))).state).toBe('resting');
+    expect((await look(6, of('left', 6))).state).toBe('resting');
   });
 
   it('F1: keeps them apart where the summary of the opening serves all', async () => {
-    const { claim, claimed, complete, fail, make } = unnamed();
+    const { look, fail, make } = unnamed();
     const shared = await make(2, 'Both said hi.', { boundary: opening });
-    const left = await claimed(4, of('left', 4));
-    expect(left.base).toEqual(shared);
-    await fail(left);
+    expect(await fail(4, of('left', 4))).toMatchObject({ base: shared });
 
-    expect((await claim(6, of('left', 6))).state).toBe('resting');
-    const right = await claimed(4, of('right', 4));
-    expect(right.base).toEqual(shared);
-    expect(await complete(right, 'right')).toMatchObject({ memory_text: 'right' });
-  });
-
-  it('F1: gives each its own writer where a conversation has one', async () => {
-    const { claim } = unnamed();
-    const rolling = { exclusive: 'conversation' } as const;
-    expect((await claim(4, of('left', 4, rolling))).state).toBe('claimed');
-    expect((await claim(6, of('left', 6, rolling))).state).toBe('busy');
-    expect((await claim(6, of('right', 6, rolling))).state).toBe('claimed');
+    expect((await look(6, of('left', 6))).state).toBe('resting');
+    expect(await look(4, of('right', 4))).toMatchObject({ state: 'wanted', base: shared });
+    expect(await make(4, 'right', of('right', 4))).toMatchObject({ memory_text: 'right' });
   });
 
   it('F1: knows a rolling conversation by its rounds where its memory is that of the opening', async () => {
-    const { claim, claimed, fail } = unnamed();
-    const at = (array: string, n: number): Partial<ClaimRequest> => ({
+    const { look, fail } = unnamed();
+    const at = (array: string, n: number): Partial<TextRequest> => ({
       boundary: opening,
       round: rounds(array, n),
       exclusive: 'conversation',
       retryIntervalMs: HOUR,
     });
-    await fail(await claimed(2, at('left', 2)));
-    for (const n of [3, 4, 5]) expect((await claim(2, at('left', n))).state).toBe('resting');
-    expect((await claim(2, at('right', 5))).state).toBe('claimed');
+    await fail(2, at('left', 2));
+    for (const n of [3, 4, 5]) expect((await look(2, at('left', n))).state).toBe('resting');
+    expect((await look(2, at('right', 5))).state).toBe('wanted');
   });
 
   it.each([
     { of: 'what is behind the opening', claimOf: of },
-    { of: 'the opening', claimOf: (): Partial<ClaimRequest> => ({ boundary: opening }) },
+    { of: 'the opening', claimOf: (): Partial<TextRequest> => ({ boundary: opening }) },
   ])('F1: keeps apart what begins with one question, after a memory of $of', async ({ claimOf }) => {
-    const { claim, claimed, fail } = unnamed();
+    const { look, fail } = unnamed();
     const question = { hash: 'question', previous: null };
     const rolling = { exclusive: 'conversation', retryIntervalMs: HOUR } as const;
-    await fail(await claimed(4, { ...claimOf('left', 4), ...rolling, round: question }));
+    await fail(4, { ...claimOf('left', 4), ...rolling, round: question });
 
     const second = { hash: 'right 2', previous: 'question' };
-    expect((await claim(6, { ...claimOf('right', 6), ...rolling, round: second })).state).toBe('claimed');
+    expect((await look(6, { ...claimOf('right', 6), ...rolling, round: second })).state).toBe('wanted');
   });
 
   it('F1: shows a conversation nothing of others', async () => {
@@ -109,6 +98,21 @@ describe.each([
   });
 });
 
+describe('the rolling memories of conversations that open alike', () => {
+  it('F1: are made one at a time in each conversation alone', async () => {
+    const name = conversationName(newTenant(), undefined, { hash: 'opening' });
+    const { begin, look } = conversation(false, name);
+    const at = (array: string, end: number): Partial<TextRequest> => ({
+      boundary: boundary(end, array),
+      bases: Array.from({ length: end / 2 - 1 }, (_, index) => boundary(2 * index + 2, array)),
+      exclusive: 'conversation',
+    });
+    await begin(4, at('left', 4));
+    expect((await look(6, at('left', 6))).state).toBe('busy');
+    expect((await look(6, at('right', 6))).state).toBe('wanted');
+  });
+});
+
 describe('the rows of conversations that open alike', () => {
   const unnamed = () => conversation(false, conversationName(newTenant(), undefined, { hash: 'opening' }));
   const count = (storage: DurableObjectStorage, query: string) =>
@@ -122,8 +126,8 @@ describe('the rows of conversations that open alike', () => {
       for (let end = 4; end < 560; end++) {
         const bases = [boundary(end - 1, 'theirs')];
         const round = { hash: `theirs ${end}`, previous: `theirs ${end - 1}` };
-        const claim = await memory.claim(request(end, { boundary: boundary(end, 'theirs'), bases, round }));
-        if (claim.state === 'claimed') memory.complete(claim.memoryId, claim.lease, written(`${end}`));
+        const changes = { boundary: boundary(end, 'theirs'), bases, round };
+        await memory.text(request(end, changes), made(`${end}`), 10_000);
       }
       expect(count(storage, 'memories')).toBe(501);
       expect(count(storage, 'pins')).toBe(502);
@@ -136,8 +140,7 @@ describe('the rows of conversations that open alike', () => {
     const { call, clock } = unnamed();
     await call(async (memory, { storage }) => {
       const make = async (array: string): Promise<void> => {
-        const claim = await memory.claim(request(4, { boundary: boundary(4, array) }));
-        if (claim.state === 'claimed') memory.complete(claim.memoryId, claim.lease, written(array));
+        await memory.text(request(4, { boundary: boundary(4, array) }), made(array), 10_000);
       };
       for (let n = 0; n < 1_000; n++) await make(`array ${n}`);
       clock.now += 61 * MINUTE;

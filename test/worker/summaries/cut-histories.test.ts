@@ -4,7 +4,7 @@ import { boundary, conversation, recordLog } from './conversation-object.ts';
 
 recordLog();
 
-/** A claim over an array that begins at another message. */
+/** A version of an array that begins at another message. */
 const windowAt = (start: number) => ({
   boundary: boundary(6, `window ${start}`),
   bases: [boundary(2, `window ${start}`), boundary(4, `window ${start}`)],
@@ -12,30 +12,30 @@ const windowAt = (start: number) => ({
 const terms = { strategyHash: 'strategy', boundaries: [boundary(6, 'a window that nobody has seen')] };
 
 it('rest for an hour after five summaries that none of them holds, and say why', async () => {
-  const { make, claim, call, clock } = conversation();
+  const { make, look, call, clock } = conversation();
   for (let start = 0; start < 5; start++) await make(6, 'a summary', windowAt(start));
-  expect(await claim(6, windowAt(5))).toMatchObject({ state: 'resting', unlinked: true });
+  expect(await look(6, windowAt(5))).toMatchObject({ state: 'resting', unlinked: true });
   expect(await call((memory) => memory.find(terms))).toMatchObject({ memory: null, unlinked: true });
   clock.now += 60 * 60_000;
-  expect((await claim(6, windowAt(6))).state).toBe('claimed');
-  expect((await claim(6, windowAt(7))).state).toBe('resting');
+  await make(6, 'a summary', windowAt(6));
+  expect((await look(6, windowAt(7))).state).toBe('resting');
 });
 
 it('are not taken for conversations that fork, and go on', async () => {
-  const { make, claim, call } = conversation();
+  const { make, look, call } = conversation();
   for (let fork = 0; fork < 12; fork++) {
     const first = await make(6, 'a summary', windowAt(fork));
     const bases = [boundary(6, `window ${fork}`)];
-    const next = await claim(8, { boundary: boundary(8, `window ${fork}`), bases });
-    expect(next).toMatchObject({ state: 'claimed', base: { memory_id: first.memory_id } });
+    const next = await look(8, { boundary: boundary(8, `window ${fork}`), bases });
+    expect(next).toMatchObject({ state: 'wanted', base: { memory_id: first.memory_id } });
   }
   expect(await call((memory) => memory.find(terms))).not.toHaveProperty('unlinked');
 });
 
 it('are made again at once when a request continues an earlier one', async () => {
-  const { make, claim } = conversation();
+  const { make, look } = conversation();
   for (let start = 0; start < 5; start++) await make(6, 'a summary', windowAt(start));
   const bases = [boundary(6, 'window 2')];
-  expect((await claim(8, { boundary: boundary(8, 'window 2'), bases })).state).toBe('claimed');
-  expect((await claim(6, windowAt(9))).state).toBe('claimed');
+  expect((await look(8, { boundary: boundary(8, 'window 2'), bases })).state).toBe('wanted');
+  expect((await look(6, windowAt(9))).state).toBe('wanted');
 });

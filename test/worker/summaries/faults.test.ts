@@ -70,8 +70,54 @@ describe('an object that has made a summary', () => {
   });
 });
 
+describe('an object that is restarted while it makes a summary', () => {
+  /** Asks for a view, and restarts the object while it asks the summarizer for the first time. */
+  async function restarted(strategy: object) {
+    const made = start(strategy);
+    const { app, ask, rounds, objects, summarizerCalls } = made;
+    await rounds(1, strategy === ROLLING ? 2 : 3);
+    app.answer.gate = ({ url }) =>
+      url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) && summarizerCalls().length === 1
+        ? new Promise(() => undefined)
+        : undefined;
+    const asking = ask(strategy === ROLLING ? 3 : 4, {}, false);
+    await vi.waitUntil(() => summarizerCalls().length === 1, { timeout: 60_000 });
+    await objects.restart();
+    return { ...made, first: await asking };
+  }
+
+  it('leaves the request its digest, and the next ones a summary that is made once', async () => {
+    const { first, rounds, overview, summarizerCalls, expectFetchable } = await restarted(SUMMARIZE);
+    const later = await rounds(5, 7);
+
+    for (const { response, view } of [first, ...later]) {
+      expect(response.status).toBe(200);
+      expect(view.split('<session_summary')).toHaveLength(2);
+      await expectFetchable(view);
+    }
+    expect(first.warning).toContain('store_failed');
+    expect(first.view).toContain('Question 1: what follows?');
+    for (const { view } of later) expect(view).toContain('Made with');
+    const made = (await overview()).memories.filter(({ status }) => status === 'completed');
+    expect(new Set(made.map(({ prefix_hash }) => prefix_hash)).size).toBe(made.length);
+    expect(summarizerCalls()).toHaveLength(made.length + 1);
+  });
+
+  it('leaves rolling_summary its messages, and the next round a memory', async () => {
+    const { first, rounds, overview, summarizerCalls } = await restarted(ROLLING);
+    expect(await overview()).toMatchObject({ stuck: true, memories: [{ status: 'processing' }] });
+    const [fourth, fifth] = await rounds(4, 5);
+
+    expect(first.response.status).toBe(200);
+    expect(fourth?.view).not.toContain('<session_summary');
+    expect(fifth?.view.split('<session_summary')).toHaveLength(2);
+    expect(await overview()).toMatchObject({ stuck: false });
+    expect(summarizerCalls()).toHaveLength(3);
+  });
+});
+
 describe('an object that throws', () => {
-  const ALL = ['claim', 'find', 'roll', 'settings', 'settled', 'complete', 'fail', 'advance', 'keepDigest'];
+  const ALL = ['text', 'find', 'settings', 'keepDigest'];
 
   it('leaves summarize its digest, with a warning', async () => {
     const { objects, ask, rounds, summarizerCalls } = start({ ...SUMMARIZE, keep_first_user: false });
@@ -88,10 +134,10 @@ describe('an object that throws', () => {
     expect(summarizerCalls()).toEqual([]);
   });
 
-  it.each(['claim', 'complete'])('at %s only, it leaves summarize its digest too', async (method) => {
+  it('at texts only, it leaves summarize its digest too', async () => {
     const { objects, ask, rounds, expectFetchable } = start(SUMMARIZE);
     await rounds(1, 3);
-    objects.failing.add(method);
+    objects.failing.add('text');
 
     const { response, view, warning } = await ask(4, {}, false);
 
@@ -129,7 +175,7 @@ describe('an object that throws', () => {
   it('after the answer is no harm: the next round is remembered with this one', async () => {
     const { objects, ask, rounds, overview, summarizerCalls } = start(ROLLING);
     await rounds(1, 2);
-    objects.failing.add('roll');
+    objects.failing.add('text');
     const failed = await ask(3);
     objects.failing.clear();
     await ask(4);

@@ -1,140 +1,104 @@
-/** The verdicts on digests of outputs in a conversation's object: who writes, and what stays. */
-import { evictDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
+/** The verdicts on digests of outputs in a conversation's object: what is made, and what stays. */
 import { describe, expect, it } from 'vitest';
-import type { DigestsRequest } from '../../../src/storage/conversation/output-digests.ts';
-import { conversation, MINUTE, recordLog } from './conversation-object.ts';
+import type { WrittenText } from '../../../src/storage/conversation/memories.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
+import { conversation, made, recordLog, writing, written } from './conversation-object.ts';
 
 recordLog();
 
-const text = (key: string, words: string | null) => ({ key, text: words });
+const OUTAGE = { ok: false, reason: { error: 'timeout', isOutage: true } } as const;
+const INVALID = { ok: false, reason: { error: 'too_long', isOutage: false } } as const;
 
 /** An object, and the calls of its digests. */
-function digests(evicted: boolean) {
+function digests(evicted = false) {
   const own = conversation(evicted);
-  const claim = async (lease: string, isNew = true, ...keys: string[]) => {
-    const asked = keys.length > 0 ? keys : ['one'];
-    const request: DigestsRequest = {
-      digests: asked.map((key) => ({ key, isNew })),
-      lease,
-      leaseMs: MINUTE,
-    };
-    return own.call((memory) => memory.claimDigests(request));
-  };
-  const settle = (words: string | null, restMs = 0, key = 'one') =>
-    own.call((memory) => memory.settleDigests([text(key, words)], restMs));
+  const ending = (outcome: WrittenText['made']) => writing(async () => ({ made: outcome, usage: NO_USAGE }));
+  /** Orders that are made of one material; null: without any. */
+  const order = (material: ReturnType<typeof made> | null, ...keys: string[]) =>
+    own.call((memory) =>
+      memory.makeDigests(
+        keys.map((key) => ({ key, material })),
+        10_000,
+      ),
+    );
+  const texts = async (...ordered: Parameters<typeof order>) =>
+    (await order(...ordered)).map(({ text }) => text);
   const find = (...keys: string[]) => own.call((memory) => memory.findDigests(keys));
-  return { ...own, claim, settle, find };
+  /** Digests in the making, which end once the test wants it. */
+  const begin = (...keys: string[]) => {
+    const outcome = Promise.withResolvers<WrittenText>();
+    let calls = 0;
+    const material = writing(() => {
+      calls++;
+      return outcome.promise;
+    });
+    const answers = order(material, ...keys);
+    const end = (value: WrittenText['made']) =>
+      own.call(() => outcome.resolve({ made: value, usage: NO_USAGE }));
+    return { answers, end, calls: () => calls };
+  };
+  return { ...own, order, texts, find, begin, ending };
 }
+
+const words = (text: string) => ({ ok: true, value: written(text) }) as const;
+const answer = (key: string, text: string | null, isDegraded = false) => ({
+  key,
+  text,
+  isDegraded,
+  usage: null,
+});
 
 describe.each([
   ['awake', false],
   ['evicted after each call', true],
 ])('an object that is %s', (_, evicted) => {
-  it('makes one caller the writer of each digest, also if its answer was lost', async () => {
-    const { claim } = digests(evicted);
+  it('keeps the first verdict, whatever is ordered later', async () => {
+    const { order, find, ending } = digests(evicted);
 
-    expect(await claim('a', true, 'one', 'two')).toEqual([{ state: 'claimed' }, { state: 'claimed' }]);
-    expect(await claim('b', true, 'two', 'three')).toEqual([{ state: 'busy' }, { state: 'claimed' }]);
-    expect(await claim('a', true, 'one', 'three')).toEqual([{ state: 'claimed' }, { state: 'busy' }]);
-  });
-
-  it('keeps the first verdict', async () => {
-    const { claim, settle, find } = digests(evicted);
-    await claim('a', true, 'one', 'two');
-
-    expect(await settle('first')).toEqual([text('one', 'first')]);
-    expect(await settle('second')).toEqual([text('one', 'first')]);
-    expect(await settle(null)).toEqual([text('one', 'first')]);
-    expect(await settle(null, 0, 'two')).toEqual([text('two', null)]);
-    expect(await settle('late', 0, 'two')).toEqual([text('two', null)]);
-    expect(await claim('b', true, 'one', 'two')).toEqual([
-      { state: 'ready', text: 'first' },
-      { state: 'ready', text: null },
+    expect(await order(made('first'), 'one')).toEqual([answer('one', 'first')]);
+    expect(await order(ending(INVALID), 'two')).toEqual([answer('two', null, true)]);
+    const all = [answer('one', 'first'), answer('two', null)];
+    expect(await order(made('second'), 'one', 'two')).toEqual(all);
+    expect(await order(null, 'one', 'two')).toEqual(all);
+    expect(await find('one', 'two', 'three')).toEqual([
+      { key: 'one', text: 'first' },
+      { key: 'two', text: null },
+      null,
     ]);
-    expect(await find('one', 'two', 'three')).toEqual([text('one', 'first'), text('two', null), null]);
   });
 
-  it('has another caller take over a digest whose writer is lost', async () => {
-    const { claim, clock } = digests(evicted);
-    await claim('a');
-    clock.now += MINUTE - 1;
-    const early = await claim('b');
-    clock.now += 1;
+  it('lets the preview stand where an output was shown before', async () => {
+    const { order } = digests(evicted);
 
-    expect(early).toEqual([{ state: 'busy' }]);
-    expect(await claim('b')).toEqual([{ state: 'claimed' }]);
-    expect(await claim('c')).toEqual([{ state: 'busy' }]);
-  });
-
-  it('lets the preview stand where an output was shown before, unless a writer is at work', async () => {
-    const { claim, clock } = digests(evicted);
-    await claim('a', true, 'two');
-
-    expect(await claim('b', false, 'one', 'two')).toEqual([
-      { state: 'ready', text: null },
-      { state: 'busy' },
-    ]);
-    expect(await claim('b', true, 'one')).toEqual([{ state: 'ready', text: null }]);
-    clock.now += MINUTE;
-    expect(await claim('b', false, 'two')).toEqual([{ state: 'ready', text: null }]);
+    expect(await order(null, 'one')).toEqual([answer('one', null)]);
+    expect(await order(made('late'), 'one')).toEqual([answer('one', null)]);
   });
 
   it('lets previews stand for a while after an outage, and keeps those', async () => {
-    const { claim, settle, clock } = digests(evicted);
-    await claim('a');
-    await settle(null, MINUTE);
-    clock.now += MINUTE - 1;
-    const rested = await claim('a', true, 'two');
+    const { order, texts, ending, clock } = digests(evicted);
+    await order(ending(OUTAGE), 'one');
+    clock.now += 30_000 - 1;
+    const rested = await order(made('words'), 'two');
     clock.now += 1;
 
-    expect(rested).toEqual([{ state: 'resting' }]);
-    expect(await claim('a', true, 'two', 'three')).toEqual([
-      { state: 'ready', text: null },
-      { state: 'claimed' },
-    ]);
+    expect(rested).toEqual([answer('two', null, true)]);
+    expect(await texts(made('words'), 'two', 'three')).toEqual([null, 'words']);
   });
 
   it('rests twice as long after another outage in a row, however many digests failed in one', async () => {
-    const { claim, settle, clock } = digests(evicted);
-    const isFree = async (key: string) => (await claim('a', true, key))[0]?.state === 'claimed';
-    const outage = async (...keys: string[]) => {
-      await claim('a', true, ...keys);
-      for (const key of keys) await settle(null, MINUTE, key);
-    };
-    await outage('one', 'two', 'three');
-    clock.now += MINUTE;
-    await outage('four');
-    clock.now += 2 * MINUTE - 1;
+    const { order, texts, ending, clock } = digests(evicted);
+    const isFree = async (key: string) => (await texts(made('words'), key))[0] === 'words';
+    await order(ending(OUTAGE), 'one', 'two', 'three');
+    clock.now += 30_000;
+    await order(ending(OUTAGE), 'four');
+    clock.now += 60_000 - 1;
     const rested = await isFree('five');
     clock.now += 1;
 
     expect([rested, await isFree('six')]).toEqual([false, true]);
-    await settle('words', 0, 'six');
-    await outage('seven');
-    clock.now += MINUTE;
+    await order(ending(OUTAGE), 'seven');
+    clock.now += 30_000;
     expect(await isFree('eight')).toBe(true);
-  });
-
-  it('makes nothing anew after a deletion', async () => {
-    const { claim, settle, find, call, tables } = digests(evicted);
-    await claim('a');
-    await call((memory) => memory.leave());
-
-    expect(await settle('late')).toEqual([text('one', null)]);
-    await call((memory) => memory.settled('one', 0));
-    expect(await find('one')).toEqual([null]);
-    expect(await tables()).toEqual([]);
-  });
-
-  it('keeps its digests where a claim of a summary is given up', async () => {
-    const { claim, settle, find, claimed, call } = digests(evicted);
-    const { memoryId, lease } = await claimed(4);
-    await claim('a');
-    await settle('words');
-    await call((memory) => memory.abandon(memoryId, lease));
-
-    expect(await find('one')).toEqual([text('one', 'words')]);
   });
 
   it('stores nothing when it is asked for what it does not have', async () => {
@@ -143,52 +107,76 @@ describe.each([
     expect(await find('one')).toEqual([null]);
     expect(await tables()).toEqual([]);
   });
-});
 
-describe('a caller that waits for a digest', () => {
-  it('gets it once it is settled', async () => {
-    const { claim, call, settle } = digests(false);
-    await claim('a');
-    const waiting = call((memory) => memory.settled('one', MINUTE));
-    await settle('words');
-    await waiting;
-    await call((memory) => memory.settled('one', MINUTE));
-
-    expect(await settle(null)).toEqual([text('one', 'words')]);
-  });
-
-  it('lets the preview stand when its time is over, for the writer too', async () => {
-    const { claim, call, settle } = digests(false);
-    await claim('a');
-
-    await call((memory) => memory.settled('one', 1));
-    expect(await settle(null)).toEqual([text('one', null)]);
-    expect(await settle('late')).toEqual([text('one', null)]);
-  });
-});
-
-describe('an object that was stripped to its settings', () => {
-  it('has no digests left', async () => {
-    const { name, claim, settle, find, call } = digests(false);
+  it('has no digests left once it was stripped to its settings', async () => {
+    const { order, find, call } = digests(evicted);
     await call((memory) => memory.configure({ memory_strategy: 'auto' }));
-    await claim('a');
-    await settle('words');
+    await order(made('words'), 'one');
     await call((memory) => memory.leave(Number.MAX_SAFE_INTEGER));
-    await evictDurableObject(env.CONVERSATION_MEMORY.getByName(name));
 
     expect(await find('one')).toEqual([null]);
     expect(await call((memory) => memory.settings())).toMatchObject({ memory_strategy: 'auto' });
   });
+
+  it('rests not at all after a text that is not valid', async () => {
+    const { order, texts, ending } = digests(evicted);
+    await order(ending(INVALID), 'one');
+
+    expect(await texts(made('words'), 'two')).toEqual(['words']);
+  });
 });
 
-describe('a digest that is waited for', () => {
-  it('is written on while a memory is put in', async () => {
-    const { claim, settle, find, call } = digests(false);
-    await claim('a');
-    let ended = false;
-    const waiting = call((memory) => memory.settled('one', 30_000)).then(() => {
-      ended = true;
-    });
+describe('a digest in the making', () => {
+  it('is made once, and all who wait are answered alike', async () => {
+    const { begin, order } = digests();
+    const { answers, end, calls } = begin('one');
+    const again = order(made('twice'), 'one');
+    const shown = order(null, 'one');
+    await end(words('once'));
+
+    expect(await answers).toEqual([answer('one', 'once')]);
+    expect([await again, await shown]).toEqual([[answer('one', 'once')], [answer('one', 'once')]]);
+    expect(calls()).toBe(1);
+  });
+
+  it('leaves its preview for good where somebody has shown that meanwhile', async () => {
+    const { begin, call } = digests();
+    const { answers, end } = begin('one');
+    const shown = await call((memory) => memory.makeDigests([{ key: 'one', material: null }], 0));
+    await end(words('late'));
+
+    expect(shown).toEqual([answer('one', null, true)]);
+    expect(await answers).toEqual([answer('one', null)]);
+  });
+
+  it('is one of six at a time, in the order of the orders', async () => {
+    const { begin } = digests();
+    const { answers, end, calls } = begin(...Array.from({ length: 9 }, (_, at) => `${at}`));
+    await expect.poll(calls).toBe(6);
+    await end(words('text'));
+
+    expect((await answers).map(({ key, text }) => `${key} ${text}`)).toEqual(
+      Array.from({ length: 9 }, (_, at) => `${at} text`),
+    );
+    expect(calls()).toBe(9);
+  });
+
+  it('makes nothing anew after a deletion', async () => {
+    const { begin, find, call, tables } = digests();
+    const { answers, end, calls } = begin('one');
+    await expect.poll(calls).toBe(1);
+    await call((memory) => memory.leave());
+    await end(words('late'));
+
+    expect(await answers).toEqual([answer('one', null)]);
+    expect(await find('one')).toEqual([null]);
+    expect(await tables()).toEqual([]);
+  });
+
+  it('goes on while a memory is put in', async () => {
+    const { begin, call, find } = digests();
+    const { answers, end, calls } = begin('one');
+    await expect.poll(calls).toBe(1);
     await call((memory) =>
       memory.restore({
         conversation: 'c',
@@ -198,11 +186,49 @@ describe('a digest that is waited for', () => {
         rounds: [],
       }),
     );
-    await find('one');
-    expect(ended).toBe(false);
-    await settle('words');
-    await waiting;
+    await end(words('words'));
 
-    expect(await find('one')).toEqual([text('one', 'words')]);
+    expect(await answers).toEqual([answer('one', 'words')]);
+    expect(await find('one')).toEqual([{ key: 'one', text: 'words' }]);
+  });
+
+  it('has its preview stand when writing throws', async () => {
+    const { order } = digests();
+    const broken = writing(() => Promise.reject(new Error('broken')));
+
+    expect(await order(broken, 'one')).toEqual([answer('one', null, true)]);
+    expect(await order(made('late'), 'one')).toEqual([answer('one', null)]);
+  });
+
+  it('is lost with a restart of its object, and may be made by the next one who needs it', async () => {
+    const { begin, texts, find, restart } = digests();
+    const { answers, calls } = begin('one');
+    const lost = answers.catch(() => 'lost');
+    await expect.poll(calls).toBe(1);
+    await restart();
+
+    expect(await lost).toBe('lost');
+    expect(await find('one')).toEqual([null]);
+    expect(await texts(made('anew'), 'one')).toEqual(['anew']);
+  });
+});
+
+describe('the verdicts', () => {
+  it('are the newest 20,000', async () => {
+    const { call } = digests();
+    const kept = await call(async (memory) => {
+      const order = (from: number, to: number) => {
+        const keys = Array.from({ length: to - from }, (_, at) => `${from + at}`);
+        return memory.makeDigests(
+          keys.map((key) => ({ key, material: null })),
+          0,
+        );
+      };
+      await order(0, 20_000);
+      await order(20_000, 20_001);
+      return memory.findDigests(['0', '1', '20000']);
+    });
+
+    expect(kept.map((verdict) => verdict?.key)).toEqual([undefined, '1', '20000']);
   });
 });

@@ -9,16 +9,19 @@ import type { Boundary } from '../../../src/memory/conversation/passage.ts';
 import { overviewJson } from '../../../src/routes/conversations/memory.ts';
 import { readOverview } from '../../../src/routes/conversations/sent-overview.ts';
 import type {
-  ClaimRequest,
   Found,
   Overview,
   RoundHashes,
   SavedMemory,
+  TextRequest,
   Written,
+  WrittenText,
 } from '../../../src/storage/conversation/memories.ts';
+import type { TextProgress } from '../../../src/storage/conversation/texts.ts';
 import { NO_TRANSCRIPT } from '../../../src/summary/kept-transcript.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
-import { conversation, MINUTE, recordLog } from './conversation-object.ts';
+import { conversation, MINUTE, recordLog, writing } from './conversation-object.ts';
 
 recordLog();
 
@@ -52,7 +55,7 @@ const ACTION = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constant('claim' as const),
+      do: fc.constant('order' as const),
       array,
       strategy,
       end,
@@ -64,8 +67,7 @@ const ACTION = fc.oneof(
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('complete' as const), which, hasTranscript: fc.boolean() }),
   },
-  fc.record({ do: fc.constant('fail' as const), which, hasDigest: fc.boolean() }),
-  fc.record({ do: fc.constantFrom('retry' as const, 'abandon' as const), which }),
+  fc.record({ do: fc.constantFrom('fail' as const, 'retry' as const), which }),
   fc.record({ do: fc.constant('advance' as const), which, end }),
   fc.record({ do: fc.constant('digest' as const), array, strategy, end }),
   { weight: 3, arbitrary: fc.record({ do: fc.constant('find' as const), array, strategy, round }) },
@@ -79,11 +81,11 @@ const ACTION = fc.oneof(
 );
 type Action = typeof ACTION extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A claim that may still be open. */
+/** A version in the making, which may have ended. */
 interface Open {
-  readonly memoryId: number;
-  readonly lease: string;
-  readonly request: ClaimRequest;
+  readonly end: (made: WrittenText['made']) => void;
+  readonly progress: TextProgress;
+  readonly request: TextRequest;
 }
 
 /** Does what callers and writers do, in one object. */
@@ -102,7 +104,7 @@ class Actor {
     const { memory } = this;
     if (action.do === 'wait') this.clock.now += action.ms;
     else if (action.do === 'configure') await memory.configure(settingsOf(action));
-    else if (action.do === 'claim') await this.claim(action);
+    else if (action.do === 'order') await this.order(action);
     else if (action.do === 'digest') await memory.keepDigest(requestOf(action), null, this.digest());
     else if (action.do === 'find')
       memory.find({
@@ -116,29 +118,36 @@ class Actor {
     } else await this.end(action);
   }
 
-  private async claim(action: Extract<Action, { do: 'claim' }>): Promise<void> {
+  private async order(action: Extract<Action, { do: 'order' }>): Promise<void> {
     const request = requestOf(action);
-    const claim = await this.memory.claim(request);
-    if (claim.state === 'claimed') this.open.push({ ...claim, request });
+    const outcome = Promise.withResolvers<WrittenText>();
+    const end = (made: WrittenText['made']) => outcome.resolve({ made, usage: NO_USAGE });
+    const material = writing((_, progress) => {
+      this.open.push({ end, progress, request });
+      return outcome.promise;
+    });
+    await this.memory.text(request, material, 0);
   }
 
   private async end(
-    action: Exclude<Action, { do: 'claim' | 'wait' | 'find' | 'digest' | 'configure' | 'pin digest' }>,
+    action: Exclude<Action, { do: 'order' | 'wait' | 'find' | 'digest' | 'configure' | 'pin digest' }>,
   ) {
-    const { memory } = this;
-    const claim = this.open[action.which % Math.max(1, this.open.length)];
-    if (!claim) return;
-    const { memoryId, lease, request } = claim;
-    if (action.do === 'complete') memory.complete(memoryId, lease, this.written(action.hasTranscript));
-    else if (action.do === 'fail')
-      memory.fail(memoryId, lease, {
-        error: 'timeout',
-        ...(action.hasDigest ? { digest: this.digest() } : {}),
-      });
-    else if (action.do === 'retry') memory.retrying(memoryId, lease, 'rate_limited');
-    else if (action.do === 'abandon') await memory.abandon(memoryId, lease);
-    else if (action.do === 'advance' && action.end < request.boundary.end)
-      memory.advance(memoryId, lease, { ...this.written(true), boundary: boundaryOf(0, action.end) });
+    const writer = this.open[action.which % Math.max(1, this.open.length)];
+    if (!writer) return;
+    const { end, progress, request } = writer;
+    if (action.do === 'retry') progress.retrying('rate_limited');
+    else if (action.do === 'advance') {
+      if (action.end < request.boundary.end)
+        progress.advance({ ...this.written(true), boundary: boundaryOf(0, action.end) });
+    } else {
+      end(
+        action.do === 'complete'
+          ? { ok: true, value: this.written(action.hasTranscript) }
+          : { ok: false, reason: { error: 'timeout' } },
+      );
+      // Until the object has taken it.
+      await this.memory.text(request, null, 1_000);
+    }
   }
 
   private written(hasTranscript: boolean): Written {
@@ -162,15 +171,15 @@ function requestOf(action: {
   readonly end: number;
   readonly round?: number | null;
   readonly isWindow?: boolean;
-}): ClaimRequest {
+}): TextRequest {
   return {
+    order: 'an order',
     conversation: 'a conversation',
     strategyHash: action.strategy,
     boundary: boundaryOf(action.array, action.end),
     bases: ENDS.filter((each) => each < action.end).map((each) => boundaryOf(action.array, each)),
     startSequence: 0,
     windowSize: action.isWindow ? 4 : null,
-    leaseMs: MINUTE,
     retryIntervalMs: 100,
     exclusive: action.isWindow ? 'conversation' : 'boundary',
     from: 0,
@@ -212,7 +221,7 @@ const withoutWriters = (overview: Overview): Overview => ({
   exists: true,
   stuck: false,
   memories: overview.memories.map((memory) =>
-    memory.status === 'processing' ? { ...memory, status: 'failed', error: 'lease_expired' } : memory,
+    memory.status === 'processing' ? { ...memory, status: 'failed', error: 'writer_lost' } : memory,
   ),
 });
 
@@ -268,7 +277,7 @@ describe('the state of a conversation’s object', () => {
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);
   });
 
-  it('has its newest hundred versions and rounds put back, which claims go on from', async () => {
+  it('has its newest hundred versions and rounds put back, which others go on from', async () => {
     const here = conversation();
     const there = conversation();
     const state = await here.call(async (memory) => {
@@ -276,15 +285,9 @@ describe('the state of a conversation’s object', () => {
         const boundary = { prefixHash: sha256Hex(`long ${n}`), end: n, sequence: n - 1 };
         const request = { ...requestOf({ array: 0, strategy: sha256Hex('one'), end: 2 }), boundary };
         const previous = { prefixHash: sha256Hex(`long ${n - 1}`), end: n - 1, sequence: n - 2 };
-        const claim = await memory.claim({ ...request, bases: [previous] });
-        if (claim.state !== 'claimed') throw new Error(claim.state);
-        memory.complete(claim.memoryId, claim.lease, {
-          text: `${n}`,
-          tokens: 1,
-          model: 'm',
-          ms: 1,
-          ...NO_TRANSCRIPT,
-        });
+        const value = { text: `${n}`, tokens: 1, model: 'm', ms: 1, ...NO_TRANSCRIPT };
+        const material = writing(async () => ({ made: { ok: true, value }, usage: NO_USAGE }));
+        await memory.text({ ...request, bases: [previous] }, material, 10_000);
         memory.find({ strategyHash: sha256Hex('one'), boundaries: [boundary], round: roundOf(0, n) });
       }
       return memory.overview();
@@ -300,16 +303,11 @@ describe('the state of a conversation’s object', () => {
     expect(restored.rounds.map(({ memory_id }) => memory_id)).toEqual(
       restored.memories.map(({ memory_id }) => memory_id),
     );
-    const next = await there.call((memory) =>
-      memory.claim({
-        ...requestOf({ array: 1, strategy: sha256Hex('one'), end: 10 }),
-        bases: [{ prefixHash: sha256Hex('long 130'), end: 130, sequence: 129 }],
-      }),
-    );
-    expect(next).toMatchObject({
-      state: 'claimed',
-      memoryId: 131,
-      base: { memory_id: 130, memory_text: '130' },
+    const next = await there.begin(10, {
+      ...requestOf({ array: 1, strategy: sha256Hex('one'), end: 10 }),
+      bases: [{ prefixHash: sha256Hex('long 130'), end: 130, sequence: 129 }],
     });
+    expect(next.base).toMatchObject({ memory_id: 130, memory_text: '130' });
+    expect(await next.complete('131')).toMatchObject({ memory: { memory_id: 131 } });
   });
 });

@@ -6,7 +6,7 @@ import { conversationName, userName } from '../../../src/storage/conversation/na
 import { conversationMemory, userMemory } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
-import { conversation, digest, MINUTE, request } from './conversation-object.ts';
+import { conversation, MINUTE } from './conversation-object.ts';
 
 let logged: { message: string }[];
 
@@ -63,10 +63,10 @@ function session() {
 }
 
 describe('the end of a conversation', () => {
-  it.each(['find', 'roll', 'idle'])('is store_failed when the object fails at %s', async (method) => {
+  it('is store_failed when the object fails', async () => {
     const { ask, end, objects, published } = session();
     await ask(1, { user: 'ann' });
-    objects.failing.add(method);
+    objects.failing.add('text');
 
     const response = await end();
 
@@ -166,7 +166,7 @@ describe('a session that is published after each round', () => {
     await ask(2, all);
 
     expect(before).toEqual(start);
-    expect(objects.calls.slice(-2)).toEqual(['find', 'roll']);
+    expect(objects.calls.slice(-2)).toEqual(['text', 'text']);
   });
 
   it('is made of the summary before and the new round alone', async () => {
@@ -181,9 +181,9 @@ describe('a session that is published after each round', () => {
     expect(await published()).toEqual([expect.stringContaining('Made with a summary before')]);
   });
 
-  it.each(['find', 'roll'])('answers as ever when the object fails at %s', async (method) => {
+  it('answers as ever when the object fails', async () => {
     const { ask, objects, fields, published, publish } = session();
-    objects.failing.add(method);
+    objects.failing.add('text');
 
     const { response, warning } = await ask(1, fields);
 
@@ -285,33 +285,15 @@ describe('an object that is asked whether it is idle', () => {
     expect(await call((memory) => memory.idle(10_000))).toBe(true);
   });
 
-  it('waits for the last writer, however it ends', async () => {
-    const { call } = conversation();
-    const idle = await call(async (memory) => {
-      const claims = [await memory.claim(request(4)), await memory.claim(request(6))];
-      const waiting = memory.idle(10_000);
-      for (const claim of claims)
-        if (claim.state === 'claimed')
-          memory.fail(claim.memoryId, claim.lease, { error: 'timeout', digest: digest('text') });
-      return waiting;
-    });
-
-    expect(idle).toBe(true);
-  });
-
-  it('gives up when the time is over', async () => {
-    const { call, claimed } = conversation();
-    await claimed(4);
-
+  it('waits for the last text in the making, however it ends', async () => {
+    const { call, begin } = conversation();
+    const [first, second] = [await begin(4), await begin(6)];
+    const idle = call((memory) => memory.idle(10_000));
+    await first.fail();
     expect(await call((memory) => memory.idle(10))).toBe(false);
-  });
+    await second.complete('six');
 
-  it('does not wait for a writer that has lost its lease', async () => {
-    const { call, claimed, clock } = conversation();
-    await claimed(4);
-    clock.now += MINUTE;
-
-    expect(await call((memory) => memory.idle(10_000))).toBe(true);
+    expect(await idle).toBe(true);
   });
 });
 
