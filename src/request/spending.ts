@@ -15,22 +15,14 @@ import {
   hasBudget,
   modelFault,
 } from '../memory/money/caller-limits.ts';
-import {
-  dearestSpend,
-  leftOf,
-  mostAmount,
-  NO_SPEND,
-  type Spend,
-  type Spent,
-  spendAtEnd,
-} from '../memory/money/spending.ts';
+import { leftOf, mostAmount, NO_SPEND, type Spend, type Spent } from '../memory/money/spending.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import { foldedName, readingsOf, topNamesOf } from '../protocol/top-fields.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { Budget, type Payer } from '../storage/tenant/budget.ts';
 import type { Refused, Reserved } from '../storage/tenant/spending.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import type { CallEnd, CallGuard, GuardedCall } from '../upstream/call-guard.ts';
+import type { GuardedCall } from '../upstream/call-guard.ts';
 import { billingOf, HOUR, type PricedRequest, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
 import { checkState } from './caller.ts';
 import { ApiError } from './errors.ts';
@@ -73,7 +65,7 @@ type Settle = (spent: Spend) => Promise<void>;
 /** A model that the summarizer's work asks. */
 type AskedModel = Pick<GuardedCall, 'model' | 'schedule' | 'isDeployers'>;
 
-export class Spending implements CallGuard {
+export class Spending {
   private readonly payer: Payer;
   private readonly limits: CallerLimits;
   private readonly services: Services;
@@ -85,9 +77,6 @@ export class Spending implements CallGuard {
   private checked: Promise<void> | undefined;
   /** What is reserved for summaries before the first of them is asked for. */
   private ahead: Settle | undefined;
-  /** Why nothing was asked of the summarizer, if its first call was refused. */
-  private refused: unknown;
-  private hasAsked = false;
 
   constructor(limits: CallerLimits, tenant: Tenant, services: Services, waitUntil: WaitUntil) {
     this.limits = limits;
@@ -149,28 +138,8 @@ export class Spending implements CallGuard {
   }
 
   /**
-   * Reserves one call of the summarizer, which the deployer pays for too. A call that is refused is
-   * not made, and `summarizing` tells why.
-   */
-  async admit(call: GuardedCall): Promise<((end: CallEnd) => void) | undefined> {
-    try {
-      this.checkSummarizer(call);
-      if (!counts(this.limits)) return () => undefined;
-      const most = call.most();
-      const { ahead } = this;
-      this.ahead = undefined;
-      const over = ahead ?? (await this.reserved(dearestSpend(most, call.schedule), true));
-      this.hasAsked = true;
-      return (end) => void over(spendAtEnd(end, most, call.schedule));
-    } catch (error) {
-      if (!this.hasAsked) this.refused = error;
-      return undefined;
-    }
-  }
-
-  /**
    * Does the summarizer's work that a request asks for by itself, with an estimate reserved until
-   * its first call is.
+   * the conversation's object takes it over.
    *
    * @throws ApiError like `begin`
    */
@@ -178,9 +147,7 @@ export class Spending implements CallGuard {
     if (!counts(this.limits)) return work();
     this.ahead = await this.reserved(estimated, true);
     try {
-      const result = await work();
-      if (this.refused) throw this.refused;
-      return result;
+      return await work();
     } finally {
       await this.handOver();
     }
