@@ -3,8 +3,8 @@
  */
 
 import { Lru } from '../src/lib/lru.ts';
-import { CONTENT_FACTS, type ContentFacts } from '../src/memory/edits/compact.ts';
-import { PREVIEWS, type WrittenPreviews } from '../src/memory/edits/preview.ts';
+import type { ContentFacts } from '../src/memory/edits/compact.ts';
+import type { WrittenPreviews } from '../src/memory/edits/preview.ts';
 import type { MemoryStrategy, MemoryStrategyRequest } from '../src/memory/modes/table.ts';
 import { mayAct } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
@@ -12,6 +12,7 @@ import { render } from '../src/memory/plan/view.ts';
 import { edits, parseStrategy, retrieves } from '../src/memory/strategy/strategy.ts';
 import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/memory/tokens/tokens.ts';
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
+import { BELIEFS } from '../src/request/beliefs.ts';
 import { sha256Hex, type Tenant, Tenants } from '../src/tenant/identity.ts';
 
 /** The caches of an isolate. */
@@ -26,8 +27,8 @@ export interface Isolate {
 export function createIsolate(tokenize: Tokenize): Isolate {
   return {
     counter: createTokenCounter(tokenize),
-    facts: new Lru(CONTENT_FACTS),
-    previews: new Lru(PREVIEWS),
+    facts: new Lru(BELIEFS.facts),
+    previews: new Lru(BELIEFS.previews),
     tenant: new Tenants('the secret of the benchmarks').ofToken('sk-the-key-of-a-benchmark-0001'),
   };
 }

@@ -1,7 +1,8 @@
 /**
  * Writes the tables of the pages that say what the code knows (`npm run docs`): fields, headers,
- * warnings, errors, variables, routes, metrics, pages. Each stands between `<!-- code NAME -->` and
- * `<!-- /code -->`. A test writes them anew and compares, so a page can't drift from the code.
+ * warnings, errors, variables, routes, metrics, pages, what an isolate believes. Each stands
+ * between `<!-- code NAME -->` and `<!-- /code -->`. A test writes them anew and compares, so a
+ * page can't drift from the code.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,6 +10,7 @@ import * as z from 'zod';
 import { type Table, withTable } from '../bench/page-tables.ts';
 import { TERMS } from '../inspector/read/words.ts';
 import { variables } from '../src/config.ts';
+import type { Kind } from '../src/lib/isolate-memory.ts';
 import { type Mode, modes } from '../src/memory/modes/table.ts';
 import { WARNINGS } from '../src/memory/plan/warnings.ts';
 import { blocksSchema } from '../src/memory/strategy/memory-blocks.ts';
@@ -17,6 +19,7 @@ import { REPORT_HEADERS, REQUEST_HEADERS, RESPONSE_HEADERS } from '../src/refere
 import type { Operation } from '../src/reference/operation.ts';
 import { PAGES } from '../src/reference/pages.ts';
 import { OPERATIONS } from '../src/reference/table.ts';
+import { BELIEFS } from '../src/request/beliefs.ts';
 import { ERRORS } from '../src/request/error-codes.ts';
 import { families } from '../src/storage/metrics/families.ts';
 import { ABOUT, isBackground } from './page-words.ts';
@@ -268,6 +271,25 @@ export function withPages(text: string): string {
   return `${before}## Documentation\n\n${linesOf(guides)}\n\n## Optional\n\n${linesOf(background)}\n`;
 }
 
+/** What an isolate believes. */
+function beliefsTable(): Table {
+  const rows = Object.entries<Kind>(BELIEFS).map(([name, kind]) => [
+    code(name),
+    kind.owner,
+    `${kind.bytes / 1024}`,
+    kind.holdsMs === undefined ? '–' : lengthOf(kind.holdsMs),
+    'confirm' in kind ? 'yes' : '–',
+    kind.about,
+  ]);
+  return tableOf(['kind', 'of a', 'KiB', 'relied on for', 'confirmed', 'what it is'], rows);
+}
+
+function lengthOf(milliseconds: number): string {
+  const seconds = milliseconds / 1_000;
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
+}
+
 /** All tables, by name. */
 export function docsTables(): ReadonlyMap<string, Table> {
   const tables = strategyTables();
@@ -285,6 +307,7 @@ export function docsTables(): ReadonlyMap<string, Table> {
     ['metrics', metricsTable()],
     ['terms', termsTable()],
     ['pages', pagesTable()],
+    ['beliefs', beliefsTable()],
   ]);
 }
 
@@ -309,7 +332,7 @@ export function withTables(path: string, page: string, tables: ReadonlyMap<strin
 /** The pages that may have tables, from the root. */
 export function pagesWithTables(): string[] {
   const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-  return ['README.md', ...docs.map((name) => `docs/${name}`)];
+  return ['README.md', 'ARCHITECTURE.md', ...docs.map((name) => `docs/${name}`)];
 }
 
 /** Lists the pages for language models. */

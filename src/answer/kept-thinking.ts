@@ -52,6 +52,7 @@ export function keptThinking(
   if (refused === 0 && !bindsThinking(reasoningTermsOf(request.model))) return ALL;
   if (!caller.tenant) return { ...ALL, from: Math.max(thinkingFrom, refused) };
   const { id } = caller.tenant;
+  const sentPrefixes = services.memory.of('sentPrefixes');
   const hashes = prefixHashes(messages, sha256Hex);
   const oursBefore = (end: number): string =>
     sha256Hex(
@@ -63,7 +64,7 @@ export function keptThinking(
       ]),
     );
   const asked = (end: number): string => elementAt(hashes, end);
-  const sentAs = (end: number) => services.boundThinking.sentAs(id, asked(end));
+  const sentAs = (end: number) => sentPrefixes.get(id, asked(end))?.value;
   const end = earlierRequests(messages).find((index) => sentAs(index) !== undefined);
   const before = end === undefined ? undefined : sentAs(end);
   /** Whether the answer to the last known request stands behind what it stood behind. */
@@ -78,7 +79,7 @@ export function keptThinking(
     isChanged: !isSame && from > thinkingFrom,
     noteSent: (sentFrom) => {
       const sent = { ours: oursBefore(messages.length), from: sentFrom, hadRounds: false };
-      services.boundThinking.noteSent(id, asked(messages.length), sent);
+      sentPrefixes.set(id, asked(messages.length), sent);
       return sent;
     },
   };
@@ -99,8 +100,8 @@ export function withLessThinking(report: Report, { request }: Call, from: number
 }
 
 function refusedAt(call: Call): number {
-  const { refusals } = call.scope.services;
-  if (!refusals.any) return 0;
+  const refusals = call.scope.services.memory.of('refusals');
+  if (refusals.isEmpty) return 0;
   const conversation = conversationOfCall(call);
-  return (conversation && refusals.at(conversation.name, THINKING)) ?? 0;
+  return (conversation && refusals.get(conversation.name, THINKING)?.value) ?? 0;
 }

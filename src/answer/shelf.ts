@@ -45,18 +45,19 @@ async function noteRead(
   uploaded: number,
   store: RefStore,
   tenant: Tenant,
-  { retention, reportedUses, tenant: openTenant, log }: Services,
+  { retention, memory, tenant: openTenant, log }: Services,
 ): Promise<void> {
+  const uses = memory.of('uses');
   const reads = `${tenant.id}:read`;
   const renewed = retention.isDue(uploaded)
     ? store.renew(ref, (age) => retention.isDue(age))
     : Promise.resolve(uploaded);
-  const noted = reportedUses.has(reads, ref)
+  const noted = uses.get(reads, ref)
     ? Promise.resolve()
     : openTenant(tenant.id)((stub) => stub.noteRead(ref));
   const settled = await Promise.allSettled([renewed, noted]);
   for (const work of settled)
     if (work.status === 'rejected') logCaught(log, 'warn', 'a use of a ref could not be noted', work.reason);
   const [, note] = settled;
-  if (note.status === 'fulfilled') reportedUses.add(reads, ref);
+  if (note.status === 'fulfilled') uses.set(reads, ref, true);
 }

@@ -49,7 +49,7 @@ export async function startRounds(
   if (!tenant) throw new InvariantError('tools were offered without a tenant');
   const { measure, ...accepted } = countingOf(call);
   const { counter } = await scope.caches.counting(measure);
-  const limit = services.limits.of(tenant.id, request.model);
+  const limit = services.memory.of('learnedLimits').get(tenant.id, request.model ?? '')?.value;
   const room = await retrievalRoom({ ...sent, request }, accepted, limit);
   const shelf = shelfOf(tenant, services, scope.waitUntil);
   const mayAsk = namedIn(new TextDecoder().decode(body));

@@ -7,6 +7,7 @@ import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { storedConversation } from '../request/conversation.ts';
+import { Remembered } from '../request/remembered.ts';
 import type { Services } from '../request/services.ts';
 import { type Inserted, MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { Found, FoundHits, Searched } from '../retrieval/search-memory.ts';
@@ -158,8 +159,8 @@ export class UserArchive implements Searched {
   }
 
   private placeOf(name: string): Pick<StoredConversation, 'name' | 'memory' | 'remembered'> {
-    const { conversation, remembered } = this.services;
-    return { name, memory: conversation(name), remembered: remembered.of(name) };
+    const { conversation, memory } = this.services;
+    return { name, memory: conversation(name), remembered: new Remembered(memory, name) };
   }
 
   private archiveOf(conversation: Pick<StoredConversation, 'tenant' | 'name' | 'memory' | 'remembered'>) {

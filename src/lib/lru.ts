@@ -112,6 +112,10 @@ export class TenantLru<Value> {
       }
   }
 
+  get isEmpty(): boolean {
+    return this.young.size === 0 && this.old.size === 0;
+  }
+
   clear(): void {
     this.turn();
     this.turn();

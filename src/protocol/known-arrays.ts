@@ -3,7 +3,7 @@
  * bytes, so nothing of them is read, hashed or counted again. It changes no view: facts about a
  * message follow from the message and those before it.
  *
- * An isolate keeps the latest arrays of each tenant (24 MB together): their bytes, the spans of
+ * An isolate keeps the latest arrays of each tenant (16 MB together): their bytes, the spans of
  * their elements, and facts about each message (`MessageFacts`): hashes, calls, removals, where
  * literals first occur. The next body is compared natively with them (`known-array.ts`), and the
  * scanner goes on after the last element that both share, as a history and a replay go on from the
@@ -22,9 +22,6 @@ import { factsBytes } from '../memory/conversation/facts-size.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { isEqual, type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
 import type { ModelRequest } from './model-request.ts';
-
-/** Bytes of all arrays, with what is known about their messages. An isolate has 128 MB. */
-const MOST_BYTES = 24 * 1024 * 1024;
 
 /** Shorter bodies are read as fast as they are found. In bytes. */
 const SMALLEST = 8 * 1024;
@@ -80,8 +77,11 @@ export class KnownArrays {
   private readonly now: () => number;
   private size = 0;
 
-  /** @param most bytes of all arrays together @param smallest bytes of a body that is kept */
-  constructor(most = MOST_BYTES, smallest = SMALLEST, now: () => number = Date.now) {
+  /**
+   * @param most bytes of all arrays together, with what is known of them
+   * @param smallest bytes of a body that is kept
+   */
+  constructor(most: number, smallest = SMALLEST, now: () => number = Date.now) {
     this.most = most;
     this.smallest = smallest;
     this.now = now;

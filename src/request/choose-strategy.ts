@@ -22,6 +22,7 @@ import {
 } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
+import { BELIEFS } from './beliefs.ts';
 import type { Caller } from './caller.ts';
 import { isAside, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
@@ -202,8 +203,8 @@ function strategyInHeader(headers: Headers): MemoryStrategy | undefined {
 const LONGEST_KNOWN = 1_024;
 /** A text of the caller's own, and what JSON writes for a number that it can't. */
 const NOT_KEPT = /"summary_instructions"|null/;
-/** Valid strategies by their JSON: about 500. Callers send the same one with each request. */
-const known = new Lru<MemoryStrategy>({ bytes: 1024 * 1024, sizeOf: () => 1_000 });
+/** Callers send the same one with each request. */
+const known = new Lru(BELIEFS.strategies);
 
 /**
  * Undefined if it names none (`namesNone`): the next place is asked then.

@@ -19,6 +19,7 @@ import { TIME_LIMITS } from '../time-limits.ts';
 import type { Call } from './call.ts';
 import { type FoundSettings, NOTHING_SET } from './choose-strategy.ts';
 import { LONGEST_ID, type Owner } from './owner.ts';
+import { Remembered } from './remembered.ts';
 import type { RequestScope } from './scope.ts';
 import { sentSummary } from './sent-summary.ts';
 import type { Services } from './services.ts';
@@ -93,7 +94,7 @@ export function storedConversation(
     name,
     label: named ?? ('hash' in session ? session.hash : ''),
     memory: services.conversation(name),
-    remembered: services.remembered.of(name),
+    remembered: new Remembered(services.memory, name),
     publishTo:
       named === undefined || user === undefined
         ? undefined
@@ -101,7 +102,7 @@ export function storedConversation(
   };
 }
 
-/** The only value of a conversation in `Services.userless`. */
+/** The only value of a conversation in `userlessSettings`. */
 const SETTINGS = '';
 
 /** The settings of the conversation in the request; undefined if they can't be read. */
@@ -130,15 +131,16 @@ export async function settingsOf(
   };
   // Asked for now and then, since they only make a warning. They may be another conversation's.
   const withoutUser = async (): Promise<Settings> => {
+    const userless = services.memory.of('userlessSettings');
     const name = conversationName(tenant.id, undefined, session);
-    const known = services.userless.get(name, SETTINGS);
+    const known = userless.get(name, SETTINGS);
     if (known) return known.value;
     const at = Date.now();
     // One that does not answer is not waited for by each request.
-    services.userless.set(name, SETTINGS, NOTHING_SET, at);
+    userless.set(name, SETTINGS, NOTHING_SET, at);
     try {
       const read = await readFromEither(tenant, settingsUnder(undefined, false), isUnset);
-      services.userless.set(name, SETTINGS, read, at);
+      userless.set(name, SETTINGS, read, at);
       return read;
     } catch (error) {
       logCaught(services.log, 'warn', 'settings without a user could not be read', error);

@@ -10,6 +10,7 @@ import { passesThrough, upstreamCompaction } from '../memory/strategy/strategy.t
 import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from './call.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
+import { isRefused } from './model-refusals.ts';
 
 type Upstream = Pick<Config, 'nativeCompaction'>;
 
@@ -53,9 +54,9 @@ export function compactionOf(
  * can't, or where another summary of its own rules it out: a summary of ours takes its place.
  */
 export function ownCompactionOf({ request, chosen, scope }: Call): OwnCompaction | undefined {
-  const { caller, services } = scope;
+  const { caller } = scope;
   if (chosen.strategy.mode !== 'native' || !caller.tenant || caller.isClosed) return undefined;
   if (!summarizesOnDemand(request.model)) return undefined;
-  if (services.refusedBlocks.of(caller.tenant.id, request.model)) return undefined;
+  if (isRefused('signed', request, scope)) return undefined;
   return request.ownCompaction;
 }

@@ -30,11 +30,13 @@ function createWriter(
   return new RefWriter({
     store: new RefStore(services.bucket, tenant),
     tenant: tenant.id,
-    known: services.known,
+    known: services.memory.of('refs'),
     waitUntil,
     upkeep: scope.upkeep.of(name ?? ''),
     uses:
-      name === undefined ? undefined : new RefUses(name, services.tenant(tenant.id), services.reportedUses),
+      name === undefined
+        ? undefined
+        : new RefUses(name, services.tenant(tenant.id), services.memory.of('uses')),
     retention: services.retention,
     log: services.log,
     written: () => services.metrics.count('precis_refs_written_total', {}),

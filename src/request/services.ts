@@ -6,7 +6,6 @@
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, type Otlp, readConfig } from '../config.ts';
 import { ConfigError } from '../config-error.ts';
-import { textBytes } from '../lib/copy.ts';
 import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
@@ -14,8 +13,6 @@ import { type Injection, parseInjection } from '../memory/strategy/injection.ts'
 import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { parseStrategy } from '../memory/strategy/strategy.ts';
 import type { Embedder } from '../storage/archive/embedder.ts';
-import type { Settings } from '../storage/conversation/memories.ts';
-import { RememberedConversations } from '../storage/conversation/remembered.ts';
 import { RunOutboxes } from '../storage/conversation/run-outboxes.ts';
 import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import {
@@ -31,25 +28,19 @@ import {
   type UserMemoryStub,
   userMemory,
 } from '../storage/objects.ts';
-import { KnownRefs } from '../storage/refs/known.ts';
 import { UntoldCalls } from '../storage/tenant/budget.ts';
 import { Retention } from '../storage/tenant/retention.ts';
-import { TrustedLru } from '../storage/trusted.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { TextMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import type { UpstreamApi } from '../upstream/api.ts';
-import { BoundThinking } from '../upstream/bound-thinking.ts';
-import { ConversationRefusals } from '../upstream/conversation-refusals.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
-import { LearnedLimits } from '../upstream/learned-limits.ts';
-import { LostReasoning } from '../upstream/lost-reasoning.ts';
-import { ModelFacts } from '../upstream/model-facts.ts';
 import { type Webhooks, webhooksOf } from '../webhooks.ts';
+import { type Isolate, isolateMemory } from './beliefs.ts';
 import { Callers } from './callers.ts';
-import { type ContentCaches, TenantCaches } from './content-caches.ts';
+import { ContentCaches } from './content-caches.ts';
 
 /** A validated agent. */
 export interface Agent {
@@ -69,15 +60,8 @@ export interface Services {
   readonly bucket: R2Bucket;
   readonly tenants: Tenants;
   readonly retention: Retention;
-  readonly known: KnownRefs;
-  /** Uses of refs that the tenants' objects already know of. */
-  readonly reportedUses: KnownRefs;
-  readonly remembered: RememberedConversations;
-  /**
-   * The settings of conversations without a user, by `conversationName`, so that a request with a
-   * user can be told of them.
-   */
-  readonly userless: TrustedLru<Settings>;
+  /** What this isolate believes (`beliefs.ts`). */
+  readonly memory: Isolate;
   readonly upkeep: Upkeep;
   /** Work after the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
@@ -90,20 +74,6 @@ export interface Services {
   /** Absent: nothing is traced. */
   readonly exporter: Exporter | undefined;
   readonly accepted: AcceptedKeys;
-  readonly limits: LearnedLimits;
-  readonly reasoning: LostReasoning;
-  /** Models whose upstream refuses marks of its prompt cache. */
-  readonly refusedMarks: ModelFacts<boolean>;
-  /** Models whose upstream refuses keys of its prompt cache. */
-  readonly refusedKeys: ModelFacts<boolean>;
-  /** Models whose upstream refuses to be asked for the usage of streams. */
-  readonly refusedUsage: ModelFacts<boolean>;
-  /** Models whose upstream refuses summaries that its API has signed. */
-  readonly refusedBlocks: ModelFacts<boolean>;
-  /** Conversations with parts that the upstream refuses. */
-  readonly refusals: ConversationRefusals;
-  /** What stood before thinking that is bound to it. */
-  readonly boundThinking: BoundThinking;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The deployer's instructions for summaries, by name. */
   readonly prompts: ReadonlyMap<string, string>;
@@ -117,26 +87,8 @@ export interface Services {
   readonly callers: Callers;
   /** Undefined if the deployment has no embeddings. */
   embedder(): Embedder | undefined;
-  /** All that can know something of a tenant. */
-  readonly caches: readonly Forgetful[];
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
   cachesOf(tenant: Tenant | undefined): ContentCaches;
-}
-
-/** A cache of what an isolate knows of tenants and conversations. */
-interface Forgetful {
-  /** @param owner the tenant's id, or `conversationName` */
-  forget(owner: string): void;
-}
-
-/**
- * Forgets what this isolate knows of a tenant or a conversation that is being deleted, except
- * whether the upstream accepts the tenant's key.
- *
- * @param owner the tenant's id, or `conversationName`
- */
-export function forget(owner: string, { caches }: Services): void {
-  for (const cache of caches) cache.forget(owner);
 }
 
 /** The type of Hono's context in this app. */
@@ -162,30 +114,11 @@ export function servicesOf(env: Env): Services {
   return services;
 }
 
-/** About 2 000 conversations. */
-const SETTINGS = { bytes: 1024 * 1024, sizeOf: (settings: Settings) => textBytes(JSON.stringify(settings)) };
-
 function createServices(env: Env): Services {
   const config = readConfig(env);
-  const contents = new TenantCaches();
+  const memory = isolateMemory();
   const log = createLog(config.logLevel);
   const metrics = metricsOf(env, log);
-  const caches = {
-    tenants: new Tenants(config.secret, config.previousSecret),
-    known: new KnownRefs(),
-    reportedUses: new KnownRefs(),
-    remembered: new RememberedConversations(),
-    userless: new TrustedLru<Settings>(SETTINGS),
-    upkeep: new Upkeep(log),
-    limits: new LearnedLimits(),
-    reasoning: new LostReasoning(),
-    refusedMarks: new ModelFacts<boolean>(Date.now),
-    refusedKeys: new ModelFacts<boolean>(Date.now),
-    refusedUsage: new ModelFacts<boolean>(Date.now),
-    refusedBlocks: new ModelFacts<boolean>(Date.now),
-    refusals: new ConversationRefusals(),
-    boundThinking: new BoundThinking(),
-  };
   const conversation: Services['conversation'] = (name) => conversationMemory(env, name, log);
   const register = callerRegister(env, log);
   const runOutboxes = new RunOutboxes({
@@ -194,8 +127,13 @@ function createServices(env: Env): Services {
     log,
   });
   return {
-    ...caches,
-    caches: [...Object.values(caches), contents],
+    tenants: new Tenants(config.secret, config.previousSecret, {
+      tenants: memory.of('tenants'),
+      names: memory.of('names'),
+      checks: memory.of('checks'),
+    }),
+    memory,
+    upkeep: new Upkeep(log, memory.of('turns')),
     config,
     log,
     explain: createExplainer(log),
@@ -207,7 +145,7 @@ function createServices(env: Env): Services {
     runOutboxes,
     webhooks: webhooksOf(env, log),
     exporter: config.otlp && exporterOf(config.otlp, metrics, log),
-    accepted: new AcceptedKeys(),
+    accepted: new AcceptedKeys(memory.of('acceptedKeys'), memory.of('keyVerdicts')),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     prompts: new Map(Object.entries(prompts)),
     conversation,
@@ -222,7 +160,7 @@ function createServices(env: Env): Services {
       read: (known) => register((stub) => stub.readCallers(known)),
       log,
     }),
-    cachesOf: (tenant) => (tenant ? contents.of(tenant.id) : TenantCaches.ofRequest()),
+    cachesOf: (tenant) => (tenant ? new ContentCaches(memory, tenant.id) : ContentCaches.ofRequest()),
   };
 }
 

@@ -10,7 +10,7 @@ import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { isOpenAi } from '../upstream/api.ts';
-import { roomIn } from '../upstream/learned-limits.ts';
+import { noteLimit, roomIn } from '../upstream/learned-limits.ts';
 import { billingOf } from './billing.ts';
 import { ApiError } from './errors.ts';
 import { ownUpstream } from './own-upstream.ts';
@@ -138,7 +138,8 @@ function learnedWindow(
   window: number,
   { services, caller }: RequestScope,
 ): number {
-  const learned = caller.tenant && services.limits.of(caller.tenant.id, learnedName(target, services));
+  const limits = services.memory.of('learnedLimits');
+  const learned = caller.tenant && limits.get(caller.tenant.id, learnedName(target, services))?.value;
   return learned ? Math.min(window, roomIn(learned, 0)) : window;
 }
 
@@ -149,7 +150,8 @@ export function learnWindow(
   { services, caller }: RequestScope,
 ): void {
   const limit = { tokens, withAnswer: true };
-  if (caller.tenant) services.limits.learn(caller.tenant.id, learnedName(target, services), limit, 0);
+  const limits = services.memory.of('learnedLimits');
+  if (caller.tenant) noteLimit(limits, caller.tenant.id, learnedName(target, services), limit, 0);
 }
 
 /** A server of the deployer's may have another model of the same name. */

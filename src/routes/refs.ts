@@ -52,7 +52,7 @@ export function getRefTool(c: Context<AppEnv>): Response {
 /** `DELETE /v1/refs/{ref}`. */
 export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'change');
-  services.known.delete(tenant.id, ref);
+  services.memory.of('refs').delete(tenant.id, ref);
   if (!tenant.refs.owns(ref)) throw notFound(ref);
   const existed = await deletion(c, async (begin) => {
     const stores = await storesWith(ref, storesOf(services.bucket, tenant));
@@ -61,7 +61,7 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
     const note = ({ id }: Tenant) => services.tenant(id)((stub) => stub.noteDeleted({ ref }));
     await Promise.all(tenantsOf(tenant).map(note));
     await Promise.all(stores.map((store) => store.delete([ref])));
-    services.known.delete(tenant.id, ref);
+    services.memory.of('refs').delete(tenant.id, ref);
     return true;
   });
   if (!existed) throw notFound(ref);

@@ -1,6 +1,6 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
 import type { Context } from 'hono';
-import { type AppEnv, forget } from '../request/services.ts';
+import type { AppEnv } from '../request/services.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { deleted, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
@@ -19,6 +19,6 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   // The object answers in time even if its deletion takes longer.
   const gone = await stored(c, () => Promise.all(tenants.map(erase)));
   await dropEvents();
-  for (const { id } of tenants) forget(id, services);
+  for (const { id } of tenants) services.memory.forget(id);
   return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

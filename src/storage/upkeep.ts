@@ -1,5 +1,5 @@
 /**
- * Confirms after an answer what an isolate relies on (see `TrustedLru`), so that the next request
+ * Confirms after an answer what an isolate relies on (see `Beliefs`), so that the next request
  * has to ask nobody. A conversation has one turn a minute, in which the oldest facts are confirmed.
  *
  * A request notes what it relies on. After its answer the oldest fact of its conversation is
@@ -7,9 +7,11 @@
  * of them (refs, uses, version, blocks, digests) ever expires in a conversation in use. The
  * confirmation also tells the object that its conversation is in use.
  */
-import { TenantLru } from '../lib/lru.ts';
+import type { TenantLru } from '../lib/lru.ts';
 import { type Log, logCaught } from '../log.ts';
-import { TRUST_MS } from './trusted.ts';
+
+/** How long what storage has said is relied on, in milliseconds (docs/design.md#7-storage). */
+export const TRUST_MS = 5 * 60_000;
 
 /** The least time between two turns of a conversation, in milliseconds. */
 const TURN_MS = 60_000;
@@ -19,9 +21,6 @@ const TURNS = TRUST_MS / TURN_MS - 1;
 
 /** The only fact about a conversation. */
 const LAST = '';
-
-/** About 5 000 conversations. */
-const REMEMBERED = { bytes: 4 * 1024 * 1024 };
 
 /** Something that a request relied on, and how to have it confirmed. */
 interface Fact {
@@ -44,11 +43,12 @@ export interface ConversationUpkeep {
 /** The turns of all conversations. One per isolate. */
 export class Upkeep {
   /** When each conversation had its last one, in milliseconds since the epoch. */
-  private readonly turns = new TenantLru<number>(REMEMBERED);
+  private readonly turns: TenantLru<number>;
   private readonly log: Log;
   private readonly now: () => number;
 
-  constructor(log: Log, now: () => number = Date.now) {
+  constructor(log: Log, turns: TenantLru<number>, now: () => number = Date.now) {
+    this.turns = turns;
     this.log = log;
     this.now = now;
   }
@@ -63,11 +63,6 @@ export class Upkeep {
     if (now - (this.turns.get(conversation, LAST) ?? Number.NEGATIVE_INFINITY) < TURN_MS) return false;
     this.turns.set(conversation, LAST, now);
     return true;
-  }
-
-  /** Forgets a conversation's turns, or those of a tenant. @param owner see `TrustedLru` */
-  forget(owner: string): void {
-    this.turns.forget(owner);
   }
 
   /** Confirms the oldest of the facts that are a minute old. Never throws. */

@@ -41,7 +41,7 @@ class Instructions implements CallListener {
     if (how !== 'complete' || !asked?.answer.ok) return;
     const conversation = conversationOfCall(call);
     if (!conversation) return;
-    const { instructions: known } = call.scope.caches.conversation(conversation.name);
+    const known = call.scope.services.memory.of('instructions').of(conversation.name);
     const cached = this.readsUsage ? (asked.usages[0]?.usage()?.cached ?? null) : null;
     const answer = {
       place: asked.made.instructions === undefined ? ('field' as const) : ('message' as const),

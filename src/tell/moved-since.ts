@@ -25,7 +25,7 @@ export const movedSince: CallFeature = (call) => {
     reports: (made) => frontierSince(conversation, made, call),
     settled: ({ asked }) => {
       if (asked?.answer.ok)
-        call.scope.caches.conversation(conversation.name).sent.set('', call.request.messages.length);
+        call.scope.services.memory.of('sent').set(conversation.name, '', call.request.messages.length);
     },
   };
 };
@@ -62,7 +62,7 @@ async function messagesBefore(
   enough: number,
   { scope }: Call,
 ): Promise<number | undefined> {
-  const known = scope.caches.conversation(conversation.name).sent.get('');
+  const known = scope.services.memory.of('sent').get(conversation.name, '');
   if (known !== undefined && known >= enough) return known;
   try {
     const page = await soon(

@@ -10,12 +10,12 @@ import type { MadeView } from '../view/made-view.ts';
  * where nothing is counted.
  */
 export function newItems({ view }: MadeView, call: Call): ReadonlyMap<ViewItem['type'], number> | undefined {
-  const { services, caches } = call.scope;
+  const { services } = call.scope;
   if (!view || !services.metrics.isOn) return undefined;
   const items = viewItems(view);
   if (items.length === 0) return undefined;
   const conversation = conversationOfCall(call);
-  const known = conversation && caches.conversation(conversation.name).items;
+  const known = conversation && services.memory.of('items').of(conversation.name);
   const before = known?.get('');
   const counts = new Map<ViewItem['type'], number>();
   for (const { type, name } of items) if (!before?.has(name)) counts.set(type, (counts.get(type) ?? 0) + 1);

@@ -10,8 +10,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
-import { textBytes } from '../lib/copy.ts';
-import { Lru, TenantLru } from '../lib/lru.ts';
+import { TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
 
 /** What a derived key is for. */
@@ -66,28 +65,38 @@ const CHECK_CHARACTERS = 6;
 const KEY_ID_BYTES = 4;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Names of contents of all tenants in an isolate: about 15 000. */
-const REMEMBERED_NAMES = { bytes: 4 * 1024 * 1024, sizeOf: textBytes };
-/** Refs whose check characters were right: about 10 000. */
-const REMEMBERED_CHECKS = { bytes: 2 * 1024 * 1024 };
-/** About 1 000 tenants. */
-const REMEMBERED_TENANTS = { bytes: 2 * 1024 * 1024, sizeOf: () => 2_000 };
+/** What is kept of tenants, by their ids. */
+export interface KnownTenants {
+  /** Under an empty key. */
+  readonly tenants: TenantLru<Tenant>;
+  /** Refs by the digest of their content. */
+  readonly names: TenantLru<string>;
+  /** Refs whose check characters were right. */
+  readonly checks: TenantLru<number>;
+}
+
+function allTenants(): KnownTenants {
+  const all = { bytes: Number.POSITIVE_INFINITY };
+  return { tenants: new TenantLru(all), names: new TenantLru(all), checks: new TenantLru(all) };
+}
 
 /** Makes tenants from callers' credentials. One per isolate and secret. */
 export class Tenants {
   private readonly secret: string;
-  private readonly tenants = new Lru<Tenant>(REMEMBERED_TENANTS);
-  private readonly names = new TenantLru<string>(REMEMBERED_NAMES);
-  private readonly checks = new TenantLru<number>(REMEMBERED_CHECKS);
+  private readonly known: KnownTenants;
   private readonly keyId: string;
   private readonly before: Tenants | undefined;
   private deployment: Tenant | undefined;
 
-  /** @param previous the secret before this one, under which data can still be read */
-  constructor(secret: string, previous?: string) {
+  /**
+   * @param previous the secret before this one, under which data can still be read
+   * @param known by default, nothing is ever forgotten
+   */
+  constructor(secret: string, previous?: string, known = allTenants()) {
     this.secret = secret;
+    this.known = known;
     this.keyId = Buffer.from(derive(secret, '', 'id', KEY_ID_BYTES)).toString('hex');
-    this.before = previous === undefined ? undefined : new Tenants(previous);
+    this.before = previous === undefined ? undefined : new Tenants(previous, undefined, known);
   }
 
   /** The tenant of a caller's own key. */
@@ -117,16 +126,11 @@ export class Tenants {
     return this.deployment;
   }
 
-  /** Forgets which contents a tenant has named, and which refs. @param id of the tenant */
-  forget(id: string): void {
-    this.names.forget(id);
-    this.checks.forget(id);
-    this.before?.forget(id);
-  }
-
   private of(identity: string, isTrusted: boolean): Tenant {
     const id = hmac(this.secret, `tenant:${identity}`).toString('hex').slice(0, 32);
-    return this.tenants.remember(id, () => this.make(id, isTrusted, this.before?.of(identity, isTrusted)));
+    return this.known.tenants
+      .of(id)
+      .remember('', () => this.make(id, isTrusted, this.before?.of(identity, isTrusted)));
   }
 
   private make(id: string, isTrusted: boolean, previous: Tenant | undefined): Tenant {
@@ -137,8 +141,8 @@ export class Tenants {
       return key;
     };
     const keys = new Map<KeyPurpose, Promise<CryptoKey>>();
-    const names = this.names.of(id);
-    const checks = this.checks.of(id);
+    const names = this.known.names.of(id);
+    const checks = this.known.checks.of(id);
     const isOwn = (ref: string): boolean => {
       if (checks.get(ref) !== undefined) return true;
       const isRight = isChecked(keyFor('check'), ref);

@@ -3,14 +3,8 @@
  * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof if it
  * held no other key; without one the upstream is asked for its models.
  */
-import { ExpiringLru } from '../lib/expiring-lru.ts';
+import type { Beliefs } from '../lib/isolate-memory.ts';
 import type { UpstreamApi } from './api.ts';
-
-/** How long an acceptance holds, in milliseconds (docs/design.md#10-upstream-and-access). */
-const HOLDS_MS = 10 * 60_000;
-
-/** How long any other verdict holds, in milliseconds. It limits how often retries ask. */
-const REFUSAL_HOLDS_MS = 30_000;
 
 /** The APIs that can be asked about a key. Each has a verdict of its own. */
 type ApiName = UpstreamApi['name'];
@@ -19,9 +13,6 @@ const APIS: readonly ApiName[] = ['openai', 'anthropic'];
 /** Beside the verdicts: a tenant's key was asked about, whatever the answer. */
 const NOTED = 'noted';
 
-/** About 3 000 tenants. */
-const REMEMBERED = { bytes: 1024 * 1024 };
-
 /** The upstream's verdict on a key; `unknown` if it can't be asked, or does not say. */
 export type Verdict = 'accepted' | 'refused' | 'unknown';
 
@@ -29,20 +20,24 @@ export type Verdict = 'accepted' | 'refused' | 'unknown';
 export type Answered = 'accepted' | 'refused' | 'unheeded';
 
 export class AcceptedKeys {
-  private readonly verdicts: ExpiringLru<Answered>;
+  /** Both by API; verdicts also by the keys beside the tenant's. */
+  private readonly accepted: Beliefs<true>;
+  private readonly verdicts: Beliefs<Answered>;
 
-  constructor(now: () => number = Date.now) {
-    this.verdicts = new ExpiringLru(REMEMBERED, now);
+  constructor(accepted: Beliefs<true>, verdicts: Beliefs<Answered>) {
+    this.accepted = accepted;
+    this.verdicts = verdicts;
   }
 
   /** Notes that the upstream has answered this tenant. */
   accept(tenant: string, api: ApiName): void {
-    this.verdicts.set(tenant, api, 'accepted', HOLDS_MS);
+    this.verdicts.delete(tenant, api);
+    this.accepted.set(tenant, api, true);
   }
 
   /** Forgets that an upstream has accepted a tenant's key, so that it is asked again. */
   doubt(tenant: string, api: ApiName): void {
-    if (this.verdicts.get(tenant, api) === 'accepted') this.verdicts.set(tenant, api, 'accepted', 0);
+    this.accepted.delete(tenant, api);
   }
 
   /**
@@ -56,11 +51,14 @@ export class AcceptedKeys {
     const slot = beside === '' ? api : `${api} ${beside}`;
     if (this.isKnown(tenant)) return 'accepted';
     const known = this.verdicts.get(tenant, slot);
-    if (known) return toldOf(known);
+    if (known) return toldOf(known.value);
     try {
       const verdict = await ask();
       if (verdict === 'accepted') this.accept(tenant, api);
-      else this.verdicts.set(tenant, slot, verdict, REFUSAL_HOLDS_MS);
+      else {
+        this.accepted.delete(tenant, slot);
+        this.verdicts.set(tenant, slot, verdict);
+      }
       return toldOf(verdict);
     } catch {
       return 'unknown';
@@ -72,7 +70,7 @@ export class AcceptedKeys {
    * its tenant that of who has it; what one of them refuses, the other may accept.
    */
   known(tenant: string, api: ApiName): Verdict {
-    return this.isKnown(tenant) ? 'accepted' : toldOf(this.verdicts.get(tenant, api) ?? 'unheeded');
+    return this.isKnown(tenant) ? 'accepted' : toldOf(this.verdicts.get(tenant, api)?.value ?? 'unheeded');
   }
 
   /**
@@ -81,13 +79,13 @@ export class AcceptedKeys {
    */
   isDue(tenant: string): boolean {
     if (this.isKnown(tenant) || this.verdicts.get(tenant, NOTED) !== undefined) return false;
-    this.verdicts.set(tenant, NOTED, 'unheeded', REFUSAL_HOLDS_MS);
+    this.verdicts.set(tenant, NOTED, 'unheeded');
     return true;
   }
 
   /** Whether an upstream is known to accept the tenant's key. */
   isKnown(tenant: string): boolean {
-    return APIS.some((api) => this.verdicts.get(tenant, api) === 'accepted');
+    return APIS.some((api) => this.accepted.get(tenant, api) !== undefined);
   }
 }
 

@@ -3,7 +3,6 @@
  * thinking block together with everything before it
  * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking).
  */
-import { ExpiringLru } from '../lib/expiring-lru.ts';
 import { wordsOfError } from './too-long.ts';
 
 /** Anthropic's words. OpenRouter has them in `error.metadata.raw`. */
@@ -18,7 +17,7 @@ export function refusesThinking(json: string): boolean {
   return WORDS.test(wordsOfError(json));
 }
 
-/** Of a request that has gone up. */
+/** What stood before the thinking of an answer when its request went up. */
 export interface SentPrefix {
   /** A hash of what of ours stood in it: edits, messages, tools. */
   readonly ours: string;
@@ -26,29 +25,4 @@ export interface SentPrefix {
   readonly from: number;
   /** Whether rounds of ours have led to its answer, so that its thinking is bound to them. */
   hadRounds: boolean;
-}
-
-/** In milliseconds. Isolates hardly live longer. */
-const HOLDS_MS = 24 * 60 * 60_000;
-
-/** About 5 000 requests. */
-const SENT = { bytes: 2 * 1024 * 1024, sizeOf: ({ ours }: SentPrefix) => ours.length };
-
-/** What stood before the thinking of an answer when its request went up, as an isolate knows it. */
-export class BoundThinking {
-  private readonly sent = new ExpiringLru<SentPrefix>(SENT, Date.now);
-
-  /** @param asked the hash of the request's array, of the same tenant */
-  sentAs(tenant: string, asked: string): SentPrefix | undefined {
-    return this.sent.get(tenant, asked);
-  }
-
-  noteSent(tenant: string, asked: string, prefix: SentPrefix): void {
-    this.sent.set(tenant, asked, prefix, HOLDS_MS);
-  }
-
-  /** @param tenant its id */
-  forget(tenant: string): void {
-    this.sent.forget(tenant);
-  }
 }

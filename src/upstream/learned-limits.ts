@@ -1,5 +1,5 @@
 /** Token limits learned from upstreams' refusals (docs/design.md#10-upstream-and-access). */
-import { ModelFacts } from './model-facts.ts';
+import type { Beliefs } from '../lib/isolate-memory.ts';
 import type { TooLong } from './too-long.ts';
 
 /** In tokens. Views are never cut below this, and no lower limit is believed. */
@@ -124,32 +124,21 @@ export function roomIn({ tokens, withAnswer }: LearnedLimit, answerTokens: numbe
   return withAnswer && answerTokens < tokens ? atLeast(tokens - answerTokens) : tokens;
 }
 
-export class LearnedLimits {
-  private readonly limits: ModelFacts<LearnedLimit>;
-
-  constructor(now: () => number = Date.now) {
-    this.limits = new ModelFacts(now);
-  }
-
-  /** The known limit of a tenant's model; undefined without a recent refusal. */
-  of(tenant: string, model: string | undefined): LearnedLimit | undefined {
-    return this.limits.of(tenant, model);
-  }
-
-  /**
-   * Remembers a limit, unless a lower one is known.
-   *
-   * @param answerTokens of the refused request
-   */
-  learn(tenant: string, model: string | undefined, limit: LearnedLimit, answerTokens: number): void {
-    const known = this.of(tenant, model);
-    if (known && roomIn(known, answerTokens) <= roomIn(limit, answerTokens)) return;
-    this.limits.note(tenant, model, limit);
-  }
-
-  forget(tenant: string): void {
-    this.limits.forget(tenant);
-  }
+/**
+ * Remembers a limit of a tenant's model, unless a lower one is known.
+ *
+ * @param answerTokens of the refused request
+ */
+export function noteLimit(
+  limits: Beliefs<LearnedLimit>,
+  tenant: string,
+  model = '',
+  limit: LearnedLimit,
+  answerTokens: number,
+): void {
+  const known = limits.get(tenant, model)?.value;
+  if (known && roomIn(known, answerTokens) <= roomIn(limit, answerTokens)) return;
+  limits.set(tenant, model, limit);
 }
 
 function clamp(least: number, value: number, most: number): number {

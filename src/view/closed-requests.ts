@@ -18,7 +18,7 @@ export function closedRequests(call: ViewCall): readonly number[] | undefined {
   const { request, history, options, scope, tools } = call;
   if (!tools?.retrieves) return undefined;
   const conversation = conversationOfCall(call);
-  const cache = conversation && scope.caches.conversation(conversation.name).closed;
+  const cache = conversation && scope.services.memory.of('closed').of(conversation.name);
   const known = cache?.get('') ?? new Set();
   if (known.size === 0 && request.leavesOurs) return undefined;
   const hashes = prefixHashes(history.messages, sha256Hex);

@@ -4,6 +4,7 @@
  */
 import { elementAt } from '../lib/elements.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
+import type { Seen } from '../lib/isolate-memory.ts';
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { StoreError } from '../lib/store-error.ts';
 import { within } from '../lib/time-limit.ts';
@@ -19,7 +20,6 @@ import type { RequestScope } from '../request/scope.ts';
 import { areGone, type StoredRounds } from '../storage/conversation/kept-rounds.ts';
 import type { SeenRounds } from '../storage/conversation/remembered.ts';
 import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
-import type { Seen } from '../storage/trusted.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -84,7 +84,7 @@ export class FoundRounds {
     const { keptRounds } = this.conversation.remembered;
     const keys = answers.map(({ key }) => key);
     try {
-      const isRewritten = this.caches.rewritesAnswers.get('') === true;
+      const isRewritten = this.rewritesAnswers.get('') === true;
       const known = answers.map((answer) => this.knownOf(answer, isRewritten));
       const unknown = keys.filter((_, index) => !known[index]);
       const look = () => this.scope.timings.measure('store', () => this.look(unknown));
@@ -92,7 +92,7 @@ export class FoundRounds {
       for (const [index, { key, asked }] of answers.entries()) {
         const seen = known[index] ?? found[unknown.indexOf(key)];
         if (seen?.value) this.seen.set(key, { value: seen.value, at: seen.at });
-        else if (!known[index] && keptRounds.get(askedKey(asked))) this.caches.rewritesAnswers.set('', true);
+        else if (!known[index] && keptRounds.get(askedKey(asked))) this.rewritesAnswers.set('', true);
       }
       this.rely(
         keys,
@@ -156,7 +156,7 @@ export class FoundRounds {
       const known = keptRounds.last(key);
       if (known?.value) keptRounds.keep(key, { ...known.value, isTold: true }, known.at);
     }
-    const { lacksRounds } = this.caches;
+    const { lacksRounds } = this;
     const lacking = lacksRounds.get('');
     const upTo = this.haveFailed ? undefined : this.answers.findLast(({ key }) => lacking?.has(key));
     if (!upTo) return;
@@ -202,7 +202,7 @@ export class FoundRounds {
       const stored = found[index] ?? null;
       const before = remembered.keptRounds.last(key);
       // Another isolate has kept them, of an answer with the same key, or of a retry.
-      if (stored && before?.value === null) this.noteLacking(key, this.caches.lacksRounds.get(''));
+      if (stored && before?.value === null) this.noteLacking(key, this.lacksRounds.get(''));
       const known = before?.value ?? this.seen.get(key)?.value;
       const value = stored && seenAgain(stored, known);
       remembered.keptRounds.keep(key, value, at);
@@ -222,12 +222,16 @@ export class FoundRounds {
     this.scope.upkeep.of(this.conversation.name).rely('kept rounds', oldest, confirm);
   }
 
-  private get caches() {
-    return this.scope.caches.conversation(this.conversation.name);
+  private get lacksRounds() {
+    return this.scope.services.memory.of('lacksRounds').of(this.conversation.name);
+  }
+
+  private get rewritesAnswers() {
+    return this.scope.services.memory.of('rewritesAnswers').of(this.conversation.name);
   }
 
   private noteLacking(key: string, others: ReadonlySet<string> | undefined): void {
-    this.caches.lacksRounds.set('', new Set([...(others ?? []), key]));
+    this.lacksRounds.set('', new Set([...(others ?? []), key]));
   }
 
   /** Without the answers of this array. */
@@ -240,7 +244,7 @@ export class FoundRounds {
     this.haveFailed = true;
     const newest = this.answers.at(-1);
     // The view to come lacks those of all its answers.
-    if (newest && !this.isDry) this.noteLacking(newest.key, this.ofOthers(this.caches.lacksRounds.get('')));
+    if (newest && !this.isDry) this.noteLacking(newest.key, this.ofOthers(this.lacksRounds.get('')));
     logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
   }
 }

@@ -10,7 +10,7 @@ import { HOSTED } from '../protocol/responses/hosted-output.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
-import type { LearnedLimit } from '../upstream/learned-limits.ts';
+import { type LearnedLimit, noteLimit } from '../upstream/learned-limits.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
 
 /** How a view is made because of it. */
@@ -34,10 +34,10 @@ export function learnedOf(call: Call, strategy: EditingStrategy, options: MakeVi
 
 /** Kinds of elements whose outputs stay whole, since the upstream has refused them edited. */
 function uneditedKinds(call: Call): ReadonlySet<string> | undefined {
-  const { refusals } = call.scope.services;
-  const conversation = refusals.any ? conversationOfCall(call) : undefined;
+  const refusals = call.scope.services.memory.of('refusals');
+  const conversation = refusals.isEmpty ? undefined : conversationOfCall(call);
   if (!conversation) return undefined;
-  const kinds = HOSTED.filter((kind) => refusals.at(conversation.name, kind) !== undefined);
+  const kinds = HOSTED.filter((kind) => refusals.get(conversation.name, kind) !== undefined);
   return kinds.length === 0 ? undefined : new Set(kinds);
 }
 
@@ -49,7 +49,7 @@ function placeOf(
   const { request, scope } = call;
   if (!request.instructions) return undefined;
   const conversation = conversationOfCall(call);
-  const known = conversation && scope.caches.conversation(conversation.name).instructions.get('');
+  const known = conversation && scope.services.memory.of('instructions').get(conversation.name, '');
   if (isMoved) return known?.place === 'field' ? 'begin' : 'moved';
   return known && areUncached(known) ? 'uncached' : undefined;
 }
@@ -82,7 +82,7 @@ function areNewlyWhole(call: Call, { dryRun }: MakeViewOptions): boolean {
 
 function toldEdited(call: Call) {
   const conversation = conversationOfCall(call);
-  return conversation && call.scope.caches.conversation(conversation.name).toldEdited;
+  return conversation && call.scope.services.memory.of('toldEdited').of(conversation.name);
 }
 
 /**
@@ -98,7 +98,7 @@ export function learnLimit(
 ): void {
   if (!limit || !caller.tenant) return;
   const { id: tenant } = caller.tenant;
-  services.limits.learn(tenant, request.model, limit, request.answerTokens);
+  noteLimit(services.memory.of('learnedLimits'), tenant, request.model, limit, request.answerTokens);
   const data = { tenant, model: request.model ?? null, tokens: limit.tokens, stated: stated ?? null };
   services.webhooks.notify('limit.learned', data, waitUntil);
 }

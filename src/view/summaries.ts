@@ -52,7 +52,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       own: ownSummaries(call),
       encoding: measure,
       digests: caches.digests,
-      prepared: (name) => caches.conversation(name).prepared,
+      prepared: (name) => services.memory.of('prepared').of(name),
       upkeep,
       learnWindow: (tokens) => learnWindow(targetOnce(), tokens, scope),
       counting: () => caches.counting(measure),

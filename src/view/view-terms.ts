@@ -85,7 +85,9 @@ function tenantWarnings(strategy: EditingStrategy, { caller, services }: Request
 function limitOf({ request, scope }: Call, { limit }: MakeViewOptions): LearnedLimit | undefined {
   const { caller, services } = scope;
   if (limit !== undefined) return limit === 'none' ? undefined : limit;
-  return caller.tenant && services.limits.of(caller.tenant.id, request.model);
+  return (
+    caller.tenant && services.memory.of('learnedLimits').get(caller.tenant.id, request.model ?? '')?.value
+  );
 }
 
 /** The outline of a request, within the limit that the upstream has stated. */

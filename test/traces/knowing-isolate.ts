@@ -3,12 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { KnownArrays } from '../../src/protocol/known-arrays.ts';
+import { BELIEFS } from '../../src/request/beliefs.ts';
 import { type Viewed, type ViewOptions, viewOfRequest } from '../support/laws/view-of.ts';
 
-const MOST_BYTES = 24 * 1024 * 1024;
-
 export class KnowingIsolate {
-  private readonly arrays = new KnownArrays(MOST_BYTES, 0).of('a tenant');
+  private readonly arrays = new KnownArrays(BELIEFS.arrays.bytes, 0).of('a tenant');
 
   /** See `viewOf`. */
   viewOf(bytes: Uint8Array, strategy: MemoryStrategyRequest, options: ViewOptions): Viewed {

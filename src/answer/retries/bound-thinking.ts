@@ -25,7 +25,8 @@ export function withoutThinking(call: Call): Retry {
       const { services } = scope;
       services.log('info', 'the upstream refuses thinking of earlier answers', { code: 'thinking_dropped' });
       const conversation = conversationOfCall(call);
-      if (conversation) services.refusals.note(conversation.name, THINKING, request.messages.length);
+      if (conversation)
+        services.memory.of('refusals').set(conversation.name, THINKING, request.messages.length);
     },
   };
 }

@@ -3,23 +3,24 @@
  * asked again without, and gets none for a while.
  */
 import type { ModelRequest } from '../../protocol/model-request.ts';
+import { isRefused, noteRefused } from '../../request/model-refusals.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
 import type { Retry } from './retry.ts';
 
 /** Whether the upstream is known to refuse keys for this model. */
-export function refusesKeys({ model }: ModelRequest, { services, caller }: RequestScope): boolean {
-  return services.refusedKeys.of(caller.tenant?.id ?? '', model) ?? false;
+export function refusesKeys(request: ModelRequest, scope: RequestScope): boolean {
+  return isRefused('key', request, scope);
 }
 
-export function withoutKey(request: ModelRequest, { services, caller }: RequestScope): Retry {
+export function withoutKey(request: ModelRequest, scope: RequestScope): Retry {
   return {
     mayHelp: ({ without }, status) => status !== undefined && mayBeTooLong(status) && !without.has('key'),
     next: async ({ made, without }, { json }) =>
       json.includes('prompt_cache_key') ? { made, without: new Set([...without, 'key']) } : undefined,
     answered: () => {
-      services.refusedKeys.note(caller.tenant?.id ?? '', request.model, true);
-      services.log('info', 'the upstream refuses keys of its prompt cache', { code: 'key_refused' });
+      noteRefused('key', request, scope);
+      scope.services.log('info', 'the upstream refuses keys of its prompt cache', { code: 'key_refused' });
     },
   };
 }

@@ -9,13 +9,14 @@ import { marksChoiceOf } from '../../memory/strategy/strategy.ts';
 import type { Additions, ModelRequest } from '../../protocol/model-request.ts';
 import { marksMessages } from '../../request/cache-marks.ts';
 import type { Call } from '../../request/call.ts';
+import { isRefused, noteRefused } from '../../request/model-refusals.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { termsFor } from '../../view/made-before.ts';
 import type { BodyOf, Retry } from './retry.ts';
 
 /** Whether the upstream is known to refuse marks for this model. */
-export function refusesMarks({ model }: ModelRequest, { services, caller }: RequestScope): boolean {
-  return services.refusedMarks.of(caller.tenant?.id ?? '', model) ?? false;
+export function refusesMarks(request: ModelRequest, scope: RequestScope): boolean {
+  return isRefused('marks', request, scope);
 }
 
 type Marks = Pick<Additions, 'marks' | 'movesMark' | 'losesMarks'>;
@@ -34,7 +35,7 @@ export function marksOf(request: ModelRequest, strategy: MemoryStrategy, tables:
 }
 
 export function withoutMarks({ request, chosen, scope }: Call, bodyOf: BodyOf): Retry {
-  const { services, caller } = scope;
+  const { services } = scope;
   const isMarked = (): boolean => (marksOf(request, chosen.strategy, services.config).marks ?? 0) > 0;
   return {
     mayHelp: ({ without }, status) =>
@@ -47,7 +48,7 @@ export function withoutMarks({ request, chosen, scope }: Call, bodyOf: BodyOf): 
       return isSame ? undefined : { made: refused.made, without };
     },
     answered: () => {
-      services.refusedMarks.note(caller.tenant?.id ?? '', request.model, true);
+      noteRefused('marks', request, scope);
       services.log('info', 'the upstream refuses marks of its prompt cache', { code: 'marks_refused' });
     },
   };

@@ -5,8 +5,8 @@
  * models that don't reason, is asked again without.
  *
  * Only an answer shows whether the upstream stores it, but encrypted reasoning must be requested
- * before. So it is requested until an answer says otherwise, and that is remembered
- * (`upstream/lost-reasoning.ts`). A list of reasoning models would become outdated, and says
+ * before. So it is requested until an answer says otherwise, and that is remembered.
+ * A list of reasoning models would become outdated, and says
  * nothing about other upstreams.
  */
 import type { JoinedAnswers } from '../../protocol/answers/answer-format.ts';
@@ -35,7 +35,8 @@ export function asksReasoning(
   offersTools: boolean,
   { services, caller: { tenant } }: RequestScope,
 ): boolean {
-  return offersTools && !isCallers && tenant !== undefined && services.reasoning.mayBeLost(tenant.id, model);
+  if (!offersTools || isCallers || tenant === undefined) return false;
+  return services.memory.of('lostReasoning').get(tenant.id, model ?? '')?.value ?? true;
 }
 
 export function withoutReasoning({ model }: ModelRequest, scope: RequestScope): Retry {
@@ -70,5 +71,5 @@ function note(
   isLost: boolean,
   { services, caller: { tenant } }: RequestScope,
 ): void {
-  if (tenant) services.reasoning.note(tenant.id, model, isLost);
+  if (tenant) services.memory.of('lostReasoning').set(tenant.id, model ?? '', isLost);
 }

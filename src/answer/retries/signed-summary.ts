@@ -3,6 +3,7 @@
  * signed (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand, "Errors").
  */
 import type { Call } from '../../request/call.ts';
+import { noteRefused } from '../../request/model-refusals.ts';
 import type { MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
 import type { Retry } from './retry.ts';
@@ -10,7 +11,6 @@ import type { Retry } from './retry.ts';
 /** @param options of the views of the request */
 export function withoutSignature(call: Call, options: MakeViewOptions): Retry {
   const { request, scope } = call;
-  const { services, caller } = scope;
   return {
     mayHelp: ({ made }, status) =>
       (status === 400 || status === 422) && made.view?.summary?.signed !== undefined,
@@ -24,8 +24,8 @@ export function withoutSignature(call: Call, options: MakeViewOptions): Retry {
       return { made: { ...again, report, unsigned: true }, without };
     },
     answered: () => {
-      services.refusedBlocks.note(caller.tenant?.id ?? '', request.model, true);
-      services.log('info', 'the upstream refuses summaries that its API has signed', {
+      noteRefused('signed', request, scope);
+      scope.services.log('info', 'the upstream refuses summaries that its API has signed', {
         code: 'block_refused',
       });
     },

@@ -5,18 +5,17 @@
  */
 import { passesThrough } from '../../memory/strategy/strategy.ts';
 import type { Call } from '../../request/call.ts';
+import { isRefused, noteRefused } from '../../request/model-refusals.ts';
 import type { Retry } from './retry.ts';
 
 /** Whether Precis asks for usage. @param isRead whether a listener reads it */
 export function asksUsage({ request, chosen, scope }: Call, isRead: boolean): boolean {
   const isWanted = isRead || scope.spending !== undefined;
   if (!isWanted || passesThrough(chosen.strategy) || !request.hidesUsage) return false;
-  const { services, caller } = scope;
-  return services.refusedUsage.of(caller.tenant?.id ?? '', request.model) !== true;
+  return !isRefused('usage', request, scope);
 }
 
 export function withoutUsage({ request, scope }: Call): Retry {
-  const { services, caller } = scope;
   return {
     mayHelp: ({ without }, status) => (status === 400 || status === 422) && !without.has('usage'),
     next: async ({ made, without }, { json }) =>
@@ -24,8 +23,10 @@ export function withoutUsage({ request, scope }: Call): Retry {
         ? { made, without: new Set([...without, 'usage' as const]) }
         : undefined,
     answered: () => {
-      services.refusedUsage.note(caller.tenant?.id ?? '', request.model, true);
-      services.log('info', 'the upstream refuses to tell the usage of streams', { code: 'usage_refused' });
+      noteRefused('usage', request, scope);
+      scope.services.log('info', 'the upstream refuses to tell the usage of streams', {
+        code: 'usage_refused',
+      });
     },
   };
 }

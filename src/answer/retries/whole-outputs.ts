@@ -39,7 +39,7 @@ export function withWholeOutputs(call: Call, options: MakeViewOptions, round?: '
       const conversation = conversationOfCall(call);
       if (!conversation) return;
       for (const kind of refused)
-        services.refusals.note(conversation.name, kind, call.request.messages.length);
+        services.memory.of('refusals').set(conversation.name, kind, call.request.messages.length);
       if (round) noteToldEdited(call);
     },
   };

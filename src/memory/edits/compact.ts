@@ -5,7 +5,7 @@
 
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
-import type { Bound, Cache } from '../../lib/lru.ts';
+import type { Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { type Content, inputsOf, jsonBytes, type Message, type ToolCall } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
@@ -47,7 +47,7 @@ export interface CompactContext {
 }
 
 /** Cached facts about a removable content. */
-interface Facts {
+export interface Facts {
   readonly tokens: number;
   readonly bytes: number;
   readonly length: number;
@@ -71,12 +71,12 @@ export type ContentFacts = Cache<Facts>;
 /** Bytes of the numbers and flags in `Facts`. */
 const FACTS_BYTES = 160;
 
-/** About 20 000 contents. */
-export const CONTENT_FACTS: Bound<Facts> = {
-  bytes: 8 * 1024 * 1024,
-  sizeOf: ({ name, marker }) =>
-    FACTS_BYTES + textBytes(name) + (marker ? textBytes(`${marker.tool}${marker.call}${marker.ref}`) : 0),
-};
+/** Bytes of facts in a cache. */
+export function sizeOfFacts({ name, marker }: Facts): number {
+  return (
+    FACTS_BYTES + textBytes(name) + (marker ? textBytes(`${marker.tool}${marker.call}${marker.ref}`) : 0)
+  );
+}
 
 const utf8 = new TextEncoder();
 

@@ -8,9 +8,9 @@
  *
  * Literals have no white space and are separated by spaces, since a comma would cost a token each.
  */
-import { copyOf, textBytes } from '../../lib/copy.ts';
+import { copyOf } from '../../lib/copy.ts';
 import { isObject, parseJson, parseObject } from '../../lib/json.ts';
-import type { Bound, Cache } from '../../lib/lru.ts';
+import type { Cache } from '../../lib/lru.ts';
 import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -71,9 +71,6 @@ export interface PreviewWriter {
 
 /** Cached previews, by message, the messages before it, size and part. */
 export type WrittenPreviews = Cache<string>;
-
-/** About 10 000 short previews. */
-export const PREVIEWS: Bound<string> = { bytes: 6 * 1024 * 1024, sizeOf: textBytes };
 
 export function createPreviewWriter(
   messages: readonly Message[],

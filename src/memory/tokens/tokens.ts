@@ -12,7 +12,7 @@
  * tokens are found as tiktoken finds them.
  */
 import { cutAfter } from '../../lib/characters.ts';
-import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
+import { type Cache, Lru } from '../../lib/lru.ts';
 import type { Message, MessageTokens, Weight } from '../conversation/message.ts';
 import { partsOf, type TokenMeasure } from '../models/facts.ts';
 import { loadEncoding } from './encoding.ts';
@@ -43,10 +43,6 @@ interface RememberedCounts {
   /** Short texts by the text itself, and other counts by their key. */
   readonly texts: Cache<number>;
 }
-
-/** Bounds in bytes: about 40 000 messages, and about 10 000 short texts. */
-export const MESSAGE_COUNTS: Bound<MessageTokens> = { bytes: 8 * 1024 * 1024, sizeOf: () => 32 };
-export const TEXT_COUNTS: Bound<number> = { bytes: 2 * 1024 * 1024 };
 
 export interface TokenCounter {
   /** The same for counters that count alike. */
@@ -136,8 +132,14 @@ export function createTokenCounter(
 /** Prefix of keys that are no texts; no short text begins with it. */
 const WEIGHED = '\0';
 
+/** In bytes. It counts the material of one text. */
+const OWN_COUNTS = 1024 * 1024;
+
 function ownCounts(): RememberedCounts {
-  return { messages: new Lru(MESSAGE_COUNTS), texts: new Lru(TEXT_COUNTS) };
+  return {
+    messages: new Lru({ bytes: OWN_COUNTS, sizeOf: () => 32 }),
+    texts: new Lru({ bytes: OWN_COUNTS }),
+  };
 }
 
 function countInBlocks(text: string, tokenize: (block: string) => number): number {

@@ -7,7 +7,7 @@ import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
 import { inWords, quote } from '../../memory/strategy/hint.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
-import { type AppEnv, forget, type Services } from '../../request/services.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
 import type { CallerChange } from '../../storage/tenant/callers.ts';
 import { deleted, stored } from '../stored.ts';
 import { isTenantName, type KnownCaller, KnownCallers } from './known-callers.ts';
@@ -83,7 +83,7 @@ export async function deleteCaller(c: Context<AppEnv>): Promise<Response> {
       found.tenants.map((id) => services.tenant(id)((stub) => stub.setState('deleted'))),
     );
     await dropEvents();
-    for (const id of found.tenants) forget(id, services);
+    for (const id of found.tenants) services.memory.forget(id);
     await services.register((stub) => stub.unsee(found.tenants));
     return all;
   });

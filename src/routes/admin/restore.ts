@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { checkUnencoded, readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
-import { type AppEnv, forget } from '../../request/services.ts';
+import type { AppEnv } from '../../request/services.ts';
 import { NO_CHAIN, recordsIn } from '../../storage/backup/records.ts';
 import { type Restored, type RestoreFault, restore } from '../../storage/backup/restore.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
@@ -49,7 +49,7 @@ export async function postRestore(c: Context<AppEnv>): Promise<Response> {
   const done = await stored(c, () => restore(records, after, ports), TIME_LIMITS.backupMs);
   if (!done.ok)
     throw new ApiError('invalid_backup', `Record ${done.index + 1} of the body ${FAULTS[done.fault]}.`);
-  for (const owner of done.owners) forget(owner, services);
+  for (const owner of done.owners) services.memory.forget(owner);
   return c.json({ object: 'memory.restored', records: records.length, restored: added(done.restored) });
 }
 

@@ -11,7 +11,7 @@ import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.t
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
-import { type AppEnv, forget, type Services } from '../../request/services.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
 import {
   isNewestMade,
@@ -83,7 +83,7 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   const isEmpty = Object.keys(changes).length === 0;
   const overview = await stored(c, async () => {
     if (!isEmpty) await memory((stub) => stub.configure(changes));
-    services.userless.forget(conversation.name);
+    services.memory.of('userlessSettings').forget(conversation.name);
     return memory((stub) => stub.overview());
   });
   if (isEmpty && !overview.exists) throw notFound(id, user);
@@ -130,16 +130,16 @@ export async function deleteConversation(
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.
   await unpublish();
-  forget(name, services);
-  for (const ref of refs) services.known.delete(tenant.id, ref);
+  services.memory.forget(name);
+  for (const ref of refs) services.memory.of('refs').delete(tenant.id, ref);
   await store.delete(refs);
   const left = await clearConversation(new TenantBucket(services.bucket, tenant), name, memory);
   // A request in progress may have published to the user's memory meanwhile.
   await unpublish();
   if (found) await uses((stub) => stub.release(found));
   await services.runOutboxes.drop(name, began);
-  forget(name, services);
-  for (const ref of refs) services.known.delete(tenant.id, ref);
+  services.memory.forget(name);
+  for (const ref of refs) services.memory.of('refs').delete(tenant.id, ref);
   return (left.of !== 'all' && left.existed) || found !== null || dropped;
 }
 

@@ -10,6 +10,7 @@ import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
 import { scanBody } from '../../protocol/body.ts';
+import { forgetMemory } from '../../request/beliefs.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
@@ -31,15 +32,13 @@ export async function putMemory(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'change');
   const { id, memory, conversation, services } = named;
   const saved = await readSaved(c.req.raw, named);
-  const { remembered } = conversation;
   const overview = await stored(c, async () => {
-    remembered.forget();
+    forgetMemory(conversation.name, services.memory);
     try {
       return await memory((stub) => stub.restore(saved));
     } finally {
       // A request in progress may have remembered what was there before.
-      remembered.forget();
-      services.userless.forget(conversation.name);
+      forgetMemory(conversation.name, services.memory);
     }
   });
   return c.json(overviewJson(id, overview));

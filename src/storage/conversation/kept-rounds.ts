@@ -10,7 +10,7 @@
 import type { KeptRounds } from '../../memory/replay/kept-rounds.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
 import type { LazyTables, Tables } from '../tables.ts';
-import { TRUST_MS } from '../trusted.ts';
+import { TRUST_MS } from '../upkeep.ts';
 import type { StoredPart } from './tables.ts';
 
 /**

@@ -1,12 +1,12 @@
 /** Reports to a tenant's object which refs a conversation refers to. */
+import type { Beliefs } from '../../lib/isolate-memory.ts';
 import type { ObjectCaller, TenantMemoryStub } from '../objects.ts';
-import type { KnownRefs } from './known.ts';
 
 /** The uses of one conversation in one request. */
 export class RefUses {
   private readonly conversation: string;
   private readonly call: ObjectCaller<TenantMemoryStub>;
-  private readonly reported: KnownRefs;
+  private readonly reported: Beliefs<true>;
   /** Pending reports, by ref. */
   private readonly reporting = new Map<string, Promise<void>>();
 
@@ -14,7 +14,7 @@ export class RefUses {
    * @param conversation see `conversationName`
    * @param reported the uses that this isolate has reported, by conversation
    */
-  constructor(conversation: string, call: ObjectCaller<TenantMemoryStub>, reported: KnownRefs) {
+  constructor(conversation: string, call: ObjectCaller<TenantMemoryStub>, reported: Beliefs<true>) {
     this.conversation = conversation;
     this.call = call;
     this.reported = reported;
@@ -29,7 +29,7 @@ export class RefUses {
    */
   async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
     const unreported = [...new Set(refs)].filter(
-      (ref) => written.has(ref) || !this.reported.has(this.conversation, ref),
+      (ref) => written.has(ref) || !this.reported.get(this.conversation, ref),
     );
     const reporting = this.report(unreported.filter((ref) => !this.reporting.has(ref)));
     await Promise.all([reporting, ...unreported.map((ref) => this.reporting.get(ref))]);
@@ -39,7 +39,7 @@ export class RefUses {
   reportedAt(refs: readonly string[]): number | undefined {
     let first: number | undefined;
     for (const ref of refs) {
-      const at = this.reported.seenAt(this.conversation, ref);
+      const at = this.reported.get(this.conversation, ref)?.at;
       if (at === undefined) return undefined;
       first = Math.min(at, first ?? at);
     }
@@ -53,7 +53,7 @@ export class RefUses {
     for (const ref of refs) this.reporting.set(ref, reporting);
     try {
       await reporting;
-      for (const ref of refs) this.reported.add(this.conversation, ref);
+      for (const ref of refs) this.reported.set(this.conversation, ref, true);
     } finally {
       for (const ref of refs) this.reporting.delete(ref);
     }

@@ -9,16 +9,16 @@
  * A manifest proves all refs from the array's beginning to a frontier. So a request takes at most
  * one look while the frontier stays, and after a move a second one, at the manifest of the previous
  * frontier. Missing contents are written six at a time; after 1.5 s the rest stays in full, with a
- * warning. An isolate trusts what it saw written for five minutes (`trusted.ts`). A manifest only
+ * warning. An isolate trusts what it saw written for five minutes (`TRUST_MS`). A manifest only
  * covers refs that were checked in the request that writes it.
  */
 
+import type { Beliefs } from '../../lib/isolate-memory.ts';
 import { Latest } from '../../lib/latest.ts';
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Retention } from '../tenant/retention.ts';
 import type { ConversationUpkeep } from '../upkeep.ts';
-import type { KnownRefs } from './known.ts';
 import type { RefStore, StoredContent } from './store.ts';
 import type { RefUses } from './uses.ts';
 
@@ -29,7 +29,8 @@ interface RefWriterPorts {
   readonly store: RefStore;
   /** The tenant's id. */
   readonly tenant: string;
-  readonly known: KnownRefs;
+  /** Refs and manifests that are known to be written. */
+  readonly known: Beliefs<true>;
   readonly waitUntil: WaitUntil;
   /** The uses of the request's conversation; undefined until it has a name. */
   readonly uses: RefUses | undefined;
@@ -64,7 +65,7 @@ export class RefWriter {
   }
 
   isKnown(ref: string): boolean {
-    return this.uploadTimes.has(ref) || this.ports.known.has(this.ports.tenant, ref);
+    return this.uploadTimes.has(ref) || this.ports.known.get(this.ports.tenant, ref) !== undefined;
   }
 
   /**
@@ -202,7 +203,7 @@ export class RefWriter {
     const name = manifest ?? first?.ref;
     if (name === undefined) return true;
     if (!this.isKnown(name)) return false;
-    const at = this.ports.known.seenAt(this.ports.tenant, name);
+    const at = this.ports.known.get(this.ports.tenant, name)?.at;
     if (at !== undefined) this.ports.upkeep?.rely(name, at, () => this.lookAgain(name, contents, manifest));
     return true;
   }
@@ -332,7 +333,7 @@ export class RefWriter {
 
   private remember(name: string, uploaded: number): void {
     this.uploadTimes.set(name, uploaded);
-    this.ports.known.add(this.ports.tenant, name);
+    this.ports.known.set(this.ports.tenant, name, true);
   }
 
   private async write(content: StoredContent): Promise<void> {

@@ -2,12 +2,13 @@
 
 import { Lru } from '../../../src/lib/lru.ts';
 import type { Message } from '../../../src/memory/conversation/message.ts';
-import { CONTENT_FACTS, type CompactContext } from '../../../src/memory/edits/compact.ts';
-import { createPreviewWriter, PREVIEWS } from '../../../src/memory/edits/preview.ts';
+import type { CompactContext } from '../../../src/memory/edits/compact.ts';
+import { createPreviewWriter } from '../../../src/memory/edits/preview.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
 import type { AutoStrategy } from '../../../src/memory/modes/auto-settings.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { BELIEFS } from '../../../src/request/beliefs.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 
@@ -29,13 +30,13 @@ export function removalOf(message: number, freed: number): Removal {
 
 /** The services of edits: a tenant's refs, and new caches. */
 export function contextOf(messages: readonly Message[]): CompactContext {
-  const previews = new Lru(PREVIEWS);
+  const previews = new Lru(BELIEFS.previews);
   return {
     counter,
     refs: tenant.refs,
     keep: true,
     digest: sha256Hex,
-    facts: new Lru(CONTENT_FACTS),
+    facts: new Lru(BELIEFS.facts),
     settings: { strategy: '', tokenizer: counter.tokenizer, refs: tenant.refs },
     writer: createPreviewWriter(messages, { counter, digest: sha256Hex, previews }),
   };

@@ -2,6 +2,8 @@
  * Work to run with a small heap: `node --max-old-space-size=64 test/support/laws/heap-work.ts
  * NAME`. The exit code says whether it finished.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { MOST_OPENED, openedRefs } from '../../../src/routes/mcp/opened-refs.ts';
@@ -10,6 +12,7 @@ import { collectLedger } from '../../../src/summary/text/ledger.ts';
 import { Exporter } from '../../../src/telemetry/exporter.ts';
 import { RequestTrace } from '../../../src/telemetry/request-trace.ts';
 import { assistant, body, calls, result, step, user } from '../conversations/chat.ts';
+import { filledIsolate } from './filled-isolate.ts';
 import { rememberNoText, viewOf } from './view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
@@ -69,6 +72,11 @@ function collects(bytes: Uint8Array): void {
   const text = read.ok ? (read.value.messages[2]?.content().text ?? '') : '';
   const { literals } = collectLedger([{ index: 0, role: 'tool', text, calls: [] }]);
   if (literals.length < 1_000) throw new Error('the ledger is empty');
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
 }
 
 const works: Record<string, () => Promise<void> | void> = {
@@ -139,6 +147,14 @@ const works: Record<string, () => Promise<void> | void> = {
       trace.calling('https://upstream.example').answered(undefined, new TextDecoder().decode(name));
       trace.end(200, 'complete');
     }
+  },
+  // A process that holds nothing else has less than 10 MB.
+  'remembers many tenants in every kind': () => {
+    const memory = filledIsolate();
+    collectGarbage();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    const megabytes = (heapUsed + arrayBuffers) / 1e6;
+    if (megabytes > 100 || memory.of('turns').isEmpty) throw new Error(`${megabytes.toFixed(1)} MB are held`);
   },
   'reads many outputs that begin like a marker': () => {
     for (const letter of TIMES) {

@@ -2,9 +2,7 @@
 
 import { Lru } from '../../../src/lib/lru.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
-import { CONTENT_FACTS } from '../../../src/memory/edits/compact.ts';
 import { REF_START } from '../../../src/memory/edits/placeholder.ts';
-import { PREVIEWS } from '../../../src/memory/edits/preview.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
 import { type InputPrices, type RelativePrices, USUAL_PRICES } from '../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../src/memory/models/terms.ts';
@@ -20,6 +18,7 @@ import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/me
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { Additions, ModelRequest } from '../../../src/protocol/model-request.ts';
 import type { KnownStart } from '../../../src/protocol/written-bodies.ts';
+import { BELIEFS } from '../../../src/request/beliefs.ts';
 import { trimmedTranscript } from '../../../src/summary/text/trimmed-transcript.ts';
 import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
 
@@ -46,8 +45,8 @@ const tokenize = await loadTokenize('o200k_base');
 
 const counting = {
   counter: createTokenCounter(countOnce(tokenize)),
-  facts: new Lru(CONTENT_FACTS),
-  previews: new Lru(PREVIEWS),
+  facts: new Lru(BELIEFS.facts),
+  previews: new Lru(BELIEFS.previews),
 };
 
 export const { counter } = counting;

@@ -6,9 +6,9 @@ import type { View } from '../../../src/memory/plan/view.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
 import type { Call } from '../../../src/request/call.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
-import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
 import type { MadeView } from '../../../src/view/made-view.ts';
 import type { OfferedTools } from '../../../src/view/offer-tools.ts';
 import { step, user } from '../../support/conversations/chat.ts';
@@ -32,9 +32,8 @@ async function silentAnswerer(log: Log) {
     services: {
       log,
       config: { tokenFactors: [], modelPrices: [], modelWindows: [], promptCache: true, ownModels: false },
-      limits: { of: () => undefined },
       conversation: () => never,
-      remembered: new RememberedConversations(),
+      memory: isolateMemory(),
       bucket: { get: never, head: never },
     },
     caller: { tenant, account: {} },

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { passagesOf, UserArchive } from '../../../src/answer/user-archive.ts';
 import { pause } from '../../../src/lib/time-limit.ts';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
 import type { Services } from '../../../src/request/services.ts';
 import { answerInsert, MOST_PASSAGES } from '../../../src/retrieval/insert-passage.ts';
 import { findHits } from '../../../src/retrieval/search-memory.ts';
 import type { Embedder } from '../../../src/storage/archive/embedder.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
-import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
 import { type Tenant, Tenants, tenantsOf } from '../../../src/tenant/identity.ts';
 
 const tenant = new Tenants('a secret for tests only').ofName('a caller');
@@ -55,7 +55,7 @@ function services({ found = {}, before, count = 0, embedder }: Given) {
   });
   const given = {
     log: (_: string, message: string) => logged.push(message),
-    remembered: new RememberedConversations(),
+    memory: isolateMemory(),
     embedder: () => embedder,
     conversation: (name: string) => async (call: (stub: object) => unknown) => call(stubOf(name)),
     tenant: (id: string) => async (call: (stub: object) => unknown) =>

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/memory/conversation/message.ts';
 import type { TokenMeasure } from '../../../src/memory/models/facts.ts';
-import { type ContentCaches, TenantCaches } from '../../../src/request/content-caches.ts';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
+import { ContentCaches } from '../../../src/request/content-caches.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { read, user } from '../../support/conversations/chat.ts';
 
@@ -16,12 +17,17 @@ function watched(): { message: Message; readings: () => number } {
   return { message, readings: () => content.mock.calls.length };
 }
 
+function isolate() {
+  const memory = isolateMemory();
+  return { of: (tenant: string) => new ContentCaches(memory, tenant) };
+}
+
 async function count(
-  { counting }: ContentCaches,
+  caches: ContentCaches,
   message: Message,
   measure: TokenMeasure = 'o200k_base',
 ): Promise<number> {
-  const { counter } = await counting(measure);
+  const { counter } = await caches.counting(measure);
   return counter.message(message);
 }
 
@@ -29,49 +35,49 @@ afterEach(() => vi.restoreAllMocks());
 
 describe('what an isolate has learned', () => {
   it('F7: counts a text of one tenant again for another', async () => {
-    const isolate = new TenantCaches();
+    const { of } = isolate();
     const { message, readings } = watched();
-    await count(isolate.of('a'), message);
+    await count(of('a'), message);
     expect(readings()).toBe(1);
-    await count(isolate.of('a'), message);
+    await count(of('a'), message);
     expect(readings()).toBe(1);
-    await count(isolate.of('a'), message, 'cl100k_base');
+    await count(of('a'), message, 'cl100k_base');
     expect(readings()).toBe(2);
-    await count(isolate.of('a'), message, 'o200k_base*1.25');
+    await count(of('a'), message, 'o200k_base*1.25');
     expect(readings()).toBe(3);
     const [again, other] = [watched(), watched()];
-    await count(isolate.of('a'), again.message);
+    await count(of('a'), again.message);
     expect(again.readings()).toBe(0);
-    await count(isolate.of('b'), other.message);
+    await count(of('b'), other.message);
     expect(other.readings()).toBe(1);
   });
 
   it('F7: shares nothing between requests without a tenant', async () => {
     const { message, readings } = watched();
-    const request = TenantCaches.ofRequest();
+    const request = ContentCaches.ofRequest();
     await count(request, message);
     await count(request, message);
     expect(readings()).toBe(1);
     const other = watched();
-    await count(TenantCaches.ofRequest(), other.message);
+    await count(ContentCaches.ofRequest(), other.message);
     expect(other.readings()).toBe(1);
   });
 
   it('F7: keeps markers, facts, previews and digests apart', async () => {
-    const isolate = new TenantCaches();
-    const fill = async ({ counting, digests }: ContentCaches, value: string): Promise<string[]> => {
-      const { facts, previews } = await counting('o200k_base');
+    const { of } = isolate();
+    const fill = async (caches: ContentCaches, value: string): Promise<string[]> => {
+      const { facts, previews } = await caches.counting('o200k_base');
       const fact = { name: value } as ReturnType<typeof facts.remember>;
       return [
         previews.remember('key', () => value),
-        digests.remember('key', () => value),
+        caches.digests.remember('key', () => value),
         facts.remember('key', () => fact).name,
       ];
     };
-    await fill(isolate.of('a'), 'of a');
-    expect(await fill(isolate.of('b'), 'of b')).toEqual(['of b', 'of b', 'of b']);
-    expect(await fill(isolate.of('a'), 'later')).toEqual(['of a', 'of a', 'of a']);
-    expect(await fill(TenantCaches.ofRequest(), 'nobody')).toEqual(['nobody', 'nobody', 'nobody']);
+    await fill(of('a'), 'of a');
+    expect(await fill(of('b'), 'of b')).toEqual(['of b', 'of b', 'of b']);
+    expect(await fill(of('a'), 'later')).toEqual(['of a', 'of a', 'of a']);
+    expect(await fill(ContentCaches.ofRequest(), 'nobody')).toEqual(['nobody', 'nobody', 'nobody']);
   });
 
   it('F7: names contents for each tenant by itself', () => {

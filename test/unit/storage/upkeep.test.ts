@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../../src/lib/store-error.ts';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
 import { Upkeep } from '../../../src/storage/upkeep.ts';
 
 const MINUTE = 60_000;
@@ -10,6 +11,7 @@ function keeping() {
   const logged: unknown[] = [];
   const upkeep = new Upkeep(
     (level, message, fields) => logged.push([level, message, fields]),
+    isolateMemory().of('turns'),
     () => now,
   );
   const request = async (ages: Record<string, number>, conversation = 'one', failing = '') => {
@@ -56,6 +58,7 @@ describe('upkeep after an answer', () => {
     const logged: unknown[] = [];
     const upkeep = new Upkeep(
       (...line) => logged.push(line),
+      isolateMemory().of('turns'),
       () => 100 * MINUTE,
     );
     const facts = upkeep.ofRequest();

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
 import { AcceptedKeys, type Answered } from '../../../src/upstream/acceptance.ts';
+
+function keysOf(now?: () => number): AcceptedKeys {
+  const memory = isolateMemory(now);
+  return new AcceptedKeys(memory.of('acceptedKeys'), memory.of('keyVerdicts'));
+}
 
 describe('the keys that an upstream has accepted', () => {
   it('hold the upstream’s word on a key for a while', async () => {
     let now = 0;
     let asked = 0;
-    const keys = new AcceptedKeys(() => now);
+    const keys = keysOf(() => now);
     const ask = (accepted: boolean) => () => {
       asked++;
       return Promise.resolve(accepted ? ('accepted' as const) : ('refused' as const));
@@ -22,7 +28,7 @@ describe('the keys that an upstream has accepted', () => {
   });
 
   it('are those that either upstream accepts, and a refusal holds for its own alone', async () => {
-    const keys = new AcceptedKeys();
+    const keys = keysOf();
     const says = (verdict: Answered) => () => Promise.resolve(verdict);
     expect(await keys.verdictOn('t', 'openai', says('refused'))).toBe('refused');
     expect([keys.known('t', 'anthropic'), keys.isKnown('t')]).toEqual(['unknown', false]);
@@ -35,7 +41,7 @@ describe('the keys that an upstream has accepted', () => {
   });
 
   it('hold a refusal for the keys beside it alone, and know nothing of a key that is not looked at', async () => {
-    const keys = new AcceptedKeys();
+    const keys = keysOf();
     let asked = 0;
     const says = (verdict: Answered) => () => {
       asked++;

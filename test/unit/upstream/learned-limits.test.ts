@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
 import {
   type LearnedLimit,
-  LearnedLimits,
   limitBetween,
   limitOfRetry,
+  noteLimit,
   roomIn,
   statedLimit,
 } from '../../../src/upstream/learned-limits.ts';
@@ -125,51 +126,51 @@ describe('limits that are remembered', () => {
 
   it('hold for an hour', () => {
     let now = 1_000;
-    const limits = new LearnedLimits(() => now);
-    limits.learn('tenant', 'model', tight, 0);
+    const limits = isolateMemory(() => now).of('learnedLimits');
+    noteLimit(limits, 'tenant', 'model', tight, 0);
 
     now += HOUR - 1;
-    expect(limits.of('tenant', 'model')).toEqual(tight);
+    expect(limits.get('tenant', 'model')?.value).toEqual(tight);
     now += 1;
-    expect(limits.of('tenant', 'model')).toBeUndefined();
+    expect(limits.get('tenant', 'model')?.value).toBeUndefined();
   });
 
   it('hold for one tenant and one model', () => {
-    const limits = new LearnedLimits();
-    limits.learn('tenant', 'model', tight, 0);
+    const limits = isolateMemory().of('learnedLimits');
+    noteLimit(limits, 'tenant', 'model', tight, 0);
 
-    expect(limits.of('tenant', 'another')).toBeUndefined();
-    expect(limits.of('another', 'model')).toBeUndefined();
-    expect(limits.of('tenant', undefined)).toBeUndefined();
+    expect(limits.get('tenant', 'another')?.value).toBeUndefined();
+    expect(limits.get('another', 'model')?.value).toBeUndefined();
+    expect(limits.get('tenant', '')?.value).toBeUndefined();
   });
 
   it('give way to narrower ones, not to wider ones', () => {
-    const limits = new LearnedLimits();
+    const limits = isolateMemory().of('learnedLimits');
 
     const held = [wide, tight, wide].map((limit) => {
-      limits.learn('tenant', 'model', limit, 0);
-      return limits.of('tenant', 'model');
+      noteLimit(limits, 'tenant', 'model', limit, 0);
+      return limits.get('tenant', 'model')?.value;
     });
     expect(held).toEqual([wide, tight, tight]);
   });
 
   it('are compared by their room for the prompt', () => {
-    const limits = new LearnedLimits();
-    limits.learn('tenant', 'model', tight, 5_000);
+    const limits = isolateMemory().of('learnedLimits');
+    noteLimit(limits, 'tenant', 'model', tight, 5_000);
 
     const left = { tokens: 9_000, withAnswer: true };
-    limits.learn('tenant', 'model', left, 5_000);
+    noteLimit(limits, 'tenant', 'model', left, 5_000);
 
-    expect(limits.of('tenant', 'model')).toEqual(left);
+    expect(limits.get('tenant', 'model')?.value).toEqual(left);
   });
 
   it('are not remembered under names that no model has', () => {
-    const limits = new LearnedLimits();
+    const limits = isolateMemory().of('learnedLimits');
     const name = 'm'.repeat(100_000);
 
-    limits.learn('tenant', name, tight, 0);
+    noteLimit(limits, 'tenant', name, tight, 0);
 
-    expect(limits.of('tenant', name)).toBeUndefined();
+    expect(limits.get('tenant', name)?.value).toBeUndefined();
   });
 });
 

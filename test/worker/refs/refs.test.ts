@@ -3,8 +3,8 @@ import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../../src/lib/store-error.ts';
 import type { LogFields } from '../../../src/log.ts';
+import { isolateMemory } from '../../../src/request/beliefs.ts';
 import type { TenantMemoryStub } from '../../../src/storage/objects.ts';
-import { KnownRefs } from '../../../src/storage/refs/known.ts';
 import { RefStore } from '../../../src/storage/refs/store.ts';
 import { RefUses } from '../../../src/storage/refs/uses.ts';
 import { RefWriter } from '../../../src/storage/refs/writer.ts';
@@ -38,7 +38,7 @@ function contentOf(tenant: ReturnType<typeof newTenant>, text: string) {
 function writerOf(
   tenant: ReturnType<typeof newTenant>,
   { bucket } = watchedBucket(),
-  known = new KnownRefs(),
+  known = isolateMemory().of('refs'),
   { uses, retention = new Retention(undefined) }: { uses?: RefUses; retention?: Retention } = {},
 ) {
   const background: Promise<unknown>[] = [];
@@ -246,7 +246,7 @@ describe('writing ahead of a view', () => {
     const tenant = newTenant();
     let now = 0;
     const watched = watchedBucket();
-    const known = new KnownRefs(() => now);
+    const known = isolateMemory(() => now).of('refs');
     const contents = segment(tenant);
     const request = async (): Promise<number> => {
       const before = watched.operations.length;
@@ -264,7 +264,7 @@ describe('writing ahead of a view', () => {
   it('looks at the manifest of the frontier before, and not at every ref, when it remembers the rest', async () => {
     const tenant = newTenant();
     const watched = watchedBucket();
-    const known = new KnownRefs();
+    const known = isolateMemory().of('refs');
     const contents = segment(tenant, 20);
     const request = async (...segments: (typeof contents)[]): Promise<string[]> => {
       const before = watched.operations.length;
@@ -324,7 +324,7 @@ describe('writing ahead of a view', () => {
   it('vouches in a manifest only for what is still there', async () => {
     const tenant = newTenant();
     const contents = segment(tenant);
-    const known = new KnownRefs();
+    const known = isolateMemory().of('refs');
     const first = writerOf(tenant, watchedBucket(), known);
     await first.writer.ensure([contents.slice(0, 4)], never);
     await first.settled();
@@ -374,7 +374,7 @@ describe('what is used when half of its time is over', () => {
       );
     const before = await versions();
     const watched = watchedBucket();
-    const { writer, settled } = writerOf(tenant, watched, new KnownRefs(), {
+    const { writer, settled } = writerOf(tenant, watched, isolateMemory().of('refs'), {
       ...more,
       retention: later(days),
     });
@@ -456,7 +456,9 @@ describe('what is used when half of its time is over', () => {
     await use(tenant, contents, 0);
     const watched = watchedBucket();
     watched.failing.add('put');
-    const { writer, settled } = writerOf(tenant, watched, new KnownRefs(), { retention: later(16) });
+    const { writer, settled } = writerOf(tenant, watched, isolateMemory().of('refs'), {
+      retention: later(16),
+    });
     await writer.ensure([contents], never);
     await settled();
     expect(contents.every(({ ref }) => writer.isKnown(ref))).toBe(true);
@@ -469,7 +471,7 @@ describe('what is used when half of its time is over', () => {
     await use(tenant, contents, 0);
     const watched = watchedBucket();
     const now = () => Date.now() + 1000 * DAY;
-    const { writer, settled } = writerOf(tenant, watched, new KnownRefs(), {
+    const { writer, settled } = writerOf(tenant, watched, isolateMemory().of('refs'), {
       retention: new Retention(undefined, now),
     });
     await writer.ensure([contents], never);
@@ -483,7 +485,9 @@ describe('what is used when half of its time is over', () => {
     const ref = contents[0]?.ref ?? '';
     await use(tenant, contents, 0);
     const before = (await env.REFS.head(`${tenant.id}/${ref}`))?.version;
-    const { writer, settled } = writerOf(tenant, watchedBucket(), new KnownRefs(), { retention: later(16) });
+    const { writer, settled } = writerOf(tenant, watchedBucket(), isolateMemory().of('refs'), {
+      retention: later(16),
+    });
     expect(await writer.isThereBy(ref, never)).toBe(true);
     await settled();
     expect((await env.REFS.head(`${tenant.id}/${ref}`))?.version).not.toBe(before);
@@ -493,7 +497,7 @@ describe('what is used when half of its time is over', () => {
 describe('what a conversation refers to', () => {
   function uses(failing = { now: false }) {
     const noted: string[][] = [];
-    const told = new KnownRefs();
+    const told = isolateMemory().of('refs');
     const stub = {
       note: async (_: string, refs: readonly string[]) => {
         if (failing.now) throw new Error('the object is down');
@@ -508,7 +512,7 @@ describe('what a conversation refers to', () => {
     const { noted, of } = uses();
     const contents = [contentOf(tenant, 'a'), contentOf(tenant, 'b')];
     const refs = contents.map(({ ref }) => ref);
-    const known = new KnownRefs();
+    const known = isolateMemory().of('refs');
     const request = async (uses: RefUses) => {
       const { writer, settled } = writerOf(tenant, watchedBucket(), known, { uses });
       await writer.ensure([contents], never);
@@ -530,7 +534,9 @@ describe('what a conversation refers to', () => {
     const { noted, of } = uses(failing);
     const contents = [contentOf(tenant, 'a')];
     for (const _ of [1, 2]) {
-      const { writer, settled } = writerOf(tenant, watchedBucket(), new KnownRefs(), { uses: of('one') });
+      const { writer, settled } = writerOf(tenant, watchedBucket(), isolateMemory().of('refs'), {
+        uses: of('one'),
+      });
       await writer.ensure([contents], never);
       await settled();
       expect(writer.isKnown(contents[0]?.ref ?? '')).toBe(true);

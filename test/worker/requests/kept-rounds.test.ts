@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
-import { TRUST_MS } from '../../../src/storage/trusted.ts';
+import { TRUST_MS } from '../../../src/storage/upkeep.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';

@@ -55,7 +55,7 @@ function placesOf(words: readonly string[], root: object): string[] {
       const entries: [unknown, unknown][] = [...value.entries()];
       for (const [key, held] of entries) {
         look(key, `${path}.key`);
-        look(held, `${path}.value`);
+        look(held, `${path}.${typeof key === 'string' ? key : 'value'}`);
       }
     }
     for (const key of Reflect.ownKeys(value)) look(Reflect.get(value, key), `${path}.${String(key)}`);
@@ -65,7 +65,7 @@ function placesOf(words: readonly string[], root: object): string[] {
 }
 
 /** That a key is the upstream's is no content; and a deletion is noted under its owner's id. */
-const MAY_STAY = /^services\.(?:tenants\.tenants|accepted)\b|\.forgotten\b/;
+const MAY_STAY = /^services\.(?:accepted|memory\.held\.(?:acceptedKeys|keyVerdicts))\b|\.deletions\b/;
 
 const COMPACT = { mode: 'compact', token_budget: 3_000, archive: true };
 const agent = (word: string): Message[] => [

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
 import { eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
-import { createPreviewWriter, PREVIEWS, previewTokens } from '../../../../src/memory/edits/preview.ts';
+import { createPreviewWriter, previewTokens } from '../../../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
+import { BELIEFS } from '../../../../src/request/beliefs.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../../../support/conversations/chat.ts';
 import { anyUrl } from '../../../support/conversations/urls.ts';
@@ -28,7 +29,7 @@ const literalsOf = (text: string): Literal[] => {
 
 /** A writer for an output, message 2, after a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
-  const context = { counter: countedBy, digest: sha256Hex, previews: new Lru(PREVIEWS) };
+  const context = { counter: countedBy, digest: sha256Hex, previews: new Lru(BELIEFS.previews) };
   return createPreviewWriter(read([user(words), ...step('call_1', 'f', output)]), context);
 }
 

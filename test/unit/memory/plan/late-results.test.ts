@@ -7,11 +7,10 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
-import { CONTENT_FACTS } from '../../../../src/memory/edits/compact.ts';
-import { PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { plan } from '../../../../src/memory/plan/plan.ts';
+import { BELIEFS } from '../../../../src/request/beliefs.ts';
 import {
   type AutoRequest,
   autoOptions,
@@ -270,8 +269,8 @@ describe('a call that waits for its result', () => {
           counter,
           refs: undefined,
           digest: (text) => text,
-          facts: new Lru(CONTENT_FACTS),
-          previews: new Lru(PREVIEWS),
+          facts: new Lru(BELIEFS.facts),
+          previews: new Lru(BELIEFS.previews),
         });
         return read;
       };

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
-import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
+import { createPreviewWriter } from '../../../../src/memory/edits/preview.ts';
 import { LARGEST_FACTOR, SMALLEST_FACTOR } from '../../../../src/memory/models/facts.ts';
 import { longestFitting, MOST_COUNTS, mostFitting } from '../../../../src/memory/tokens/fitting.ts';
 import { createTokenCounter, type TokenCounter } from '../../../../src/memory/tokens/tokens.ts';
+import { BELIEFS } from '../../../../src/request/beliefs.ts';
 import { shorten } from '../../../../src/retrieval/shorten.ts';
 import { writeLedger } from '../../../../src/summary/text/ledger.ts';
 import { transcriptParts } from '../../../../src/summary/text/transcript.ts';
@@ -121,7 +122,7 @@ describe('the most elements that fit', () => {
   it('F5: of a preview are found in few counts', () => {
     const { counter, wholes } = strange();
     const output = Array.from({ length: 300 }, (_, at) => `ORD-${7_000 + at}`).join('\n');
-    const context = { counter, digest: sha256Hex, previews: new Lru(PREVIEWS) };
+    const context = { counter, digest: sha256Hex, previews: new Lru(BELIEFS.previews) };
     const writer = createPreviewWriter(read([user('go'), ...step('call_1', 'f', output)]), context);
     const written = writer.write(2, () => output, 300);
     expect(wholes()).toBeLessThanOrEqual(24);

@@ -1,0 +1,313 @@
+/**
+ * The table of what an isolate keeps between requests, kind by kind (`lib/isolate-memory.ts`). An
+ * isolate has 128 MB for the requests of all its tenants, so all kinds together have at most 64 MiB
+ * (`test/unit/request/beliefs.test.ts` adds them up, and fills them).
+ *
+ * Each tenant has its own values, under common bounds, so that response times reveal nothing about
+ * another tenant's contents. No value keeps a part of a longer text, since V8 would keep the whole
+ * text alive: keys and labels are copied. Within a kind, what was used last stays.
+ */
+import { textBytes } from '../lib/copy.ts';
+import { believed, computed, IsolateMemory, type Made } from '../lib/isolate-memory.ts';
+import type { MessageTokens } from '../memory/conversation/message.ts';
+import { type Facts, sizeOfFacts } from '../memory/edits/compact.ts';
+import type { MemoryStrategy } from '../memory/modes/table.ts';
+import type { PlacedInstructions } from '../memory/money/uncached-instructions.ts';
+import type { MemoryBlock } from '../memory/strategy/block-text.ts';
+import { KnownArrays } from '../protocol/known-arrays.ts';
+import type { Found, FrozenBlock, Memory, Settings } from '../storage/conversation/memories.ts';
+import type { SeenDigest, SeenRounds } from '../storage/conversation/remembered.ts';
+import { TRUST_MS } from '../storage/upkeep.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import type { Answered } from '../upstream/acceptance.ts';
+import type { SentPrefix } from '../upstream/bound-thinking.ts';
+import type { LearnedLimit } from '../upstream/learned-limits.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const SECOND = 1_000;
+const HOUR = 60 * 60 * SECOND;
+/** Isolates hardly live longer. */
+const DAY = 24 * HOUR;
+
+/** Bytes of a stored row beside its texts. */
+const ROW_BYTES = 1_024;
+const sizeOfSet = ({ size }: ReadonlySet<string>): number => 100 * size;
+const sizeOfVersion = ({ memory_text, signed }: Memory): number =>
+  ROW_BYTES + textBytes(memory_text ?? '') + textBytes(signed ?? '');
+
+/** In characters. No model has a longer name. */
+const LONGEST_MODEL = 256;
+
+const ofContents = {
+  arrays: {
+    about:
+      'The latest arrays of messages, from which the next request goes on. About ten of 1 MB, with what is known of them.',
+    owner: 'tenant',
+    bytes: 16 * MIB,
+    make: (bytes) => new KnownArrays(bytes),
+  } satisfies Made<KnownArrays>,
+  messageCounts: computed<MessageTokens>({
+    about: 'Tokens of messages by their digest: about 20 000, as known arrays have their own.',
+    owner: 'tenant',
+    bytes: 4 * MIB,
+    sizeOf: () => 32,
+  }),
+  textCounts: computed<number>({
+    about: 'Tokens of markers, tools and other short texts that recur: about 5 000.',
+    owner: 'tenant',
+    bytes: 1 * MIB,
+  }),
+  facts: computed<Facts>({
+    about: 'Facts about contents, such as where their previews end: about 7 000.',
+    owner: 'tenant',
+    bytes: 3 * MIB,
+    sizeOf: sizeOfFacts,
+  }),
+  previews: computed<string>({
+    about: 'Written previews of outputs: about 3 500 short ones.',
+    owner: 'tenant',
+    bytes: 2 * MIB,
+    sizeOf: textBytes,
+  }),
+  digests: computed<string>({
+    about: 'Extractive digests, each of a few thousand tokens. Making one takes reading all it covers.',
+    owner: 'tenant',
+    bytes: 2 * MIB,
+    sizeOf: textBytes,
+  }),
+  strategies: computed<MemoryStrategy>({
+    about: 'Valid strategies by their JSON, without those that hold a text of their caller: about 250.',
+    owner: 'nobody',
+    bytes: 512 * KIB,
+    sizeOf: () => 1_000,
+  }),
+  tenants: computed<Tenant>({
+    about: 'Tenants with their derived keys: about 500.',
+    owner: 'tenant',
+    bytes: 1 * MIB,
+    sizeOf: () => 2_000,
+  }),
+  names: computed<string>({
+    about: 'Refs of contents by their digest: about 8 000.',
+    owner: 'tenant',
+    bytes: 2 * MIB,
+    sizeOf: textBytes,
+  }),
+  checks: computed<number>({
+    about: 'Refs whose check characters were right: about 5 000.',
+    owner: 'tenant',
+    bytes: 1 * MIB,
+  }),
+};
+
+const ofRequests = {
+  prepared: computed<number>({
+    about: "Boundaries whose summary the conversation's object has been asked for: about 1 000.",
+    owner: 'conversation',
+    bytes: 512 * KIB,
+  }),
+  sent: computed<number>({
+    about: 'How many messages the newest request had: about 1 000 conversations.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+  }),
+  lacksRounds: computed<ReadonlySet<string>>({
+    about:
+      'The newest answers up to which views lacked kept rounds that are there, one of each array, since ' +
+      'forks and sub-agents have their own: about 2 500.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    sizeOf: sizeOfSet,
+  }),
+  rewritesAnswers: computed<true>({
+    about: 'Whether its client sends other answers back than it got, as far as their keys tell.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+  }),
+  toldEdited: computed<true>({
+    about:
+      'Arrays, by hash, whose reported view has placeholders that the upstream refused in a later round.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+  }),
+  closed: computed<ReadonlySet<string>>({
+    about: "Arrays, by hash, at which the caller's `tool_choice` kept the model from fetching: about 2 500.",
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    sizeOf: sizeOfSet,
+  }),
+  instructions: computed<PlacedInstructions>({
+    about: 'Where the newest instructions stood, and what is cached of them: about 700 conversations.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    sizeOf: ({ preamble }) => 96 + textBytes(preamble),
+  }),
+  items: computed<ReadonlySet<string>>({
+    about: 'Names of the items that views have left out or replaced: about 10 000.',
+    owner: 'conversation',
+    bytes: 1 * MIB,
+    sizeOf: sizeOfSet,
+  }),
+  turns: computed<number>({
+    about: 'When something of a conversation was last confirmed: about 1 500 conversations.',
+    owner: 'conversation',
+    bytes: 1 * MIB,
+  }),
+};
+
+/** Only a deletion makes these wrong. */
+const ofStorage = {
+  refs: believed<true>({
+    about: 'Refs and manifests that are written: about 18 000. One look at a manifest confirms its refs.',
+    owner: 'tenant',
+    bytes: 3 * MIB,
+    holdsMs: TRUST_MS,
+    confirm: 'refs',
+  }),
+  uses: believed<true>({
+    about: "Uses of refs that the tenant's object knows of: about 7 000.",
+    owner: 'conversation',
+    bytes: 2 * MIB,
+    holdsMs: TRUST_MS,
+    confirm: 'uses',
+  }),
+};
+
+/** What a conversation's object has said. Only a deletion or a restored memory makes it wrong. */
+const ofConversations = {
+  versions: believed<Memory>({
+    about:
+      'Completed summaries, by strategy and prefix: about 150. `covers_end` counts the array it was found for.',
+    owner: 'conversation',
+    bytes: 2 * MIB,
+    sizeOf: sizeOfVersion,
+    holdsMs: TRUST_MS,
+    confirm: 'version',
+  }),
+  rounds: believed<Found>({
+    about: 'The memory that the first request of a round was given, by strategy and round: about 150.',
+    owner: 'conversation',
+    bytes: 2 * MIB,
+    sizeOf: ({ memory }) => ROW_BYTES + (memory ? sizeOfVersion(memory) : 0),
+    holdsMs: TRUST_MS,
+    confirm: 'round',
+  }),
+  injections: believed<FrozenBlock>({
+    about: 'The frozen block of cross-session memory, which may be empty: about 100.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    sizeOf: ({ text }) => ROW_BYTES + textBytes(text),
+    holdsMs: TRUST_MS,
+    confirm: 'injection',
+  }),
+  blocks: believed<MemoryBlock>({
+    about: 'Frozen memory blocks, by label and point: about 200 of the largest size.',
+    owner: 'conversation',
+    bytes: 2 * MIB,
+    sizeOf: ({ text }) => ROW_BYTES + textBytes(text),
+    holdsMs: TRUST_MS,
+    confirm: 'blocks',
+  }),
+  keptRounds: believed<SeenRounds | null>({
+    about:
+      'Kept rounds by the key of their answer, and answers without any: as many as one conversation may keep.',
+    owner: 'conversation',
+    bytes: 8 * MIB,
+    sizeOf: (seen) => (seen ? ROW_BYTES + textBytes(seen.json ?? '') : 0),
+    holdsMs: TRUST_MS,
+    confirm: 'kept rounds',
+  }),
+  outputDigests: believed<SeenDigest>({
+    about: 'Verdicts on the digests of offloaded outputs, each of a few hundred tokens: about 500.',
+    owner: 'conversation',
+    bytes: 1 * MIB,
+    sizeOf: ({ text }) => (text === null ? 0 : textBytes(text)),
+    holdsMs: TRUST_MS,
+    confirm: 'digests',
+  }),
+  archived: believed<string>({
+    about:
+      "Messages in the archive's index, by key, with the digest of one that was made from an answer: about " +
+      '4 000. The index itself refuses what comes after a deletion.',
+    owner: 'conversation',
+    bytes: 1 * MIB,
+    sizeOf: textBytes,
+    holdsMs: TRUST_MS,
+  }),
+  userlessSettings: believed<Settings>({
+    about: 'Settings of conversations without a user, to tell a request with a user of them: about 1 000.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    sizeOf: (settings) => textBytes(JSON.stringify(settings)),
+    holdsMs: TRUST_MS,
+  }),
+};
+
+/** The upstream under a model's name can change over time, and differs between accounts. */
+const ofUpstreams = {
+  acceptedKeys: believed<true>({
+    about: "Upstreams that have accepted the tenant's key: about 1 000 tenants. An answer of 401 ends it.",
+    owner: 'tenant',
+    bytes: 512 * KIB,
+    holdsMs: 600 * SECOND,
+    outlivesOwner: true,
+  }),
+  keyVerdicts: believed<Answered>({
+    about: 'Any other verdict on a key, by the keys beside it. It limits how often retries ask.',
+    owner: 'tenant',
+    bytes: 512 * KIB,
+    holdsMs: 30 * SECOND,
+    outlivesOwner: true,
+  }),
+  learnedLimits: believed<LearnedLimit>({
+    about: 'Limits of tokens that refusals have shown, by model: about 700 models.',
+    owner: 'tenant',
+    bytes: 256 * KIB,
+    sizeOf: () => 64,
+    holdsMs: HOUR,
+    longestKey: LONGEST_MODEL,
+  }),
+  lostReasoning: believed<boolean>({
+    about: 'Whether the upstream of a model loses reasoning between requests: about 700 models.',
+    owner: 'tenant',
+    bytes: 256 * KIB,
+    holdsMs: HOUR,
+    longestKey: LONGEST_MODEL,
+  }),
+  modelRefusals: believed<true>({
+    about:
+      'What the upstream of a model refuses: marks or keys of its cache, usage of streams, signed summaries.',
+    owner: 'tenant',
+    bytes: 512 * KIB,
+    holdsMs: HOUR,
+    longestKey: LONGEST_MODEL + 16,
+  }),
+  refusals: believed<number>({
+    about: 'Parts that were refused in a conversation, with the length of the array: about 1 000.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    holdsMs: DAY,
+  }),
+  sentPrefixes: believed<SentPrefix>({
+    about: "What of Precis stood before the thinking of an answer, by the array's hash: about 2 500.",
+    owner: 'tenant',
+    bytes: 1 * MIB,
+    sizeOf: ({ ours }) => ours.length,
+    holdsMs: DAY,
+  }),
+};
+
+export const BELIEFS = { ...ofContents, ...ofRequests, ...ofStorage, ...ofConversations, ...ofUpstreams };
+
+export type Isolate = IsolateMemory<typeof BELIEFS>;
+
+export function isolateMemory(now?: () => number): Isolate {
+  return new IsolateMemory(BELIEFS, now);
+}
+
+/** Forgets what a conversation's object has said. Call this before and after it is restored. */
+export function forgetMemory(name: string, memory: Isolate): void {
+  for (const kind of Object.keys(ofConversations) as (keyof typeof ofConversations)[])
+    memory.of(kind).forget(name);
+}

@@ -1,0 +1,27 @@
+/** What the upstream of a model is known to refuse. Requests go without it for a while. */
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { RequestScope } from './scope.ts';
+
+/**
+ * Marks and keys of its prompt cache, to be asked for the usage of a stream, and summaries that its
+ * API has signed.
+ */
+type Refusable = 'marks' | 'key' | 'usage' | 'signed';
+
+type Asked = Pick<ModelRequest, 'model'>;
+
+export function isRefused(
+  part: Refusable,
+  { model = '' }: Asked,
+  { services, caller }: RequestScope,
+): boolean {
+  return services.memory.of('modelRefusals').get(caller.tenant?.id ?? '', `${part} ${model}`) !== undefined;
+}
+
+export function noteRefused(
+  part: Refusable,
+  { model = '' }: Asked,
+  { services, caller }: RequestScope,
+): void {
+  services.memory.of('modelRefusals').set(caller.tenant?.id ?? '', `${part} ${model}`, true);
+}
