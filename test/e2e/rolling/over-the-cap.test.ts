@@ -16,9 +16,13 @@ import { question, startRollingSummarizer } from '../../support/deployment/rolli
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());
+/** The number of the running test, which its messages name. */
+let test = 0;
 beforeEach(() => {
-  summarizer.requests.length = 0;
+  test += 1;
 });
+/** The prompts of the running test: one ordered after the last answer may come in the next one. */
+const prompts = () => summarizer.prompts().filter((prompt) => prompt.includes(`, test ${test}.`));
 // A conversation whose order waits for the end of a rest would ask the summarizer in a later test.
 afterEach(async () => {
   summarizer.work();
@@ -42,7 +46,7 @@ const NOW = { role: 'user', content: 'And now?' };
 const rounds = (from: number, to: number): Message[] =>
   Array.from({ length: to - from + 1 }, (_, at) => [
     { role: 'user', content: question(from + at) },
-    { role: 'assistant', content: `Answer ${from + at}.` },
+    { role: 'assistant', content: `Answer ${from + at}, test ${test}.` },
   ]).flat();
 
 let named = 0;
@@ -94,21 +98,21 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
     memory_strategy: { ...STRICT, ...strategy },
     ...more,
   });
-  const crowded = [SYSTEM, ...rounds(1, 12), NOW];
+  const crowded = () => [SYSTEM, ...rounds(1, 12), NOW];
 
   it.each([false, true])(
     'passes once its memory is made, which the refusal orders; streamed: %s',
     async (stream) => {
       const as = fields({}, { stream });
-      const refused = await refusalOf(ask(crowded, as));
+      const refused = await refusalOf(ask(crowded(), as));
       expect(refused.message).toContain('is being made');
       expect(deployment.chats()).toEqual([]);
 
       expect((await flush(as.conversation_id)).status).toBe(200);
-      const view = await ask(crowded, as);
+      const view = await ask(crowded(), as);
 
       expect(JSON.stringify(view)).toContain('This is summary number');
-      expect(view.slice(-5)).toEqual(protocol.read(crowded.slice(-5)));
+      expect(view.slice(-5)).toEqual(protocol.read(crowded().slice(-5)));
       expect(JSON.stringify(view)).not.toContain('Question 10:');
     },
   );
@@ -116,16 +120,16 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
   it('is refused while the memory is being made, by each request of the round', async () => {
     const release = summarizer.hold();
     const as = fields();
-    await refusalOf(ask(crowded, as));
-    await until('the summarizer is asked', () => summarizer.requests.length > 0);
-    const again = await refusalOf(ask(crowded, as));
+    await refusalOf(ask(crowded(), as));
+    await until('the summarizer is asked', () => prompts().length > 0);
+    const again = await refusalOf(ask(crowded(), as));
     release();
     expect(again.message).toContain('is being made');
 
     await flush(as.conversation_id);
-    await ask(crowded, as);
+    await ask(crowded(), as);
 
-    expect(summarizer.prompts().filter((prompt) => prompt.includes('Question 1:'))).toHaveLength(1);
+    expect(prompts().filter((prompt) => prompt.includes('Question 1:'))).toHaveLength(1);
   });
 
   it('passes without a name of its conversation too', async () => {
@@ -141,11 +145,11 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
 
   it.each([
     ['with an open question', crowded],
-    ['that ends with an answer', crowded.slice(0, -1)],
+    ['that ends with an answer', () => crowded().slice(0, -1)],
     [
       'within a run of tools',
-      [
-        ...crowded,
+      () => [
+        ...crowded(),
         {
           role: 'assistant',
           content: null,
@@ -154,24 +158,25 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
         { role: 'tool', tool_call_id: 'call_1', content: 'Nothing there.' },
       ],
     ],
-  ])('is compacted with force, %s, and passes then as it is', async (_, messages) => {
+  ])('is compacted with force, %s, and passes then as it is', async (_, array) => {
+    const messages = array();
     const as = fields();
     const { status, memory } = await compact(messages, { ...as, force: true });
 
     expect(status).toBe(200);
     expect(memory.summary).toMatchObject({ status: 'completed', covers: [7, 20] });
     expect(memory.warnings).toEqual([]);
-    expect(summarizer.requests).toHaveLength(1);
+    expect(prompts()).toHaveLength(1);
     const asked = messages.at(-1)?.role === 'assistant' ? [...messages, NOW] : messages;
     expect(JSON.stringify(await ask(asked, as))).toContain('This is summary number');
   });
 
   it('is compacted with force after it was refused', async () => {
     const as = fields();
-    await refusalOf(ask(crowded, as));
+    await refusalOf(ask(crowded(), as));
 
-    expect((await compact(crowded, { ...as, force: true })).memory.summary?.status).toBe('completed');
-    await ask(crowded, { ...as, stream: true });
+    expect((await compact(crowded(), { ...as, force: true })).memory.summary?.status).toBe('completed');
+    await ask(crowded(), { ...as, stream: true });
   });
 
   it('is compacted before summarize_after_seq', async () => {
@@ -216,7 +221,7 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
   it('is refused with force where the summarizer fails, and passes once it works again', async () => {
     summarizer.fail();
 
-    const { status, error } = await compact(crowded, { ...fields(), force: true });
+    const { status, error } = await compact(crowded(), { ...fields(), force: true });
 
     expect(status).toBe(400);
     expect(error).toMatchObject({
@@ -224,12 +229,12 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
       message: expect.stringContaining('the summarizer has failed'),
     });
     const as = fields({ degraded_retry_interval_s: 0.1 });
-    expect((await compact(crowded, { ...as, force: true })).status).toBe(400);
+    expect((await compact(crowded(), { ...as, force: true })).status).toBe(400);
     summarizer.work();
     await until('it is asked again', async () => {
-      return (await compact(crowded, { ...as, force: true })).status === 200;
+      return (await compact(crowded(), { ...as, force: true })).status === 200;
     });
-    await ask(crowded, as);
+    await ask(crowded(), as);
   });
 
   it('is refused for good where the rounds that stay are over it alone', async () => {
@@ -244,12 +249,12 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
       status: 400,
       error: { message: expect.stringContaining('No memory is being made') },
     });
-    expect(summarizer.requests).toEqual([]);
+    expect(prompts()).toEqual([]);
   });
 
   it('makes no memory in a dry run', async () => {
     const as = fields();
-    const { status } = await compact(crowded, { ...as, force: true, dry_run: true });
+    const { status } = await compact(crowded(), { ...as, force: true, dry_run: true });
 
     expect(status).toBe(400);
     expect((await flush(as.conversation_id)).status).toBe(404);
@@ -257,21 +262,21 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
 });
 
 describe('an array of Messages over the cap', () => {
-  const crowded = [...rounds(1, 12), NOW] as Anthropic.MessageParam[];
+  const crowded = () => [...rounds(1, 12), NOW] as Anthropic.MessageParam[];
   const headers = () => ({
     'x-memory-strategy': JSON.stringify(STRICT),
     'x-conversation-id': newId(),
   });
   const client = () =>
     new Anthropic({ baseURL: messagesDeployment.url, apiKey: MESSAGES_KEY, maxRetries: 0 });
-  const body = { model: MESSAGES_MODEL, max_tokens: 99, messages: crowded };
+  const body = () => ({ model: MESSAGES_MODEL, max_tokens: 99, messages: crowded() });
 
   it.each([false, true])('passes once its memory is made; streamed: %s', async (stream) => {
     const options = { headers: headers() };
     const create = () =>
       stream
-        ? client().messages.stream(body, options).finalMessage()
-        : client().messages.create(body, options);
+        ? client().messages.stream(body(), options).finalMessage()
+        : client().messages.create(body(), options);
     await expect(create()).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining('is being made'),
@@ -291,10 +296,10 @@ describe('an array of Messages over the cap', () => {
     const options = { headers: headers() };
 
     const compacted = await client().post<{ memory: Report }>('/v1/compact', {
-      body: { model: MESSAGES_MODEL, messages: crowded, force: true },
+      body: { model: MESSAGES_MODEL, messages: crowded(), force: true },
       ...options,
     });
-    await client().messages.create(body, options);
+    await client().messages.create(body(), options);
 
     expect(compacted.memory.summary).toMatchObject({ status: 'completed' });
     const seen = messagesDeployment.upstream.messages();
