@@ -16,6 +16,7 @@ import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { FrozenBlock } from '../storage/conversation/memories.ts';
+import { lookUp, recall } from '../storage/recall.ts';
 import type { StoredConversation, UserEntry } from '../summary/conversation.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 
@@ -139,25 +140,16 @@ class ConversationBlock {
 
   /** The frozen block. It is written and frozen now if there is none yet, or to be made anew. */
   private async frozen(): Promise<FrozenBlock> {
-    const { name, remembered } = this.stored;
-    const { upkeep } = this.scope;
+    const { name, memory, remembered } = this.stored;
     const { refresh } = this.injection;
-    const known = refresh ? undefined : remembered.injection.get('');
-    if (known) {
-      upkeep.of(name).rely('injection', known.at, async () => void (await this.read()));
-      return known.value;
-    }
-    const frozen = await this.read();
-    return frozen === null || refresh ? this.compose(frozen?.text ?? null) : frozen;
-  }
-
-  private async read(): Promise<FrozenBlock | null> {
-    const { memory, remembered } = this.stored;
-    const at = Date.now();
-    const frozen = await memory((stub) => stub.injection());
-    if (frozen === null) remembered.injection.drop('');
-    else remembered.injection.keep('', frozen, at);
-    return frozen;
+    const question = {
+      known: remembered.injection,
+      keys: [''],
+      upkeep: this.scope.upkeep.of(name),
+      ask: async () => [(await memory((stub) => stub.injection())) ?? undefined],
+    };
+    const [frozen] = await (refresh ? lookUp(question) : recall(question));
+    return frozen === undefined || refresh ? this.compose(frozen?.text ?? null) : frozen;
   }
 
   /** @param replaced the text of the block so far; null if there is none */

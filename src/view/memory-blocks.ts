@@ -25,6 +25,7 @@ import { hashSession, storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
+import { recall } from '../storage/recall.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -139,29 +140,19 @@ class BlocksOfView {
     return elementAt(prefixHashes(before, sha256Hex), before.length);
   });
 
-  /** Those that are known to be frozen. */
-  private async frozen(stored: StoredConversation): Promise<readonly MemoryBlock[]> {
+  /** Those that are frozen. */
+  private async frozen({ name, memory, remembered }: StoredConversation): Promise<readonly MemoryBlock[]> {
     const { labels } = this.requested;
-    const { remembered, name } = stored;
-    const seen = labels.map((label) => remembered.blocks.get(hashesKey(label, this.point())));
-    if (seen.some((block) => block === undefined)) return this.readFrozen(stored);
-    const known = seen.filter((block) => block !== undefined);
-    const oldest = Math.min(...known.map(({ at }) => at));
-    this.call.scope.upkeep.of(name).rely('blocks', oldest, async () => void (await this.readFrozen(stored)));
-    return known.map(({ value }) => value);
-  }
-
-  private async readFrozen({ memory, remembered }: StoredConversation): Promise<readonly MemoryBlock[]> {
-    const { labels } = this.requested;
-    const at = Date.now();
-    const frozen = await memory((stub) => stub.frozenBlocks(this.point(), labels));
-    for (const label of labels) {
-      const block = frozen.find((one) => one.label === label);
-      const key = hashesKey(label, this.point());
-      if (block) remembered.blocks.keep(key, block, at);
-      else remembered.blocks.drop(key);
-    }
-    return frozen;
+    const blocks = await recall({
+      known: remembered.blocks,
+      keys: labels.map((label) => hashesKey(label, this.point())),
+      upkeep: this.call.scope.upkeep.of(name),
+      ask: async () => {
+        const frozen = await memory((stub) => stub.frozenBlocks(this.point(), labels));
+        return labels.map((label) => frozen.find((block) => block.label === label));
+      },
+    });
+    return blocks.filter((block) => block !== undefined);
   }
 
   /** The newest versions. A label without a block has an empty one. */
