@@ -1,6 +1,6 @@
 /**
- * `precis backup` and `precis restore`: all that a deployment has stored of one caller, or of all,
- * as a file, and back. The file's records are sealed by the deployment.
+ * `precis backup` and `precis restore`: all that a deployment has stored of one caller, of one of
+ * its conversations, or of all, as a file, and back. The file's records are sealed by the deployment.
  */
 import { existsSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,8 +30,8 @@ const STATES = {
   expired: 'left out, since it would have expired',
 };
 
-/** @returns the exit status */
-export async function backup(url, token, name, caller) {
+/** @param scope caller, conversation and user, each a string or undefined @returns the exit status */
+export async function backup(url, token, name, scope) {
   const ask = await operator(url, token);
   const isNew = !existsSync(name);
   const file = open(name, isNew ? 'wx+' : 'r+');
@@ -42,7 +42,7 @@ export async function backup(url, token, name, caller) {
   let end = begun ? begun.at + begun.bytes : 0;
   // A half-written answer is asked for again.
   ftruncateSync(file, end);
-  let body = begun ? nextOf(file, begun) : caller ? { caller } : {};
+  let body = begun ? nextOf(file, begun) : scope;
   for (;;) {
     const answer = await ask('backup', JSON.stringify(body), 'application/json');
     if (!answer.ok) {
@@ -60,9 +60,10 @@ export async function backup(url, token, name, caller) {
     }
     end += answer.bytes.length;
     if (last.kind === 'E') {
-      if (caller && !recordsOf(file).records.some(({ kind }) => kind === 'R')) {
+      if (scope.caller && !recordsOf(file).records.some(({ kind }) => kind === 'R')) {
         unlinkSync(name);
-        console.error(`Nothing is stored of a caller ${caller}. ${name} is not written.`);
+        const what = scope.conversation ? `a conversation ${scope.conversation} of the caller` : 'a caller';
+        console.error(`Nothing is stored of ${what} ${scope.caller}. ${name} is not written.`);
         return 1;
       }
       console.log(`${name}: ${end} bytes. It opens with PRECIS_SECRET alone: keep a copy of both.`);

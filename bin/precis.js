@@ -8,7 +8,8 @@ import { verify } from './verify.js';
 
 const USAGE = `usage: precis verify <receipt.json> <request.json> [--url <deployment>]
        precis doctor [--url <deployment>]
-       precis backup <file> [--caller <name or id>] [--url <deployment>]
+       precis backup <file> [--caller <name or id> [--conversation <id> [--user <id>]]]
+                     [--url <deployment>]
        precis restore <file> [--url <deployment>]
        precis --version
 
@@ -19,8 +20,9 @@ verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request w
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's
         ADMIN_TOKEN, OPENAI_API_KEY a caller's key; without them it sees less.
         Exit status: 0 nothing fails, 1 something does.
-backup  Saves all that is stored of one caller, or of all, in one sealed file. A file that is not
-        finished is gone on with. Needs PRECIS_ADMIN_TOKEN. Exit status: 0 finished, 1 not.
+backup  Saves all that is stored of one caller, of one of its conversations, or of all, in one
+        sealed file. A file that is not finished is gone on with. Needs PRECIS_ADMIN_TOKEN.
+        Exit status: 0 finished, 1 not.
 restore Puts a backup back into a deployment with the same PRECIS_SECRET. What is there stays, and
         what was deleted since does not come back. Needs PRECIS_ADMIN_TOKEN.
         Exit status: 0 all is put back, 1 not.`;
@@ -39,7 +41,10 @@ else {
   const commands = {
     verify: () => verify(url, key, files),
     doctor: () => doctor(url, { key, adminToken }),
-    backup: () => backup(url, adminToken, file, values.caller),
+    backup: () => {
+      const { caller, conversation, user } = values;
+      return backup(url, adminToken, file, { caller, conversation, user });
+    },
     restore: () => restore(url, adminToken, file),
   };
   process.exitCode = await commands[command]();
@@ -52,6 +57,8 @@ function arguments_() {
       options: {
         url: { type: 'string' },
         caller: { type: 'string' },
+        conversation: { type: 'string' },
+        user: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },

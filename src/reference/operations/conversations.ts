@@ -118,12 +118,12 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: memory,
     id: 'restoreConversationMemory',
     group: 'Conversations',
-    summary: "Replaces a conversation's memory by what `GET` has answered, here or elsewhere",
+    summary: 'Sets the settings and the newest text that `GET` has answered, here or elsewhere',
     access: 'caller',
     ...named,
     body: {
       content: { 'application/json': own('SentMemory') },
-      example: { memory_strategy: null, memory_injection: null, health: 'healthy', memories: [], rounds: [] },
+      example: { memory_strategy: null, memory_injection: null, memories: [] },
     },
     answers: {
       200: { description: 'The memory.', content: { 'application/json': schemas.conversationMemory } },

@@ -268,7 +268,7 @@ const DEPLOYMENT: readonly Operation[] = [
     group: 'Deployment',
     summary: 'The next records of a backup, for its operator',
     description:
-      'Of one caller or of all, sealed under `PRECIS_SECRET`. Each record is its kind (a byte), the bytes of its envelope and of its attachment (four each, big endian), and both. The last one of an answer is `E`, or `N`, which the next request brings. A 404 in deployments without `ADMIN_TOKEN`.',
+      'Of one caller, of one of its conversations, or of all, sealed under `PRECIS_SECRET`. Each record is its kind (a byte), the bytes of its envelope and of its attachment (four each, big endian), and both. The last one of an answer is `E`, or `N`, which the next request brings. A 404 in deployments without `ADMIN_TOKEN`.',
     access: 'admin',
     body: { content: { 'application/json': backupBody }, example: {} },
     answers: {

@@ -41,6 +41,8 @@ export const backupBody = z.strictObject({
     .describe(
       "Only this one: a name of `ACCESS_KEYS` or `LOCAL_TENANT`, or a tenant's id. Default: all, with the register of callers.",
     ),
+  conversation: z.string().min(1).optional().describe("Only this one of the caller's, with its refs."),
+  user: z.string().min(1).optional().describe('The user of the conversation, if it has one.'),
   next: z.base64().optional().describe('The record `N` of the answer before, in base64.'),
 });
 

@@ -4,8 +4,10 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
+import * as z from 'zod';
 import { concat } from '../../lib/bytes.ts';
 import { parseObject } from '../../lib/json.ts';
+import { once } from '../../lib/once.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
@@ -19,6 +21,15 @@ import { servicesForOperator } from './operator.ts';
 
 /** In bytes. A place to go on has the name of a conversation, and little else. */
 const LARGEST_BODY = 64 * 1024;
+
+const backupBody = once(() => {
+  const [is, isNot] = [z.string(), z.undefined().optional()];
+  return z.union([
+    z.strictObject({ next: is, caller: isNot, conversation: isNot, user: isNot }),
+    z.strictObject({ next: isNot, caller: is, conversation: is, user: is.optional() }),
+    z.strictObject({ next: isNot, caller: is.optional(), conversation: isNot, user: isNot }),
+  ]);
+});
 
 /** A 404 in deployments without `ADMIN_TOKEN`. */
 export async function postBackup(c: Context<AppEnv>): Promise<Response> {
@@ -51,17 +62,18 @@ export async function postBackup(c: Context<AppEnv>): Promise<Response> {
 /** @throws ApiError that names the field */
 async function readBeginning(request: Request, services: Services): Promise<BackupBeginning> {
   const text = new TextDecoder().decode(await readBody(request, null, LARGEST_BODY));
-  const [named, more] = Object.entries(parseObject(text === '' ? '{}' : text) ?? { body: null });
-  if (!named) return { scope: null };
-  const [field, value] = named;
-  if (more || typeof value !== 'string' || !['caller', 'next'].includes(field))
+  const sent = parseObject(text === '' ? '{}' : text) ?? { body: null };
+  const parsed = backupBody().safeParse(sent);
+  if (!parsed.success)
     throw new ApiError(
       'invalid_value',
-      'The body has caller, or next of the answer before, as a string, or nothing.',
-      field,
+      'The body has caller, alone or with conversation and its user, or next of the answer before, each as a string, or nothing.',
+      Object.keys(sent)[0] ?? null,
     );
-  if (field === 'next') return { next: new Uint8Array(Buffer.from(value, 'base64')) };
-  return { scope: idsOf(value, services) };
+  const { next, caller, conversation: id, user } = parsed.data;
+  if (next !== undefined) return { next: new Uint8Array(Buffer.from(next, 'base64')) };
+  const scope = caller === undefined ? null : idsOf(caller, services);
+  return { scope, one: id === undefined ? null : { id, user } };
 }
 
 /** The ids of a caller's tenants. @throws ApiError if the deployment knows no such caller */

@@ -1,9 +1,6 @@
 /**
- * `PUT /v1/conversations/{id}/memory`: a conversation's memory as `GET` of the same route gives it,
- * here or in another deployment (docs/design.md#5-routes).
- *
- * `sent-overview.ts` checks each member, `storage/conversation/chain.ts` replaces everything in one
- * transaction of the object, and the isolate forgets what it remembers.
+ * `PUT /v1/conversations/{id}/memory`: the settings and the newest text of a conversation, as `GET`
+ * of the same route has answered them, here or in another deployment (docs/design.md#5-routes).
  */
 
 import { Buffer } from 'node:buffer';
@@ -14,12 +11,12 @@ import { forgetMemory } from '../../request/beliefs.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
-import type { SavedMemory, Settings } from '../../storage/conversation/memories.ts';
+import type { ListedMemory, SavedMemory, Settings } from '../../storage/conversation/memories.ts';
 import { NO_TRANSCRIPT } from '../../summary/kept-transcript.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { stored } from '../stored.ts';
 import { checkSettings, LARGEST_SETTINGS, overviewJson, type Target, target } from './memory.ts';
-import { readOverview, type SentMemory } from './sent-overview.ts';
+import { readOverview } from './sent-overview.ts';
 
 /** In bytes. A hundred summaries of the usual size have one. */
 const LARGEST_OVERVIEW = 8 * 1024 * 1024;
@@ -56,17 +53,10 @@ async function readSaved(request: Request, { id, tenant, services }: Target): Pr
       sent.reason.message,
       sent.reason.param,
     );
-  const { memory_strategy, memory_injection, health, memories, rounds } = sent.value;
-  const settings: Settings = { memory_strategy, memory_injection };
+  const { settings, memory } = sent.value;
   checkSize(settings);
   checkSettings(settings, services);
-  return {
-    conversation: id,
-    settings,
-    health,
-    memories: memories.map((memory) => withOwnTranscript(memory, tenant)),
-    rounds,
-  };
+  return { conversation: id, settings, memory: memory && withOwnTranscript(memory, tenant) };
 }
 
 /** @throws ApiError if a setting is larger than `PATCH` takes it */
@@ -80,7 +70,7 @@ function checkSize(settings: Settings): void {
  * A version whose transcript is this tenant's. One that another deployment or key has stored can't
  * be fetched here: it is written again from the caller's array.
  */
-function withOwnTranscript(memory: SentMemory, { refs }: Tenant): SentMemory {
+function withOwnTranscript(memory: ListedMemory, { refs }: Tenant): ListedMemory {
   const named = [memory.ref, memory.transcript_earlier].filter((ref) => ref !== null);
   return named.every((ref) => refs.owns(ref)) ? memory : { ...memory, ...NO_TRANSCRIPT };
 }

@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { VERSION } from '../../lib/version.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import { conversationName } from '../conversation/names.ts';
 import { FORMAT } from './contents.ts';
 import { chainAfter, NO_CHAIN, openRecord, recordsIn, sealRecord } from './records.ts';
 import { FIRST_PLACE, type NewRecord, TenantWalk, type WalkPlace, type WalkPorts } from './walk.ts';
@@ -20,9 +21,16 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /** What is saved: one caller's tenants by their ids, or all; null. */
 export type BackupScope = readonly string[] | null;
 
+/** The one conversation that is saved of a caller. */
+export interface SavedOne {
+  readonly id: string;
+  readonly user?: string | undefined;
+}
+
 const progress = z.object({
   backup: z.string(),
   scope: z.array(z.string()).nullable(),
+  one: z.object({ id: z.string(), user: z.string().optional() }).nullable().default(null),
   chain: z.string(),
   records: z.number(),
   tenants: z.number(),
@@ -40,7 +48,9 @@ export interface BackupPorts extends Omit<WalkPorts, 'backup'> {
 }
 
 /** Where a backup goes on. */
-export type BackupBeginning = { readonly scope: BackupScope } | { readonly next: Uint8Array<ArrayBuffer> };
+export type BackupBeginning =
+  | { readonly scope: BackupScope; readonly one?: SavedOne | null }
+  | { readonly next: Uint8Array<ArrayBuffer> };
 
 /**
  * The next records of a backup, `N` or `E` last.
@@ -59,6 +69,7 @@ export async function backUp(
   const begun = new Backup(ports, {
     backup: crypto.randomUUID(),
     scope: beginning.scope && [...beginning.scope].sort(),
+    one: beginning.one ?? null,
     chain: NO_CHAIN,
     records: 0,
     tenants: 0,
@@ -89,7 +100,7 @@ class Backup {
 
   async go(): Promise<Uint8Array<ArrayBuffer>[]> {
     for (let calls = 0; calls < MOST_CALLS && this.bytes < MOST_BYTES; ) {
-      const { tenant, place } = this.state;
+      const { tenant, place, one } = this.state;
       if (place === null) {
         const next = await this.nextTenant(tenant);
         calls += 2;
@@ -97,7 +108,8 @@ class Backup {
         this.state = { ...this.state, tenant: next, place: FIRST_PLACE, tenants: this.state.tenants + 1 };
         continue;
       }
-      const walk = new TenantWalk({ ...this.ports, backup: this.state.backup }, tenant);
+      const only = one && conversationName(tenant, one.user, { id: one.id });
+      const walk = new TenantWalk({ ...this.ports, backup: this.state.backup }, tenant, only);
       const step = await walk.step(place);
       calls += step.calls;
       for (const record of step.records) await this.add('R', record);

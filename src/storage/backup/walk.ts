@@ -100,12 +100,17 @@ const KINDS = ['archive', ...OBJECT_KINDS] as const;
 export class TenantWalk {
   private readonly ports: WalkPorts;
   private readonly id: string;
+  private readonly only: string | null;
   private readonly bucket: TenantBucket;
 
-  /** @param id of the tenant */
-  constructor(ports: WalkPorts, id: string) {
+  /**
+   * @param id of the tenant
+   * @param only the name of the one conversation that is saved, with its refs; null: everything
+   */
+  constructor(ports: WalkPorts, id: string, only: string | null) {
     this.ports = ports;
     this.id = id;
+    this.only = only;
     this.bucket = new TenantBucket(ports.bucket, { id });
   }
 
@@ -121,7 +126,7 @@ export class TenantWalk {
       case 'objects':
         return this.objects(place);
       case 'refs':
-        return this.refs(place.after);
+        return this.only === null ? this.refs(place.after) : this.refsOf(this.only, place.after);
       case 'users':
         return this.nextUser(place.after);
       case 'user':
@@ -131,11 +136,12 @@ export class TenantWalk {
 
   private async tenant(rows: RowsPlace): Promise<Step> {
     const named: Named = { of: 'tenant', name: this.id, used: null };
+    const after: WalkPlace = { at: 'conversations', after: 0 };
     if (rows.place === null) await this.ports.settled(this.id);
+    if (this.only !== null) return { records: [], calls: 1, next: after };
     const begun = this.ports.now();
     const part = await this.ports.tenant(this.id)((stub) => stub.saveRows(rows.place));
     const since = sinceOf(part, rows, begun);
-    const after: WalkPlace = { at: 'conversations', after: 0 };
     if (part?.next) return this.partOf(named, part, since, { at: 'tenant', place: part.next, since });
     return this.lastPartOf(named, part, since, after);
   }
@@ -183,7 +189,7 @@ export class TenantWalk {
   }
 
   private async nextConversation(after: number): Promise<Step> {
-    const one = await this.ports.tenant(this.id)((stub) => stub.toSave(after));
+    const one = await this.ports.tenant(this.id)((stub) => stub.toSave(after, this.only));
     const next: WalkPlace = one ? { at: 'conversation', one, place: null } : { at: 'refs', after: '' };
     return { records: [], calls: 1, next };
   }
@@ -235,6 +241,14 @@ export class TenantWalk {
     return { records: record, calls: calls + 1, next: next(last, !more && last === names.at(-1)) };
   }
 
+  private async refsOf(conversation: string, after: string): Promise<Step> {
+    const tenant = this.ports.tenant(this.id);
+    const refs = (await tenant((stub) => stub.refsOf(conversation, MOST_OBJECTS, after))) ?? [];
+    if (refs.length === 0) return { records: [], calls: 1, next: null };
+    const { record, calls, last } = await this.copy(refs, null);
+    return { records: record, calls: calls + 1, next: { at: 'refs', after: last } };
+  }
+
   /** Copies the first of these, as many as a record takes. Those that are gone are left out. */
   private async copy(
     names: readonly string[],
@@ -267,7 +281,8 @@ export class TenantWalk {
     };
   }
 
-  private usersOf(refs: readonly string[]): Promise<readonly (readonly string[])[]> {
+  private async usersOf(refs: readonly string[]): Promise<readonly (readonly string[])[]> {
+    if (this.only !== null) return refs.map(() => [this.only ?? '']);
     return this.ports.tenant(this.id)((stub) => stub.usersOf(refs));
   }
 }

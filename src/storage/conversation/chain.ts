@@ -31,7 +31,6 @@ import {
   type Found,
   HEALTHY,
   type HealthState,
-  healthOf,
   isResting,
   type Memory,
   type Overview,
@@ -299,20 +298,19 @@ export class MemoryChain implements StoredPart {
   }
 
   /**
-   * Replaces versions, rounds, health and settings; the frozen injection stays. What is in the
-   * making must be dropped. Must run in one transaction.
+   * Has one version, or none, and these settings take the place of all versions, rounds and health;
+   * the frozen injection stays. What is in the making must be dropped. Must run in one transaction.
    *
    * @throws InvariantError if the session is a hash, and holds several conversations
    */
-  restore({ conversation, settings, health, memories, rounds }: SavedMemory): void {
+  restore({ conversation, settings, memory }: SavedMemory): void {
     const lineage = this.lineages.find([], undefined);
     if (lineage === null) throw new InvariantError('only a conversation with an id of its own is restored');
     this.tables.make();
     this.tables.deleteVersions();
-    for (const memory of memories) this.writer.restore(memory, lineage, conversation);
-    this.pins.restore(rounds, lineage);
+    if (memory) this.writer.restore(memory, lineage, conversation);
     this.state.configure(settings);
-    this.lineages.saveHealth(lineage, healthOf(health));
+    this.lineages.saveHealth(lineage, HEALTHY);
   }
 
   standing(): SummaryStanding {

@@ -219,7 +219,9 @@ export interface Overview extends Immutable<Omit<z.output<typeof overviewSchema>
 }
 
 /** The part of an overview from which a conversation can go on. */
-export interface SavedMemory extends Pick<Overview, 'settings' | 'health' | 'memories' | 'rounds'> {
+export interface SavedMemory extends Pick<Overview, 'settings'> {
+  /** The completed version with the newest text. */
+  readonly memory: ListedMemory | null;
   /** The conversation's label for logs. */
   readonly conversation: string;
 }
@@ -291,13 +293,6 @@ export interface Health {
 }
 
 export const HEALTHY: Health = { state: 'healthy', failures: 0, retryAt: 0 };
-
-/** A health that came without its numbers. While degraded, the next attempt need not wait. */
-export function healthOf(state: HealthState): Health {
-  return state === 'degraded' || state === 'recovering'
-    ? { state, failures: 1, retryAt: 0 }
-    : { ...HEALTHY, state };
-}
 
 export function afterRetry(health: Health): Health {
   return health.state === 'healthy' ? { ...health, state: 'retry' } : health;

@@ -220,8 +220,8 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async restore(saved: SavedMemory): Promise<Overview> {
-    const refs = saved.memories.flatMap(({ ref, transcript_earlier }) => [ref, transcript_earlier]);
-    await this.report(refs.filter((ref) => ref !== null));
+    const refs = [saved.memory?.ref, saved.memory?.transcript_earlier];
+    await this.report(refs.filter((ref) => ref != null));
     this.texts.drop();
     this.tables.atOnce(() => this.chain.restore(saved));
     // Reported again, since a deletion may have come in between.

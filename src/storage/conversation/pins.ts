@@ -65,19 +65,6 @@ export class Pins {
       .toArray();
   }
 
-  /** Adds pins. There must be tables, without pins of these rounds. @param rounds newest first */
-  restore(rounds: readonly RoundMemory[], lineage: string): void {
-    for (const { round_hash, strategy_hash, memory_id, digest_hash } of rounds.toReversed())
-      this.tables.sql.exec(
-        'INSERT INTO pins (round_hash, strategy_hash, lineage, memory_id, digest_hash) VALUES (?, ?, ?, ?, ?)',
-        round_hash,
-        strategy_hash,
-        lineage,
-        memory_id,
-        digest_hash,
-      );
-  }
-
   /** Pins a round to no memory, unless it is pinned. */
   pinToNone(round: string, strategyHash: string, lineage: string): void {
     this.pin(round, strategyHash, lineage, null, 'IGNORE');

@@ -74,9 +74,9 @@ export interface ConversationApi<Material> extends BackupApi {
   settings(isUse?: boolean): Settings;
   configure(changes: Partial<Settings>): Promise<void>;
   /**
-   * Replaces versions, rounds, health and settings in one transaction, and answers what is kept
-   * then. The conversation and its transcripts are reported to the tenant's object before. What is
-   * in the making is dropped.
+   * Has one version and settings take the place of versions, rounds, health and settings in one
+   * transaction, and answers what is kept then. The conversation and its transcripts are reported
+   * to the tenant's object before. What is in the making is dropped.
    *
    * @throws RangeError if a text or a setting is too long
    */

@@ -150,13 +150,9 @@ export class MemoryWriter {
     });
   }
 
-  /**
-   * Adds a row from elsewhere under its own id. One that was being made has no writer here, so it
-   * has failed.
-   */
+  /** Adds a completed row from elsewhere under its own id. */
   restore(memory: ListedMemory, lineage: string, conversation: string): void {
-    const ended = memory.status === 'processing' ? { status: 'failed', error: WRITER_LOST } : {};
-    this.add({ ...memory, ...ended, lineage, conversation });
+    this.add({ ...memory, lineage, conversation });
   }
 
   /** Logs a completed summary: its span, its time, and what its window has dropped. */

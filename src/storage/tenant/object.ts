@@ -115,8 +115,8 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     return this.rows.usage.days(from, to);
   }
 
-  refsOf(conversation: string, most: number): readonly string[] | null {
-    return this.rows.refsOf(conversation, most);
+  refsOf(conversation: string, most: number, after?: string): readonly string[] | null {
+    return this.rows.refsOf(conversation, most, after);
   }
 
   namesOfSession(session: string, most: number): readonly string[] {
@@ -195,8 +195,8 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     return state;
   }
 
-  toSave(after: number): SavedConversation | null {
-    return this.backup.conversationAfter(after);
+  toSave(after: number, only: string | null): SavedConversation | null {
+    return this.backup.conversationAfter(after, only);
   }
 
   userToSave(after: string): string | null {

@@ -33,7 +33,7 @@ export interface TenantApi extends BackupApi {
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
   find(conversation: string): KnownConversation | null;
-  refsOf(conversation: string, most: number): readonly string[] | null;
+  refsOf(conversation: string, most: number, after?: string): readonly string[] | null;
   namesWith(prefix: string, most: number): readonly string[];
   namesOfSession(session: string, most: number): readonly string[];
   release(conversation: NotedConversation): void;
@@ -51,7 +51,7 @@ export interface TenantApi extends BackupApi {
   deletedSince(what: readonly Deletable[], at: number): readonly boolean[];
   /** See `TenantBackup`. */
   refuses(conversation: string, used: number | null, at: number): NotTaken | null;
-  toSave(after: number): SavedConversation | null;
+  toSave(after: number, only: string | null): SavedConversation | null;
   userToSave(after: string): string | null;
   usersOf(refs: readonly string[]): readonly (readonly string[])[];
   takeRefs(refs: readonly SavedRef[], at: number): readonly boolean[];

@@ -132,10 +132,11 @@ export class TenantRows {
   }
 
   /** The refs that a conversation refers to, in key order; null if it is not known. */
-  refsOf(conversation: string, most: number): readonly string[] | null {
+  refsOf(conversation: string, most: number, after = ''): readonly string[] | null {
     const id = this.idOf(conversation);
     if (id === undefined) return null;
-    return this.refs('SELECT ref FROM uses WHERE conversation_id = ? ORDER BY ref LIMIT ?', id, most);
+    const query = 'SELECT ref FROM uses WHERE conversation_id = ? AND ref > ? ORDER BY ref LIMIT ?';
+    return this.refs(query, id, after, most);
   }
 
   /** The names of conversations that begin so, the last used first. */

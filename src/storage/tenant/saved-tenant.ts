@@ -101,13 +101,21 @@ export class TenantBackup {
     this.backup.drop();
   }
 
-  /** The next conversation. @param id of the one before, or 0 */
-  conversationAfter(id: number): SavedConversation | null {
+  /**
+   * The next conversation.
+   *
+   * @param id of the one before, or 0
+   * @param only the name of the only one that is saved, whose deletion is noted from now on
+   */
+  conversationAfter(id: number, only: string | null): SavedConversation | null {
     if (!this.parts.rows.exists() || this.parts.rows.erasure()) return null;
+    if (only !== null) this.parts.deletions.begin();
     const [next] = this.sql
       .exec<{ id: number; name: string; used: number | null }>(
-        `SELECT ${REFERENCE} AS id, name, last_used AS used FROM conversations WHERE ${REFERENCE} > ? ORDER BY ${REFERENCE} LIMIT 1`,
+        `SELECT ${REFERENCE} AS id, name, last_used AS used FROM conversations
+         WHERE ${REFERENCE} > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY ${REFERENCE} LIMIT 1`,
         id,
+        only,
       )
       .toArray();
     return next ?? null;
@@ -163,6 +171,7 @@ export class TenantBackup {
    * @param at when it was saved
    */
   refuses(conversation: string, used: number | null, at: number): NotTaken | null {
+    this.parts.deletions.begin();
     if (this.parts.deletions.since({ conversation }, at)) return 'deleted';
     const unusedSince = this.parts.unusedSince() ?? 0;
     return used !== null && used < unusedSince ? 'expired' : null;

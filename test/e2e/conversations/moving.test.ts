@@ -69,6 +69,15 @@ const told = ({ response }: Said) =>
     response.headers.get(`x-memory-${name}`),
   );
 
+/** What a PUT keeps of a state: the settings, and the newest text. */
+function keptOf(state: State): State {
+  const [newest] = state.memories;
+  const { generation_time_ms: ms } = newest;
+  const stats = { avg_ms: ms, max_ms: ms, total_summaries: 1 };
+  return { ...state, memories: [newest], rounds: [], stats };
+}
+
+/** The same under another key or secret. */
 const withoutTranscripts = (state: State) => ({
   ...state,
   memories: state.memories.map((memory: object) => ({
@@ -100,7 +109,7 @@ describe.each(PROTOCOLS)('a conversation that moves to another deployment, over 
     expect(response.status).toBe(200);
     expect(kept).toEqual(await response.json());
     // The secret of the other deployment names other refs.
-    expect(kept).toEqual(withoutTranscripts(state));
+    expect(kept).toEqual(withoutTranscripts(keptOf(state)));
     expect(state.memories.some(({ ref }: { ref: string | null }) => ref !== null)).toBe(true);
     expect(viewOf(first)).toBe(viewOf(here));
     expect(JSON.stringify(first.view)).toContain('summary number');
@@ -143,40 +152,21 @@ describe.each(PROTOCOLS)('a conversation that moves to another deployment, over 
       state.memories[0].memory_id,
     );
   });
-
-  it('keeps the memory of a round that is in progress', async () => {
-    const { id, to } = await fiveRounds(ROLLING);
-    // The round's first request sees the memory of five rounds.
-    const { view } = await to.ask(question(6));
-    const state = await upToDate(home, id);
-    expect(state.memories).toHaveLength(4);
-    const there = new Talk(away, to.fields);
-    there.messages.splice(0, 1, ...to.messages.slice(0, -2));
-
-    await put(away, id, state);
-    const again = await there.ask(question(6));
-
-    expect(viewOf(again)).toBe(JSON.stringify(view).replace(REF, 'ref'));
-  });
 });
 
-describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (protocol) => {
-  home.over(protocol);
-  away.over(protocol);
-
-  it('restores what was there, and changes nothing when it is repeated', async () => {
+describe('PUT /v1/conversations/{id}/memory', () => {
+  it('keeps settings and the newest text of what was there, and changes nothing when it is repeated', async () => {
     const { id, to, state } = await fiveRounds(ROLLING);
     await to.ask(question(6));
     await upToDate(home, id);
     expect(await get(home, id)).not.toEqual(state);
 
-    const restored = await put(home, id, state);
-    const repeated = await put(home, id, await restored.clone().json());
+    const put1 = await put(home, id, { ...state, up_to_date: true, conversation_memory: 'another' });
+    const kept = await get(home, id);
+    const put2 = await put(home, id, kept);
 
-    expect(statuses(restored, repeated)).toEqual([200, 200]);
-    expect(await restored.json()).toEqual(state);
-    expect(await repeated.json()).toEqual(state);
-    expect(await get(home, id)).toEqual(state);
+    expect(kept).toEqual(keptOf(state));
+    expect([await put1.json(), await put2.json(), await get(home, id)]).toEqual([kept, kept, kept]);
   });
 
   it('takes away at once what the isolate remembers', async () => {
@@ -190,49 +180,6 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
     expect(JSON.stringify((await to.ask(question(6))).view)).toContain(words);
   });
 
-  it('ends a summary that is being made: its request is answered without it, the next one makes it', async () => {
-    const id = newId();
-    const to = new Talk(home, { conversation_id: id, memory_strategy: SUMMARIZE });
-    for (let n = 1; n <= 3; n++) await to.ask(question(n));
-    const release = summarizer.hold();
-    const asked = to.ask(question(4));
-    let state: State;
-    await until('a summary is being made', async () => {
-      state = await get(home, id);
-      return state.memories?.[0]?.status === 'processing';
-    });
-
-    const response = await put(home, id, state);
-    release();
-    const { response: answer } = await asked;
-
-    const [version] = state.memories;
-    const after = { ...state, memories: [{ ...version, status: 'failed', error: 'writer_lost' }] };
-    expect(await response.json()).toEqual(after);
-    expect([answer.status, answer.headers.get('x-memory-warning')]).toEqual([200, 'summary_pending']);
-    expect(await get(home, id)).toEqual(after);
-    await to.ask(question(5));
-    expect((await get(home, id)).memories).toMatchObject([
-      { memory_id: version.memory_id + 1, status: 'completed' },
-      { memory_id: version.memory_id, status: 'failed' },
-    ]);
-  });
-
-  it('takes the answer of flush too, and makes anew what follows from the rest', async () => {
-    const { id, state } = await fiveRounds(SUMMARIZE);
-    const changed = {
-      ...state,
-      up_to_date: true,
-      conversation_memory: 'another',
-      stats: { avg_ms: 1, max_ms: 1, total_summaries: 99 },
-      stuck: true,
-    };
-    const { conversation_memory: _, stats: __, stuck: ___, object: ____, id: _____, ...least } = state;
-
-    expect(await (await put(home, id, changed)).json()).toEqual(state);
-    expect(await (await put(home, id, least)).json()).toEqual(state);
-  });
-
   it('makes a conversation that is not known, of one user, also below an agent', async () => {
     const { state } = await fiveRounds(SUMMARIZE);
     const id = newId();
@@ -243,7 +190,7 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
     const made = await at('?user=ann', { method: 'PUT', body });
 
     expect(made.status).toBe(200);
-    expect(await (await at('?user=ann')).json()).toEqual(withoutTranscripts({ ...state, id }));
+    expect(await (await at('?user=ann')).json()).toEqual(withoutTranscripts(keptOf({ ...state, id })));
     expect(statuses(await at(''), await at('?user=bob'))).toEqual([404, 404]);
     const list = (await (await away.fetch('/v1/conversations?limit=100')).json()) as { data: State[] };
     expect(list.data).toContainEqual(expect.objectContaining({ id, user: 'ann', versions: 1 }));
@@ -257,7 +204,8 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
 
     const response = await put(home, id, { ...state, memory_strategy: null }, { headers: OTHER_KEY });
 
-    expect(await response.json()).toEqual(withoutTranscripts({ ...state, memory_strategy: null }));
+    const expected = withoutTranscripts(keptOf({ ...state, memory_strategy: null }));
+    expect(await response.json()).toEqual(expected);
     expect(await get(home, id)).toEqual(state);
     const gone = await settingsOf(home)(id, { method: 'DELETE', headers: OTHER_KEY });
     expect(gone.status).toBe(200);
@@ -268,13 +216,7 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
   it('needs a key that the upstream accepts', async () => {
     const headers = { authorization: 'Bearer sk-invalid-key-that-was-invented' };
     const short = { authorization: 'Bearer nineteen-characters' };
-    const body = {
-      memory_strategy: null,
-      memory_injection: null,
-      health: 'healthy',
-      memories: [],
-      rounds: [],
-    };
+    const body = { memory_strategy: null, memory_injection: null, memories: [] };
 
     const responses = [
       await put(home, newId(), body, { headers }),
@@ -284,84 +226,34 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
     expect(statuses(...responses)).toEqual([401, 401]);
   });
 
-  it.each<[string, (state: State) => unknown, number, object]>([
-    ['no object', () => '[]', 400, { code: 'invalid_json', param: null }],
-    ['no JSON', () => '{', 400, { code: 'invalid_json', param: null }],
-    [
-      'a member twice',
-      (state) => JSON.stringify(state).replace('{', '{"health":"retry",'),
-      400,
-      { code: 'invalid_json', param: 'health' },
-    ],
-    [
-      'a setting that is nested too deeply',
-      (state) =>
-        JSON.stringify({ ...state, memory_strategy: 0 }).replace(
-          '"memory_strategy":0',
-          `"memory_strategy":${'['.repeat(1e5)}${']'.repeat(1e5)}`,
-        ),
-      400,
-      { code: 'invalid_json', param: null },
-    ],
-    [
-      'very many versions',
-      (state) => ({ ...state, memories: Array(2e5).fill({}) }),
-      400,
-      { code: 'invalid_value', param: 'memories' },
-    ],
-    [
-      'a long name',
-      (state) => ({ ...state, ['x'.repeat(1e6)]: 1 }),
-      400,
-      { code: 'invalid_value', param: 'x'.repeat(64) },
-    ],
-    [
-      'another strategy than PATCH takes',
-      (state) => ({ ...state, memory_strategy: { mode: 'trim', max_turn: 3 } }),
-      400,
-      { code: 'invalid_memory_strategy', param: 'memory_strategy.max_turn' },
-    ],
-    [
-      'a summarizer that is not offered',
-      (state) => ({ ...state, memory_strategy: { mode: 'rolling_summary', summarizer_model: 'gpt-9' } }),
-      400,
-      { code: 'invalid_memory_strategy', param: 'memory_strategy.summarizer_model' },
-    ],
-    [
-      'an injection that is none',
-      (state) => ({ ...state, memory_injection: { tokens: 3 } }),
-      400,
-      { code: 'invalid_memory_strategy', param: 'memory_injection' },
-    ],
-    [
-      'a setting that PATCH would not read',
-      (state) => ({
-        ...state,
-        memory_strategy: { mode: 'compact', compact_exclude_tools: Array(99).fill('x'.repeat(700)) },
-      }),
-      400,
-      { code: 'invalid_value', param: 'memory_strategy' },
-    ],
-    [
-      'a status of its own',
-      (state) => ({ ...state, memories: [{ ...state.memories[0], status: 'done' }] }),
-      400,
-      { code: 'invalid_value', param: 'memories[0].status' },
-    ],
-    ["another conversation's", (state) => ({ ...state, id: 'another' }), 400, { param: 'id' }],
-    [
-      'too much',
-      (state) => ({ ...state, conversation_memory: 'x'.repeat(8 * 1024 * 1024) }),
-      413,
-      { code: 'body_too_large' },
-    ],
-  ])('refuses %s, and keeps what was there', async (_, change, status, error) => {
+  it('refuses what GET has not answered, and keeps what was there', async () => {
     const { id, state } = await fiveRounds(SUMMARIZE);
-
-    const response = await put(home, id, change(state));
-
-    expect(response.status).toBe(status);
-    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', ...error } });
+    const nested = `"memory_strategy":${'['.repeat(1e5)}${']'.repeat(1e5)}`;
+    const long = { mode: 'compact', compact_exclude_tools: Array(99).fill('x'.repeat(700)) };
+    const unoffered = { mode: 'rolling_summary', summarizer_model: 'gpt-9' };
+    const strategy = (memory_strategy: unknown) => ({ ...state, memory_strategy });
+    const cases: [body: unknown, status: number, error: object][] = [
+      ['[]', 400, { code: 'invalid_json', param: null }],
+      ['{', 400, { code: 'invalid_json', param: null }],
+      [
+        JSON.stringify(state).replace('{', '{"health":"retry",'),
+        400,
+        { code: 'invalid_json', param: 'health' },
+      ],
+      [JSON.stringify(strategy(0)).replace('"memory_strategy":0', nested), 400, { code: 'invalid_json' }],
+      [{ ...state, memories: Array(2e5).fill({}) }, 400, { code: 'invalid_value', param: 'memories' }],
+      [strategy({ mode: 'trim', max_turn: 3 }), 400, { param: 'memory_strategy.max_turn' }],
+      [strategy(unoffered), 400, { param: 'memory_strategy.summarizer_model' }],
+      [{ ...state, memory_injection: { tokens: 3 } }, 400, { param: 'memory_injection' }],
+      [strategy(long), 400, { code: 'invalid_value', param: 'memory_strategy' }],
+      [{ ...state, id: 'another' }, 400, { code: 'invalid_value', param: 'id' }],
+      [{ ...state, conversation_memory: 'x'.repeat(8 * 1024 * 1024) }, 413, { code: 'body_too_large' }],
+    ];
+    for (const [body, status, error] of cases) {
+      const response = await put(home, id, body);
+      expect(response.status).toBe(status);
+      expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', ...error } });
+    }
     expect(await get(home, id)).toEqual(state);
   });
 });

@@ -66,9 +66,9 @@ function deployment(variables: Partial<Env> = {}) {
   };
 
   /** All records of the caller, without those to go on from. */
-  async function backUp(): Promise<Framed[]> {
+  async function backUp(of: object = {}): Promise<Framed[]> {
     const all: Framed[] = [];
-    for (let sent: object = { caller: id }; ; ) {
+    for (let sent: object = { caller: id, ...of }; ; ) {
       const response = await counted(() => admin('backup', JSON.stringify(sent)));
       expect(response.status).toBe(200);
       const records = recordsIn(new Uint8Array(await response.arrayBuffer())) ?? [];
@@ -375,6 +375,39 @@ describe('a restore', () => {
     expect((await read()).slice(1)).toEqual(before.slice(1));
     expect(await restore(records)).toEqual({ 'tenant restored': 1, 'conversation kept': 1, 'ref kept': 1 });
     expect((await read()).slice(1)).toEqual(before.slice(1));
+  });
+
+  it('of one conversation brings it back with its refs, and nothing of others', async () => {
+    const { id, chat, sent, request, backUp, restore } = deployment();
+    const refs: string[] = [];
+    for (const name of ['one', 'two']) {
+      await chat(withRemoved(name, name));
+      refs.push(...refsIn(sent.at(-1)?.body ?? ''));
+    }
+    const reads = [
+      `/v1/refs/${refs[0]}`,
+      ...['messages', 'requests', 'memory'].map((part) => `/v1/conversations/one/${part}`),
+    ];
+    const read = () => Promise.all(reads.map(async (path) => (await request(path)).text()));
+    const before = await read();
+    const records = await backUp({ conversation: 'one' });
+    await emptyBucket(id);
+    for (const name of ['one', 'two']) await empty(conversationOf(id, name) as DurableObjectStub<Saved>);
+    await empty(env.TENANT_MEMORY.getByName(id) as DurableObjectStub<Saved>);
+
+    const counts = await restore(records);
+
+    expect(counts).toMatchObject({ 'conversation restored': 1, 'ref restored': 1 });
+    expect(Object.keys(counts)).not.toContain('tenant restored');
+    expect(await read()).toEqual(before);
+    expect((await request(`/v1/refs/${refs[1]}`)).status).toBe(404);
+    expect((await request(memoryOf('two'))).status).toBe(404);
+    // Deletions are noted from then on, here and where it was saved.
+    await request(memoryOf('one'), { method: 'DELETE' });
+    expect(await restore(records)).toMatchObject({ 'conversation deleted': 1 });
+    expect((await request(memoryOf('one'))).status).toBe(404);
+    expect(await backUp({ conversation: 'one' })).toHaveLength(2);
+    expect(await backUp({ conversation: 'two', user: 'nobody' })).toHaveLength(2);
   });
 
   it('leaves what is there as it is', async () => {
@@ -742,6 +775,8 @@ describe('requests for records', () => {
     ['backup', '{"next":"AAAA"}'],
     ['backup', '{"caller":"nobody"}'],
     ['backup', '{"callers":"all"}'],
+    ['backup', '{"conversation":"one"}'],
+    ['backup', '{"next":"AAAA","caller":"nobody"}'],
     ['backup', '[]'],
   ])('of another form are refused: %s', async (path, sent) => {
     const response = await deployment().admin(path, sent);

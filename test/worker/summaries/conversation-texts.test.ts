@@ -281,9 +281,7 @@ describe.each<[string, (memory: ConversationMemory) => Promise<unknown>]>([
       memory.restore({
         conversation: 'c',
         settings: { memory_strategy: null, memory_injection: null },
-        health: 'healthy',
-        memories: [],
-        rounds: [],
+        memory: null,
       }),
   ],
 ])('a version in the making of a conversation that %s', (_, end) => {

@@ -181,9 +181,7 @@ describe('a digest in the making', () => {
       memory.restore({
         conversation: 'c',
         settings: { memory_strategy: null, memory_injection: null },
-        health: 'healthy',
-        memories: [],
-        rounds: [],
+        memory: null,
       }),
     );
     await end(words('words'));
