@@ -33,11 +33,7 @@ export function askRounds(first: Attempt, attempts: Attempts, { call, answers, o
         ? { ...current, sent: body, answer: await attempts.goOn(body, usages, left, current.made) }
         : attempts.goOnWith(next, usages, left, onto);
     const asking = { request, answers, services: scope.services, make };
-    const {
-      sent: _,
-      answer,
-      ...asked
-    } = await askAgain(current, [withWholeOutputs(call, options, 'later')], asking);
+    const { sent: _, answer, ...asked } = await askAgain(current, [withWholeOutputs(call, options)], asking);
     current = asked;
     return answer;
   };

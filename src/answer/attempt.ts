@@ -13,14 +13,15 @@ import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import type { CallLife } from '../tell/life.ts';
-import type { SentPrefix } from '../upstream/bound-thinking.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
 import { bodies } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
+import { noteSent, type SentBefore, sentBefore } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
-import { type KeptThinking, keptThinking, withLessThinking } from './kept-thinking.ts';
+import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
 import { refusesKeys } from './retries/cache-key.ts';
 import { marksOf, refusesMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
@@ -41,7 +42,8 @@ interface Asking {
 /** What the attempts with one view share. */
 interface Viewed {
   readonly added: AddedMessages;
-  readonly thinking: KeptThinking;
+  /** The messages before this one go up without their thinking. */
+  readonly thinkingFrom: number;
   /** Begun when it is first asked for. */
   report(): Promise<Report>;
 }
@@ -54,12 +56,15 @@ export class Attempts {
   private readonly key: ConversationKey | undefined;
   /** Whether bodies ask for usage that the caller does not ask for. */
   readonly asksUsage: boolean;
-  private sent: SentPrefix | undefined;
+  /** The request before, as it was known when this one began. */
+  private readonly before: SentBefore | undefined;
+  private sent: SentRequest | undefined;
   private hasAsked = false;
 
   constructor(asking: Asking) {
     this.asking = asking;
     this.key = conversationKey(asking.call);
+    this.before = sentBefore(asking.call);
     this.asksUsage = asksUsage(asking.call, asking.life.readsUsage);
   }
 
@@ -83,7 +88,7 @@ export class Attempts {
   readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
     const { call, came, life } = this.asking;
     const viewed = await this.viewOf(made);
-    const { added, thinking } = viewed;
+    const { added } = viewed;
     const usages: UsageTail[] = [];
     const { body: sent, thinkingFrom } = this.bodyOf({ made, without, added });
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
@@ -99,9 +104,9 @@ export class Attempts {
     const answer = await answering;
     const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);
     const report = isLess
-      ? viewReport.then((told) => withLessThinking(told, call, thinkingFrom, thinking.isChanged))
+      ? viewReport.then((told) => withLessThinking(told, call, thinkingFrom, this.before))
       : viewReport;
-    if (answer.response.ok) this.sent = thinking.noteSent(thinkingFrom);
+    if (answer.response.ok) this.sent = noteSent(call, made, added.messages, thinkingFrom);
     return { made, without, added, sent, answer, usages, report };
   };
 
@@ -111,7 +116,7 @@ export class Attempts {
     const { request, chosen, scope } = call;
     const marks = without.has('marks') ? {} : marksOf(request, chosen.strategy, scope.services.config);
     const reasoning = !without.has('reasoning');
-    const known = this.viewed.get(made)?.thinking.from ?? 0;
+    const known = this.viewed.get(made)?.thinkingFrom ?? 0;
     const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
     const usage = this.asksUsage && !without.has('usage');
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
@@ -149,11 +154,14 @@ export class Attempts {
     left: AbortSignal,
     onto: (body: Uint8Array) => Uint8Array,
   ): Promise<Attempt> {
-    const { added, thinking, report } = await this.viewOf(made);
+    const { added, report } = await this.viewOf(made);
+    const { call } = this.asking;
     const { body, thinkingFrom } = this.bodyOf({ made, without, added });
     const sent = onto(body);
-    const answer = await this.ask(sent, usages, { left, listed: betaOf(made, this.asking.call) });
-    if (answer.response.ok) this.sent = thinking.noteSent(thinkingFrom);
+    const answer = await this.ask(sent, usages, { left, listed: betaOf(made, call) });
+    // The caller has the report of the view before.
+    const reported = this.sent?.reported;
+    if (answer.response.ok) this.sent = noteSent(call, made, added.messages, thinkingFrom, reported);
     if (this.sent) this.sent.hadRounds = true;
     return { made, without, added, sent, answer, usages, report: report() };
   }
@@ -188,7 +196,7 @@ export class Attempts {
     let report: Promise<Report> | undefined;
     const viewed: Viewed = {
       added,
-      thinking: keptThinking(call, made, added),
+      thinkingFrom: keptThinkingFrom(call, made, added, this.before),
       report: () => {
         report ??= life.reports(made).then((fields) => ({ ...added.addTo(made.report), ...fields }));
         return report;
@@ -216,7 +224,7 @@ interface WrittenBody {
 /** The body of a view with all that is added to it. The upstream's count reads it too. */
 export function writeBody(
   { request, chosen, scope, kept }: Call,
-  { view, tools, instructions }: Pick<MadeView, 'view' | 'tools' | 'instructions'>,
+  { view, tools, movesInstructions }: Pick<MadeView, 'view' | 'tools' | 'movesInstructions'>,
   added: Pick<AddedMessages, 'messages'>,
   more: Pick<Additions, 'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey' | 'usage'>,
   thinkingFrom: number,
@@ -224,7 +232,7 @@ export function writeBody(
   const additions = {
     injected: added.messages,
     tools: tools?.definitions,
-    movesInstructions: instructions !== undefined,
+    movesInstructions: movesInstructions === true,
     compaction: compactionOf(chosen.strategy, request, scope.services.config),
     ...more,
     ...(thinkingFrom === ALL_THINKING ? {} : { thinkingFrom }),

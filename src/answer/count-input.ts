@@ -11,9 +11,10 @@ import { noteVerdict } from '../tell/verdict.ts';
 import { addedMessages } from '../view/added-messages.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
+import { sentBefore } from '../view/sent-before.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { betaOf, writeBody } from './attempt.ts';
-import { keptThinking } from './kept-thinking.ts';
+import { keptThinkingFrom } from './kept-thinking.ts';
 import { unread } from './unread-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
@@ -28,7 +29,8 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const options = { force: false, dryRun: true, count: call.chosen.report, viewOnly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const added = await addedMessages(call, made, frozen);
-  const { body } = writeBody(call, made, added, { shared }, keptThinking(call, made, added).from);
+  const thinkingFrom = keptThinkingFrom(call, made, added, sentBefore(call));
+  const { body } = writeBody(call, made, added, { shared }, thinkingFrom);
   const answer = await askUpstream(scope, path, body, { listed: betaOf(made, call) });
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);

@@ -20,8 +20,8 @@ import type { SeenDigest, SeenRounds } from '../storage/conversation/remembered.
 import { TRUST_MS } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Answered } from '../upstream/acceptance.ts';
-import type { SentPrefix } from '../upstream/bound-thinking.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
+import { type SentRequest, sizeOfSent } from '../upstream/sent-requests.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -107,27 +107,8 @@ const ofRequests = {
     owner: 'conversation',
     bytes: 512 * KIB,
   }),
-  sent: computed<number>({
-    about: 'How many messages the newest request had: about 1 000 conversations.',
-    owner: 'conversation',
-    bytes: 512 * KIB,
-  }),
-  lacksRounds: computed<ReadonlySet<string>>({
-    about:
-      'The newest answers up to which views lacked kept rounds that are there, one of each array, since ' +
-      'forks and sub-agents have their own: about 2 500.',
-    owner: 'conversation',
-    bytes: 512 * KIB,
-    sizeOf: sizeOfSet,
-  }),
   rewritesAnswers: computed<true>({
     about: 'Whether its client sends other answers back than it got, as far as their keys tell.',
-    owner: 'conversation',
-    bytes: 512 * KIB,
-  }),
-  toldEdited: computed<true>({
-    about:
-      'Arrays, by hash, whose reported view has placeholders that the upstream refused in a later round.',
     owner: 'conversation',
     bytes: 512 * KIB,
   }),
@@ -289,11 +270,13 @@ const ofUpstreams = {
     bytes: 512 * KIB,
     holdsMs: DAY,
   }),
-  sentPrefixes: believed<SentPrefix>({
-    about: "What of Precis stood before the thinking of an answer, by the array's hash: about 2 500.",
+  sentRequests: believed<SentRequest>({
+    about:
+      "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 4 000. " +
+      'Those of a conversation with a name are under it.',
     owner: 'tenant',
-    bytes: 1 * MIB,
-    sizeOf: ({ ours }) => ours.length,
+    bytes: 2 * MIB,
+    sizeOf: sizeOfSent,
     holdsMs: DAY,
   }),
 };

@@ -44,7 +44,7 @@ class Instructions implements CallListener {
     const known = call.scope.services.memory.of('instructions').of(conversation.name);
     const cached = this.readsUsage ? (asked.usages[0]?.usage()?.cached ?? null) : null;
     const answer = {
-      place: asked.made.instructions === undefined ? ('field' as const) : ('message' as const),
+      place: asked.made.movesInstructions ? ('message' as const) : ('field' as const),
       preamble: `${instructions.digest} ${call.request.tools?.digest ?? ''}`,
       at: Date.now(),
       cached,

@@ -12,6 +12,7 @@ import { storedConversation } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
+import { moved, sentBefore } from '../view/sent-before.ts';
 import type { CallFeature } from './listener.ts';
 
 /** The newest events among which one of an answer is looked for. */
@@ -21,13 +22,7 @@ const LOOKED_AT = 5;
 export const movedSince: CallFeature = (call) => {
   const conversation = namedConversation(call);
   if (!conversation) return undefined;
-  return {
-    reports: (made) => frontierSince(conversation, made, call),
-    settled: ({ asked }) => {
-      if (asked?.answer.ok)
-        call.scope.services.memory.of('sent').set(conversation.name, '', call.request.messages.length);
-    },
-  };
+  return { reports: (made) => frontierSince(conversation, made, call) };
 };
 
 /**
@@ -47,9 +42,9 @@ async function frontierSince(
 ): Promise<Partial<Pick<Report, 'frontier'>>> {
   const { frontier, applied_edits } = report;
   const isUnedited = frontier.unit === 0 && applied_edits.length === 0;
-  if (frontier.moved || isUnedited || movedAt === undefined) return {};
+  if (frontier.moved || isUnedited || !movedAt) return {};
   const before = await messagesBefore(conversation, movedAt, call);
-  return before === undefined || movedAt <= before ? {} : { frontier: { ...frontier, moved: true } };
+  return before === undefined || movedAt <= before ? {} : { frontier: moved(report).frontier };
 }
 
 /**
@@ -60,9 +55,9 @@ async function frontierSince(
 async function messagesBefore(
   conversation: StoredConversation,
   enough: number,
-  { scope }: Call,
+  call: Call,
 ): Promise<number | undefined> {
-  const known = scope.services.memory.of('sent').get(conversation.name, '');
+  const known = sentBefore(call)?.messages;
   if (known !== undefined && known >= enough) return known;
   try {
     const page = await soon(
@@ -73,7 +68,7 @@ async function messagesBefore(
     // The newest events may not be kept yet.
     return stored === undefined ? known : Math.max(stored, known ?? 0);
   } catch (error) {
-    logCaught(scope.services.log, 'warn', 'the request before is not known', error);
+    logCaught(call.scope.services.log, 'warn', 'the request before is not known', error);
     return known;
   }
 }

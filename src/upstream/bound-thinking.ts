@@ -16,13 +16,3 @@ const WORDS = /invalid\W{1,4}signature\W{1,4}in\W{1,4}(?:redacted_)?thinking\W{1
 export function refusesThinking(json: string): boolean {
   return WORDS.test(wordsOfError(json));
 }
-
-/** What stood before the thinking of an answer when its request went up. */
-export interface SentPrefix {
-  /** A hash of what of ours stood in it: edits, messages, tools. */
-  readonly ours: string;
-  /** The messages before this one went up without their thinking. */
-  readonly from: number;
-  /** Whether rounds of ours have led to its answer, so that its thinking is bound to them. */
-  hadRounds: boolean;
-}

@@ -61,14 +61,10 @@ export async function findRounds(
 export class FoundRounds {
   /** In the array's order; `absent` if the conversation's object does not answer. */
   kept: readonly KeptRounds[] | 'absent' = [];
-  /** Whether an earlier view of the array lacked some that are shown. */
-  areBack = false;
-  private haveFailed = false;
   private readonly conversation: StoredConversation;
   private readonly scope: RequestScope;
   /** Whether no view goes up. */
   private readonly isDry: boolean;
-  private answers: readonly KeyedAnswer[] = [];
   private readonly seen = new Map<string, Seen<SeenRounds>>();
 
   constructor(conversation: StoredConversation, { scope, options }: ViewCall) {
@@ -80,7 +76,6 @@ export class FoundRounds {
   /** Finds those of the answers in an array. */
   async find(history: History): Promise<void> {
     const answers = answersIn(history, sha256Hex).slice(-MOST_ANSWERS);
-    this.answers = answers;
     const { keptRounds } = this.conversation.remembered;
     const keys = answers.map(({ key }) => key);
     try {
@@ -121,11 +116,7 @@ export class FoundRounds {
   private knownOf({ key, asked }: KeyedAnswer, isRewritten: boolean): Seen<SeenRounds | null> | undefined {
     const { keptRounds } = this.conversation.remembered;
     const seen = keptRounds.get(key);
-    const own = seen || !isRewritten ? undefined : keptRounds.get(askedKey(asked));
-    if (!own) return seen;
-    // So that rounds that are found later come back with a move.
-    keptRounds.keep(key, null, own.at);
-    return own;
+    return seen ?? (isRewritten ? keptRounds.get(askedKey(asked)) : undefined);
   }
 
   /**
@@ -146,25 +137,13 @@ export class FoundRounds {
     }
   }
 
-  /**
-   * Remembers that a view is reported to be without rounds that are kept no more, and to have those
-   * again that an earlier one lacked.
-   */
-  tell({ rounds: shown = [], lost = [] }: Pick<Plan, 'rounds' | 'lost'>): void {
+  /** Remembers that a view is reported to be without rounds that are kept no more. */
+  tell({ lost = [] }: Pick<Plan, 'lost'>): void {
     const { keptRounds } = this.conversation.remembered;
     for (const { key } of this.isDry ? [] : lost) {
       const known = keptRounds.last(key);
       if (known?.value) keptRounds.keep(key, { ...known.value, isTold: true }, known.at);
     }
-    const { lacksRounds } = this;
-    const lacking = lacksRounds.get('');
-    const upTo = this.haveFailed ? undefined : this.answers.findLast(({ key }) => lacking?.has(key));
-    if (!upTo) return;
-    this.areBack = shown.some(({ message }) => message <= upTo.message);
-    if (this.isDry) return;
-    const others = this.ofOthers(lacking);
-    if (others.size > 0) lacksRounds.set('', others);
-    else lacksRounds.delete('');
   }
 
   /** @throws StoreError if they are not there */
@@ -201,8 +180,6 @@ export class FoundRounds {
     return keys.map((key, index) => {
       const stored = found[index] ?? null;
       const before = remembered.keptRounds.last(key);
-      // Another isolate has kept them, of an answer with the same key, or of a retry.
-      if (stored && before?.value === null) this.noteLacking(key, this.lacksRounds.get(''));
       const known = before?.value ?? this.seen.get(key)?.value;
       const value = stored && seenAgain(stored, known);
       remembered.keptRounds.keep(key, value, at);
@@ -222,29 +199,11 @@ export class FoundRounds {
     this.scope.upkeep.of(this.conversation.name).rely('kept rounds', oldest, confirm);
   }
 
-  private get lacksRounds() {
-    return this.scope.services.memory.of('lacksRounds').of(this.conversation.name);
-  }
-
   private get rewritesAnswers() {
     return this.scope.services.memory.of('rewritesAnswers').of(this.conversation.name);
   }
 
-  private noteLacking(key: string, others: ReadonlySet<string> | undefined): void {
-    this.lacksRounds.set('', new Set([...(others ?? []), key]));
-  }
-
-  /** Without the answers of this array. */
-  private ofOthers(keys: ReadonlySet<string> = new Set()): ReadonlySet<string> {
-    const own = new Set(this.answers.map(({ key }) => key));
-    return new Set([...keys].filter((key) => !own.has(key)));
-  }
-
   private failed(error: unknown): void {
-    this.haveFailed = true;
-    const newest = this.answers.at(-1);
-    // The view to come lacks those of all its answers.
-    if (newest && !this.isDry) this.noteLacking(newest.key, this.ofOthers(this.lacksRounds.get('')));
     logCaught(this.scope.services.log, 'warn', 'kept rounds could not be read', error);
   }
 }

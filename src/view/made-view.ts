@@ -27,7 +27,10 @@ export interface MadeView {
   readonly report: Report;
   /** Trigger and frontier of the plan alone. Absent if nothing was planned. */
   readonly planned?: Pick<Report, 'trigger' | 'frontier'>;
-  /** How many messages the array had when the frontier last moved. Absent if that is not known. */
+  /**
+   * How many messages the array had when the frontier last moved; 0 if it never has. Absent where
+   * the array does not determine it.
+   */
   readonly movedAt?: number | undefined;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
@@ -35,11 +38,8 @@ export interface MadeView {
   readonly unedited?: ReadonlySet<string> | undefined;
   /** See `MakeViewOptions`. */
   readonly unsigned?: boolean;
-  /**
-   * Instructions of a field of their own that stand in the array instead. `begin`: those of the
-   * request before have stayed. Absent: they stay.
-   */
-  readonly instructions?: 'moved' | 'begin' | undefined;
+  /** Whether instructions of a field of their own go as a message instead. */
+  readonly movesInstructions?: boolean;
   /** The items of the view that no earlier one had, by type of edit. Absent: not counted. */
   readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
@@ -87,6 +87,8 @@ export interface MakeViewOptions {
   readonly unsigned?: boolean | undefined;
   /** See `PlanContext`. Absent: those that are known already, if any. */
   readonly unedited?: ReadonlySet<string> | undefined;
+  /** See `withMoved`. */
+  readonly refused?: MadeView;
   /** See `MemoryNeed`. Such a view makes the next memory due. */
   readonly anew?: boolean;
 }

@@ -13,11 +13,11 @@ import { closedRequests } from './closed-requests.ts';
 import { type Fulfilled, fulfil, type Recalled, recall } from './fulfil.ts';
 import { guarded, untouched } from './guards.ts';
 import { type FoundRounds, findRounds } from './kept-rounds.ts';
-import { withMoved } from './learned.ts';
 import { mayActOn, planOf, viewOf } from './made-before.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
 import { withNotices } from './notices.ts';
 import { passed } from './refused-view.ts';
+import { withMoved } from './sent-before.ts';
 import { reportedSummary } from './summaries.ts';
 import { type ViewTerms, viewTermsOf } from './view-terms.ts';
 
@@ -34,7 +34,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
  */
 export async function tryView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const made = await madeViewOf(call, options);
-  if (!made.exceeded) return withMoved(made, call, options);
+  if (!made.exceeded) return made;
   if (options.dryRun || options.anew) return made;
   return tryView(call, { ...options, anew: true });
 }
@@ -47,13 +47,13 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const { remember } = beside.recalled ?? {};
   const made = { ...terms.made, ...(remember ? { remember } : {}) };
   const planned = await planWith(terms, beside);
-  if (!planned) return { ...made, ...unplanned(terms, beside) };
+  if (!planned) return sinceBefore({ ...made, ...unplanned(terms, beside) }, call, options);
   const { plan, counter } = planned;
   const { exceeded } = plan;
   if (exceeded)
     return { ...made, ...untouched(call.chosen, beside.warnings), history: plan.history, exceeded };
   const fulfilled = await fulfil(plan, terms.call, counter);
-  return { ...made, ...reported(planned, fulfilled, terms, beside) };
+  return sinceBefore({ ...made, ...reported(planned, fulfilled, terms, beside) }, call, options);
 }
 
 /** What is known of a conversation beside the request. */
@@ -103,7 +103,7 @@ async function planWith(
 /** The view of a request that is forwarded unchanged, since the strategy has nothing to do. */
 function unplanned({ strategy, call, outline }: ViewTerms, { warnings }: Beside): MadeView {
   const { view, report } = untouched(call.chosen, warnings);
-  return { view, report: withNotices(report, strategy, outline, call.options) };
+  return { view, movedAt: 0, report: withNotices(report, strategy, outline, call.options) };
 }
 
 function reported(
@@ -119,13 +119,13 @@ function reported(
   const summary = shown && view.summary && reportedSummary(shown, view.summary);
   const all = [...chosen.warnings, ...beside.warnings, ...warnings];
   const report = reportOf(plan, view, chosen.source, all, { summary, digestUsage });
-  const within = withLimit(withRoundsBack(report, rounds), outline.limit);
+  const within = withLimit(report, outline.limit);
   const { mode } = chosen.strategy;
   return {
     view,
     repeated,
     planned: { trigger: replay.trigger, frontier: frontierOf(plan) },
-    movedAt: replay.moves.at(-1)?.messages,
+    movedAt: recalls(strategy) ? undefined : (replay.moves.at(-1)?.messages ?? 0),
     history,
     refused: replay.refused,
     rounds: rounds?.kept,
@@ -135,10 +135,9 @@ function reported(
   };
 }
 
-/** A view with rounds that an earlier one lacked is another one. */
-function withRoundsBack(report: Report, rounds: FoundRounds | undefined): Report {
-  if (!rounds?.areBack) return report;
-  return { ...report, frontier: { ...report.frontier, moved: true } };
+/** What goes back to the caller goes up by other requests. */
+function sinceBefore(made: MadeView, call: Call, { bare = false, refused }: MakeViewOptions): MadeView {
+  return bare ? made : withMoved(made, call, refused);
 }
 
 /**

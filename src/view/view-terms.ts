@@ -27,7 +27,7 @@ export interface ViewTerms {
   /** All tools that are sent upstream, including ours. */
   readonly tools: Tools | undefined;
   /** What the view has of them. */
-  readonly made: Pick<MadeView, 'tools' | 'limit' | 'unedited' | 'instructions'>;
+  readonly made: Pick<MadeView, 'tools' | 'limit' | 'unedited' | 'movesInstructions'>;
   readonly warnings: readonly Warning[];
 }
 

@@ -18,10 +18,8 @@ export function withoutSignature(call: Call, options: MakeViewOptions): Retry {
       // A gateway names the block, the field or the beta, each in its own words.
       if (!json.includes('compact')) return undefined;
       const { limit = 'none', unedited } = made;
-      const again = await makeView(call, { ...options, limit, unedited, unsigned: true });
-      const frontier = { ...again.report.frontier, moved: true };
-      const report = { ...again.report, frontier };
-      return { made: { ...again, report, unsigned: true }, without };
+      const again = await makeView(call, { ...options, limit, unedited, unsigned: true, refused: made });
+      return { made: { ...again, unsigned: true }, without };
     },
     answered: () => {
       noteRefused('signed', request, scope);

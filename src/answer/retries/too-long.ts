@@ -33,7 +33,8 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
       const fields = { limit: limit.tokens };
       call.scope.services.log('info', 'the upstream says that the context is too long', fields);
       const { unedited, unsigned } = attempt.made;
-      const smaller = await smallerView(refused, limit, call, { ...judged, unedited, unsigned });
+      const views = { ...judged, unedited, unsigned, refused: attempt.made };
+      const smaller = await smallerView(refused, limit, call, views);
       if (!smaller) return undefined;
       // Only an accepted retry proves that the length was the fault.
       if (refusal.limit === undefined) proven = limitBetween(smaller.tokens, refused);
@@ -72,10 +73,5 @@ async function smallerView(
   const made = await makeView(call, { ...options, count: true, limit });
   const { report } = made;
   if (!report.tokens || report.tokens.after >= refused.tokens) return undefined;
-  // The view that was refused was planned without this limit.
-  const frontier = { ...report.frontier, moved: true };
-  return {
-    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
-    tokens: report.tokens.after,
-  };
+  return { made: { ...made, report: { ...report, trigger: 'upstream_limit' } }, tokens: report.tokens.after };
 }

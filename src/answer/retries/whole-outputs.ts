@@ -8,16 +8,12 @@ import { kindsNamedIn } from '../../protocol/responses/refused-items.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
-import { noteToldEdited } from '../../view/learned.ts';
 import type { MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
 import type { Retry } from './retry.ts';
 
-/**
- * @param options of the views of the request
- * @param round whether a view of the request has been reported before: in a later round
- */
-export function withWholeOutputs(call: Call, options: MakeViewOptions, round?: 'later'): Retry {
+/** @param options of the views of the request */
+export function withWholeOutputs(call: Call, options: MakeViewOptions): Retry {
   let refused: ReadonlySet<string> = new Set();
   return {
     mayHelp: ({ made }, status) =>
@@ -26,9 +22,8 @@ export function withWholeOutputs(call: Call, options: MakeViewOptions, round?: '
       refused = kindsNamedIn(json, sent, editedKinds(made.view));
       if (refused.size === 0) return undefined;
       const unedited = new Set([...(made.unedited ?? []), ...refused]);
-      const again = await makeView(call, { ...options, limit: made.limit ?? 'none', unedited });
-      const frontier = { ...again.report.frontier, moved: true };
-      return { made: { ...again, report: { ...again.report, frontier } }, without };
+      const { limit = 'none' } = made;
+      return { made: await makeView(call, { ...options, limit, unedited, refused: made }), without };
     },
     answered: () => {
       const { services } = call.scope;
@@ -40,7 +35,6 @@ export function withWholeOutputs(call: Call, options: MakeViewOptions, round?: '
       if (!conversation) return;
       for (const kind of refused)
         services.memory.of('refusals').set(conversation.name, kind, call.request.messages.length);
-      if (round) noteToldEdited(call);
     },
   };
 }

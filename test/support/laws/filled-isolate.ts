@@ -47,7 +47,6 @@ const values: Partial<Record<Kind, () => unknown>> = {
   }),
   previews: () => text(200),
   digests: () => text(8_000),
-  lacksRounds: hashes,
   closed: hashes,
   items: hashes,
   instructions: () => ({ place: 'field', preamble: hash(), at: Date.now(), misses: 0 }),
@@ -72,7 +71,10 @@ const values: Partial<Record<Kind, () => unknown>> = {
     memory_injection: null,
   }),
   learnedLimits: () => ({ tokens: 100_000, withAnswer: true }),
-  sentPrefixes: () => ({ ours: hash(), from: 0, hadRounds: false }),
+  sentRequests: () => {
+    const own = { edits: hash(), rounds: '', hosted: '', tools: hash(), added: '', instructions: false };
+    return { own, reported: own, thinkingFrom: 0, hadRounds: false };
+  },
 };
 
 /** Kinds that are not filled key by key. */

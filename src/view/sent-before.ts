@@ -1,0 +1,138 @@
+/**
+ * Whether a view extends the one of the request before, as far as this isolate knows what went
+ * upstream (`upstream/sent-requests.ts`). The plan knows its own moves. What else changes the
+ * prefix shows here: rounds that were lost or are back, outputs that an upstream wants whole, a
+ * smaller window, instructions that move.
+ */
+import { elementAt } from '../lib/elements.ts';
+import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
+import type { Report } from '../memory/plan/report.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
+import type { InjectedMessage } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { storedConversation } from '../request/conversation.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import { changedPart, type OwnPrefix, REPORTED_PARTS, type SentRequest } from '../upstream/sent-requests.ts';
+import type { MadeView } from './made-view.ts';
+
+/** The newest request of an array, or of a beginning of it, that this isolate has sent. */
+export interface SentBefore {
+  /** How many messages it had. */
+  readonly messages: number;
+  readonly sent: SentRequest;
+  /** Whether no request can have come between. */
+  readonly isNext: boolean;
+}
+
+/** Undefined if none is known. */
+export function sentBefore(call: Call): SentBefore | undefined {
+  const owner = ownerOf(call);
+  if (owner === undefined) return undefined;
+  const { messages } = call.request;
+  const sentRequests = call.scope.services.memory.of('sentRequests');
+  const hashes = prefixHashes(messages, sha256Hex);
+  const ends = [messages.length, ...earlierRequests(messages)];
+  for (const [index, end] of ends.entries()) {
+    const sent = sentRequests.get(owner, elementAt(hashes, end))?.value;
+    if (sent) return { messages: end, sent, isNext: index <= 1 };
+  }
+  return undefined;
+}
+
+/** What of a view a body has. */
+type Sent = Pick<MadeView, 'view' | 'tools' | 'movesInstructions'>;
+
+/** What is Precis's in a body before a message. */
+export function ownPrefix(
+  { view, tools, movesInstructions = false }: Sent,
+  added: readonly InjectedMessage[],
+  end: number,
+): OwnPrefix {
+  const hosted = [...(view?.removals ?? [])].flatMap(([index, ofMessage]) =>
+    index < end ? ofMessage.flatMap(({ item }) => (item === undefined ? [] : [`${index}:${item}`])) : [],
+  );
+  const led = [...(view?.rounds ?? [])].flatMap(([index, { rounds: count }]) =>
+    index < end ? [`${index}:${count}`] : [],
+  );
+  return {
+    edits: hashed(editsBefore(view, end)),
+    rounds: led.join(),
+    hosted: hosted.sort().join(),
+    tools: hashed(tools?.definitions.join('\n') ?? ''),
+    added: hashOf(added),
+    instructions: movesInstructions,
+  };
+}
+
+/**
+ * A view whose report says that the frontier has moved where the view does not extend the one of
+ * the request before.
+ *
+ * @param refused the view of the same request that the upstream has refused: it began as the one of
+ *   the request before
+ */
+export function withMoved(made: MadeView, call: Call, refused: MadeView | undefined): MadeView {
+  if (made.report.frontier.moved) return made;
+  const before = sentBefore(call);
+  const isOther = refused !== undefined && areOther(refused, made, call);
+  return isOther || (before && isMoved(before, made)) ? { ...made, report: moved(made.report) } : made;
+}
+
+/** Whether a view differs before the end of an earlier request from the one that was reported. */
+function isMoved({ isNext, messages, sent }: SentBefore, made: MadeView): boolean {
+  // Between the two the frontier may have moved in one that another isolate has sent and reported.
+  if (!isNext && (made.movedAt === undefined || made.movedAt > messages)) return false;
+  return changedPart(sent.reported, ownPrefix(made, [], messages), REPORTED_PARTS) !== undefined;
+}
+
+/** Whether a view differs from a refused one before the end of the request before. */
+function areOther(refused: MadeView, made: MadeView, { request }: Call): boolean {
+  const [end] = earlierRequests(request.messages);
+  if (end === undefined) return false;
+  return changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end)) !== undefined;
+}
+
+/** A report that the frontier has moved. */
+export function moved(report: Report): Report {
+  return { ...report, frontier: { ...report.frontier, moved: true } };
+}
+
+/**
+ * Notes that a request has gone up.
+ *
+ * @param reported of the request, where a later round goes on with another view
+ * @returns what is noted; undefined if nothing is
+ */
+export function noteSent(
+  call: Call,
+  made: Sent,
+  added: readonly InjectedMessage[],
+  thinkingFrom: number,
+  reported?: OwnPrefix,
+): SentRequest | undefined {
+  const owner = ownerOf(call);
+  if (owner === undefined) return undefined;
+  const { messages } = call.request;
+  const own = ownPrefix(made, added, messages.length);
+  const sent = { own, reported: reported ?? own, thinkingFrom, hadRounds: false };
+  const asked = elementAt(prefixHashes(messages, sha256Hex), messages.length);
+  call.scope.services.memory.of('sentRequests').set(owner, asked, sent);
+  return sent;
+}
+
+/** Whose requests are known by their arrays. Undefined where nothing of Precis's goes up. */
+function ownerOf({ chosen, owner, scope }: Call): string | undefined {
+  const { tenant } = scope.caller;
+  const { conversation: id, user } = owner;
+  if (!tenant || owner.off.length > 0 || passesThrough(chosen.strategy)) return undefined;
+  return id === undefined ? tenant.id : storedConversation(user, { id }, tenant, scope.services).name;
+}
+
+function hashOf(added: readonly InjectedMessage[]): string {
+  return added.length === 0 ? '' : sha256Hex(JSON.stringify(added));
+}
+
+function hashed(text: string): string {
+  return text === '' ? '' : sha256Hex(text);
+}
