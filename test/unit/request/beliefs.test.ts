@@ -28,7 +28,8 @@ describe('what an isolate believes', () => {
       text: 'a text',
       preamble: 'a text',
       name: 'a name',
-      ours: 'a hash',
+      own: {},
+      reported: {},
     };
     held.set(owner, 'key', value);
     expect(held.get(owner, 'key')).toBeDefined();
