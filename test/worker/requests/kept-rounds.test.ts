@@ -1,5 +1,4 @@
 /** Kept rounds over real storage: who sees them, what they cost, and what happens when it fails. */
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
@@ -597,23 +596,6 @@ describe('the object of a conversation', () => {
     for (let n = 0; n < 4; n++) await stub.keepRounds(rounds(`${n}`, { bytes }));
     const kept = await stub.keptRounds(['0', '1', '2', '3']);
     expect(kept.map((one) => one?.goneAt === null)).toEqual([false, false, true, true]);
-  });
-
-  it('reads the rows of a table without the time at which rounds leave', async () => {
-    const stub = stubOf('early');
-    await runInDurableObject(stub, (_, { storage: { sql } }) => {
-      sql.exec(`CREATE TABLE kept_rounds (kept_id INTEGER PRIMARY KEY AUTOINCREMENT,
-        answer_key TEXT NOT NULL UNIQUE, names TEXT NOT NULL, rounds INTEGER NOT NULL,
-        tokens INTEGER NOT NULL, bytes INTEGER NOT NULL)`);
-      sql.exec(`INSERT INTO kept_rounds (answer_key, names, rounds, tokens, bytes)
-        VALUES ('a', '["of a"]', 1, 10, 100)`);
-    });
-    await evictDurableObject(stub);
-    await stub.keepRounds(rounds('b'));
-    expect(await stub.keptRounds(['a', 'b'])).toMatchObject([
-      { names: ['of a'], goneAt: null },
-      { names: ['rounds_of_b'], goneAt: null },
-    ]);
   });
 });
 
