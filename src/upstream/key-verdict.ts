@@ -75,7 +75,7 @@ export async function verdictOn(
  * tells who has a key, and takes it as a bearer there
  * (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key).
  */
-const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai$/;
+const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai\.?$/;
 
 /** What is asked about a key: a path that an upstream answers to none that it does not accept. */
 export function keyPathOf(baseUrl: string): '/models' | '/key' {
