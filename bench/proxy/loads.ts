@@ -35,6 +35,8 @@ export function strategyOf(mode: Mode, bytes: number): MemoryStrategyRequest | u
       return undefined;
     case 'rolling_summary':
       return { mode };
+    case 'compact':
+      return { mode, token_budget, compact_retrieval: 'off' };
     default:
       return { mode, token_budget };
   }
