@@ -22,7 +22,7 @@ const LENGTH_BYTES = 4;
 const HEAD_BYTES = 1 + KEY_ID_BYTES;
 
 /** In bytes. */
-export const SHORTEST_ENVELOPE = HEAD_BYTES + NONCE_BYTES + TAG_BYTES;
+const SHORTEST_ENVELOPE = HEAD_BYTES + NONCE_BYTES + TAG_BYTES;
 
 const metadataSchema = z.object({
   tool_name: z.string(),
@@ -111,6 +111,12 @@ export async function sealBytes(
 /** Whether bytes look like an envelope, of any secret and tenant. */
 export function isEnvelope(bytes: Uint8Array): boolean {
   return bytes[0] === VERSION && bytes.length >= SHORTEST_ENVELOPE;
+}
+
+/** Whether bytes may be an envelope of this version or of one before, which nothing reads. */
+export function isAnyEnvelope(bytes: Uint8Array): boolean {
+  const [version = 0] = bytes;
+  return version >= 1 && version <= VERSION && bytes.length >= SHORTEST_ENVELOPE;
 }
 
 /** Whether a tenant's secret may have sealed an envelope. Derives no key. */

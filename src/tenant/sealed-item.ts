@@ -9,7 +9,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
-import { isEnvelope, isUnderSecretOf, openBytes, SHORTEST_ENVELOPE, sealBytes } from './envelope.ts';
+import { isAnyEnvelope, isEnvelope, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
 import { type Tenant, tenantsOf } from './identity.ts';
 
 /** The prefix of Precis's items. Items of upstreams begin differently. */
@@ -58,15 +58,17 @@ export async function openCompaction(
 }
 
 /**
- * Whether a text has the form of an item of Precis, of any owner and version. It need not open.
+ * Whether a text has the form of an item of Precis, of any owner, of this version or of one
+ * before. It need not open.
  *
  * @param sealed with its prefix
  */
 export function isSealed(sealed: string): boolean {
   if (!sealed.startsWith(SEALED_PREFIX)) return false;
   const envelope = envelopeOf(sealed);
-  const isLong = envelope.length >= SHORTEST_ENVELOPE;
-  return isLong && `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}` === sealed;
+  return (
+    isAnyEnvelope(envelope) && `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}` === sealed
+  );
 }
 
 async function openAs(
