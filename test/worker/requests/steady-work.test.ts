@@ -64,9 +64,12 @@ function watchWork(): <Result>(call: () => Promise<Result>) => Promise<Work> {
   };
 }
 
-/** A request beside its new messages: its other fields, its tenant and the name of its manifest. */
+/**
+ * A request beside its new messages: its other fields, its tenant, the name of its manifest and the
+ * record of what was sent.
+ */
 const FIELDS_BYTES = 100;
-const OWN_HASHES = 2;
+const OWN_HASHES = 3;
 
 /** A step is two messages: names, the links of two chains, the name of a content and its ref. */
 const STEP_HASHES = 14;
