@@ -4,7 +4,7 @@
  * is in memory: what an object was making when it was restarted is lost.
  */
 
-/** Resolves for those who wait, once nobody wants a text any more. */
+/** Resolves for those who wait, once nobody wants a text any more, or its maker has failed. */
 const DROPPED = { state: 'dropped' } as const;
 
 export type Dropped = typeof DROPPED;
@@ -36,16 +36,16 @@ export class Making<Key, Value> {
     return this.texts.get(key)?.promise;
   }
 
-  /** @param make ends the text, and never rejects */
+  /** @param make ends the text. One that it has not ended when it settles is dropped */
   begin(key: Key, make: (text: Text<Value>) => Promise<void>): Promise<Value | Dropped> {
     const text = Promise.withResolvers<Value | Dropped>();
     this.texts.set(key, text);
     const isWanted = () => this.texts.get(key) === text;
-    const end = (value: Value): void => {
+    const end = (value: Value | Dropped): void => {
       if (isWanted()) this.texts.delete(key);
       text.resolve(value);
     };
-    this.run(make({ isWanted, end }));
+    this.run(make({ isWanted, end }).finally(() => end(DROPPED)));
     return text.promise;
   }
 
