@@ -81,5 +81,5 @@ export const overviewSchema = z.strictObject({
   memories: z.array(versionSchema).describe('The newest versions of the summary, newest first.'),
   rounds: z.array(roundSchema).describe('The newest rounds with a memory, newest first.'),
   stats: timesSchema,
-  stuck: z.boolean().describe('Whether the writer of a summary is lost.'),
+  stuck: z.boolean().describe('Whether the writer of a summary is lost, and nothing has taken its place.'),
 });

@@ -208,9 +208,19 @@ export class MemoryRows {
     return { versions, tokens: newest?.tokens ?? null, stuck: this.isStuck(making), days };
   }
 
+  /** A row whose writer is lost is missed by nobody once its boundary has a version. */
   private isStuck(making: readonly number[]): boolean {
-    const lost = "status = 'processing' AND memory_id NOT IN (SELECT value FROM json_each(?))";
-    return this.has(lost, JSON.stringify(making));
+    const { sql } = this.tables;
+    const lost = sql.exec(
+      `SELECT 1 FROM memories mine
+       WHERE mine.status = 'processing' AND mine.memory_id NOT IN (SELECT value FROM json_each(?))
+         AND NOT EXISTS (
+           SELECT 1 FROM memories m WHERE m.prefix_hash = mine.prefix_hash
+             AND m.strategy_hash = mine.strategy_hash AND m.status = 'completed')
+       LIMIT 1`,
+      JSON.stringify(making),
+    );
+    return lost.toArray().length > 0;
   }
 
   private has(condition: string, ...values: (string | number)[]): boolean {

@@ -324,6 +324,21 @@ describe('a version whose object is restarted in the middle', () => {
     expect((await overview()).stuck).toBe(false);
   });
 
+  it('is missed by nobody once a digest stands in its place', async () => {
+    const keep = ({ call }: ReturnType<typeof conversation>) =>
+      call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
+    const later = await restarted(4);
+    await keep(later);
+    const earlier = conversation();
+    await earlier.begin(4);
+    await keep(earlier);
+    await earlier.restart();
+    for (const { overview, call } of [later, earlier]) {
+      expect((await overview()).stuck).toBe(false);
+      expect(await call((memory) => memory.standing())).toMatchObject({ stuck: false });
+    }
+  });
+
   it('is closed by the conversation’s next one, where it makes one at a time', async () => {
     const { make, row } = await restarted(4);
     await make(6, 'six', { exclusive: 'conversation' });
