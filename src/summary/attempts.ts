@@ -33,13 +33,15 @@ interface Question<Fault> {
   check(answer: SummarizerAnswer): Result<string, Fault>;
   /** Called with the usage of each answer. */
   spent(usage: TokenUsage): void;
-  /** Called before each further call. @returns why there must be none */
-  mayRetry?(code: Fault | ModelFault['code']): Fault | undefined;
+  /** Whether the text is still wanted: there is no call for one that is not. */
+  goesOn(): boolean;
+  /** Called before each further call, and before the pause that precedes it. */
+  retrying?(code: Fault | ModelFault['code']): void;
 }
 
 interface AttemptFault<Fault> {
   /** A code. */
-  readonly error: Fault | ModelFault['code'];
+  readonly error: Fault | ModelFault['code'] | 'given_up';
   /** The name of the caught error, if there was one. */
   readonly cause?: string;
   /** See `ModelFault`. */
@@ -51,7 +53,7 @@ export async function askUntilValid<Fault extends string>(
   question: Question<Fault>,
 ): Promise<Result<string, AttemptFault<Fault>>> {
   const { attempts, backoffMs, longestPauseMs, withinMs = Number.POSITIVE_INFINITY } = question.retries;
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; question.goesOn(); attempt++) {
     const outcome = await askOnce(target, question);
     if (outcome.ok) return outcome;
     const { code, again, afterMs = 0, cause, noRoom } = outcome.reason;
@@ -61,10 +63,11 @@ export async function askUntilValid<Fault extends string>(
         ok: false,
         reason: { error: code, ...(cause === undefined ? {} : { cause }), ...(noRoom ? { noRoom } : {}) },
       };
-    const obstacle = question.mayRetry?.(code);
-    if (obstacle !== undefined) return { ok: false, reason: { error: obstacle } };
-    await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));
+    question.retrying?.(code);
+    if (question.goesOn())
+      await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));
   }
+  return { ok: false, reason: { error: 'given_up' } };
 }
 
 interface Attempt<Fault> extends Omit<ModelFault, 'code'> {

@@ -112,7 +112,7 @@ const OUTAGES: ReadonlySet<string> = new Set<ModelFault['code']>([
 
 async function writeDigest(
   { prompt, removal, target }: DigestMaterial,
-  { late }: TextProgress,
+  { late, goesOn }: TextProgress,
   { guard }: WriterServices,
   counter: TokenCounter,
 ): Promise<WrittenText> {
@@ -134,6 +134,7 @@ async function writeDigest(
       retries: DIGEST_RETRIES,
       start,
       late,
+      goesOn,
       check: (answer) =>
         validateDigest(answer, counter, (text) => digested(removal, text, counter) !== undefined),
       spent: (more) => {

@@ -203,7 +203,7 @@ export async function askCompaction(
   progress: Pick<Progress, 'goesOn' | 'retrying'>,
 ): Promise<CompactionOutcome> {
   let usage = NO_USAGE;
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; progress.goesOn(); attempt++) {
     const answered = await ask(call, guard);
     if (answered.ok) {
       usage = sumOf(usage, billed(answered.value.usage, call));
@@ -213,9 +213,9 @@ export async function askCompaction(
     const isLast = !again || code === 'timeout' || attempt >= ATTEMPTS || afterMs > call.backoffMs;
     if (isLast) return { made: { ok: false, reason: { error: code, cause } }, usage };
     progress.retrying(code);
-    if (!progress.goesOn()) return { made: { ok: false, reason: { error: 'given_up' } }, usage };
-    await pause(call.backoffMs);
+    if (progress.goesOn()) await pause(call.backoffMs);
   }
+  return { made: { ok: false, reason: { error: 'given_up' } }, usage };
 }
 
 type Fault = Pick<ModelFault, 'again' | 'afterMs' | 'cause'> & { readonly code: string };

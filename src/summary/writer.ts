@@ -267,7 +267,7 @@ class Run {
     const { userTexts, retries } = this.task;
     const limit = textLimit(this.task, this.target);
     const prompt = promptOf(this.task, limit, priorText, transcript);
-    const answered = await askUntilValid<SummaryFault | 'given_up'>(this.target, {
+    const answered = await askUntilValid<SummaryFault>(this.target, {
       prompt,
       maxTokens: limit,
       retries,
@@ -276,10 +276,8 @@ class Run {
       spent: (usage) => {
         this.usage = sumOf(this.usage, usage);
       },
-      mayRetry: (code) => {
-        this.progress.retrying(code);
-        return this.progress.goesOn() ? undefined : 'given_up';
-      },
+      goesOn: () => this.progress.goesOn(),
+      retrying: (code) => this.progress.retrying(code),
     });
     if (answered.ok) return answered;
     const { noRoom: refusal, ...fault } = answered.reason;

@@ -139,14 +139,16 @@ export class OutputDigests<Material> implements StoredPart {
     const { making, write, bills, log } = this.ports;
     return making.begin(key, async ({ isWanted, end }) => {
       const progress = {
-        goesOn: () => isWanted() && Date.now() < late,
+        goesOn: isWanted,
         late,
         retrying: () => undefined,
         advance: () => undefined,
       };
       let usage: TokenUsage | null = null;
       try {
-        const written = await this.slots.run(() => write(material, progress));
+        // It may have waited for others.
+        const written = await this.slots.run(async () => (isWanted() ? write(material, progress) : null));
+        if (!written) return;
         const { cost } = written.usage;
         // Otherwise nothing was called.
         if (cost !== undefined) usage = written.usage;

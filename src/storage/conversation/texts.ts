@@ -32,7 +32,7 @@ const MOST_WAITING = 8;
 
 /** What a writer tells, and asks, while it makes a text. */
 export interface TextProgress {
-  /** Whether the text is still wanted, and it is not late. */
+  /** Whether the text is still wanted. */
   goesOn(): boolean;
   /** When it must have ended, in milliseconds since the epoch. */
   readonly late: number;

@@ -173,6 +173,19 @@ describe('a digest in the making', () => {
     expect(await tables()).toEqual([]);
   });
 
+  it('is not asked for after a deletion, if it still waited for others', async () => {
+    const { begin, call } = digests();
+    const keys = Array.from({ length: 9 }, (_, at) => `${at}`);
+    const { answers, end, calls } = begin(...keys);
+    await expect.poll(calls).toBe(6);
+    await call((memory) => memory.leave());
+    await end(words('late'));
+    await call((memory) => memory.idle(10_000));
+
+    expect(await answers).toEqual(keys.map((key) => answer(key, null)));
+    expect(calls()).toBe(6);
+  });
+
   it('goes on while a memory is put in', async () => {
     const { begin, call, find } = digests();
     const { answers, end, calls } = begin('one');
