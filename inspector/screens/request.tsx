@@ -232,7 +232,7 @@ function insertedOf(event: RunEvent): Inserted[] {
 
 const NO_LINES = 'The lines in the place of what was removed are not at hand: not all messages are kept.';
 
-/** Whether what stands in the place of an edit is not known. */
+/** Whether the text that replaces an edit's content is not known. */
 function lacksLines(rows: readonly Row[]): boolean {
   return rows.some(({ edits }) => edits.some(({ kind, text }) => text === undefined && kind !== 'reasoning'));
 }

@@ -13,9 +13,9 @@ export interface OwnPrefix {
   readonly rounds: string;
   /** The messages with edits that an upstream may refuse. */
   readonly hosted: string;
-  /** Of the tools. */
+  /** A hash of the tools. */
   readonly tools: string;
-  /** Of the messages that are added to the view. */
+  /** A hash of the messages that are added to the view. */
   readonly added: string;
   /** Whether the instructions went as a message. */
   readonly instructions: boolean;

@@ -53,7 +53,7 @@ export function userWarnings(user: Guarded['user'], tools: OfferedTools | undefi
 function actingOn(call: Call, { bare = false, unsigned = false }: MakeViewOptions) {
   const { request, chosen, scope } = call;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
-  // What goes back to the caller goes up by other requests, without the beta of such a summary.
+  // Other requests forward what goes back to the caller, without the beta of such a summary.
   const own = bare || unsigned ? undefined : ownCompactionOf(call);
   if (!own || !('keep_first_user' in strategy)) return { strategy, own: undefined };
   // Such a summary precedes all messages. The first request is a part of it, since after it, it

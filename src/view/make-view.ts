@@ -21,7 +21,7 @@ import { withMoved } from './sent-before.ts';
 import { reportedSummary } from './summaries.ts';
 import { type ViewTerms, viewTermsOf } from './view-terms.ts';
 
-/** @throws ApiError `memory_budget_exceeded`, and those of `tryView` */
+/** @throws ApiError `memory_budget_exceeded`, and what `tryView` throws */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   return passed(await tryView(call, options), call, options);
 }
@@ -30,7 +30,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
  * A view that may be refused (`exceeded`). Nobody is refused because of the memory that its round
  * has begun with, since a newer one may be ready.
  *
- * @throws ApiError `body_too_large`, and those of `summariesOf`
+ * @throws ApiError `body_too_large`, and what `summariesOf` throws
  */
 export async function tryView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const made = await madeViewOf(call, options);
@@ -73,7 +73,7 @@ async function besideOf({ strategy, call, warnings }: ViewTerms): Promise<Beside
 interface PlannedView {
   readonly plan: Plan;
   readonly counter: TokenCounter;
-  /** The messages of the rounds of ours in the view, by key. */
+  /** The messages of Precis's rounds in the view, by key. */
   readonly messages: ReadonlyMap<string, string> | undefined;
 }
 
@@ -135,7 +135,7 @@ function reported(
   };
 }
 
-/** What goes back to the caller goes up by other requests. */
+/** Other requests forward what goes back to the caller. */
 function sinceBefore(made: MadeView, call: Call, { bare = false, refused }: MakeViewOptions): MadeView {
   return bare ? made : withMoved(made, call, refused);
 }

@@ -99,7 +99,7 @@ export function moved(report: Report): Report {
 }
 
 /**
- * Notes that a request has gone up.
+ * Notes that a request was sent.
  *
  * @param reported of the request, where a later round goes on with another view
  * @returns what is noted; undefined if nothing is

@@ -56,7 +56,7 @@ export class Making<Key, Value> {
     this.waitUntil(ended);
   }
 
-  /** Drops all texts. Those who wait are told. */
+  /** Drops all texts, and resolves the waits for them. */
   drop(): void {
     const texts = [...this.texts.values()];
     this.texts.clear();

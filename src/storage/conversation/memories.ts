@@ -58,7 +58,7 @@ export interface TextRequest {
   /** How long a degraded conversation first rests. */
   readonly retryIntervalMs: number;
   /**
-   * Which versions in the making this one waits for. `boundary`: those of the same boundary.
+   * Which versions in the making this one waits for. `boundary`: versions of the same boundary.
    * `conversation`: any of the same strategy.
    */
   readonly exclusive: 'boundary' | 'conversation';

@@ -30,7 +30,7 @@ const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 /** How many orders may wait. Each holds its material in memory. */
 const MOST_WAITING = 8;
 
-/** What a writer tells, and asks, while it makes a text. */
+/** What a writer reports, and asks, while it makes a text. */
 export interface TextProgress {
   /** Whether the text is still wanted. */
   goesOn(): boolean;
@@ -150,15 +150,15 @@ export class Texts<Material> {
         logCaught(log, 'error', `Writing memory ${claim.memoryId} failed`, error);
         if (isWanted()) chain.fail(claim, { error: 'write_failed' });
       } finally {
-        // One that never ended would block others as long as the object lives.
+        // Whoever waits for a version that was not made shows the digest.
         end({ state: 'ended', memory: null });
       }
     });
   }
 
   /**
-   * Has an order wait until it is free to be made. Of those of one lineage and strategy, the one
-   * that covers most is made, since it covers what the others do.
+   * Has an order wait until it is free to be made. Of the orders of one lineage and strategy, the
+   * one that covers most is made, since it covers what the others do.
    */
   private defer(request: TextRequest, material: Material): void {
     const key = `${request.strategyHash} ${this.ports.chain.lineageOf(request)}`;
