@@ -9,9 +9,9 @@ import { answerRead } from './answered.ts';
 import { answerCompaction } from './compacted.ts';
 import type { ModelApi } from './model-api.ts';
 import { answerObserved } from './observed.ts';
-import { passRead, passUnread } from './pass-unread.ts';
 import { readModelCall } from './read-call.ts';
 import { StreamErrors } from './stream-errors.ts';
+import { passRead, passUnread } from './unread/pass-unread.ts';
 
 /** @throws ApiError */
 export function answerCall(scope: RequestScope, api: ModelApi): Promise<Response> {

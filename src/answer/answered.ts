@@ -11,7 +11,7 @@ import { Attempts } from './attempt.ts';
 import type { ModelApi } from './model-api.ts';
 import { relay } from './relay.ts';
 import { retriesOf } from './retries/reasons.ts';
-import { retrievalOf } from './retrieval-of.ts';
+import { retrievalOf } from './rounds/retrieval-of.ts';
 
 /** @throws ApiError */
 export async function answerRead(

@@ -14,7 +14,7 @@ import { openAnswer, openStream } from '../upstream/opening.ts';
 import { isDecoded } from '../upstream/request.ts';
 import { LONGEST_ERROR } from '../upstream/too-long.ts';
 import type { Attempt, NextAttempt, Refusal, Retry } from './retries/retry.ts';
-import { isEventStream } from './unread-body.ts';
+import { isEventStream } from './unread/unread-body.ts';
 
 /** The parts that asking again needs. */
 interface Asking {

@@ -5,10 +5,10 @@ import { urlOf } from '../lib/request-url.ts';
 import { errorFields } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
+import type { SpendingCall } from '../request/callers/spending-call.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import { knownHeader } from '../request/own-headers.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { SpendingCall } from '../request/spending-call.ts';
 import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError, unreachedBy } from '../upstream/fetch.ts';
 import {

@@ -4,8 +4,8 @@
  */
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
+import { sharedAccount } from '../request/callers/shared-account.ts';
 import { isObserved } from '../request/observation.ts';
-import { sharedAccount } from '../request/shared-account.ts';
 import { CallLife } from '../tell/life.ts';
 import { noteVerdict } from '../tell/verdict.ts';
 import { addedMessages } from '../view/added-messages.ts';
@@ -15,7 +15,7 @@ import { sentBefore } from '../view/sent-before.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { betaOf, writeBody } from './attempt.ts';
 import { keptThinkingFrom } from './kept-thinking.ts';
-import { unread } from './unread-body.ts';
+import { unread } from './unread/unread-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
 export async function countInput(path: string, answers: AnswerFormat, call: Call): Promise<Response> {

@@ -5,8 +5,8 @@ import { idleReport, type Potential, type Report } from '../memory/plan/report.t
 import type { RunPlan } from '../memory/run/build-event.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
+import { sharedAccount } from '../request/callers/shared-account.ts';
 import { ApiError } from '../request/errors.ts';
-import { sharedAccount } from '../request/shared-account.ts';
 import { potentialBillOf } from '../tell/bill-order.ts';
 import type { CallLife } from '../tell/life.ts';
 import { sinceBefore } from '../tell/moved-since.ts';

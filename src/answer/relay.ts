@@ -24,9 +24,9 @@ import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders, responseWith } from '../upstream/request.ts';
 import { relayEvents } from '../upstream/stream.ts';
-import type { Retrieval } from './retrieval-of.ts';
+import type { Retrieval } from './rounds/retrieval-of.ts';
 import { tooLongByWords } from './stream-errors.ts';
-import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
+import { bodyRelay, isEventStream, unreadBody } from './unread/unread-body.ts';
 
 /** How to relay an answer. */
 export interface RelayOptions {

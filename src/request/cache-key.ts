@@ -9,7 +9,7 @@ import { keyedCacheOf } from '../memory/models/cache-keys.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
-import { CACHE_KEY_CHARACTERS } from './shared-account.ts';
+import { CACHE_KEY_CHARACTERS } from './callers/shared-account.ts';
 
 /** Where a key goes up: the field `prompt_cache_key`, or a header. */
 export interface ConversationKey {

@@ -23,7 +23,7 @@ import {
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import { BELIEFS } from './beliefs.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from './callers/caller.ts';
 import { isAside, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
 import { type Flags, flagOf, flagsIn } from './flag-headers.ts';

@@ -7,12 +7,12 @@ import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import type { UpstreamApi } from '../upstream/api.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
-import { type Caller, callerOf } from './caller.ts';
+import { type Caller, callerOf } from './callers/caller.ts';
+import { Spending } from './callers/spending.ts';
 import { callersSearch } from './callers-search.ts';
 import type { ContentCaches } from './content-caches.ts';
 import type { NamedOwner } from './owner.ts';
 import type { Agent, Services } from './services.ts';
-import { Spending } from './spending.ts';
 
 /** The context of one request. */
 export interface RequestScope {

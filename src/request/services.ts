@@ -39,7 +39,7 @@ import type { UpstreamApi } from '../upstream/api.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
 import { type Webhooks, webhooksOf } from '../webhooks.ts';
 import { type Isolate, isolateMemory } from './beliefs.ts';
-import { Callers } from './callers.ts';
+import { Callers } from './callers/register.ts';
 import { ContentCaches } from './content-caches.ts';
 
 /** A validated agent. */

@@ -11,7 +11,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { isOpenAi } from '../upstream/api.ts';
 import { noteLimit, roomIn } from '../upstream/learned-limits.ts';
-import { billingOf } from './billing.ts';
+import { billingOf } from './callers/billing.ts';
 import { ApiError } from './errors.ts';
 import { ownUpstream } from './own-upstream.ts';
 import type { RequestScope } from './scope.ts';

@@ -22,7 +22,7 @@ import type { ResponsesRequest } from '../protocol/responses/request.ts';
 import { sealedItem, sealedMessage } from '../protocol/sealed.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import { sealingTenant } from '../request/caller.ts';
+import { sealingTenant } from '../request/callers/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';

@@ -5,7 +5,7 @@ import { VERSION } from '../lib/version.ts';
 import { RETIRED_VARIABLES } from '../memory/strategy/retired.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
 import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
-import { identifiedBy } from '../request/caller.ts';
+import { identifiedBy } from '../request/callers/caller.ts';
 import { retiringModels } from '../request/retiring-models.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { verifiedTenant } from './verified-tenant.ts';

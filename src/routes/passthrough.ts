@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
-import { unread } from '../answer/unread-body.ts';
+import { unread } from '../answer/unread/unread-body.ts';
 import { topNamesOf } from '../protocol/top-fields.ts';
 import { checkCharset, checkUnencoded, readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';

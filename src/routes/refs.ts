@@ -1,11 +1,11 @@
 /** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
 import type { Context } from 'hono';
-import { shelfOf } from '../answer/shelf.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';
 import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv, Services } from '../request/services.ts';
+import { shelfOf } from '../request/shelf.ts';
 import {
   type Answer,
   answerQuery,

@@ -6,7 +6,7 @@ import { compacted } from '../answer/compacted.ts';
 import { countInput } from '../answer/count-input.ts';
 import type { ModelApi } from '../answer/model-api.ts';
 import { checkState, readRequest, readWholeCall } from '../answer/read-call.ts';
-import { unread } from '../answer/unread-body.ts';
+import { unread } from '../answer/unread/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import {

@@ -3,7 +3,6 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
-import { passagesOf } from '../answer/user-archive.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { measureOf } from '../memory/models/facts.ts';
 import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
@@ -11,6 +10,7 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { ApiError } from '../request/errors.ts';
 import { checked } from '../request/owner.ts';
 import type { AppEnv, Services } from '../request/services.ts';
+import { passagesOf } from '../request/user-archive.ts';
 import { MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { ArchivedText } from '../storage/archive/rows.ts';
 import { readable } from '../storage/archive/text.ts';

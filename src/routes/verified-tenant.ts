@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { urlOf } from '../lib/request-url.ts';
-import { tenantOf } from '../request/caller.ts';
+import { tenantOf } from '../request/callers/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { Tenant } from '../tenant/identity.ts';

@@ -1,6 +1,6 @@
 /**
  * The limits of a caller before the summarizer's work that no request waits for: a conversation's
- * object reserves each call, and settles it, as a request does (`request/spending.ts`).
+ * object reserves each call, and settles it, as a request does (`request/callers/spending.ts`).
  */
 import { counts, modelFault } from '../memory/money/caller-limits.ts';
 import { dearestSpend, spendAtEnd } from '../memory/money/spending.ts';

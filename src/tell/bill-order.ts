@@ -15,9 +15,9 @@ import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import { type BilledAnswer, scheduleOfAnswers } from '../request/billing.ts';
 import { markedShare } from '../request/cache-marks.ts';
 import type { Call } from '../request/call.ts';
+import { type BilledAnswer, scheduleOfAnswers } from '../request/callers/billing.ts';
 import { termsFor } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
 

@@ -12,11 +12,11 @@ import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { archivedTimes } from '../request/archive.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { archivedTimes } from './archive.ts';
 import { hasEvent } from './run-event.ts';
 
 /** In seconds since the epoch, by the question's index; the earlier one where both are known. */

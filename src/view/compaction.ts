@@ -17,7 +17,7 @@ import { keepsFirstRequest, tokenMeasure, wholeSummary } from '../memory/strateg
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import { sealingTenant } from '../request/caller.ts';
+import { sealingTenant } from '../request/callers/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';

@@ -1,5 +1,5 @@
 /** The calls with which the upstream's API makes the summaries of a request, and signs them. */
-import { scheduleOfRequest } from '../request/billing.ts';
+import { scheduleOfRequest } from '../request/callers/billing.ts';
 import { ownUpstream } from '../request/own-upstream.ts';
 import type { OwnCompactions } from '../summary/own-compaction.ts';
 import { TIME_LIMITS } from '../time-limits.ts';

@@ -16,7 +16,7 @@ export const ASK_UPSTREAM: Readonly<Record<string, Before>> = {
   'answer/attempt.ts': 'limits',
   'answer/count-input.ts': 'limits',
   'answer/observed.ts': 'limits',
-  'answer/pass-unread.ts': 'limits',
+  'answer/unread/pass-unread.ts': 'limits',
   'routes/passthrough.ts': 'limits',
   'routes/responses.ts': 'limits',
 };

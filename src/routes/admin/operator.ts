@@ -1,6 +1,6 @@
 /** Who may ask the operator's routes. */
 import type { Context } from 'hono';
-import { isBearer } from '../../request/caller.ts';
+import { isBearer } from '../../request/callers/caller.ts';
 import { ApiError } from '../../request/errors.ts';
 import { type AppEnv, type Services, servicesOf } from '../../request/services.ts';
 

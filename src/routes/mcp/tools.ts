@@ -4,8 +4,6 @@
  */
 
 import type { Context } from 'hono';
-import { shelfOf } from '../../answer/shelf.ts';
-import { UserArchive } from '../../answer/user-archive.ts';
 import type { Result } from '../../lib/result.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/models/facts.ts';
@@ -15,6 +13,8 @@ import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
 import type { AppEnv } from '../../request/services.ts';
+import { shelfOf } from '../../request/shelf.ts';
+import { UserArchive } from '../../request/user-archive.ts';
 import {
   describeRefs,
   type Listable,

@@ -1,7 +1,7 @@
 /**
  * The tables of the register of callers: one object for the whole deployment, which no tenant has
- * the name of. Isolates read it now and then (`request/callers.ts`); no request waits for a write.
- * See `storage-schema.md`.
+ * the name of. Isolates read it now and then (`request/callers/register.ts`); no request waits for
+ * a write. See `storage-schema.md`.
  */
 import { DAY_MS } from '../../lib/utc-time.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';

@@ -4,14 +4,14 @@
  * answer goes on from the view with that item whole, in the rounds that follow too. Its report has
  * gone out by then; the one of the next request says `outputs_whole`, and `moved`.
  */
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import type { Call } from '../request/call.ts';
-import type { AskRound } from '../retrieval/rounds.ts';
-import type { MakeViewOptions } from '../view/made-view.ts';
-import { askAgain } from './ask-again.ts';
-import type { Attempts } from './attempt.ts';
-import type { Attempt, NextAttempt } from './retries/retry.ts';
-import { withWholeOutputs } from './retries/whole-outputs.ts';
+import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
+import type { Call } from '../../request/call.ts';
+import type { AskRound } from '../../retrieval/rounds.ts';
+import type { MakeViewOptions } from '../../view/made-view.ts';
+import { askAgain } from '../ask-again.ts';
+import type { Attempts } from '../attempt.ts';
+import type { Attempt, NextAttempt } from '../retries/retry.ts';
+import { withWholeOutputs } from '../retries/whole-outputs.ts';
 
 /** What the rounds are asked with. */
 interface Asked {

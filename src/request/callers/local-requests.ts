@@ -3,8 +3,8 @@
  * owner visits could call it: from the site itself, or under a name of the site's that leads to the
  * deployment (DNS rebinding).
  */
-import { hostnameOf, isLocalHost } from '../lib/request-url.ts';
-import { ApiError } from './errors.ts';
+import { hostnameOf, isLocalHost } from '../../lib/request-url.ts';
+import { ApiError } from '../errors.ts';
 
 /** Relations of the calling page to this server (https://www.w3.org/TR/fetch-metadata/). */
 const FOREIGN_SITES: ReadonlySet<string | null> = new Set(['cross-site', 'same-site']);

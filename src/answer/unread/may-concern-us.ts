@@ -1,11 +1,11 @@
 /** What may concern Precis in a body that is not parsed. */
 
 import type { Buffer } from 'node:buffer';
-import { bufferOf } from '../lib/bytes.ts';
-import { REF_PATTERN } from '../memory/edits/placeholder.ts';
-import { OWN_FIELDS } from '../protocol/body.ts';
-import { REASONING_MARK } from '../protocol/responses/reasoning.ts';
-import { SEALED_PREFIX } from '../tenant/sealed-item.ts';
+import { bufferOf } from '../../lib/bytes.ts';
+import { REF_PATTERN } from '../../memory/edits/placeholder.ts';
+import { OWN_FIELDS } from '../../protocol/body.ts';
+import { REASONING_MARK } from '../../protocol/responses/reasoning.ts';
+import { SEALED_PREFIX } from '../../tenant/sealed-item.ts';
 
 /**
  * Our fields as JSON keys, and the mark of reasoning. In a JSON string the quotes would be escaped,

@@ -1,6 +1,6 @@
 /** What a body must say of an account that several callers share. */
-import type { SharedAccount } from '../protocol/model-request.ts';
-import type { RequestScope } from './scope.ts';
+import type { SharedAccount } from '../../protocol/model-request.ts';
+import type { RequestScope } from '../scope.ts';
 
 /**
  * OpenAI takes keys of up to 64 characters

@@ -6,15 +6,15 @@
  * A busy isolate reads it while no request waits. A request that comes when nothing was read for
  * longer than that waits for it, so what an operator changes holds everywhere after `TRUSTED_MS`.
  */
-import { type ConfiguredLimits, configuredLimits } from '../caller-limits.ts';
-import { StoreError } from '../lib/store-error.ts';
-import { within } from '../lib/time-limit.ts';
-import { type Log, logCaught } from '../log.ts';
-import type { CallerLimits } from '../memory/money/caller-limits.ts';
-import type { CallerState } from '../memory/money/caller-schema.ts';
-import type { WaitUntil } from '../storage/refs/writer.ts';
-import type { RegisteredCaller, RegisteredCallers } from '../storage/tenant/callers.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
+import { type ConfiguredLimits, configuredLimits } from '../../caller-limits.ts';
+import { StoreError } from '../../lib/store-error.ts';
+import { within } from '../../lib/time-limit.ts';
+import { type Log, logCaught } from '../../log.ts';
+import type { CallerLimits } from '../../memory/money/caller-limits.ts';
+import type { CallerState } from '../../memory/money/caller-schema.ts';
+import type { WaitUntil } from '../../storage/refs/writer.ts';
+import type { RegisteredCaller, RegisteredCallers } from '../../storage/tenant/callers.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 
 /** From then on it is read again while nobody waits. In milliseconds. */
 const FRESH_MS = 5_000;

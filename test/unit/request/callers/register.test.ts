@@ -1,9 +1,9 @@
 /** What an isolate knows of the register, and when it reads it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreError } from '../../../src/lib/store-error.ts';
-import { Callers, TRUSTED_MS } from '../../../src/request/callers.ts';
-import type { RegisteredCaller } from '../../../src/storage/tenant/callers.ts';
-import { shorten } from '../../support/time-limits.ts';
+import { StoreError } from '../../../../src/lib/store-error.ts';
+import { Callers, TRUSTED_MS } from '../../../../src/request/callers/register.ts';
+import type { RegisteredCaller } from '../../../../src/storage/tenant/callers.ts';
+import { shorten } from '../../../support/time-limits.ts';
 
 beforeEach(() => void shorten({ registerMs: 20 }));
 afterEach(() => {

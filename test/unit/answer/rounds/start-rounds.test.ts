@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { startRounds } from '../../../src/answer/start-rounds.ts';
-import type { Log } from '../../../src/log.ts';
-import { idleReport } from '../../../src/memory/plan/report.ts';
-import type { View } from '../../../src/memory/plan/view.ts';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
-import { chatFormat } from '../../../src/protocol/chat/format.ts';
-import { readChatRequest } from '../../../src/protocol/chat/request.ts';
-import { isolateMemory } from '../../../src/request/beliefs.ts';
-import type { Call } from '../../../src/request/call.ts';
-import type { RequestScope } from '../../../src/request/scope.ts';
-import type { MadeView } from '../../../src/view/made-view.ts';
-import type { OfferedTools } from '../../../src/view/offer-tools.ts';
-import { step, user } from '../../support/conversations/chat.ts';
-import { counter, tenant } from '../../support/laws/view-of.ts';
+import { startRounds } from '../../../../src/answer/rounds/start-rounds.ts';
+import type { Log } from '../../../../src/log.ts';
+import { idleReport } from '../../../../src/memory/plan/report.ts';
+import type { View } from '../../../../src/memory/plan/view.ts';
+import { parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
+import { chatFormat } from '../../../../src/protocol/chat/format.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { isolateMemory } from '../../../../src/request/beliefs.ts';
+import type { Call } from '../../../../src/request/call.ts';
+import type { RequestScope } from '../../../../src/request/scope.ts';
+import type { MadeView } from '../../../../src/view/made-view.ts';
+import type { OfferedTools } from '../../../../src/view/offer-tools.ts';
+import { step, user } from '../../../support/conversations/chat.ts';
+import { counter, tenant } from '../../../support/laws/view-of.ts';
 
 const ref = tenant.refs.name('the content', () => 'the content');
 

@@ -2,8 +2,8 @@
  * The output that a call can be billed for, by its request: what it asks for at most, and whether
  * the model may write what its answer does not show.
  */
-import { asObject } from '../lib/json.ts';
-import { reasoningOf } from '../memory/models/reasoning-effort.ts';
+import { asObject } from '../../lib/json.ts';
+import { reasoningOf } from '../../memory/models/reasoning-effort.ts';
 
 export const CHAT = '/chat/completions';
 export const RESPONSES = '/responses';

@@ -1,9 +1,9 @@
 /** What the kept rounds of a view hold of the contents that its model may fetch. */
-import { FETCH_NAMES } from '../memory/edits/repeats.ts';
-import type { View } from '../memory/plan/view.ts';
-import { type MessageReader, readMessages } from '../protocol/read-messages.ts';
-import type { HeldResult } from '../retrieval/held-contents.ts';
-import { withoutNote } from '../retrieval/rounds.ts';
+import { FETCH_NAMES } from '../../memory/edits/repeats.ts';
+import type { View } from '../../memory/plan/view.ts';
+import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
+import type { HeldResult } from '../../retrieval/held-contents.ts';
+import { withoutNote } from '../../retrieval/rounds.ts';
 
 /** The results of calls that fetch, oldest first. */
 export function heldResults(view: Pick<View, 'rounds'> | undefined, api: MessageReader): HeldResult[] {

@@ -1,11 +1,11 @@
 /** How the models that a deployment calls are billed today (docs/money.md#prices). */
-import { asObject } from '../lib/json.ts';
-import { utcTimeOf } from '../lib/utc-time.ts';
-import type { Schedule } from '../memory/models/schedule.ts';
-import { mixedLifetimes, scheduleOf } from '../memory/models/schedules.ts';
-import type { UsageTail } from '../protocol/answers/usage-tail.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
-import type { Services } from './services.ts';
+import { asObject } from '../../lib/json.ts';
+import { utcTimeOf } from '../../lib/utc-time.ts';
+import type { Schedule } from '../../memory/models/schedule.ts';
+import { mixedLifetimes, scheduleOf } from '../../memory/models/schedules.ts';
+import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
+import type { ModelRequest } from '../../protocol/model-request.ts';
+import type { Services } from '../services.ts';
 
 /**
  * Undefined if the price of the model is not known.

@@ -1,23 +1,23 @@
 /** Lists the tool outputs of a request that its view does not show, for `list_refs`. */
-import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
-import { within } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
-import { readHistory, type Unit } from '../memory/conversation/history.ts';
-import type { Message } from '../memory/conversation/message.ts';
-import { refOfBlock } from '../memory/conversation/session-summary.ts';
-import { outputRef } from '../memory/edits/compact.ts';
-import { hostedRef } from '../memory/edits/hosted.ts';
-import { NO_CALL, parseMarker, TEXT_OBSERVATION } from '../memory/edits/placeholder.ts';
-import type { Removal } from '../memory/edits/removal.ts';
-import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { Call } from '../request/call.ts';
-import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../retrieval/list-refs.ts';
-import { STORAGE_FAILED } from '../retrieval/shelf.ts';
-import { RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
-import { outputEntry } from '../summary/text/entries.ts';
-import { readFromEither, type Tenant } from '../tenant/identity.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
-import type { MadeView } from '../view/made-view.ts';
+import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
+import { within } from '../../lib/time-limit.ts';
+import { logCaught } from '../../log.ts';
+import { readHistory, type Unit } from '../../memory/conversation/history.ts';
+import type { Message } from '../../memory/conversation/message.ts';
+import { refOfBlock } from '../../memory/conversation/session-summary.ts';
+import { outputRef } from '../../memory/edits/compact.ts';
+import { hostedRef } from '../../memory/edits/hosted.ts';
+import { NO_CALL, parseMarker, TEXT_OBSERVATION } from '../../memory/edits/placeholder.ts';
+import type { Removal } from '../../memory/edits/removal.ts';
+import type { TokenCounter } from '../../memory/tokens/tokens.ts';
+import type { Call } from '../../request/call.ts';
+import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../../retrieval/list-refs.ts';
+import { STORAGE_FAILED } from '../../retrieval/shelf.ts';
+import { RefStore, storesOf, storesWith } from '../../storage/refs/store.ts';
+import { outputEntry } from '../../summary/text/entries.ts';
+import { readFromEither, type Tenant } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import type { MadeView } from '../../view/made-view.ts';
 import { findInTranscripts, type Output } from './in-transcripts.ts';
 
 /** How many refs are looked for in storage before a list is cut. */

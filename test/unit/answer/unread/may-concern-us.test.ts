@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mayConcernUs } from '../../../src/answer/may-concern-us.ts';
+import { mayConcernUs } from '../../../../src/answer/unread/may-concern-us.ts';
 
 /** What is searched for, as one expression. */
 const OURS =

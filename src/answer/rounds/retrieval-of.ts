@@ -1,17 +1,17 @@
 /** The retrieval rounds of an answer whose model was given tools of ours. */
-import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import type { MessageReader } from '../protocol/read-messages.ts';
-import type { Call } from '../request/call.ts';
-import { Rounds } from '../retrieval/rounds.ts';
-import type { MakeViewOptions } from '../view/made-view.ts';
-import { makeView } from '../view/make-view.ts';
-import type { OfferedTools } from '../view/offer-tools.ts';
+import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
+import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
+import type { MessageReader } from '../../protocol/read-messages.ts';
+import type { Call } from '../../request/call.ts';
+import { Rounds } from '../../retrieval/rounds.ts';
+import type { MakeViewOptions } from '../../view/made-view.ts';
+import { makeView } from '../../view/make-view.ts';
+import type { OfferedTools } from '../../view/offer-tools.ts';
+import type { Attempts } from '../attempt.ts';
+import { type JoinedReasoning, reasoningOf } from '../retries/encrypted-reasoning.ts';
+import type { Attempt } from '../retries/retry.ts';
 import { askRounds } from './ask-rounds.ts';
-import type { Attempts } from './attempt.ts';
 import { keeperOf } from './keep-rounds.ts';
-import { type JoinedReasoning, reasoningOf } from './retries/encrypted-reasoning.ts';
-import type { Attempt } from './retries/retry.ts';
 import { startRounds } from './start-rounds.ts';
 
 /** Joins the answers of several rounds into one. */

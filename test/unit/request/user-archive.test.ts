@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { passagesOf, UserArchive } from '../../../src/answer/user-archive.ts';
 import { pause } from '../../../src/lib/time-limit.ts';
 import { isolateMemory } from '../../../src/request/beliefs.ts';
 import type { Services } from '../../../src/request/services.ts';
+import { passagesOf, UserArchive } from '../../../src/request/user-archive.ts';
 import { answerInsert, MOST_PASSAGES } from '../../../src/retrieval/insert-passage.ts';
 import { findHits } from '../../../src/retrieval/search-memory.ts';
 import type { Embedder } from '../../../src/storage/archive/embedder.ts';

@@ -2,10 +2,10 @@
  * Tokens of the operator in a caller's request: in whichever header, parameter or form they came,
  * they would be sent upstream with it.
  */
-import type { Config } from '../config.ts';
-import { urlOf } from '../lib/request-url.ts';
-import { SecretSearch } from '../lib/secret-search.ts';
-import { ApiError } from './errors.ts';
+import type { Config } from '../../config.ts';
+import { urlOf } from '../../lib/request-url.ts';
+import { SecretSearch } from '../../lib/secret-search.ts';
+import { ApiError } from '../errors.ts';
 
 const searches = new Map<string, SecretSearch>();
 

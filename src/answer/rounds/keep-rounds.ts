@@ -4,26 +4,26 @@
  * is complete, before its last event. A row that is late is given up for good: a view then never
  * has these rounds.
  */
-import { pause, soon, within } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
-import { answerKey } from '../memory/conversation/answer-keys.ts';
-import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
-import { MOST_BYTES, MOST_ROUNDS } from '../memory/replay/kept-rounds.ts';
-import { actingStrategy, tokenMeasure } from '../memory/strategy/strategy.ts';
-import type { SaidAnswer } from '../protocol/answers/answer-format.ts';
-import type { WireMessage } from '../protocol/model-request.ts';
-import { type MessageReader, readMessages } from '../protocol/read-messages.ts';
-import type { Call } from '../request/call.ts';
-import { conversationOfCall, hashSession, storedConversation } from '../request/conversation.ts';
-import { upstreamCompacts } from '../request/native-compaction.ts';
-import type { EndedAnswer, RoundsKeeper } from '../retrieval/rounds-keeper.ts';
-import type { NewRounds } from '../storage/conversation/kept-rounds.ts';
-import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
-import type { StoredConversation } from '../summary/conversation.ts';
-import { sha256Hex, type Tenant } from '../tenant/identity.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
-import { askedKey, keepsRounds } from '../view/kept-rounds.ts';
-import type { OfferedTools } from '../view/offer-tools.ts';
+import { pause, soon, within } from '../../lib/time-limit.ts';
+import { logCaught } from '../../log.ts';
+import { answerKey } from '../../memory/conversation/answer-keys.ts';
+import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
+import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
+import { actingStrategy, tokenMeasure } from '../../memory/strategy/strategy.ts';
+import type { SaidAnswer } from '../../protocol/answers/answer-format.ts';
+import type { WireMessage } from '../../protocol/model-request.ts';
+import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
+import type { Call } from '../../request/call.ts';
+import { conversationOfCall, hashSession, storedConversation } from '../../request/conversation.ts';
+import { upstreamCompacts } from '../../request/native-compaction.ts';
+import type { EndedAnswer, RoundsKeeper } from '../../retrieval/rounds-keeper.ts';
+import type { NewRounds } from '../../storage/conversation/kept-rounds.ts';
+import { SealedObjects } from '../../storage/conversation/sealed-objects.ts';
+import type { StoredConversation } from '../../summary/conversation.ts';
+import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { askedKey, keepsRounds } from '../../view/kept-rounds.ts';
+import type { OfferedTools } from '../../view/offer-tools.ts';
 
 /** What keeps the rounds of a request; undefined where none are kept. */
 export function keeperOf(call: Call, tools: OfferedTools, api: MessageReader): KeptAnswer | undefined {

@@ -4,9 +4,9 @@
  * All rounds share one room: nine tenths of the tokens that view and answer leave in the window, or
  * in a learned limit.
  */
-import type { Report } from '../memory/plan/report.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
-import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
+import type { Report } from '../../memory/plan/report.ts';
+import type { ModelRequest } from '../../protocol/model-request.ts';
+import { type LearnedLimit, roomIn } from '../../upstream/learned-limits.ts';
 
 /**
  * Tokens reserved for an answer that the caller has not limited, and their largest share of the

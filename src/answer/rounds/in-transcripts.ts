@@ -1,8 +1,8 @@
 /** Finds tool outputs that only the transcript of a summary or of trimmed messages holds. */
 
-import type { Entry } from '../memory/conversation/passage.ts';
-import { parseTranscriptHead } from '../summary/kept-transcript.ts';
-import { beginningOf, textIn } from '../summary/text/transcript.ts';
+import type { Entry } from '../../memory/conversation/passage.ts';
+import { parseTranscriptHead } from '../../summary/kept-transcript.ts';
+import { beginningOf, textIn } from '../../summary/text/transcript.ts';
 
 /** How many transcripts are read; each names the one before it. */
 const MOST_READ = 8;

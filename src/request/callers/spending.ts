@@ -3,9 +3,9 @@
  * of an upstream, for an answer or for a summary, is reserved before it goes up and settled when it
  * has ended, in the tenant's object. Nothing is asked for a caller without limits.
  */
-import { bufferOf } from '../lib/bytes.ts';
-import { longestAnswerOf } from '../memory/models/facts.ts';
-import type { Schedule } from '../memory/models/schedule.ts';
+import { bufferOf } from '../../lib/bytes.ts';
+import { longestAnswerOf } from '../../memory/models/facts.ts';
+import type { Schedule } from '../../memory/models/schedule.ts';
 import {
   allowsModel,
   type CallerLimits,
@@ -14,21 +14,21 @@ import {
   dollarsOf,
   hasBudget,
   modelFault,
-} from '../memory/money/caller-limits.ts';
-import { leftOf, mostAmount, NO_SPEND, type Spend, type Spent } from '../memory/money/spending.ts';
-import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import { foldedName, readingsOf, topNamesOf } from '../protocol/top-fields.ts';
-import type { WaitUntil } from '../storage/refs/writer.ts';
-import { Budget, type Payer } from '../storage/tenant/budget.ts';
-import type { Refused, Reserved } from '../storage/tenant/spending.ts';
-import type { Tenant } from '../tenant/identity.ts';
-import type { GuardedCall } from '../upstream/call-guard.ts';
+} from '../../memory/money/caller-limits.ts';
+import { leftOf, mostAmount, NO_SPEND, type Spend, type Spent } from '../../memory/money/spending.ts';
+import { BYTES_PER_TOKEN } from '../../protocol/answers/answer-size.ts';
+import { foldedName, readingsOf, topNamesOf } from '../../protocol/top-fields.ts';
+import type { WaitUntil } from '../../storage/refs/writer.ts';
+import { Budget, type Payer } from '../../storage/tenant/budget.ts';
+import type { Refused, Reserved } from '../../storage/tenant/spending.ts';
+import type { Tenant } from '../../tenant/identity.ts';
+import type { GuardedCall } from '../../upstream/call-guard.ts';
+import { ApiError } from '../errors.ts';
+import type { Services } from '../services.ts';
 import { billingOf, HOUR, type PricedRequest, scheduleOfAnswers, scheduleOfRequest } from './billing.ts';
 import { checkState } from './caller.ts';
-import { ApiError } from './errors.ts';
 import { EMBEDDINGS, MESSAGES, mostOutput, OUTPUT_FIELDS } from './most-output.ts';
 import { modelsIn, OTHER_MODELS } from './other-models.ts';
-import type { Services } from './services.ts';
 import { SpendingCall } from './spending-call.ts';
 
 /** A call of the upstream with a body. */

@@ -3,33 +3,33 @@
  * archive, and the memory blocks that the model may write.
  */
 
-import { InvariantError } from '../lib/invariant-error.ts';
-import { logCaught } from '../log.ts';
-import { measureOf, type TokenMeasure } from '../memory/models/facts.ts';
-import { termsOf } from '../memory/models/terms.ts';
-import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import type { ToolCall } from '../protocol/answers/tool-turn.ts';
-import type { MessageReader } from '../protocol/read-messages.ts';
-import type { Call } from '../request/call.ts';
-import { ApiError } from '../request/errors.ts';
-import { TenantBlocks } from '../request/memory-blocks.ts';
-import { upstreamCompacts } from '../request/native-compaction.ts';
-import { answerInsert, type Inserted } from '../retrieval/insert-passage.ts';
-import { namedIn, Retriever } from '../retrieval/retriever.ts';
-import type { RoundsStart } from '../retrieval/rounds.ts';
-import { answerSearch, type Searched, type SearchScope } from '../retrieval/search-memory.ts';
-import { STORAGE_FAILED } from '../retrieval/shelf.ts';
-import { BlockWriter, type Written } from '../retrieval/write-blocks.ts';
-import { archiveWithArray } from '../tell/archive.ts';
-import type { Tenant } from '../tenant/identity.ts';
-import type { MadeView } from '../view/made-view.ts';
-import type { OfferedTools } from '../view/offer-tools.ts';
+import { InvariantError } from '../../lib/invariant-error.ts';
+import { logCaught } from '../../log.ts';
+import { measureOf, type TokenMeasure } from '../../memory/models/facts.ts';
+import { termsOf } from '../../memory/models/terms.ts';
+import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../../memory/strategy/strategy.ts';
+import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
+import type { ToolCall } from '../../protocol/answers/tool-turn.ts';
+import type { MessageReader } from '../../protocol/read-messages.ts';
+import { archiveWithArray } from '../../request/archive.ts';
+import type { Call } from '../../request/call.ts';
+import { ApiError } from '../../request/errors.ts';
+import { TenantBlocks } from '../../request/memory-blocks.ts';
+import { upstreamCompacts } from '../../request/native-compaction.ts';
+import { shelfOf } from '../../request/shelf.ts';
+import { UserArchive } from '../../request/user-archive.ts';
+import { answerInsert, type Inserted } from '../../retrieval/insert-passage.ts';
+import { namedIn, Retriever } from '../../retrieval/retriever.ts';
+import type { RoundsStart } from '../../retrieval/rounds.ts';
+import { answerSearch, type Searched, type SearchScope } from '../../retrieval/search-memory.ts';
+import { STORAGE_FAILED } from '../../retrieval/shelf.ts';
+import { BlockWriter, type Written } from '../../retrieval/write-blocks.ts';
+import type { Tenant } from '../../tenant/identity.ts';
+import type { MadeView } from '../../view/made-view.ts';
+import type { OfferedTools } from '../../view/offer-tools.ts';
 import { heldResults } from './held-results.ts';
 import { answerList } from './listed-refs.ts';
 import { type ModelRoom, retrievalRoom, type SentRequest } from './retrieval-room.ts';
-import { shelfOf } from './shelf.ts';
-import { UserArchive } from './user-archive.ts';
 
 /**
  * @param sent a request with tools of ours

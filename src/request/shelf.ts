@@ -2,11 +2,11 @@
  * Opens a tenant's refs for retrieval. Reading a ref counts as a use, which renews its retention.
  */
 import { logCaught } from '../log.ts';
-import type { Services } from '../request/services.ts';
 import type { Shelf } from '../retrieval/shelf.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { readFromEither, type Tenant } from '../tenant/identity.ts';
+import type { Services } from './services.ts';
 
 export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil): Shelf {
   const getFrom = async (tenant: Tenant, ref: string) => {

@@ -1,20 +1,20 @@
 /** Passes on requests to a model without parsing their bodies, if nothing in them is for Precis. */
 
 import { Buffer } from 'node:buffer';
-import { idleReport, type Warning } from '../memory/plan/report.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
-import { modelIn, topFieldsOf } from '../protocol/top-fields.ts';
-import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../request/body.ts';
-import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../request/choose-strategy.ts';
-import type { ApiError } from '../request/errors.ts';
-import type { RequestScope } from '../request/scope.ts';
-import type { CallLife } from '../tell/life.ts';
-import { noteVerdict } from '../tell/verdict.ts';
-import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { askUpstream } from './ask-upstream.ts';
+import { idleReport, type Warning } from '../../memory/plan/report.ts';
+import { passesThrough } from '../../memory/strategy/strategy.ts';
+import { modelIn, topFieldsOf } from '../../protocol/top-fields.ts';
+import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../../request/body.ts';
+import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../../request/choose-strategy.ts';
+import type { ApiError } from '../../request/errors.ts';
+import type { RequestScope } from '../../request/scope.ts';
+import type { CallLife } from '../../tell/life.ts';
+import { noteVerdict } from '../../tell/verdict.ts';
+import type { UpstreamAnswer } from '../../upstream/fetch.ts';
+import { askUpstream } from '../ask-upstream.ts';
+import type { ModelApi } from '../model-api.ts';
+import { relay } from '../relay.ts';
 import { holdsName, LONGEST_NAME, mayConcernUs } from './may-concern-us.ts';
-import type { ModelApi } from './model-api.ts';
-import { relay } from './relay.ts';
 
 type Api = Pick<ModelApi, 'path' | 'answers'>;
 

@@ -1,9 +1,9 @@
 /** What one call of the upstream spends, told by its end (docs/operating.md#budgets-and-limits). */
-import type { Schedule } from '../memory/models/schedule.ts';
-import { estimatedSpend, NO_SPEND, type Spend, spendOf } from '../memory/money/spending.ts';
-import { AnswerSize } from '../protocol/answers/answer-size.ts';
-import { ModelHead } from '../protocol/answers/model-head.ts';
-import type { UsageTail } from '../protocol/answers/usage-tail.ts';
+import type { Schedule } from '../../memory/models/schedule.ts';
+import { estimatedSpend, NO_SPEND, type Spend, spendOf } from '../../memory/money/spending.ts';
+import { AnswerSize } from '../../protocol/answers/answer-size.ts';
+import { ModelHead } from '../../protocol/answers/model-head.ts';
+import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
 import type { BilledAnswer } from './billing.ts';
 import type { MostOutput } from './most-output.ts';
 
