@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { inOrder } from './tools/file-order.ts';
+import { propertyTests } from './tools/property-tests.ts';
 import { skippedTests } from './tools/skipped-tests.ts';
 
 /** Longest first, since a long file at the end would occupy one core and leave the other idle. */
@@ -30,7 +31,7 @@ export default defineConfig({
     include: ['test/unit/**/*.test.ts'],
     reporters: ['default', skippedTests],
     globalSetup: ['tools/token-tables.ts'],
-    setupFiles: ['test/support/laws/seed.ts'],
+    ...propertyTests,
     // End-to-end tests may run at the same time.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { inOrder } from './tools/file-order.ts';
+import { propertyTests } from './tools/property-tests.ts';
 import { skippedTests } from './tools/skipped-tests.ts';
 
 /**
@@ -54,6 +55,7 @@ export default defineConfig({
     include: ['test/e2e/**/*.test.ts', 'test/browser/**/*.test.ts'],
     reporters: ['default', skippedTests],
     globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts', 'tools/worker-build.ts'],
+    ...propertyTests,
     // All other tests may run at the same time.
     testTimeout: 180_000,
     hookTimeout: 180_000,

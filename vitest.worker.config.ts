@@ -1,5 +1,6 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
+import { propertyTests } from './tools/property-tests.ts';
 import { skippedTests } from './tools/skipped-tests.ts';
 
 /** Collects what nobody uses in the whole bucket: this file has its own Worker and storage. */
@@ -25,6 +26,9 @@ const cloudflare = (variables: Record<string, string> = {}) =>
     },
   });
 
+/** Part of each project. */
+const SHARED = { ...propertyTests, testTimeout: 120_000 };
+
 export default defineConfig({
   test: {
     reporters: ['default', skippedTests],
@@ -37,7 +41,7 @@ export default defineConfig({
           name: 'worker',
           include: ['test/worker/**/*.test.ts'],
           exclude: [...ALONE, ...EMBEDDED],
-          testTimeout: 120_000,
+          ...SHARED,
           // A Worker loads all of its modules again when it starts, which takes longer than most
           // files.
           isolate: false,
@@ -48,13 +52,13 @@ export default defineConfig({
         test: {
           name: 'worker, with embeddings',
           include: EMBEDDED,
-          testTimeout: 120_000,
+          ...SHARED,
           isolate: false,
         },
       },
       {
         plugins: [cloudflare()],
-        test: { name: 'worker, alone', include: ALONE, testTimeout: 120_000 },
+        test: { name: 'worker, alone', include: ALONE, ...SHARED },
       },
     ],
   },

@@ -3,11 +3,8 @@
  * commit gets the same answer each time. Without it, each run tries new cases.
  */
 import fc from 'fast-check';
+import { inject } from 'vitest';
 
-const { PROPERTY_SEED } = process.env;
+const { seed } = inject('properties');
 
-if (PROPERTY_SEED !== undefined) {
-  const seed = Number(PROPERTY_SEED);
-  if (!Number.isInteger(seed)) throw new Error('PROPERTY_SEED must be an integer');
-  fc.configureGlobal({ seed });
-}
+if (seed !== undefined) fc.configureGlobal({ seed });
