@@ -1,22 +1,26 @@
 /**
  * Whether the frontier has moved since the caller's request before. The replay of an array sees a
  * request at each point where one can have been. A caller that sends its array only every few steps
- * has skipped some of them, and with them perhaps the move. The conversation's object knows the
- * request before.
+ * has skipped some of them, and with them perhaps the move. The conversation's object knows which
+ * beginnings of the array were answered; requests of other branches count for nothing.
  */
+import { elementAt } from '../lib/elements.ts';
 import { soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { earlierRequests } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { moved, sentBefore } from '../view/sent-before.ts';
 import type { CallFeature } from './listener.ts';
 
-/** The newest events among which one of an answer is looked for. */
-const LOOKED_AT = 5;
+/** Of the beginnings of an array that are asked for, the longest. */
+const MOST_ENDS = 256;
 
 /** Of requests that name their conversation, and have an event. */
 export const movedSince: CallFeature = (call) => {
@@ -34,7 +38,7 @@ export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
   return conversation ? { ...made.report, ...(await frontierSince(conversation, made, call)) } : made.report;
 }
 
-/** Nothing where the plan's own word stands. */
+/** Nothing where the report has its frontier already. */
 async function frontierSince(
   conversation: StoredConversation,
   { report, movedAt }: MadeView,
@@ -48,28 +52,30 @@ async function frontierSince(
 }
 
 /**
- * How many messages the request before had. Undefined if that is not known.
+ * How many messages the longest beginning of the array had that was answered. Undefined if that is
+ * not known.
  *
- * @param enough if this isolate knows of a request with so many, no later one is asked for
+ * @param enough if this isolate knows of one with so many, no longer one is asked for
  */
 async function messagesBefore(
   conversation: StoredConversation,
   enough: number,
   call: Call,
 ): Promise<number | undefined> {
-  const known = sentBefore(call)?.messages;
-  if (known !== undefined && known >= enough) return known;
+  const known = sentBefore(call)?.messages ?? 0;
+  if (known >= enough) return known;
+  const { messages } = call.request;
+  const hashes = prefixHashes(messages, sha256Hex);
+  const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS);
+  const names = ends.map((end) => arrayName(elementAt(hashes, end)));
   try {
-    const page = await soon(
-      TIME_LIMITS.movedSinceMs,
-      conversation.memory((stub) => stub.listRuns(null, LOOKED_AT)),
-    );
-    const stored = page?.runs.find(({ kind, status }) => kind === 'answer' && status < 400)?.messages;
+    const asking = conversation.memory((stub) => stub.answered(names));
+    const found = await soon(TIME_LIMITS.movedSinceMs, asking);
     // The newest events may not be kept yet.
-    return stored === undefined ? known : Math.max(stored, known ?? 0);
+    return Math.max(known, ends[found ?? ends.length] ?? 0) || undefined;
   } catch (error) {
     logCaught(call.scope.services.log, 'warn', 'the request before is not known', error);
-    return known;
+    return known || undefined;
   }
 }
 

@@ -388,6 +388,10 @@ export abstract class ConversationMemoryObject<Material>
     return this.exists() ? this.runs.find(n) : null;
   }
 
+  answered(arrays: readonly string[]): number | null {
+    return this.runs.answered(arrays);
+  }
+
   askedAt(arrays: readonly string[]): (number | null)[] {
     return this.runs.askedAt(arrays);
   }

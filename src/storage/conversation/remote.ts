@@ -129,6 +129,7 @@ export interface ConversationApi<Material> extends BackupApi {
   listRuns(before: number | null, most: number): RunPage | null;
   /** Null if nothing is stored of the conversation. */
   findRun(n: number): FoundRun | null;
+  answered(arrays: readonly string[]): number | null;
   askedAt(arrays: readonly string[]): (number | null)[];
 
   /** See `ArchiveRows`. */

@@ -22,6 +22,9 @@ import type { ConversationTables, StoredPart } from './tables.ts';
 /** The newest events that are kept, with those that share a row with the oldest of them. */
 export const KEPT_EVENTS = 2_000;
 
+/** The newest rows among which an answered array is looked for. */
+const ANSWERED_ROWS = 64;
+
 /**
  * How many events later a part is noted again as named, since that writes a row. It stays for so
  * many events longer.
@@ -162,6 +165,24 @@ export class RunEvents implements StoredPart {
     if (!run) return { run: null };
     const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
     return { run: { ...listedRun(run, n), ...lists } };
+  }
+
+  /**
+   * The index of the first of these arrays that a request of the newest rows was answered for; null
+   * if none was.
+   */
+  answered(arrays: readonly string[]): number | null {
+    if (!this.any()) return null;
+    const rows = this.sql.exec<Row>(
+      'SELECT first_n, events FROM run_events ORDER BY first_n DESC LIMIT ?',
+      ANSWERED_ROWS,
+    );
+    const runs = [...rows]
+      .flatMap(runsIn)
+      .filter(({ event }) => event.kind === 'answer' && event.status < 400);
+    const answered = new Set(runs.map(({ array }) => array));
+    const found = arrays.findIndex((array) => answered.has(array));
+    return found < 0 ? null : found;
   }
 
   /** When each array was first asked, in milliseconds since 1970; null if no event tells. */

@@ -3,6 +3,8 @@ import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
+import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
+import { conversation } from '../summaries/conversation-object.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 afterEach(() => {
@@ -23,10 +25,10 @@ function deployment() {
       key,
     );
     let began = 0;
-    const send = async (steps: number, named = true) => {
+    const send = async (steps: number, named = true, branch = '') => {
       began = objects.calls.length;
       const outputs = Array.from({ length: steps }, (_, at) =>
-        step(`c${at}`, 'find', `${lines(60)} ${at} ${key}`),
+        step(`c${at}`, 'find', `${lines(60)} ${at} ${at < 4 ? '' : branch} ${key}`),
       );
       const response = await app.chat(
         body([user('go'), ...outputs.flat()], {
@@ -44,21 +46,26 @@ function deployment() {
     return {
       send,
       objects,
-      asked: () => objects.calls.slice(began).filter((call) => call === 'listRuns').length,
+      asked: () => objects.calls.slice(began).filter((call) => call === 'answered').length,
     };
   };
   return { isolate };
+}
+
+type Isolate = ReturnType<ReturnType<typeof deployment>['isolate']>;
+
+/** A number of steps at which the frontier stays, and has moved one or two steps before. */
+async function justMoved({ send }: Isolate): Promise<number> {
+  let steps = 5;
+  while ((await send(steps, false)) !== 'kept') steps++;
+  return steps;
 }
 
 describe('an isolate that has not seen the request before', () => {
   it('asks for it, and tells of a move since', async () => {
     const { isolate } = deployment();
     expect(await isolate().send(4)).toBe('none');
-    const states: (string | null)[] = [];
-    const plain = isolate();
-    for (let steps = 5; steps < 12; steps++) states.push(await plain.send(steps, false));
-    const last = states.indexOf('kept') + 5;
-    expect(last).toBeGreaterThan(5);
+    const last = await justMoved(isolate());
 
     const other = isolate();
     expect(await other.send(last)).toBe('moved');
@@ -74,16 +81,49 @@ describe('an isolate that has not seen the request before', () => {
       const { isolate } = deployment();
       const first = isolate();
       await first.send(4);
-      const plain = isolate();
-      let last = 5;
-      while ((await plain.send(last, false)) !== 'kept') last++;
+      const last = await justMoved(isolate());
 
       const other = isolate();
-      other.objects[how].add('listRuns');
+      other.objects[how].add('answered');
       expect(await other.send(last)).toBe('kept');
       expect(other.asked()).toBe(1);
     },
   );
+
+  it('knows an array that comes again after a shorter one', async () => {
+    const { isolate } = deployment();
+    const knowing = isolate();
+    const last = await justMoved(isolate());
+    await knowing.send(last);
+    await knowing.send(4);
+
+    expect([await isolate().send(last), await knowing.send(last)]).toEqual(['kept', 'kept']);
+  });
+
+  it('takes no longer request of another branch for the one before', async () => {
+    const { isolate } = deployment();
+    const knowing = isolate();
+    const last = await justMoved(isolate());
+    for (const steps of [4, last, last + 1]) await knowing.send(steps);
+
+    // Of these branches only the first four steps were sent, before their move.
+    expect(await knowing.send(last, true, 'one')).toBe('moved');
+    expect(await isolate().send(last, true, 'other')).toBe('moved');
+  });
+
+  it('counts no request that was refused, and no compaction', async () => {
+    const { call } = conversation();
+    const runs = [
+      endedRun({}, { array: 'whole' }),
+      endedRun({ status: 413 }, { array: 'refused' }),
+      endedRun({ kind: 'compaction' }, { array: 'compacted' }),
+      endedRun(),
+    ];
+    await call((memory) => memory.keepRuns(batchOf(...runs)));
+
+    expect(await call((memory) => memory.answered(['refused', 'compacted', 'later', 'whole']))).toBe(3);
+    expect(await call((memory) => memory.answered(['refused', 'compacted']))).toBeNull();
+  });
 
   it('asks nothing where nothing has moved, or where events are off', async () => {
     const { isolate } = deployment();
@@ -91,7 +131,7 @@ describe('an isolate that has not seen the request before', () => {
     const other = isolate();
     expect(await other.send(4)).toBe('none');
     expect(other.asked()).toBe(0);
-    const off = isolate({ EVENTS: 'false' } as Partial<Env>);
+    const off = isolate({ EVENTS: 'off' } as Partial<Env>);
     await off.send(8);
     expect(off.asked()).toBe(0);
   });
