@@ -189,7 +189,7 @@ function retiring(models = []) {
 }
 
 function retired(variable) {
-  return { name: 'variables', ok: true, reason: `${variable} is set, and does nothing any more` };
+  return { name: 'variables', ok: true, reason: `${variable} is set, and no longer does anything` };
 }
 
 function isHealth({ object, parts }) {

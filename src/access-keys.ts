@@ -126,7 +126,7 @@ function listOf(
   const entries = wordsOf(vars[variable] ?? '').map((word) => word.toLowerCase());
   const broken = entries.findIndex((word) => !entry.test(word));
   if (broken < 0) return entries;
-  throw new ConfigError(`${variable}: entry ${broken + 1} is not a name that may stand there.`);
+  throw new ConfigError(`${variable}: entry ${broken + 1} is not a name that is allowed there.`);
 }
 
 /** The entries of a list, separated by commas or white space. */

@@ -52,6 +52,9 @@ const schemaOf = (schema: z.ZodType): Schema =>
 const code = (text: string): string => `\`${text}\``;
 const codes = (words: readonly string[]): string => words.map(code).join(', ');
 
+/** A number with commas, as the pages write it. */
+const grouped = (value = 0): string => value.toLocaleString('en-US');
+
 /** What a value may be. */
 function rangeOf(schema: Schema): string {
   if (schema.anyOf) return [...new Set(schema.anyOf.map(rangeOf))].filter(Boolean).join(' or ');
@@ -62,10 +65,12 @@ function rangeOf(schema: Schema): string {
     case 'integer':
     case 'number': {
       if (schema.exclusiveMinimum !== undefined) return `> ${schema.exclusiveMinimum}`;
-      return most === undefined ? `≥ ${schema.minimum ?? 0}` : `${schema.minimum ?? 0} to ${most}`;
+      return most === undefined
+        ? `≥ ${grouped(schema.minimum)}`
+        : `${grouped(schema.minimum)} to ${grouped(most)}`;
     }
     case 'string':
-      return schema.maxLength === undefined ? 'a string' : `≤ ${schema.maxLength} characters`;
+      return schema.maxLength === undefined ? 'a string' : `≤ ${grouped(schema.maxLength)} characters`;
     case 'array':
       return `≤ ${schema.maxItems} strings`;
     case 'null':
@@ -276,7 +281,7 @@ function beliefsTable(): Table {
   const rows = Object.entries<Kind>(BELIEFS).map(([name, kind]) => [
     code(name),
     kind.owner,
-    `${kind.bytes / 1024}`,
+    grouped(kind.bytes / 1024),
     kind.holdsMs === undefined ? '–' : lengthOf(kind.holdsMs),
     'confirm' in kind ? 'yes' : '–',
     kind.about,

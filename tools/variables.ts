@@ -10,7 +10,7 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   ANTHROPIC_BASE_URL:
     "Any API that speaks Anthropic's [Messages](messages-api.md), likewise. By default [by the upstream](#the-upstream-of-messages).",
   ANTHROPIC_API_KEY: "A secret, with `ACCESS_KEYS`: the account's key for this API.",
-  ACCESS_KEYS: 'A secret: the keys of [many callers of one account](#one-account-behind-many-callers).',
+  ACCESS_KEYS: 'A secret: the keys of [many callers of one account](#one-account-for-many-callers).',
   FORWARDED_HEADERS: 'With `ACCESS_KEYS`: further headers to forward, names or prefixes.',
   FORWARDED_ITEMS: 'With `ACCESS_KEYS`: further kinds of items to forward.',
   FORWARDED_TOOLS: 'With `ACCESS_KEYS`: further types of tools to forward.',
@@ -40,7 +40,7 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   EMBEDDINGS_BASE_URL: 'The API of [embeddings](#embeddings) for the search of archives.',
   EMBEDDINGS_MODEL: 'Its model. The address, the model and the key are set together or not at all.',
   EMBEDDINGS_API_KEY: 'A secret: its key.',
-  EMBEDDINGS_WINDOW_TOKENS: 'The longest text that the model takes, 64 to 32 768; longer ones are cut.',
+  EMBEDDINGS_WINDOW_TOKENS: 'The longest text that the model takes, 64 to 32,768; longer ones are cut.',
   UPSTREAM_HEADERS_TIMEOUT_MS: 'How long the upstream may take to begin its answer.',
   UPSTREAM_IDLE_TIMEOUT_MS: 'How long it may be silent within an answer.',
   UPSTREAM_NATIVE_COMPACTION:

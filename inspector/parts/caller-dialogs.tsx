@@ -40,13 +40,13 @@ export function LimitCaller({
       >
         <LimitFields typed={typed} onTyped={setTyped} />
         <p class="note">
-          An empty field is no limit. These take the place of all limits in <code>CALLER_LIMITS</code>, and
-          hold everywhere within 20 seconds.
+          An empty field is no limit. These replace all limits in <code>CALLER_LIMITS</code>, and hold
+          everywhere within 20 seconds.
         </p>
         <Decision action={action} name="Set the limits">
           {from === 'operator' && (
             <button type="button" onClick={() => void set(null)}>
-              Use those of CALLER_LIMITS
+              Reset to CALLER_LIMITS
             </button>
           )}
         </Decision>

@@ -29,7 +29,7 @@ export function KeptRow({ group, context }: { group: Group; context: RowContext 
   const { rows } = group;
   const many = rows.length;
   const [first] = rows;
-  const text = many === 1 ? `Message ${first.index} as it came` : `${count(many)} messages as they came`;
+  const text = many === 1 ? `Message ${first.index} unchanged` : `${count(many)} messages unchanged`;
   return (
     <Folded
       class="kept-run"
@@ -229,9 +229,7 @@ export function LeftRow({ group, context, children }: LeftProps) {
           <b>{name}</b> {freed !== undefined && <span class="tokens">{count(freed)} tokens</span>}
         </p>
         {isReadable && (
-          <Folded
-            summary={many === 1 ? 'The message as it came' : `The ${count(many)} messages as they came`}
-          >
+          <Folded summary={many === 1 ? 'The original message' : `The ${count(many)} original messages`}>
             {() => rows.map((row) => <Gone key={row.index} row={row} context={context} />)}
           </Folded>
         )}
@@ -243,7 +241,7 @@ export function LeftRow({ group, context, children }: LeftProps) {
         <p class="row-head">
           <span class={`fate ${kind}`}>{fateText(first, context.isPotential)}</span>
         </p>
-        {children ?? (kind === 'trimmed' && <p class="note">Nothing stands in their place.</p>)}
+        {children ?? (kind === 'trimmed' && <p class="note">Nothing replaces them.</p>)}
         <Why {...LEFT_RULES[kind]} />
       </div>
     </>

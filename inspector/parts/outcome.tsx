@@ -59,7 +59,7 @@ export function Outcome({ plans, model }: OutcomeProps) {
 /** Which one costs less, in a sentence. */
 function Verdict({ plans }: Pick<OutcomeProps, 'plans'>) {
   const [a, b] = NAMES.map((name) => plans[name].course && courseSums(plans[name].course));
-  if (!a || !b) return <p class="headline">The requests of a background summary can’t be told in advance.</p>;
+  if (!a || !b) return <p class="headline">The requests of a background summary can’t be predicted.</p>;
   if (a.price === undefined || b.price === undefined || a.without === undefined)
     return (
       <p class="headline">
@@ -71,7 +71,7 @@ function Verdict({ plans }: Pick<OutcomeProps, 'plans'>) {
   const than = (price: number): string => difference(without - price, without);
   return (
     <p class="headline">
-      As it came, the conversation costs about {dollars(without)}. A costs {dollars(a.price)} ({than(a.price)}
+      Unchanged, the conversation costs about {dollars(without)}. A costs {dollars(a.price)} ({than(a.price)}
       ), B {dollars(b.price)} ({than(b.price)}).
     </p>
   );
@@ -106,7 +106,7 @@ function Table({ plans }: Pick<OutcomeProps, 'plans'>) {
         <tr>
           <th scope="col">{either ? `All ${count(either.requests)} requests` : 'All requests'}</th>
           <th scope="col" class="number">
-            as it came
+            unchanged
           </th>
           <th scope="col" class="number">
             A
@@ -152,7 +152,7 @@ function Lines({ plans }: Pick<OutcomeProps, 'plans'>) {
         ))}
       </svg>
       <ul class="legend">
-        <li class="key line-came">as it came</li>
+        <li class="key line-came">unchanged</li>
         <li class="key line-a">A</li>
         <li class="key line-b">B</li>
       </ul>

@@ -54,8 +54,8 @@ export function PlanShown({ client, explained, recorded, onRef }: Props) {
         summary={
           summary && (
             <p>
-              A summary of up to {count(summary.tokens)} tokens would stand for the messages{' '}
-              {summary.covers[0]} to {summary.covers[1]}.
+              A summary of up to {count(summary.tokens)} tokens would replace the messages {summary.covers[0]}{' '}
+              to {summary.covers[1]}.
             </p>
           )
         }
@@ -75,6 +75,6 @@ function nextWords(next: Explained['next']): string {
   const freed = edits.reduce((sum, edit) => sum + edit.freed, 0);
   const placeholders =
     edits.length === 0 ? '' : `replace ${count(edits.length)} contents and free ${count(freed)} tokens`;
-  const covered = summarizes ? `summarise the messages ${summarizes[0]} to ${summarizes[1]}` : '';
+  const covered = summarizes ? `summarize the messages ${summarizes[0]} to ${summarizes[1]}` : '';
   return `The next time it would ${[placeholders, covered].filter((words) => words !== '').join(', and ')}.`;
 }

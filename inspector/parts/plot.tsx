@@ -161,7 +161,7 @@ function factsOf(event: ListedRun, payback: Payback | undefined): string[] {
   const budget = tokens?.budget ?? null;
   return [
     came === null
-      ? `Request ${n}: short, sent as it came`
+      ? `Request ${n}: short, sent unchanged`
       : `Request ${n}: ${count(came)} tokens came in, ${count(sent)} were sent`,
     ...(observed ? [`only observed: ${count(potential)} would have been sent`] : []),
     ...(budget === null ? [] : [`budget: ${count(budget)}`]),

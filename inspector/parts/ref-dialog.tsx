@@ -15,7 +15,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function RefDialog({ client, reference, title = 'Content behind a ref', onClose }: Props) {
+export function RefDialog({ client, reference, title = 'Content of a ref', onClose }: Props) {
   const [wanted, setWanted] = useState('');
   const [typed, setTyped] = useState('');
   const [pieces, setPieces] = useState(1);

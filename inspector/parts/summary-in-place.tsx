@@ -22,7 +22,7 @@ export function SummaryInPlace({ summary, versions, isPotential, onVersions }: P
   if (isPotential)
     return (
       <p>
-        A <Term of="summary" /> would stand for the messages {from} to {to}.
+        A <Term of="summary" /> would replace the messages {from} to {to}.
       </p>
     );
   const version = versions?.find((one) => one.memory_id === id);

@@ -52,7 +52,7 @@ export function Transcript({ rows, inserted, summary, seen, ...context }: Props)
       <Tally rows={rows} />
       {changes.length > 0 && (
         <div class="columns-head">
-          <span class="name">As it came</span>
+          <span class="name">As you sent it</span>
           <span class="head-seen">
             <span class="name">{shown}</span>
             <Steps changes={changes} current={current} onGo={go} />
@@ -86,7 +86,7 @@ function isIn(before: number, earlier: Group | undefined, group: Group): boolean
 }
 
 function SameSummary() {
-  return <p class="note">The same summary stands for them.</p>;
+  return <p class="note">The same summary replaces them.</p>;
 }
 
 /** The current change by its place among the groups, and a way to another one. */

@@ -20,7 +20,7 @@ export function labelOf(labels: Readonly<Record<string, string>>, code: string):
 
 /** What became of a message. */
 export const FATE_LABELS: Labels<Fate> = {
-  kept: 'as it came',
+  kept: 'unchanged',
   placeholder: 'a line in its place',
   offloaded: 'beginning and end',
   cleared: 'without its reasoning',
@@ -59,7 +59,7 @@ export const WARNING_LABELS: Labels<Warning> = {
   nothing_to_remove: 'nothing gets shorter',
   settings_without_user: 'settings are of no user',
   user_archive_off: 'no other conversations',
-  too_many_messages: 'over 20 000 messages',
+  too_many_messages: 'over 20,000 messages',
   summary_degraded: 'digest for a summary',
   summary_pending: 'summary not ready',
   history_cut: 'only the newest messages are sent',
@@ -85,7 +85,7 @@ export function warningSentence(code: string): string | undefined {
 const TRIED: Readonly<Record<string, { readonly label: string; readonly says: string }>> = {
   summary_pending: {
     label: 'no summary is written here',
-    says: 'A summary would be due. In a trial none is written, so the plan shows where it would stand and how long it may be.',
+    says: 'A summary would be due. In a trial none is written, so the plan shows where it would be and how long it may be.',
   },
 };
 

@@ -62,17 +62,12 @@ function changes(rows: readonly Row[], isPotential: boolean): string {
   const counts = tally(rows);
   const part = (many: number | undefined, one: string, more: string): string[] =>
     many ? [`${count(many)} ${many === 1 ? one : more}`] : [];
-  const stand = isPotential ? 'would stand' : 'stand';
   const edits = rows.flatMap((row) => row.edits);
   const of = (...reasons: string[]): number => edits.filter(({ reason }) => reasons.includes(reason)).length;
   const lines = edits.length - of('offloaded', 'old_reasoning', 'bound_thinking');
   const be = (many: number): string => (isPotential ? 'would be' : many === 1 ? 'is' : 'are');
   return [
-    ...part(
-      counts.get('summarized'),
-      `message ${isPotential ? 'would stand' : 'stands'} in a summary`,
-      `messages ${stand} in a summary`,
-    ),
+    ...part(counts.get('summarized'), `message ${be(1)} in a summary`, `messages ${be(2)} in a summary`),
     ...part(counts.get('trimmed'), `message ${be(1)} left out`, `messages ${be(2)} left out`),
     ...part(lines, `content ${be(1)} a placeholder`, `contents ${be(2)} placeholders`),
     ...part(of('offloaded'), `large output ${be(1)} cut`, `large outputs ${be(2)} cut`),

@@ -114,7 +114,7 @@ function Summaries({ memory, onRef }: SummariesProps) {
       {versions.length > 0 && (
         <p>
           {versions.length === 1 ? 'One version' : `${count(versions.length)} versions`} of the{' '}
-          <Term of="summary" />, the newest of {count(versions[0]?.tokens)} tokens; summarising is{' '}
+          <Term of="summary" />, the newest of {count(versions[0]?.tokens)} tokens; summarizing is{' '}
           {labelOf(HEALTH_LABELS, health)}.{' '}
           <button type="button" onClick={() => setOpen(true)}>
             Read them

@@ -222,7 +222,7 @@ function insertedOf(event: RunEvent): Inserted[] {
       title: TERMS.summary.label,
       children: (
         <p>
-          It {observed ? 'would stand' : 'stands'} for the messages {summary.covers[0]} to {summary.covers[1]}
+          It {observed ? 'would replace' : 'replaces'} the messages {summary.covers[0]} to {summary.covers[1]}
           .
         </p>
       ),
@@ -230,7 +230,7 @@ function insertedOf(event: RunEvent): Inserted[] {
   return blocks;
 }
 
-const NO_LINES = 'The lines in the place of what was removed are not at hand: not all messages are kept.';
+const NO_LINES = 'The lines that replace removed contents are not available: not all messages are kept.';
 
 /** Whether the text that replaces an edit's content is not known. */
 function lacksLines(rows: readonly Row[]): boolean {
@@ -253,7 +253,7 @@ function NoArchive({ onArray, event }: { onArray: (array: RequestArray) => void;
         {edits.length > 0 && ', so only what was removed can be read here, and no line in its place'}.{' '}
         {status >= 400 ? (
           <>
-            An <Term of="archive" /> has those of requests that were answered.{' '}
+            An <Term of="archive" /> has the messages of requests that were answered.{' '}
           </>
         ) : (
           <>

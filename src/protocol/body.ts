@@ -58,7 +58,7 @@ export function scanBody(
   const keys = new Set<string>();
   for (const { key } of root.fields) {
     if (keys.has(key))
-      return fault(key, `The field '${key}' stands twice in the request body; it must stand once.`);
+      return fault(key, `The request body has the field '${key}' twice, and may have it once.`);
     const meant = meantField(key);
     if (meant !== undefined) return { ok: false, reason: misspelled(key, meant) };
     keys.add(key);

@@ -78,9 +78,9 @@ export interface ApiDocument {
   readonly externalDocs: JsonSchema;
 }
 
-const ABOUT = `Precis stands between a client of OpenAI's or Anthropic's API and that API, and forwards a shorter view of long conversations.
+const ABOUT = `Precis is a proxy between a client of OpenAI's or Anthropic's API and that API. It forwards a shorter view of long conversations.
 
-Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405 (\`method_not_allowed\`). Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape, on the routes of Anthropic's API that of Anthropic.`;
+Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405 (\`method_not_allowed\`). Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape, on the routes of Anthropic's API the shape of Anthropic's.`;
 
 const GROUPS: Readonly<Record<Operation['group'], string>> = {
   Models: "OpenAI's routes and Anthropic's, with the fields of Precis beside their own.",

@@ -13,7 +13,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   token_soft_budget: 'Soft budget in tokens: above it, only edits run that lose nothing.',
   token_remaining_pct: 'Hard budget, as the share of the window to leave free; 0.2 if no budget is given.',
   token_soft_remaining_pct: 'Soft budget, as the share of the window to leave free.',
-  context_window_tokens: "The window that the percentages refer to. By default the model's, else 400 000.",
+  context_window_tokens: "The window that the percentages refer to. By default the model's, else 400,000.",
   low_watermark_pct: 'Where a move stops, as a share of the budget; 0: at the tail.',
   frontier:
     '`jump` edits at times, `slide` on each request. By default `jump`; `slide` for `compact` with a turn trigger alone.',
@@ -78,7 +78,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
     'Outputs that were used last follow the summary again ([rehydration](strategy-reference.md#rehydration)); `true`: with the defaults.',
   offload_min_tokens: 'A larger output that the model has seen is cut to its beginning and end.',
   offload_fresh_tokens:
-    'With retrieval, an output that is larger than this, or than half of the window, is cut before the model first sees it. By default 25 000, or `offload_min_tokens` if that is more.',
+    'With retrieval, an output that is larger than this, or than half of the window, is cut before the model first sees it. By default 25,000, or `offload_min_tokens` if that is more.',
   offload_digest:
     'What replaces such an output: its beginning, preview and end, or a [digest by a model](strategy-reference.md#digests-of-large-outputs), which needs `compact_offload`.',
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',

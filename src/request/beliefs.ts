@@ -48,24 +48,24 @@ const ofContents = {
     make: (bytes) => new KnownArrays(bytes),
   } satisfies Made<KnownArrays>,
   messageCounts: computed<MessageTokens>({
-    about: 'Tokens of messages by their digest: about 20 000, as known arrays have their own.',
+    about: 'Tokens of messages by their digest: about 20,000, as known arrays have their own.',
     owner: 'tenant',
     bytes: 4 * MIB,
     sizeOf: () => 32,
   }),
   textCounts: computed<number>({
-    about: 'Tokens of markers, tools and other short texts that recur: about 5 000.',
+    about: 'Tokens of markers, tools and other short texts that recur: about 5,000.',
     owner: 'tenant',
     bytes: 1 * MIB,
   }),
   facts: computed<Facts>({
-    about: 'Facts about contents, such as where their previews end: about 7 000.',
+    about: 'Facts about contents, such as where their previews end: about 7,000.',
     owner: 'tenant',
     bytes: 3 * MIB,
     sizeOf: sizeOfFacts,
   }),
   previews: computed<string>({
-    about: 'Written previews of outputs: about 3 500 short ones.',
+    about: 'Written previews of outputs: about 3,500 short ones.',
     owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: textBytes,
@@ -89,13 +89,13 @@ const ofContents = {
     sizeOf: () => 2_000,
   }),
   names: computed<string>({
-    about: 'Refs of contents by their digest: about 8 000.',
+    about: 'Refs of contents by their digest: about 8,000.',
     owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: textBytes,
   }),
   checks: computed<number>({
-    about: 'Refs whose check characters were right: about 5 000.',
+    about: 'Refs whose check characters were right: about 5,000.',
     owner: 'tenant',
     bytes: 1 * MIB,
   }),
@@ -103,7 +103,7 @@ const ofContents = {
 
 const ofRequests = {
   prepared: computed<number>({
-    about: "Boundaries whose summary the conversation's object has been asked for: about 1 000.",
+    about: "Boundaries whose summary the conversation's object has been asked for: about 1,000.",
     owner: 'conversation',
     bytes: 512 * KIB,
   }),
@@ -113,25 +113,25 @@ const ofRequests = {
     bytes: 512 * KIB,
   }),
   closed: computed<ReadonlySet<string>>({
-    about: "Arrays, by hash, at which the caller's `tool_choice` kept the model from fetching: about 2 500.",
+    about: "Arrays, by hash, at which the caller's `tool_choice` kept the model from fetching: about 2,500.",
     owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: sizeOfSet,
   }),
   instructions: computed<PlacedInstructions>({
-    about: 'Where the newest instructions stood, and what is cached of them: about 700 conversations.',
+    about: 'Where the newest instructions were, and what is cached of them: about 700 conversations.',
     owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: ({ preamble }) => 96 + textBytes(preamble),
   }),
   items: computed<ReadonlySet<string>>({
-    about: 'Names of the items that views have left out or replaced: about 10 000.',
+    about: 'Names of the items that views have left out or replaced: about 10,000.',
     owner: 'conversation',
     bytes: 1 * MIB,
     sizeOf: sizeOfSet,
   }),
   turns: computed<number>({
-    about: 'When something of a conversation was last confirmed: about 1 500 conversations.',
+    about: 'When something of a conversation was last confirmed: about 1,500 conversations.',
     owner: 'conversation',
     bytes: 1 * MIB,
   }),
@@ -140,14 +140,14 @@ const ofRequests = {
 /** Only a deletion makes these wrong. */
 const ofStorage = {
   refs: believed<true>({
-    about: 'Refs and manifests that are written: about 18 000. One look at a manifest confirms its refs.',
+    about: 'Refs and manifests that are written: about 18,000. One look at a manifest confirms its refs.',
     owner: 'tenant',
     bytes: 3 * MIB,
     holdsMs: TRUST_MS,
     confirm: 'refs',
   }),
   uses: believed<true>({
-    about: "Uses of refs that the tenant's object knows of: about 7 000.",
+    about: "Uses of refs that the tenant's object knows of: about 7,000.",
     owner: 'conversation',
     bytes: 2 * MIB,
     holdsMs: TRUST_MS,
@@ -210,14 +210,14 @@ const ofConversations = {
   archived: believed<string>({
     about:
       "Messages in the archive's index, by key, with the digest of one that was made from an answer: about " +
-      '4 000. The index itself refuses what comes after a deletion.',
+      '4,000. The index itself refuses what comes after a deletion.',
     owner: 'conversation',
     bytes: 1 * MIB,
     sizeOf: textBytes,
     holdsMs: TRUST_MS,
   }),
   userlessSettings: believed<Settings>({
-    about: 'Settings of conversations without a user, to tell a request with a user of them: about 1 000.',
+    about: 'Settings of conversations without a user, to tell a request with a user of them: about 1,000.',
     owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: (settings) => textBytes(JSON.stringify(settings)),
@@ -228,7 +228,7 @@ const ofConversations = {
 /** The upstream under a model's name can change over time, and differs between accounts. */
 const ofUpstreams = {
   acceptedKeys: believed<true>({
-    about: "Upstreams that have accepted the tenant's key: about 1 000 tenants. An answer of 401 ends it.",
+    about: "Upstreams that have accepted the tenant's key: about 1,000 tenants. An answer of 401 ends it.",
     owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: 600 * SECOND,
@@ -265,15 +265,15 @@ const ofUpstreams = {
     longestKey: LONGEST_MODEL + 16,
   }),
   refusals: believed<number>({
-    about: 'Parts that were refused in a conversation, with the length of the array: about 1 000.',
+    about: 'Parts that were refused in a conversation, with the length of the array: about 1,000.',
     owner: 'conversation',
     bytes: 512 * KIB,
     holdsMs: DAY,
   }),
   sentRequests: believed<SentRequest>({
     about:
-      "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 4 000. " +
-      'Those of a conversation with a name are under it.',
+      "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 4,000. " +
+      'Facts of a conversation with a name are under it.',
     owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: sizeOfSent,

@@ -188,7 +188,7 @@ function noRoom(): ApiError {
 function tooLarge(limit: number, param: string | null): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${limit} bytes, decoded too. A larger one goes up only as it came: with a memory_strategy of none, said by header, agent or deployment, and without fields of Precis.`,
+    `The request body must have at most ${limit} bytes, decoded too. A larger one is only forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
     param,
   );
 }

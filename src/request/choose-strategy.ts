@@ -181,7 +181,7 @@ function readStored(
       ...elsewhere,
     };
   } catch (error) {
-    logCaught(services.log, 'warn', "a conversation's settings are not valid any more", error);
+    logCaught(services.log, 'warn', "a conversation's settings are no longer valid", error);
     return { isWhole: false, ...elsewhere };
   }
 }

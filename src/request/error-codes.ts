@@ -16,7 +16,7 @@ export const ERRORS = {
   invalid_json: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'The body is not a JSON object, has a duplicate top-level field, over 500 levels or over 300 000 values; in mode `none` only where Precis must read it.',
+    when: 'The body is not a JSON object, has a duplicate top-level field, over 500 levels or over 300,000 values; in mode `none` only where Precis must read it.',
   },
   invalid_value: {
     status: 400,

@@ -49,7 +49,7 @@ export async function openSealed(
 function tooManyItems(param: string): ApiError {
   return new ApiError(
     'invalid_encrypted_content',
-    `A body can hold at most ${MOST_ITEMS} compaction items; the one in ${param} is one too many. Have the conversation compacted again: the new item takes the place of all before it.`,
+    `A body can hold at most ${MOST_ITEMS} compaction items; the one in ${param} is one too many. Have the conversation compacted again: the new item replaces all before it.`,
     param,
   );
 }
@@ -77,7 +77,7 @@ async function opened(
   if (content !== undefined) return content;
   throw new ApiError(
     'invalid_encrypted_content',
-    `The compaction item in ${param} can't be opened: it must be sent back as it came, with the API key under which it was made, and with the user and the conversation that were named then.`,
+    `The compaction item in ${param} can't be opened: it must be sent back unchanged, with the API key under which it was made, and with the user and the conversation that were named then.`,
     param,
   );
 }

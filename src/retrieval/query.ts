@@ -70,7 +70,7 @@ export function parseQuery(
   if (other !== undefined)
     return invalid(other, `Only one of lines, grep and path may be given, not ${given.join(' and ')}.`);
   if (name !== 'grep' && parameter('context') !== undefined)
-    return invalid('context', 'context stands only beside grep.');
+    return invalid('context', 'context is only allowed beside grep.');
   const value = name === undefined ? undefined : parameter(name);
   if (value === undefined) return { ok: true, value: undefined };
   if (name === 'lines') return parseLines(value);

@@ -134,7 +134,7 @@ function madeChecks(
           'words',
           isRecalled
             ? ofMemory
-            : 'The summary is not stored here any more, and a model would write another one.',
+            : 'The summary is no longer stored here, and a model would write another one.',
         );
   const hasRounds = stated.rounds === hashes.rounds;
   if (!isSame || isRecalled || !hasRounds) {

@@ -53,7 +53,7 @@ describe('failed requests', () => {
     );
     await expect
       .poll(() => page.getByRole('region', { name: 'No archive' }).innerText())
-      .toContain('has those of requests that were answered');
+      .toContain('has the messages of requests that were answered');
     expect(await page.locator('.columns-head').innerText()).toContain('What was sent');
     await page.getByText('All figures').click();
     expect(await head(page).innerText()).not.toContain('n/a tokens');
@@ -76,7 +76,7 @@ describe('failed requests', () => {
     expect(await page.getByText('not at hand').count()).toBe(0);
     const run = page
       .locator('.run')
-      .filter({ hasText: /^\s*3 messages as they came/ })
+      .filter({ hasText: /^\s*3 messages unchanged/ })
       .first();
     await run.locator('summary').click();
     await expect.poll(() => run.locator('.kept-message').count()).toBe(3);

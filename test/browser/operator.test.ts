@@ -109,7 +109,7 @@ describe('a deployment with access keys', () => {
       .toMatch(/set here[\s\S]*of \$5\.00 a day\n+\$[\d.]+ of \$80\.50 a month\n+no model/);
     expect(await dialog.count()).toBe(0);
     await page.getByRole('button', { name: 'Limits of alice' }).click();
-    await dialog.getByRole('button', { name: 'Use those of CALLER_LIMITS' }).click();
+    await dialog.getByRole('button', { name: 'Reset to CALLER_LIMITS' }).click();
 
     await expect.poll(() => cardOf(page, 'alice').innerText()).toContain('60 requests a minute');
   });

@@ -60,12 +60,12 @@ describe('a request', () => {
     await expectShownWell(page, 'request');
   });
 
-  it('shows messages as they came once, folded, with their tokens', async () => {
+  it('shows unchanged messages once, folded, with their tokens', async () => {
     const page = await open({ key: KEY, at: last() });
     const runs = page.locator('.run > .kept-run');
     await expect
       .poll(() => runs.allInnerTexts())
-      .toContainEqual(expect.stringMatching(/^\d+ messages as they came, [\d,]+ tokens/));
+      .toContainEqual(expect.stringMatching(/^\d+ messages unchanged, [\d,]+ tokens/));
     expect(await page.locator('.kept-message').count()).toBe(0);
     await runs.last().locator('summary').focus();
     await page.keyboard.press('Enter');
@@ -171,7 +171,7 @@ describe('a request', () => {
     await page.locator('.request-row').first().click();
     await expect
       .poll(() => headline(page).innerText())
-      .toMatch(/^\d+ messages stand in a summary; [\d,]+ → [\d,]+ tokens/);
+      .toMatch(/^\d+ messages are in a summary; [\d,]+ → [\d,]+ tokens/);
     const rows = page.locator('.row.summarized');
     // The user's message in the middle stays, since its turn goes on.
     expect(await rows.count()).toBeLessThan(3);
@@ -180,9 +180,9 @@ describe('a request', () => {
     await expect
       .poll(() => row.locator('.original').innerText())
       .toMatch(/Messages \d+ to \d+\s+[\d,]+ tokens/);
-    await row.getByText(/messages as they came/).click();
+    await row.getByText(/messages unchanged/).click();
     await expect.poll(() => row.locator('.kept-message').count()).toBeGreaterThan(5);
-    await row.getByText(/messages as they came/).click();
+    await row.getByText(/messages unchanged/).click();
     await row.getByText(/What is new since version/).click();
     await expect.poll(() => row.locator('.diff-line').count()).toBeGreaterThan(0);
     await expectShownWell(page, 'summarised-request');
@@ -265,7 +265,7 @@ describe('a request', () => {
     await page.getByRole('link', { name: 'Try this conversation' }).click();
     await expect
       .poll(() => page.locator('.outcome .headline').innerText())
-      .toMatch(/^As it came, the conversation costs about \$0\.\d+\. A costs .* less\), B .* less\)\.$/);
+      .toMatch(/^Unchanged, the conversation costs about \$0\.\d+\. A costs .* less\), B .* less\)\.$/);
     const budgets = page.getByLabel('Token budget, as a number');
     expect(await budgets.first().inputValue()).toBe('8000');
     expect(await budgets.last().inputValue()).toBe('16000');

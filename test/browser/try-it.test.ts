@@ -51,7 +51,7 @@ describe('a strategy that is tried', () => {
     await expect
       .poll(() => page.locator('.outcome .headline').innerText())
       .toMatch(
-        /^As it came, the conversation costs about \$[\d.]+\. A costs \$[\d.]+ \(.*\), B \$[\d.]+ \(.*\)\.$/,
+        /^Unchanged, the conversation costs about \$[\d.]+\. A costs \$[\d.]+ \(.*\), B \$[\d.]+ \(.*\)\.$/,
       );
     await expect.poll(() => page.locator('.row.change').count()).toBeGreaterThan(0);
     // With the smaller budget placeholders alone are not enough.
@@ -102,10 +102,10 @@ describe('a strategy that is tried', () => {
         .poll(() => line(page, 'tokens sent'))
         .toEqual([sum(a, 'before'), sum(a, 'after'), sum(b, 'after')]);
       const kept = a?.messages.filter(({ fate }) => fate === 'kept').length;
-      await expect.poll(() => tally(page)).toContain(`as it came ${thousands(kept)}`);
+      await expect.poll(() => tally(page)).toContain(`unchanged ${thousands(kept)}`);
       await page.getByRole('radio', { name: 'Strategy B' }).check();
       const keptByB = b?.messages.filter(({ fate }) => fate === 'kept').length;
-      await expect.poll(() => tally(page)).toContain(`as it came ${thousands(keptByB)}`);
+      await expect.poll(() => tally(page)).toContain(`unchanged ${thousands(keptByB)}`);
       expect(await axeViolations(page)).toEqual([]);
     },
   );
@@ -120,7 +120,7 @@ describe('a strategy that is tried', () => {
     expect(await strategy(page, 'A').locator('.strategy').innerText()).toContain('"mode": "trim"');
     await strategy(page, 'A').getByLabel('Token budget', { exact: true }).focus();
     await page.keyboard.press('End');
-    await expect.poll(() => tally(page)).toEqual([expect.stringMatching(/^as it came/)]);
+    await expect.poll(() => tally(page)).toEqual([expect.stringMatching(/^unchanged/)]);
     await expect.poll(async () => (await line(page, 'dollars'))[1]).toBe((await line(page, 'dollars'))[0]);
     await strategy(page, 'B').getByLabel('What it does').selectOption('rolling_summary');
     await expect.poll(async () => (await line(page, 'tokens sent'))[2]).toBe('n/a');
@@ -188,7 +188,7 @@ describe('a strategy that is tried', () => {
       );
     `);
 
-    await expect.poll(() => tally(page)).toEqual(['as it came 3']);
+    await expect.poll(() => tally(page)).toEqual(['unchanged 3']);
   });
 
   it('plans anew for a text of equal length', async () => {

@@ -84,7 +84,7 @@ const REASONS = {
   archive: 'its memory_strategy asks for an archive, for which the whole body is read',
   deployer_archive:
     'the deployer has each conversation archived that a request names, for which the whole body is read',
-  marks: 'its memory_strategy asks for marks of the prompt cache, which stand inside of its messages',
+  marks: 'its memory_strategy asks for marks of the prompt cache, which are inside its messages',
   shared_account: 'each request to the account that its callers share is read',
 } as const satisfies Record<ReadFor | 'shared_account', string>;
 
@@ -120,7 +120,7 @@ function relayed(
   return relay(answer, idleReport(mode, source, warnings), options, scope);
 }
 
-const FIELD_FOUND = 'a field of ours stands in a body that is not read';
+const FIELD_FOUND = 'a body that is not read has a field of Precis';
 
 interface Watched {
   readonly body: ReadableStream<Uint8Array>;

@@ -22,7 +22,9 @@ export const callerLimitsSchema = z.strictObject({
     .array(z.string().min(1).max(200))
     .max(MOST_MODELS)
     .exactOptional()
-    .describe('The models that may be asked; one that ends with `*` stands for all that begin so.'),
+    .describe(
+      'The models that may be asked; one that ends with `*` means all names that begin with the rest.',
+    ),
   unpriced_models: z
     .enum(['refuse', 'allow'])
     .exactOptional()

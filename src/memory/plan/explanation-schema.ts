@@ -28,7 +28,7 @@ const shownEditSchema = editSchema.omit({ message: true }).extend({
   text: z
     .string()
     .exactOptional()
-    .describe('What stands in its place; absent for reasoning, which leaves without a word.'),
+    .describe('What replaces it; absent for reasoning, which nothing replaces.'),
 });
 
 /**
@@ -47,13 +47,13 @@ const becauseSchema = z.enum(['preamble', 'fresh', 'tail', 'request', 'first_req
 const messageSchema = z.strictObject({
   index: count,
   role: z.enum(['preamble', 'user', 'assistant', 'tool']),
-  before: tokens.describe('Tokens as it came.'),
+  before: tokens.describe('Tokens in the array.'),
   after: tokens.describe('Tokens in the view.'),
   fate: z.enum(FATES),
   because: becauseSchema.exactOptional().describe('Why it is kept.'),
   /** Absent if it is not edited. */
   edits: z.array(shownEditSchema).exactOptional(),
-  kept_rounds: z.strictObject({ rounds: count, tokens }).exactOptional().describe('They stand before it.'),
+  kept_rounds: z.strictObject({ rounds: count, tokens }).exactOptional().describe('They precede it.'),
 });
 name(messageSchema, 'ExplainedMessage');
 

@@ -90,7 +90,7 @@ export const reportedSummarySchema = z.strictObject({
   signed: z
     .literal(true)
     .exactOptional()
-    .describe("It is the API's own, and stands in the view as the block that the API has signed."),
+    .describe("It is the API's own, and is in the view as the block that the API has signed."),
   ref: refName.exactOptional().describe('Of the transcript of what it covers.'),
   status: z
     .enum(['completed', 'degraded', 'pending'])
@@ -100,7 +100,7 @@ export const reportedSummarySchema = z.strictObject({
   rehydrated: z
     .array(outputSchema)
     .exactOptional()
-    .describe('Outputs that stand behind the summary, oldest first.'),
+    .describe('Outputs that follow the summary, oldest first.'),
   usage: tokenUsageSchema.describe("The summarizer's usage for this request."),
 });
 name(reportedSummarySchema, 'ReportedSummary');
@@ -194,7 +194,7 @@ export const reportSchema = z.strictObject({
   dropped_thinking_blocks: count
     .exactOptional()
     .describe(
-      'Blocks of thinking that the request went up without, since what they are bound to has changed.',
+      'Blocks of thinking that the request was sent without, since what they are bound to has changed.',
     ),
   injection: z
     .strictObject({ tokens, text: z.string() })

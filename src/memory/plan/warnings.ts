@@ -7,7 +7,7 @@ export const WARNINGS = {
     'By an estimate, the moves of [`compact`](modes.md#compact) so far have cost more in cached prefix than they have saved: let it act less often, by a budget or after more steps, or choose `auto`. No fault.',
   idle: 'The strategy has neither a budget nor a trigger, and edits nothing before the array reaches 80 % of the window ([which budget?](modes.md#which-budget)). No fault.',
   window_unknown:
-    "The model's window is not known, and the view has more than 4 096 tokens ([local models](local-models.md)): set `context_window_tokens` or `MODEL_WINDOWS`. No fault.",
+    "The model's window is not known, and the view has more than 4,096 tokens ([local models](local-models.md)): set `context_window_tokens` or `MODEL_WINDOWS`. No fault.",
   soft_budget_idle:
     "The array exceeds the soft budget, which can't act: the mode, or a request that can't store anything, has no edit that loses nothing.",
   store_failed:
@@ -28,7 +28,7 @@ export const WARNINGS = {
     'The request names a user, and only the conversation of the same name without a user has settings, which do not hold here. `PATCH` them with the user: the header `x-memory-user`, or `?user=`. Reported within five minutes.',
   user_archive_off:
     'The strategy lets the model search [all conversations of its user](conversations.md#all-conversations-of-a-user), and the deployment does not allow it (`USER_ARCHIVE`).',
-  too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
+  too_many_messages: 'Over 20,000 messages: forwarded unchanged.',
   summary_degraded:
     'The summarizer failed; a digest made by code replaces the summary, or the preview of a large output its [digest](strategy-reference.md#digests-of-large-outputs).',
   summary_pending: 'The summary is not ready; a digest replaces it, or (`rolling_summary`) nothing yet.',
@@ -51,7 +51,7 @@ export const WARNINGS = {
   rounds_absent:
     '[Kept rounds](refs-and-retrieval.md#kept-rounds) of earlier answers could not be read, or are no longer kept: the view is without them, and without the thinking of earlier answers.',
   answer_not_kept:
-    'The answer is too long to be read (over 512 000 tokens): it passes unchanged, and is in no archive, memory or kept round.',
+    'The answer is too long to be read (over 512,000 tokens): it passes unchanged, and is in no archive, memory or kept round.',
   embeddings_failed: 'A search of an archive: the embeddings did not answer, so it went by words alone.',
 } as const;
 

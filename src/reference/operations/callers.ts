@@ -77,7 +77,7 @@ export const CALLERS: readonly Operation[] = [
     path: '/v1/admin/callers/{name}',
     id: 'deleteCaller',
     summary: 'Deletes a caller with all its data, and refuses its key',
-    description: 'Also while the key stands in `ACCESS_KEYS`.',
+    description: 'Also while the key is in `ACCESS_KEYS`.',
     parameters: [NAME],
     answers: {
       200: json('Everything is deleted.', callerDeletion),

@@ -278,7 +278,7 @@ export const CONVERSATIONS: readonly Operation[] = [
       {
         name: 'days',
         in: 'query',
-        description: 'Asks for what was sent and cost on so many days, until today, in place of the times.',
+        description: 'Asks for what was sent and cost on this many days, until today, instead of the times.',
         schema: { type: 'integer', minimum: 1, maximum: 90 },
       },
     ],

@@ -212,7 +212,7 @@ const { output } = await client.responses.compact({ model: 'gpt-6-sol', input })
     group: 'Models',
     summary: "The upstream's count of the view that would be sent",
     description:
-      'With the tools and messages of ours. Nothing is stored for it, and no summary is made. Forwarded unchanged if the upstream stores the history.',
+      'With the tools and messages that Precis adds. Nothing is stored for it, and no summary is made. Forwarded unchanged if the upstream stores the history.',
     access: 'caller',
     headers: MEMORY_HEADERS,
     body: {
@@ -281,7 +281,8 @@ const message = await client.messages.create({
     id: 'countMessageTokens',
     group: 'Models',
     summary: "The upstream's count of the view of a message request",
-    description: 'With the tools and messages of ours. Nothing is stored for it, and no summary is made.',
+    description:
+      'With the tools and messages that Precis adds. Nothing is stored for it, and no summary is made.',
     access: 'caller',
     speaks: 'messages',
     headers: [...MEMORY_HEADERS, ...MESSAGES_HEADERS],

@@ -16,7 +16,9 @@ const usage = z.strictObject({
       billed: count.describe('Requests whose bill is known completely.'),
       actual: nanodollars.nullable().describe('With the summarizer; null if it is not known.'),
     })
-    .describe('What its conversations have told, up to five minutes ago, without those that are deleted.'),
+    .describe(
+      'What its conversations have reported, up to five minutes ago, without those that are deleted.',
+    ),
   counted: z
     .strictObject({ requests: count, tokens, amount: nanodollars })
     .nullable()
@@ -50,7 +52,7 @@ name(caller, 'Caller');
 
 export const callerChange = z.strictObject({
   state: z.enum(['active', 'disabled']).exactOptional(),
-  limits: callerLimitsSchema.nullable().exactOptional().describe('Null: those of the configuration.'),
+  limits: callerLimitsSchema.nullable().exactOptional().describe('Null: the limits of the configuration.'),
   new_key: z.boolean().exactOptional().describe('Makes another key, which ends the one before.'),
 });
 name(callerChange, 'CallerChange');

@@ -26,6 +26,6 @@ export function deletion<Kind extends string>(object: Kind, members: z.ZodRawSha
   return z.strictObject({
     ...members,
     object: z.literal(object),
-    deleted: z.boolean().describe('False while the deletion goes on behind a 202.'),
+    deleted: z.boolean().describe('False while the deletion continues after a 202.'),
   });
 }

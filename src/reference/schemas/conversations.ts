@@ -52,7 +52,7 @@ export const archivedMessage = z.strictObject({
   message: z
     .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
     .nullable()
-    .describe('As it came, an array of items if it consists of several; null if it is lost or damaged.'),
+    .describe('Unchanged, an array of items if it consists of several; null if it is lost or damaged.'),
 });
 name(archivedMessage, 'ArchivedMessage');
 

@@ -7,10 +7,10 @@ export const deployment = z.strictObject({
   version: z.string(),
   modes: z.array(z.string()).describe('The modes that a strategy may have.'),
   agents: z.array(z.string()).describe("The deployer's agents, by name."),
-  access: z.enum(['callers_keys', 'access_keys', 'local_tenant']).describe('How callers are told apart.'),
+  access: z.enum(['callers_keys', 'access_keys', 'local_tenant']).describe('How callers are distinguished.'),
   caller: z
     .enum(['key', 'access_key', 'local_tenant'])
-    .describe('Whose data this request can see: that of its key, or of all callers without one.'),
+    .describe("Whose data this request can see: its key's, or all callers' without one."),
   default_strategy: z.looseObject({ mode: z.string() }),
   metrics: z.boolean().describe("Whether `GET /metrics` answers, with the operator's token."),
   retiring: z
@@ -23,7 +23,7 @@ export const deployment = z.strictObject({
       }),
     )
     .describe('Models of the deployment that their vendors switch off within 60 days, or have.'),
-  retired_variables: z.array(z.string()).describe('Variables that are set, and do nothing any more.'),
+  retired_variables: z.array(z.string()).describe('Variables that are set, and no longer do anything.'),
   variables: z.array(
     z.strictObject({
       name: z.string(),

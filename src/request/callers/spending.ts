@@ -229,7 +229,7 @@ export class Spending {
     if (field === undefined) return lists.flatMap(({ models }) => models ?? []);
     throw new ApiError(
       'model_not_allowed',
-      `This API key may be used with certain models alone, or with those of a known price, and '${field}' could name others: name one in 'model'.`,
+      `This API key may be used with certain models alone, or with models of a known price, and '${field}' could name others: name one in 'model'.`,
       field,
     );
   }

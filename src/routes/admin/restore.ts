@@ -21,7 +21,7 @@ const FAULTS: Readonly<Record<RestoreFault, string>> = {
   format: 'is none of a backup of Precis',
   secret:
     'was sealed under another PRECIS_SECRET: set that one, or set it as PRECIS_SECRET_PREVIOUS to restore what it can read',
-  changed: 'was changed, or does not stand where it was made',
+  changed: 'was changed, or is not where it was made',
   later: 'was made by a later version of Precis: deploy that one first',
   incomplete: 'needs records before it that were not put back: begin again with the first one',
 };

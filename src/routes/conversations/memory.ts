@@ -196,7 +196,7 @@ async function readChanges(request: Request, services: Services): Promise<Partia
   if (bare.length > 0 && memory_strategy !== undefined)
     throw new ApiError(
       'invalid_value',
-      `${bare[0]} is not a member of the settings; the strategy's fields stand in memory_strategy.`,
+      `${bare[0]} is not a member of the settings; the strategy's fields belong in memory_strategy.`,
       bare[0],
     );
   const strategy = bare.length > 0 ? rest : memory_strategy;

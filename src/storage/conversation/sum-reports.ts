@@ -79,7 +79,7 @@ export class SumReports {
     try {
       await tell(told);
     } catch (error) {
-      logCaught(log, 'warn', 'the sums of a conversation could not be told; it is tried again', error);
+      logCaught(log, 'warn', 'the sums of a conversation could not be reported; it is tried again', error);
       this.isUntold = true;
       await this.tellAt(now() + TIME_LIMITS.alarmPauseMs);
     }
@@ -92,7 +92,12 @@ export class SumReports {
       await this.ports.setAlarm(at);
     } catch (error) {
       this.isDue = false;
-      logCaught(this.ports.log, 'warn', 'the sums of a conversation will be told with its next use', error);
+      logCaught(
+        this.ports.log,
+        'warn',
+        'the sums of a conversation will be reported with its next use',
+        error,
+      );
     }
   }
 }

@@ -67,7 +67,7 @@ export const families = {
     labels: ['state'],
   },
   precis_overhead_seconds: {
-    help: 'Time from a request until its body is sent, mostly the wait for storage and summaries: the clock of a Worker stands still while it computes.',
+    help: 'Time from a request until its body is sent, mostly the wait for storage and summaries: the clock of a Worker does not move while it computes.',
     labels: [],
     buckets: SHORT_SECONDS,
   },

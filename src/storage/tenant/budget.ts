@@ -110,7 +110,7 @@ export class Budget {
       this.tellKept();
     } catch (error) {
       const { log } = this.ports;
-      const then = wasReserved ? 'it counts as estimated' : 'it is told again';
+      const then = wasReserved ? 'it counts as estimated' : 'it is reported again';
       logCaught(log, 'error', `what a call has spent could not be counted: ${then}`, error);
       if (!wasReserved) await this.tellAgain(call);
     }
@@ -122,7 +122,7 @@ export class Budget {
       await this.tell(call);
     } catch (error) {
       const { untold, log } = this.ports;
-      const then = untold.keep(this.payer.tenant, call) ? 'the next call tells it' : 'it is lost';
+      const then = untold.keep(this.payer.tenant, call) ? 'the next call reports it' : 'it is lost';
       logCaught(log, 'error', `what a call has spent could not be counted: ${then}`, error);
     }
   }
@@ -155,7 +155,7 @@ export class Budget {
 
   private goesOn(error: unknown): boolean {
     const { log, allowsUnknown } = this.ports;
-    const then = allowsUnknown ? 'the call goes up' : 'the call is refused';
+    const then = allowsUnknown ? 'the call is sent' : 'the call is refused';
     logCaught(log, 'error', `the limits of a caller could not be looked up: ${then}`, error);
     return allowsUnknown;
   }

@@ -292,7 +292,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     const telling = callerRegister(this.env, this.log)((stub) => stub.see(tenant));
     const failed = (error: unknown): void => {
       this.presence.failed();
-      logCaught(this.log, 'warn', 'a tenant could not be told to the register', error);
+      logCaught(this.log, 'warn', 'a tenant could not be reported to the register', error);
     };
     this.ctx.waitUntil(telling.catch(failed));
   }

@@ -99,7 +99,7 @@ describe('precis doctor, where a part fails', () => {
     expect(said).toMatch(
       /^✗ models +gpt-4\.1-mini of SUMMARIZER_MODEL ends on 2027-01-14\n {4}→ Set SUMMARIZER_MODEL to/m,
     );
-    expect(said).toMatch(/^✓ variables +CAPTURE is set, and does nothing any more$/m);
+    expect(said).toMatch(/^✓ variables +CAPTURE is set, and no longer does anything$/m);
     expect(said).toMatch(/^✓ bucket/m);
     expect(code).toBe(1);
   });

@@ -39,7 +39,7 @@ describe('a request in a sentence', () => {
 
   it('says what was done, to what size, and because of what', () => {
     expect(told(edited)).toBe(
-      '38 messages stand in a summary, 5 contents are placeholders; 51,512 → 5,910 tokens, because the budget of 12,000 was exceeded.',
+      '38 messages are in a summary, 5 contents are placeholders; 51,512 → 5,910 tokens, because the budget of 12,000 was exceeded.',
     );
     expect(told({ edits: [placeholder(3)], trigger: 'force' })).toBe(
       '1 content is a placeholder; 51,512 → 5,910 tokens, because the request asked for it.',
@@ -48,7 +48,7 @@ describe('a request in a sentence', () => {
 
   it('says of an observed one what would have been done', () => {
     expect(told({ ...edited, observed: true })).toBe(
-      'Only observed: 51,512 tokens were sent unchanged. Otherwise 38 messages would stand in a summary, 5 contents would be placeholders; 5,910 tokens would be sent, because the budget of 12,000 was exceeded.',
+      'Only observed: 51,512 tokens were sent unchanged. Otherwise 38 messages would be in a summary, 5 contents would be placeholders; 5,910 tokens would be sent, because the budget of 12,000 was exceeded.',
     );
   });
 
