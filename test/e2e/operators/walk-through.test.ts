@@ -116,8 +116,6 @@ describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('the commands of 
       'wrangler deployments list',
       'wrangler rollback',
       'wrangler deploy --var OBSERVE:true',
-      'wrangler r2 object get precis-refs/TENANT/ref_NAME --file ref.bin',
-      'wrangler r2 bucket info precis-refs',
       'wrangler secret put ADMIN_TOKEN < the token',
       'wrangler secret put METRICS_TOKEN',
       'wrangler secret put OTLP_HEADERS',
