@@ -51,7 +51,7 @@ export interface StoredName {
 /** Item kinds that contain everything they stand for. */
 const ITEMS = new Set(
   [
-    'message reasoning compaction compaction_trigger additional_tools web_search_call',
+    'message reasoning compaction compaction_trigger additional_tools configuration_update web_search_call',
     'function_call function_call_output custom_tool_call custom_tool_call_output tool_search_call tool_search_output',
     'local_shell_call local_shell_call_output shell_call shell_call_output apply_patch_call apply_patch_call_output',
     'computer_call computer_call_output',

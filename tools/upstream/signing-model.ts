@@ -1,6 +1,6 @@
 /**
- * A model behind a gateway that thinks before each answer, and signs what it thinks. It refuses
- * thinking behind a changed prefix, or drops it where a request asks for that.
+ * A model that thinks before each answer, and signs what it thinks. It refuses thinking after a
+ * changed prefix, or drops it where a request asks for that, or without being asked.
  */
 import { type Behaviour, behave, respond, sendAnswer, sendJson, tokensOf } from './behaviours.ts';
 import {
@@ -22,6 +22,8 @@ export interface SigningModel {
   readonly behaviour: Behaviour;
   /** How many requests had a block that is bound to something else. */
   refused: number;
+  /** How many of these were answered without it. */
+  dropped: number;
 }
 
 export interface SigningOptions {
@@ -30,22 +32,29 @@ export interface SigningOptions {
   answer(body: Json): Answer;
   /** What it thinks. Default: the same before every answer. */
   thought?(body: Json): string;
+  /** Whether it drops what others refuse, without an error, as OpenAI's do since GPT-6.2. */
+  readonly drops?: boolean;
 }
 
 const THOUGHT = 'I should look at what I have, and go on from there.';
 
-export function signingModel({ dialect, answer, thought }: SigningOptions): SigningModel {
+export function signingModel({ dialect, answer, thought, drops = false }: SigningOptions): SigningModel {
   const model: SigningModel = {
     refused: 0,
+    dropped: 0,
     behaviour: (request, response, recorded) => {
       const { body } = recorded;
       const refused = refusedBlock(body);
       if (refused) model.refused++;
-      if (refused && !asksToDrop(recorded))
+      const isDropped = refused !== undefined && (drops || asksToDrop(recorded));
+      if (isDropped) model.dropped++;
+      if (refused && !isDropped)
         return sendJson(response, refusalOf(dialect, boundWords(refused.element)), 400);
       // A summarizer's or an embedder's request is none of a conversation.
       if (!body.messages && !body.input) return behave({ type: 'answer' }, request, response, recorded);
-      const next = nextThought(body, thought?.(body) ?? THOUGHT);
+      // What was lost is thought once more.
+      const thoughts = thought?.(body) ?? THOUGHT;
+      const next = nextThought(body, isDropped ? `${thoughts} ${thoughts}` : thoughts);
       const usage = usageOf(tokensOf(recorded), 20);
       const said = answer(body);
       if (dialect === 'responses')

@@ -1,7 +1,7 @@
 /**
  * How APIs treat the reasoning of earlier turns that comes back in a request. It is cleared without
  * being asked for only where a source says that it is billed, and that a history without it is
- * accepted; or where it is bound to what stands before it, and that has changed.
+ * accepted; or where it is bound to what precedes it, and that has changed.
  */
 import type { ReasoningForm } from '../conversation/message.ts';
 import { baseName, rowOf } from './families.ts';
@@ -10,12 +10,22 @@ import { baseName, rowOf } from './families.ts';
  * - billed: the model reads it again, and a history without it is accepted.
  * - required: a history without it is refused.
  * - bound: it is refused where anything before it has changed. A history without it is accepted.
+ * - dropped: likewise, but it is left out without an error, and billed all the same.
  */
-export type PastReasoning = 'billed' | 'required' | 'bound';
+export type PastReasoning = 'billed' | 'required' | 'bound' | 'dropped';
 
-/** Whether an API binds thinking to what stands before it. */
+/** Whether an API binds thinking to what precedes it. */
 export function bindsThinking({ items, fields }: ReasoningTerms): boolean {
-  return items === 'bound' || fields === 'bound';
+  return isBound(items) || isBound(fields);
+}
+
+/** Whether no error says that thinking was lost. */
+export function dropsThinking({ items }: ReasoningTerms): boolean {
+  return items === 'dropped';
+}
+
+function isBound(treated: PastReasoning | undefined): boolean {
+  return treated === 'bound' || treated === 'dropped';
 }
 
 /** By its form in the array. Absent: nobody knows, or the API leaves it out by itself. */
@@ -49,15 +59,20 @@ const MINOR_VERSION = /^-[1-9]\d?(?!\d)/;
  * - GLM (https://docs.z.ai/guides/capabilities/thinking-mode, `clear_thinking`) and Qwen
  *   (`preserve_thinking`, https://lmstudio.ai/unn/qwen3.6-35b-a3b-4bit) leave it out unless the
  *   caller asks for it (read 2026-11).
- * - xAI advises to send all of it, and does not say what happens otherwise
- *   (https://docs.x.ai/developers/model-capabilities/text/best-practices, read 2026-11).
+ * - xAI advises to send all of it, and answers worse without
+ *   (https://docs.x.ai/developers/advanced-api-usage/troubleshooting-reasoning, read 2026-11). It
+ *   does not say that a change before it takes it along, so it stays beside all edits.
  */
 const ROWS: readonly ReasoningRow[] = [
   // https://developers.openai.com/api/docs/guides/reasoning (2026-09, `reasoning.context`): GPT-5.6
   // reads the reasoning of earlier turns that is in the input, and `current_turn` leaves it out.
   // https://openrouter.ai/docs/client-sdks/python/components/reasoningcontext.md (read 2026-11):
   // the same for newer models.
-  ...rows(['gpt-5.6', 'gpt-6'], { items: 'billed' }),
+  ...rows(['gpt-5.6', 'gpt-6.1'], { items: 'billed' }),
+  ...rows(['gpt-6'], { items: 'billed' }, true),
+  // https://developers.openai.com/api/docs/guides/keep-prefix-unchanged (2026-11): since GPT-6.2,
+  // reasoning items after a change of the history are dropped, with a 200.
+  ...rows(['gpt-6'], { items: 'dropped', fields: 'dropped' }),
   // https://api-docs.deepseek.com/guides/thinking_mode (read 2026-11): for turns that call tools, a
   // 400 in all later requests.
   ...rows(['deepseek'], { items: 'required', fields: 'required' }),

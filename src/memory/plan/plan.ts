@@ -11,7 +11,7 @@
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
 import { partsOf } from '../models/facts.ts';
-import { bindsThinking } from '../models/past-reasoning.ts';
+import { bindsThinking, dropsThinking } from '../models/past-reasoning.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
@@ -184,6 +184,7 @@ function ruleOf(
   // prefix twice. Where that costs thinking, the room counts at every request point.
   const isBound = bindsThinking(request.terms.reasoning);
   const room = isBound ? answer : 0;
+  const price = dropsThinking(request.terms.reasoning) ? request.terms.prices.output : undefined;
   const most = Math.min(promptLimit(request, budgets.window), budgets.window - room);
   const hard = room === 0 ? budgets.hard : budgets.hard && Math.min(budgets.hard, budgets.window - room);
   return {
@@ -201,7 +202,12 @@ function ruleOf(
     learned: request.limit !== undefined && request.limit <= budgets.window,
     answer: answer - room,
     force: request.force,
-    thinking: thinking && { ...thinking, late: lateOver(strategy, most, budgets) },
+    thinking: thinking && {
+      ...thinking,
+      late: lateOver(strategy, most, budgets),
+      price,
+      budget: Math.min(hard ?? most, most),
+    },
     still: request.rounds === 'absent' || request.rounds?.some(({ lost }) => lost === 'unread') === true,
     ...(request.whole ? NO_TAIL : mode.tail(strategy)),
   };

@@ -1,10 +1,11 @@
 /**
  * Thinking whose API binds it to everything before it (docs/design.md#bound-thinking). A move
  * changes what stands before all thinking that was made until then, so that leaves with it. What
- * was made later was made behind the changed prefix, and stays until the next move.
+ * was made later was made behind the changed prefix, and stays until the next move. /
  */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 
 /** The thinking of an array, by message. */
@@ -37,8 +38,16 @@ export function thinkingIn({ messages }: History, counter: TokenCounter): Thinki
 export interface ThinkingRule extends ThinkingSums {
   /**
    * Tokens of a view over which a move does not wait for the end of a turn. Absent: no move waits.
+   * /
    */
   readonly late?: number | undefined;
+  /**
+   * What a lost token of it costs, in tokens of fresh input: the model writes it again. Absent
+   * where a move is not weighed against it. /
+   */
+  readonly price?: number | undefined;
+  /** Tokens of a view. No move before a longer turn keeps that from being interrupted by one. */
+  readonly budget: number;
 }
 
 /** The thinking in the view at successive request points. */
@@ -63,6 +72,47 @@ export class ThinkingInView {
     return this.rule.blocks.between(this.from, messages) > 0;
   }
 
+  /**
+   * What a move at a request point loses, in tokens of fresh input. Nothing is weighed where no
+   * move may wait any longer. At the end of a turn before which it would have to be made in the
+   * middle of the next one, what was thought until then is lost in either case, and the thinking of
+   * that turn in the other.
+   *
+   * @param sums of the array without thinking /
+   */
+  loss(point: RequestPoint, view: number, sums: TokenSums): number {
+    const { price = 0, late = 0, tokens } = this.rule;
+    if (this.isLastChance(point, view, sums)) return -price * this.lastTurn(point, tokens);
+    return view > late ? 0 : price * this.tokens(point);
+  }
+
+  /**
+   * Tokens that count at the end of a turn as if they were there: as many as make a move due.
+   *
+   * @param sums of the array without thinking /
+   */
+  ahead(point: RequestPoint, view: number, sums: TokenSums): number {
+    const { late = 0 } = this.rule;
+    return this.isLastChance(point, view, sums) ? Math.max(0, Math.ceil(late) - view) : 0;
+  }
+
+  /**
+   * Whether a further turn like the last one would have to be interrupted by a move, unless there
+   * is one now. /
+   */
+  private isLastChance(point: RequestPoint, view: number, sums: TokenSums): boolean {
+    const { price, late, tokens, budget } = this.rule;
+    if (price === undefined || late === undefined || !this.isAtTurnsEnd(point)) return false;
+    const turn = this.lastTurn(point, sums) + this.lastTurn(point, tokens);
+    return view + turn > late && turn <= budget;
+  }
+
+  /** A sum over the last turn that has ended. */
+  private lastTurn({ turns, messages }: RequestPoint, sums: PrefixSums): number {
+    const { units } = this.history;
+    return sums.between(units[this.history.turns[turns - 2] ?? 0]?.first ?? 0, messages);
+  }
+
   /** All of it leaves at a request point. */
   leave({ messages }: Pick<RequestPoint, 'messages'>): void {
     this.from = messages;
@@ -72,11 +122,16 @@ export class ThinkingInView {
    * Whether a move is put off. In the middle of a turn thinking is worth the most, and at its end
    * the least.
    *
-   * @param view its tokens, with the thinking
+   * @param view its tokens, with the thinking /
    */
   waits(point: RequestPoint, view: number): boolean {
     const { late } = this.rule;
     if (late === undefined || view > late) return false;
-    return this.history.units[point.units - 1]?.kind !== 'user' && this.isIn(point);
+    return !this.isAtTurnsEnd(point) && this.isIn(point);
+  }
+
+  /** Whether a request point is between two turns. */
+  private isAtTurnsEnd({ units }: RequestPoint): boolean {
+    return this.history.units[units - 1]?.kind === 'user';
   }
 }

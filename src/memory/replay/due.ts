@@ -99,10 +99,14 @@ export function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
 /**
  * The same, so that what takes thinking along goes as far as it is meant to: a summary leaves no
  * view between watermark and budget.
+ *
+ * @param loss see `Due`
  */
-export function farther(due: Due | undefined): Due | undefined {
-  if (!due || !Number.isFinite(due.lossyOver)) return due;
-  return { ...due, lossyOver: Math.min(due.lossyOver, due.target || due.lossyOver) };
+export function farther(due: Due | undefined, loss = 0): Due | undefined {
+  if (!due) return undefined;
+  const { lossyOver, target } = due;
+  const least = Number.isFinite(lossyOver) ? Math.min(lossyOver, target || lossyOver) : lossyOver;
+  return { ...due, lossyOver: least, loss };
 }
 
 /**

@@ -38,6 +38,8 @@ export interface Stakes {
   readonly kept: number;
   /** What the move's summarizer costs. */
   readonly spent: number;
+  /** What the move loses besides. Negative where a later move would lose more. */
+  readonly loss?: number;
 }
 
 /** What both rules know of the request points so far. */
@@ -77,7 +79,9 @@ export class Floor {
 
   /** The least that a move must free. */
   least(stakes: Stakes): number {
-    return Math.max(1, this.freedFor(stakes, 1), this.withoutRegret(stakes));
+    const { loss = 0 } = stakes;
+    // What is read anew is read anew in either case, where a later move would lose more.
+    return Math.max(1, loss < 0 ? 0 : this.freedFor(stakes, 1), this.withoutRegret(stakes));
   }
 
   /** Whether a move frees too little for the floor, whatever the regret. */
@@ -117,21 +121,26 @@ export class Floor {
     this.lastArray = array;
   }
 
-  /** Solves x = times·√(2·(w − a)/a·(view − kept − x)·g) for x: freed tokens are not sent again. */
-  private freedFor({ array, view, kept }: Stakes, times: number): number {
+  /**
+   * Solves x = times·√(2·((w − a)·(view − kept − x) + loss)/a·g) for x: freed tokens are not sent
+   * again.
+   */
+  private freedFor({ array, view, kept, loss = 0 }: Stakes, times: number): number {
     const { cached, written } = this.prices;
-    const half = ((times ** 2 * (written - cached)) / cached) * this.growth(array);
-    return Math.sqrt(half ** 2 + 2 * half * Math.max(0, view - kept)) - half;
+    const dearer = written - cached;
+    const half = ((times ** 2 * dearer) / cached) * this.growth(array);
+    const lost = loss === 0 ? 0 : loss / dearer;
+    return Math.sqrt(half ** 2 + 2 * half * Math.max(0, view - kept + lost)) - half;
   }
 
   /** The least that a move must free so that the regret stays within its limit. */
-  withoutRegret({ array, view, kept, spent }: Stakes): number {
+  withoutRegret({ array, view, kept, spent, loss = 0 }: Stakes): number {
     const { cached, written } = this.prices;
     const growth = this.growth(array);
     const requests = REQUESTS_AHEAD / written;
     const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
     const unedited = this.billedUnedited + this.cost(array, this.lastArray) + later(array);
-    const edited = this.billed + spent + this.cost(view, this.reused(kept)) + later(view);
+    const edited = this.billed + spent + loss + this.cost(view, this.reused(kept)) + later(view);
     // A freed token saves the price of writing it now, and that of reading it later.
     const saved = this.factor(view) * written + this.factor(view + growth) * requests * cached;
     return (edited - (1 + REGRET / written) * unedited) / saved;

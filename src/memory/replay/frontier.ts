@@ -295,10 +295,16 @@ class Pass<State> {
     if (!isStill && !thinking?.isIn(point)) mover.leave?.(tail, before, point, index);
     const early = mover.position.freed;
     const cause = new MoveCause(mover);
-    const isPutOff = !(rule.force && last) && thinking?.waits(point, before - early + thought) === true;
-    const met = isStill ? undefined : dueAt(point, rule, mover, before + thought, last);
+    const view = before - early + thought;
+    const isPutOff = !(rule.force && last) && thinking?.waits(point, view) === true;
+    const ahead = thinking?.ahead(point, view, this.sums) ?? 0;
+    const met = isStill ? undefined : dueAt(point, rule, mover, before + thought + ahead, last);
     this.waits = isPutOff && met !== undefined;
-    const due = isPutOff ? undefined : thought > 0 ? farther(met) : met;
+    const due = isPutOff
+      ? undefined
+      : thought > 0
+        ? farther(met, thinking?.loss(point, view, this.sums))
+        : met;
     if (due) mover.move(tail, due, before, point);
     cause.note(due);
     const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);

@@ -63,12 +63,12 @@ export class PhaseWorth {
   /** The least that a move must free. */
   least(
     { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
-    { unconditional, step }: Due,
+    { unconditional, step, loss = 0 }: Due,
     before: Before,
   ): Least {
     if (unconditional) return { least: 1 };
     if (this.minReclaim !== undefined) return { least: Math.max(1, this.minReclaim) };
-    const stakes = { ...before, kept, spent };
+    const stakes = { ...before, kept, spent, loss };
     const least = Math.max(1, this.floor.least(stakes));
     const floor = { of: this.floor, stakes };
     return { least: step === undefined ? least : Math.min(least, before.view - step), floor };
@@ -102,9 +102,9 @@ export class PhaseWorth {
   }
 
   /** How much a move frees, if it can. @param kept of the view before the first changed byte */
-  goal(kept: number, { unconditional, target }: Due, before: Before): number {
+  goal(kept: number, { unconditional, target, loss = 0 }: Due, before: Before): number {
     const enough = before.view - target;
     if (unconditional) return Math.max(1, enough);
-    return Math.max(enough, this.minReclaim ?? this.floor.goal({ ...before, kept, spent: 0 }));
+    return Math.max(enough, this.minReclaim ?? this.floor.goal({ ...before, kept, spent: 0, loss }));
   }
 }

@@ -90,6 +90,8 @@ export interface Due {
   readonly shrinkOver: number | undefined;
   /** Tokens over which small steps count as all others; undefined if the tail must not shrink. */
   readonly tightOver: number | undefined;
+  /** What the move costs beside what is read anew, in tokens of fresh input. Absent: nothing. */
+  readonly loss?: number;
 }
 
 /** Where a move stops, as a share of the budget, for rules whose watermark is 0. */

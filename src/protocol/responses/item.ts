@@ -103,10 +103,11 @@ const TYPE = leftOut('type', true);
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
 
 /**
- * Items that stand for the conversation's beginning, or are instructions to the upstream. They are
- * never edited or dropped.
+ * Items that replace the conversation's beginning, or are instructions to the upstream. They are
+ * never edited or dropped. `configuration_update` has an effort or a format for all that follows
+ * (https://developers.openai.com/api/docs/guides/keep-prefix-unchanged, 2026-11).
  */
-const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools']);
+const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools', 'configuration_update']);
 
 const TEXTS = new Set(['input_text', 'output_text', 'text']);
 

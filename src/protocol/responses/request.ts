@@ -59,7 +59,7 @@ const TRIGGER = 'compaction_trigger';
 const EMPTY_JSON = '""';
 
 /** Types of items from developers. */
-const DEVELOPERS = new Set(['message', 'additional_tools']);
+const DEVELOPERS = new Set(['message', 'additional_tools', 'configuration_update']);
 
 /** Fields that refer to history stored upstream. */
 const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
@@ -179,7 +179,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return last instanceof ItemGroup && last.items.at(-1)?.type === TRIGGER;
   }
 
-  /** Developer messages in the input, and the tools added there. */
+  /** Developer messages in the input, and the tools and settings added there. */
   get standing(): readonly WireMessage[] {
     return this.preambleOf((type) => DEVELOPERS.has(type));
   }

@@ -61,68 +61,78 @@ const run = fc.record({
   changes: fc.array(change, { minLength: 4, maxLength: 7 }),
 });
 
-const FORMS = (['openrouter', 'litellm', 'responses'] as const).flatMap((dialect) =>
-  [false, true].map((stream): [Dialect, boolean] => [dialect, stream]),
+const FORMS = (
+  [
+    ['openrouter', 'claude-fable-5.2'],
+    ['litellm', 'claude-fable-5.2'],
+    ['responses', 'claude-fable-5.2'],
+    ['responses', 'gpt-6.2-sol'],
+  ] as const
+).flatMap(([dialect, name]) =>
+  [false, true].map((stream): [Dialect, string, boolean] => [dialect, name, stream]),
 );
 
 let conversations = 0;
 
-describe.each(FORMS)('every conversation with thinking by %s (stream: %s)', (dialect, stream) => {
-  it('has no thinking that is refused, and some that stays', async () => {
-    let kept = 0;
-    let dropped = 0;
-    await fc.assert(
-      fc.asyncProperty(run, async ({ memory_strategy, blocks, injection, changes }) => {
-        model = signingModel({ dialect, answer: workingModel(STEPS) });
-        const id = ++conversations;
-        const label = `of-law-${id}`;
-        const write = (text: string) =>
-          deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
-        if (blocks) await write('Weigh twice.');
-        let fields: Record<string, unknown> = {
-          model: 'claude-fable-5.2',
-          conversation_id: `law-${id}`,
-          user: 'weigher',
-          memory_strategy,
-          ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
-          ...(injection ? { memory_injection: true } : {}),
-        };
-        const agent = new ThinkingAgent(deployment.client(), { dialect, stream, fields: {}, lines: 50 });
-        const snapshots: (typeof agent.array)[] = [];
-        const before = deployment.upstream.requests.length;
+describe.each(FORMS)(
+  'every conversation with thinking by %s, of %s (stream: %s)',
+  (dialect, name, stream) => {
+    it('has no thinking that is refused or dropped, and some that stays', async () => {
+      let kept = 0;
+      let dropped = 0;
+      await fc.assert(
+        fc.asyncProperty(run, async ({ memory_strategy, blocks, injection, changes }) => {
+          model = signingModel({ dialect, answer: workingModel(STEPS), drops: name.startsWith('gpt') });
+          const id = ++conversations;
+          const label = `of-law-${id}`;
+          const write = (text: string) =>
+            deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
+          if (blocks) await write('Weigh twice.');
+          let fields: Record<string, unknown> = {
+            model: name,
+            conversation_id: `law-${id}`,
+            user: 'weigher',
+            memory_strategy,
+            ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
+            ...(injection ? { memory_injection: true } : {}),
+          };
+          const agent = new ThinkingAgent(deployment.client(), { dialect, stream, fields: {}, lines: 50 });
+          const snapshots: (typeof agent.array)[] = [];
+          const before = deployment.upstream.requests.length;
 
-        for (const [turn, changed] of changes.entries()) {
-          snapshots.push([...agent.array]);
-          let once = {};
-          if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
-          if (changed.kind === 'refresh' && blocks)
-            once = { memory_blocks: { labels: [label], refresh: true } };
-          if (changed.kind === 'refresh' && injection)
-            once = { ...once, memory_injection: { refresh: true } };
-          if (changed.kind === 'limit')
-            once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
-          if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
-          if (changed.kind === 'fork') {
-            const point = snapshots.at(-1 - changed.back);
-            if (point) agent.array.splice(0, agent.array.length, ...point);
+          for (const [turn, changed] of changes.entries()) {
+            snapshots.push([...agent.array]);
+            let once = {};
+            if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
+            if (changed.kind === 'refresh' && blocks)
+              once = { memory_blocks: { labels: [label], refresh: true } };
+            if (changed.kind === 'refresh' && injection)
+              once = { ...once, memory_injection: { refresh: true } };
+            if (changed.kind === 'limit')
+              once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
+            if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
+            if (changed.kind === 'fork') {
+              const point = snapshots.at(-1 - changed.back);
+              if (point) agent.array.splice(0, agent.array.length, ...point);
+            }
+            const asked = turn * 10 + 1;
+            for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
+              ...fields,
+              ...once,
+            }))
+              if (memory.dropped_thinking_blocks) dropped++;
           }
-          const asked = turn * 10 + 1;
-          for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
-            ...fields,
-            ...once,
-          }))
-            if (memory.dropped_thinking_blocks) dropped++;
-        }
 
-        const sent = deployment.upstream.requests
-          .slice(before)
-          .filter(({ path }) => /completions|responses/.test(path));
-        kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
-        expect(model.refused).toBe(0);
-      }),
-      RUNS,
-    );
-    expect(kept).toBeGreaterThan(10);
-    expect(dropped).toBeGreaterThan(3);
-  });
-});
+          const sent = deployment.upstream.requests
+            .slice(before)
+            .filter(({ path }) => /completions|responses/.test(path));
+          kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
+          expect(model.refused).toBe(0);
+        }),
+        RUNS,
+      );
+      expect(kept).toBeGreaterThan(10);
+      expect(dropped).toBeGreaterThan(3);
+    });
+  },
+);

@@ -5,7 +5,12 @@ describe('the reasoning of earlier turns', () => {
   it.each([
     ['gpt-5.6', { items: 'billed' }],
     ['openai/gpt-5.6-terra', { items: 'billed' }],
+    ['gpt-6-sol', { items: 'billed' }],
+    ['gpt-6-2026-10-07', { items: 'billed' }],
     ['gpt-6.1-sol', { items: 'billed' }],
+    ['gpt-6.2-sol', { items: 'dropped', fields: 'dropped' }],
+    ['openai/gpt-6.2-astra', { items: 'dropped', fields: 'dropped' }],
+    ['gpt-6.3', { items: 'dropped', fields: 'dropped' }],
     ['gpt-5.5', {}],
     ['gpt-5', {}],
     ['gpt-50', {}],

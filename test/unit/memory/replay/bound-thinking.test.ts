@@ -22,6 +22,8 @@ import { type Viewed, type ViewOptions, viewOf, viewOfRequest } from '../../../s
 
 const RUNS = { numRuns: 120, endOnFailure: true };
 const MODEL = 'anthropic/claude-fable-5.2';
+/** Of models that drop what the other one refuses. */
+const DROPPING = 'gpt-6.2-sol';
 
 interface Case {
   readonly body: ConversationBody;
@@ -39,8 +41,12 @@ function casesOf(
 ): fc.Arbitrary<Case> {
   return fc.record({
     body: fc
-      .tuple(bodies, fc.option(fc.constantFrom(100, 3_000), { nil: undefined }))
-      .map(([body, max_tokens]) => ({ ...body, model: MODEL, ...(max_tokens ? { max_tokens } : {}) })),
+      .tuple(
+        bodies,
+        fc.option(fc.constantFrom(100, 3_000), { nil: undefined }),
+        fc.constantFrom(MODEL, DROPPING),
+      )
+      .map(([body, max_tokens, model]) => ({ ...body, model, ...(max_tokens ? { max_tokens } : {}) })),
     input: inputs,
     options,
     dialect: fc.constantFrom<Dialect>('openrouter', 'litellm', 'responses', 'messages'),
@@ -237,5 +243,130 @@ describe('a move that would take thinking along', () => {
     const sent = JSON.parse(new TextDecoder().decode(viewed.bytes));
     expect(JSON.stringify(sent)).not.toContain('Hm.');
     expect(sent.messages.slice(0, 2)).toEqual([asks('Go.'), asks('Go on.')]);
+  });
+});
+
+describe('reasoning that is dropped without an error', () => {
+  const BUDGET = 12_000;
+  /** Over this, a move does not wait for the end of a turn. */
+  const LATE = 1.25 * BUDGET;
+
+  interface Work {
+    readonly turns: readonly number[];
+    /** Lines of a tool's output, and of what is thought. */
+    readonly output: number;
+    readonly thought: number;
+  }
+
+  const work = (steps: fc.Arbitrary<number>): fc.Arbitrary<Work> =>
+    fc.record({
+      turns: fc.array(steps, { minLength: 3, maxLength: 8 }),
+      output: fc.integer({ min: 40, max: 110 }),
+      thought: fc.integer({ min: 1, max: 30 }),
+    });
+
+  /** The requests of an agent: the items of each, and where its turn begins. */
+  const requestsOf = ({ turns, output, thought }: Work): { input: object[]; turn: number }[] => {
+    const items: object[] = [];
+    return turns.flatMap((steps, turn) => {
+      items.push(
+        { type: 'configuration_update', reasoning: { effort: turn % 2 === 0 ? 'high' : 'low' } },
+        { role: 'user', content: `Do number ${turn}.` },
+      );
+      const begins = items.length;
+      const requests = Array.from({ length: steps }, (_, step) => {
+        const input = [...items];
+        const call_id = `c${turn}_${step}`;
+        items.push(
+          { type: 'reasoning', summary: [], encrypted_content: btoa(lines(thought, `thought ${step}`)) },
+          { type: 'function_call', call_id, name: 'look', arguments: '{}' },
+          { type: 'function_call_output', call_id, output: lines(output, `row of ${call_id}`) },
+        );
+        return { input, turn: begins };
+      });
+      const last = { input: [...items], turn: begins };
+      items.push({ role: 'assistant', content: 'Done.' });
+      return [...requests, last];
+    });
+  };
+
+  interface Asked {
+    readonly report: Viewed['report'];
+    /** Tokens that the view would have without a move. */
+    readonly unmoved: number;
+    readonly isAtTurnsEnd: boolean;
+    /** Reasoning items of the open turn: in the array, and in the view. */
+    readonly open: readonly [came: number, sent: number];
+    readonly all: readonly [came: number, sent: number];
+  }
+
+  const asked = (done: Work): Asked[] => {
+    let [before, after] = [0, 0];
+    return requestsOf(done).map(({ input, turn }) => {
+      const body = { model: DROPPING, input };
+      const strategy = { mode: 'auto', token_budget: BUDGET } as const;
+      const { report, bytes } = viewOfBody(body, 'responses', strategy, { retrieval: true });
+      const sent = JSON.parse(new TextDecoder().decode(bytes)).input as { type?: string }[];
+      const tokens = report.tokens ?? { before: 0, after: 0 };
+      const unmoved = after + tokens.before - before;
+      [before, after] = [tokens.before, tokens.after];
+      const thoughts = (items: readonly { type?: string }[]) =>
+        items.filter(({ type }) => type === 'reasoning').length;
+      const open = input.slice(turn);
+      const updates = (items: readonly { type?: string }[]) =>
+        items.filter(({ type }) => type === 'configuration_update');
+      expect(updates(sent)).toEqual(updates(input));
+      return {
+        report,
+        unmoved,
+        isAtTurnsEnd: input.length === turn,
+        open: [thoughts(open), thoughts(sent.slice(sent.length - open.length))],
+        all: [thoughts(input), thoughts(sent)],
+      };
+    });
+  };
+
+  it('stays while its turn is open and the view may still grow, and between two moves', () => {
+    let moves = 0;
+    let interrupted = 0;
+    fc.assert(
+      fc.property(work(fc.integer({ min: 1, max: 14 })), (done) => {
+        let left = 0;
+        for (const { report, unmoved, isAtTurnsEnd, open, all } of asked(done)) {
+          const { moved } = report.frontier;
+          if (moved && !isAtTurnsEnd && open[0] > 0) {
+            interrupted++;
+            expect(unmoved).toBeGreaterThan(LATE);
+          }
+          if (moved) {
+            moves++;
+            left = all[0];
+          }
+          // What a move takes leaves whole, and nothing else does.
+          expect(all[0] - all[1]).toBe(left);
+          expect(report.dropped_thinking_blocks ?? 0).toBe(left);
+        }
+      }),
+      { numRuns: 8, endOnFailure: true },
+    );
+    expect(moves).toBeGreaterThan(20);
+    expect(interrupted).toBeGreaterThan(3);
+  });
+
+  it('leaves at the ends of turns, where turns fit the budget and are alike', () => {
+    let moves = 0;
+    let inside = 0;
+    fc.assert(
+      fc.property(work(fc.integer({ min: 4, max: 6 })), (done) => {
+        const alike = { ...done, turns: Array<number>(8).fill(done.turns[0] ?? 4) };
+        const moved = asked(alike).filter(({ report }) => report.frontier.moved);
+        moves += moved.length;
+        inside += moved.filter(({ isAtTurnsEnd }) => !isAtTurnsEnd).length;
+      }),
+      { numRuns: 8, endOnFailure: true },
+    );
+    expect(moves).toBeGreaterThan(20);
+    // A conversation that ends with the turn would pay for the move, so a few come later.
+    expect(inside).toBeLessThan(moves / 5);
   });
 });

@@ -32,10 +32,12 @@ describe('what a compaction puts out', () => {
   it('is what developers have said as it came', () => {
     const said = '{"role":"developer","content":"Be brief."}';
     const tools = '{"type":"additional_tools","role":"developer","tools":[]}';
-    expect(outputOf(`${said}, {"type":"something_new"}`, tools)).toEqual([
+    const update = '{"type":"configuration_update","reasoning":{"effort":"high"}}';
+    expect(outputOf(`${said}, {"type":"something_new"}`, tools, update)).toEqual([
       JSON.parse(said),
       { type: 'something_new' },
       JSON.parse(tools),
+      JSON.parse(update),
       item,
     ]);
   });
