@@ -5,11 +5,11 @@
 import { Lru } from '../src/lib/lru.ts';
 import type { ContentFacts } from '../src/memory/edits/compact.ts';
 import type { WrittenPreviews } from '../src/memory/edits/preview.ts';
+import { edits, parseStrategy, retrieves } from '../src/memory/modes/strategy.ts';
 import type { MemoryStrategy, MemoryStrategyRequest } from '../src/memory/modes/table.ts';
 import { mayAct } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import { render } from '../src/memory/plan/view.ts';
-import { edits, parseStrategy, retrieves } from '../src/memory/strategy/strategy.ts';
 import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/memory/tokens/tokens.ts';
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { BELIEFS } from '../src/request/beliefs.ts';

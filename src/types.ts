@@ -2,15 +2,15 @@
 import type { z } from 'zod';
 import type { healthSchema, versionSchema } from './storage/conversation/memory-schema.ts';
 
+export type { MemoryStrategyRequest } from './memory/modes/table.ts';
 /** The turns of `format: "conversation_memory"`, each with its digest. */
 export type {
   Artifact as TurnArtifact,
   ConversationTurns as ConversationMemory,
   PlainTurn as ConversationTurn,
-} from './memory/conversation/conversation-turns.ts';
-export type { TurnDigest } from './memory/conversation/turn-digest.ts';
-export type { MemoryStrategyRequest } from './memory/modes/table.ts';
+} from './memory/plan/conversation-turns.ts';
 export type { Report as MemoryReport, Warning as MemoryWarning } from './memory/plan/report.ts';
+export type { TurnDigest } from './memory/plan/turn-digest.ts';
 export type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
 export type { MemoryBlocksRequest } from './memory/strategy/memory-blocks.ts';
 

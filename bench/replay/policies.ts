@@ -1,7 +1,7 @@
 /** The policies to compare. */
 
 import type { ModelTerms } from '../../src/memory/models/terms.ts';
-import { edits, parseStrategy, recalls } from '../../src/memory/strategy/strategy.ts';
+import { edits, parseStrategy, recalls } from '../../src/memory/modes/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
 import { keepLast } from './peers/keep-last.ts';

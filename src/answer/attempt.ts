@@ -2,8 +2,9 @@
  * Writes the bodies of the attempts at one answer, and sends them. Nothing else writes a body for
  * the upstream, but for one that goes up as it came.
  */
+
+import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Additions } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';

@@ -7,8 +7,8 @@
  * (`retries/bound-thinking.ts`).
  */
 import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
+import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { changedPart } from '../upstream/sent-requests.ts';

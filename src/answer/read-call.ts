@@ -1,5 +1,5 @@
 /** Reads a request: its body, its owner, and the strategy that it is answered by. */
-import { actingStrategy, edits } from '../memory/strategy/strategy.ts';
+import { actingStrategy, edits } from '../memory/modes/strategy.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { ReadBody } from '../request/body.ts';

@@ -10,7 +10,7 @@
  * request's faults alone, once that is known.
  */
 import { asObject, parseJson } from '../lib/json.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
+import { passesThrough } from '../memory/modes/strategy.ts';
 import type { AnswerFormat, Reword, StreamFault } from '../protocol/answers/answer-format.ts';
 import { saidFault } from '../protocol/answers/said-fault.ts';
 import { streamIn } from '../protocol/top-fields.ts';

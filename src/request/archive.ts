@@ -4,7 +4,7 @@ import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
 import type { Hashed } from '../memory/conversation/prefix-hash.ts';
-import { asksForArchive } from '../memory/strategy/strategy.ts';
+import { asksForArchive } from '../memory/modes/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { WireMessage } from '../protocol/model-request.ts';
 import type { Searched } from '../retrieval/search-memory.ts';

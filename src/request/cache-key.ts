@@ -6,7 +6,7 @@
 import { requestLength } from '../memory/conversation/first-requests.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { keyedCacheOf } from '../memory/models/cache-keys.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
+import { passesThrough } from '../memory/modes/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
 import { CACHE_KEY_CHARACTERS } from './callers/shared-account.ts';

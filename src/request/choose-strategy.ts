@@ -6,6 +6,13 @@
 import { parseJson } from '../lib/json.ts';
 import { Lru } from '../lib/lru.ts';
 import { logCaught } from '../log.ts';
+import {
+  asksForArchive,
+  asksForMarks,
+  budgetFault,
+  namesNone,
+  parseStrategy,
+} from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
 import type { StrategyFault } from '../memory/strategy/fields.ts';
@@ -13,13 +20,6 @@ import { quote } from '../memory/strategy/hint.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { RETIRED_FIELDS, setsRetired } from '../memory/strategy/retired.ts';
-import {
-  asksForArchive,
-  asksForMarks,
-  budgetFault,
-  namesNone,
-  parseStrategy,
-} from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import { BELIEFS } from './beliefs.ts';

@@ -5,7 +5,7 @@
 
 import { bufferOf } from '../lib/bytes.ts';
 import { pause } from '../lib/time-limit.ts';
-import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/edits/placeholder.ts';
+import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/conversation/refs.ts';
 import { continuedBy } from '../protocol/written-bodies.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';

@@ -5,8 +5,8 @@
 
 import type { Config } from '../config.ts';
 import { summarizesOnDemand } from '../memory/models/own-compaction.ts';
+import { passesThrough, upstreamCompaction } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
-import { passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
 import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from './call.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';

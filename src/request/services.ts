@@ -8,10 +8,10 @@ import { type Config, type Env, type Isolation, isolationSchema, type Otlp, read
 import { ConfigError } from '../config-error.ts';
 import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
+import { parseStrategy } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
-import { parseStrategy } from '../memory/strategy/strategy.ts';
 import type { Embedder } from '../storage/archive/embedder.ts';
 import { RunOutboxes } from '../storage/conversation/run-outboxes.ts';
 import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';

@@ -2,8 +2,9 @@
  * How streams treat their caller (docs/answers-and-errors.md#errors-in-streams): whether errors are
  * told in them, and what keeps them alive.
  */
+
+import { passesThrough } from '../memory/modes/strategy.ts';
 import { quote } from '../memory/strategy/hint.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { StreamForm } from '../protocol/answers/answer-format.ts';
 import type { Protocol } from '../protocol/protocol.ts';
 import type { Call } from './call.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Result } from '../lib/result.ts';
-import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
+import { REF_PATTERN, refsIn } from '../memory/conversation/refs.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ToolResult, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import { describeMedia, type Media, readHeldMedia } from '../protocol/held-media.ts';

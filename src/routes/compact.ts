@@ -4,12 +4,12 @@ import type { Context } from 'hono';
 import type { ModelApi } from '../answer/model-api.ts';
 import { readRequest, readWholeCall } from '../answer/read-call.ts';
 import { concat } from '../lib/bytes.ts';
-import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
+import { edits, verbatimTurns } from '../memory/modes/strategy.ts';
+import { conversationTurns } from '../memory/plan/conversation-turns.ts';
 import type { KeptBecause } from '../memory/plan/explanation-schema.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import { edits, verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
 import {
   compactedParts as messagesParts,

@@ -2,8 +2,8 @@
 import type { Context } from 'hono';
 import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
+import { MODES } from '../memory/modes/strategy.ts';
 import { RETIRED_VARIABLES } from '../memory/strategy/retired.ts';
-import { MODES } from '../memory/strategy/strategy.ts';
 import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
 import { identifiedBy } from '../request/callers/caller.ts';
 import { retiringModels } from '../request/retiring-models.ts';

@@ -5,11 +5,11 @@
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/read-call.ts';
 import { readHistory } from '../memory/conversation/history.ts';
+import { edits, recalls, tokenMeasure } from '../memory/modes/strategy.ts';
 import { courseOf } from '../memory/plan/course.ts';
 import type { Course } from '../memory/plan/course-schema.ts';
 import { explainUnedited } from '../memory/plan/explain.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
-import { edits, recalls, tokenMeasure } from '../memory/strategy/strategy.ts';
 import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { scheduleOfRequest } from '../request/callers/billing.ts';

@@ -1,7 +1,7 @@
 /** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { secondsOf } from '../lib/seconds.ts';
-import { REF_PATTERN } from '../memory/edits/placeholder.ts';
+import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv, Services } from '../request/services.ts';

@@ -5,10 +5,10 @@
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/read-call.ts';
 import { VERSION } from '../lib/version.ts';
+import { parseStrategy, recalls } from '../memory/modes/strategy.ts';
 import { type Receipt, type ReceiptHashes, receiptSchema } from '../memory/plan/receipt-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { inWords } from '../memory/strategy/hint.ts';
-import { parseStrategy, recalls } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';

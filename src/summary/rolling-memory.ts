@@ -6,9 +6,9 @@
  * The first request of a round decides which version or digest all its requests see, so a tool loop
  * keeps its cached prefix while the next memory is being made. A request that would be refused with
  * it decides anew. `view/fulfil.ts` recalls the memory that is ready and pins it for the round, and
- * `memory/plan/rolling.ts` plans around it. When an answer has closed the round, or a request is
- * refused, `memory/plan/due-memory.ts` says which memory is due, and the object gets its material
- * and makes it (`background.ts`).
+ * `memory/modes/rolling-summary.ts` plans around it. When an answer has closed the round, or a
+ * request is refused, `memory/plan/due-memory.ts` says which memory is due, and the object gets its
+ * material and makes it (`background.ts`).
  */
 
 import { soon } from '../lib/time-limit.ts';
@@ -16,6 +16,7 @@ import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Boundary } from '../memory/conversation/passage.ts';
+import type { UsedMemory } from '../memory/modes/planned.ts';
 import type { RollingStrategy } from '../memory/modes/rolling-summary.ts';
 import {
   type Answer,
@@ -27,7 +28,6 @@ import {
   roundOf,
   roundsOver,
 } from '../memory/plan/due-memory.ts';
-import type { UsedMemory } from '../memory/plan/planned.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Found, Memory, TextState } from '../storage/conversation/memories.ts';

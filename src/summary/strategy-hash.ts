@@ -3,8 +3,8 @@
  * size, model, prompt (docs/design.md#7-storage).
  */
 
+import { summaryFacts } from '../memory/modes/strategy.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
-import { summaryFacts } from '../memory/strategy/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { PROMPT_VERSION, type SummaryHints } from './text/prompt.ts';
 

@@ -7,8 +7,9 @@
  * that took time. `exporter.ts` sends the spans, as `otlp.ts` writes them.
  */
 import { copyOf } from '../lib/copy.ts';
+import type { RunUsage } from '../memory/money/bill-schema.ts';
 import type { Report } from '../memory/plan/report.ts';
-import type { AnswerEnd, RunUsage } from '../memory/run/event.ts';
+import type { AnswerEnd } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
 import { type Attributes, CLIENT, INTERNAL, SERVER, type Span } from './otlp.ts';
 import { providerOf } from './provider.ts';

@@ -1,7 +1,7 @@
 /** Learns from the usage of answers whether the upstream's cache holds instructions. */
 import { keyedCacheOf } from '../memory/models/cache-keys.ts';
+import { edits, tokenMeasure } from '../memory/modes/strategy.ts';
 import { afterAnswer } from '../memory/money/uncached-instructions.ts';
-import { edits, tokenMeasure } from '../memory/strategy/strategy.ts';
 import { toolTokens } from '../memory/tokens/tokens.ts';
 import type { WireMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';

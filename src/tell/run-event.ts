@@ -11,12 +11,13 @@
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { edits, passesThrough } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
+import type { RunUsage } from '../memory/money/bill-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
-import type { RunEvent, RunUsage } from '../memory/run/event.ts';
+import type { RunEvent } from '../memory/run/event.ts';
 import { isUnsent } from '../memory/run/unsent.ts';
-import { edits, passesThrough } from '../memory/strategy/strategy.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';

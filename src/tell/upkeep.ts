@@ -5,7 +5,7 @@
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
+import { passesThrough } from '../memory/modes/strategy.ts';
 import { writtenBytes } from '../protocol/written-bodies.ts';
 import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';

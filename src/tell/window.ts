@@ -3,7 +3,7 @@
  * Such an answer goes out as it came: it is paid for, and says why it stops. The next views leave
  * room for a whole one.
  */
-import { edits } from '../memory/strategy/strategy.ts';
+import { edits } from '../memory/modes/strategy.ts';
 import type { Call } from '../request/call.ts';
 import { statedLimit } from '../upstream/learned-limits.ts';
 import { learnLimit } from '../view/learned.ts';

@@ -11,7 +11,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { TenantLru } from '../lib/lru.ts';
-import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
+import { REF_PATTERN, type RefNamer } from '../memory/conversation/refs.ts';
 
 /** What a derived key is for. */
 type KeyPurpose = 'name' | 'check' | 'seal' | 'content' | 'compaction';

@@ -1,7 +1,8 @@
 /** Requests of which no view is made, each with the reason in its report. */
+
+import { actingStrategy, edits } from '../memory/modes/strategy.ts';
 import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { idleReport, type Warning } from '../memory/plan/report.ts';
-import { actingStrategy, edits } from '../memory/strategy/strategy.ts';
 import type { ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';

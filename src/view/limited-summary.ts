@@ -1,7 +1,8 @@
 /** The summarizer's work under the caller's limits (docs/operating.md#budgets-and-limits). */
+
+import { summarizes } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { dearestSpend, NO_SPEND, type Spend } from '../memory/money/spending.ts';
-import { summarizes } from '../memory/strategy/strategy.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import type { Call } from '../request/call.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';

@@ -7,12 +7,12 @@
 import { Latest } from '../lib/latest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import { type ModelTables, type ModelTerms, termsOf } from '../memory/models/terms.ts';
+import type { PlanContext, PlanRequest } from '../memory/modes/planned.ts';
+import { marksChoiceOf } from '../memory/modes/strategy.ts';
 import type { ActingStrategy, EditingStrategy, MemoryStrategy } from '../memory/modes/table.ts';
 import { mayAct, type Plan } from '../memory/plan/plan.ts';
 import { planView } from '../memory/plan/plan-view.ts';
-import type { PlanContext, PlanRequest } from '../memory/plan/planned.ts';
 import { render, type View, type ViewWords } from '../memory/plan/view.ts';
-import { marksChoiceOf } from '../memory/strategy/strategy.ts';
 import type { TokenCounter, Tools } from '../memory/tokens/tokens.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { toolsWith } from '../protocol/tools.ts';

@@ -1,11 +1,11 @@
 /** The input and the result of making a view. */
 
 import type { History } from '../memory/conversation/history.ts';
+import type { BudgetExceeded, PlanRequest } from '../memory/modes/planned.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
-import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { Refusal } from '../memory/run/event.ts';
+import type { Refusal } from '../memory/replay/refusal.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import type { TextState } from '../storage/conversation/memories.ts';

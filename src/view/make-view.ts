@@ -2,10 +2,11 @@
  * From a call to the view that goes upstream: guards → terms → plan → fulfil → report. A mode that
  * is planned around a memory recalls it before the plan.
  */
+
+import { recalls } from '../memory/modes/strategy.ts';
 import { explain } from '../memory/plan/explain.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import { frontierOf, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
-import { recalls } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { sha256Hex } from '../tenant/identity.ts';

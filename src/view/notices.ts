@@ -1,10 +1,10 @@
 /** Warnings about the limits of a strategy, which report no fault. */
 import type { History } from '../memory/conversation/history.ts';
 import { SMALLEST_WINDOW } from '../memory/models/facts.ts';
+import type { PlanRequest } from '../memory/modes/planned.ts';
+import { waitsForWindow } from '../memory/modes/strategy.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
-import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
-import { waitsForWindow } from '../memory/strategy/strategy.ts';
 import type { MakeViewOptions } from './made-view.ts';
 
 /** Of messages whose tokens nobody has counted: about as many as in English text. */

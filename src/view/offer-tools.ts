@@ -6,10 +6,10 @@
  * conversation, since a changing list of tools would break the cached prefix.
  */
 import { FETCH_NAMES } from '../memory/edits/repeats.ts';
+import { hidesRefs, retrieves } from '../memory/modes/strategy.ts';
 import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';
 import type { UserArchiveScope } from '../memory/strategy/archive.ts';
 import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
-import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { INSERT_NAMES, insertDefinitionOf } from '../retrieval/insert-passage.ts';

@@ -1,9 +1,9 @@
 /** Makes and checks receipts (docs/answers-and-errors.md#receipts). */
 import { timingSafeEqual } from 'node:crypto';
 import { VERSION } from '../lib/version.ts';
+import { tokenMeasure } from '../memory/modes/strategy.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../memory/plan/receipt.ts';
 import type { Receipt, ReceiptHashes } from '../memory/plan/receipt-schema.ts';
-import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import { textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';

@@ -1,5 +1,5 @@
 /** The refusal of a view over its budget (`overflow_policy: "error"`). */
-import type { BudgetExceeded } from '../memory/plan/planned.ts';
+import type { BudgetExceeded } from '../memory/modes/planned.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { trackWork } from '../request/pending-work.ts';

@@ -6,9 +6,9 @@
  */
 import { elementAt } from '../lib/elements.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { passesThrough } from '../memory/modes/strategy.ts';
 import { earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';

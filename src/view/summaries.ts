@@ -1,10 +1,10 @@
 /** The ports of a request's summaries, and the summary in its report. */
 import { once } from '../lib/once.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { ShownSummary } from '../memory/edits/shown-summary.ts';
+import { tokenMeasure } from '../memory/modes/strategy.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import { type ReportedSummary, reportedOutputs } from '../memory/plan/report.ts';
-import type { ShownSummary } from '../memory/plan/shown-summary.ts';
-import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import { learnWindow, summarizerTarget } from '../request/summarizer-target.ts';

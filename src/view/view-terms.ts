@@ -1,10 +1,10 @@
 /** What a view is made with: outline, limit, our tools, and what was learned of its upstream. */
 import type { TokenMeasure } from '../memory/models/facts.ts';
+import type { PlanRequest } from '../memory/modes/planned.ts';
+import { budgetsOf, keepsContents, summarizes, tokenMeasure } from '../memory/modes/strategy.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import { outlineOf } from '../memory/plan/plan-view.ts';
-import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { Warning } from '../memory/plan/report.ts';
-import { budgetsOf, keepsContents, summarizes, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';

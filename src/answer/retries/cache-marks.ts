@@ -4,8 +4,8 @@
  */
 
 import type { ModelTables } from '../../memory/models/terms.ts';
+import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../../memory/modes/table.ts';
-import { marksChoiceOf } from '../../memory/strategy/strategy.ts';
 import type { Additions, ModelRequest } from '../../protocol/model-request.ts';
 import { marksMessages } from '../../request/cache-marks.ts';
 import type { Call } from '../../request/call.ts';

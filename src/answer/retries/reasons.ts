@@ -1,5 +1,5 @@
 /** The reasons to ask again, in the order in which they are tried. */
-import { passesThrough } from '../../memory/strategy/strategy.ts';
+import { passesThrough } from '../../memory/modes/strategy.ts';
 import type { Call } from '../../request/call.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import { withoutThinking } from './bound-thinking.ts';

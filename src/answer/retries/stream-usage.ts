@@ -3,7 +3,7 @@
  * caller's stream is as if nobody had asked. An upstream that refuses the field is asked again
  * without, and gets none for a while.
  */
-import { passesThrough } from '../../memory/strategy/strategy.ts';
+import { passesThrough } from '../../memory/modes/strategy.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused, noteRefused } from '../../request/model-refusals.ts';
 import type { Retry } from './retry.ts';

@@ -7,7 +7,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf, type TokenMeasure } from '../../memory/models/facts.ts';
 import { termsOf } from '../../memory/models/terms.ts';
-import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../../memory/strategy/strategy.ts';
+import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
 import type { ToolCall } from '../../protocol/answers/tool-turn.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';

@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer';
 import { bufferOf } from '../../lib/bytes.ts';
-import { REF_PATTERN } from '../../memory/edits/placeholder.ts';
+import { REF_PATTERN } from '../../memory/conversation/refs.ts';
 import { OWN_FIELDS } from '../../protocol/body.ts';
 import { REASONING_MARK } from '../../protocol/responses/reasoning.ts';
 import { SEALED_PREFIX } from '../../tenant/sealed-item.ts';

@@ -1,8 +1,8 @@
 /** Passes on requests to a model without parsing their bodies, if nothing in them is for Precis. */
 
 import { Buffer } from 'node:buffer';
+import { passesThrough } from '../../memory/modes/strategy.ts';
 import { idleReport, type Warning } from '../../memory/plan/report.ts';
-import { passesThrough } from '../../memory/strategy/strategy.ts';
 import { modelIn, topFieldsOf } from '../../protocol/top-fields.ts';
 import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../../request/body.ts';
 import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../../request/choose-strategy.ts';

@@ -4,10 +4,10 @@
  * answer, or that has another one.
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { Digest } from '../edits/placeholder.ts';
 import type { History } from './history.ts';
 import type { Message } from './message.ts';
 import { prefixHashes } from './prefix-hash.ts';
+import type { Digest } from './refs.ts';
 
 /** An answer in an array. */
 export interface KeyedAnswer {

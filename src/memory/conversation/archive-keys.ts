@@ -4,8 +4,8 @@
  * no prefix hash; each of its messages has its own key, made from the key before it.
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { Digest } from '../edits/placeholder.ts';
 import { type Hashed, prefixHashes } from './prefix-hash.ts';
+import type { Digest } from './refs.ts';
 
 export interface ArchiveKey {
   readonly key: string;

@@ -4,10 +4,10 @@
 
 import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
-import type { Digest } from '../edits/placeholder.ts';
 import type { History } from './history.ts';
 import type { Boundary } from './passage.ts';
 import { prefixHashes } from './prefix-hash.ts';
+import type { Digest } from './refs.ts';
 import { type Round, roundsOf, sequenceNumbers } from './sequence.ts';
 
 /**

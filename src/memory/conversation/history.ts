@@ -22,9 +22,9 @@
 
 import { areSame, elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
-import { beginsAsObservation } from '../edits/placeholder.ts';
 import { KnownStates } from './known-states.ts';
 import type { Message, ToolCall } from './message.ts';
+import { beginsAsObservation } from './refs.ts';
 import { isRemark } from './remarks.ts';
 import type { Echo } from './session-summary.ts';
 

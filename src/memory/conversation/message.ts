@@ -4,8 +4,7 @@
  * counted or edited.
  */
 
-import type { KnownRemovals } from '../edits/known-removal.ts';
-import type { Origins } from '../edits/origins.ts';
+import type { ReasoningForm } from '../models/past-reasoning.ts';
 
 /**
  * Who speaks. `preamble` is never edited: system and developer messages anywhere, and elements of
@@ -83,9 +82,6 @@ export interface HostedOutput {
   content(): Content;
 }
 
-/** How a message carries its reasoning: as items of the array, or in fields of its own. */
-export type ReasoningForm = 'items' | 'fields';
-
 /** The reasoning of an answer, as far as the answer can do without it. */
 export interface Reasoning {
   readonly form: ReasoningForm;
@@ -123,7 +119,8 @@ export interface InlineMedia {
 /**
  * Facts about a message at its place in an array, each computed once. They follow from the message
  * and those before it. So they hold in every array that begins with the same messages, and an
- * isolate keeps them from request to request.
+ * isolate keeps them from request to request. What edits know of a message is kept with them
+ * (`RemovalFacts`, `LiteralFacts`).
  */
 export interface MessageFacts {
   digest?: string;
@@ -138,14 +135,11 @@ export interface MessageFacts {
   preview?: string;
   /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
   answerKey?: string | null;
-  removals?: KnownRemovals;
   /** Of a tool output: see `contentName`. */
   outputName?: string;
   /** See `call-outcomes.ts`. */
   failed?: boolean;
   written?: readonly (string | undefined)[];
-  /** Where the literals of the messages up to this one first occur. */
-  origins?: Origins;
   /** What it loads; empty if it loads nothing. */
   loaded?: readonly string[];
   /** Of a tool output: whether it may stand behind a summary again. */

@@ -10,8 +10,8 @@
  */
 
 import { Latest } from '../../lib/latest.ts';
-import type { Digest } from '../edits/placeholder.ts';
 import type { Message, MessageFacts } from './message.ts';
+import type { Digest } from './refs.ts';
 
 /** The parts of a message that are hashed. */
 export interface Hashed extends Pick<Message, 'role' | 'identity'> {

@@ -16,8 +16,8 @@
  * its turn goes on.
  */
 
-import { parseTrimLine, type RefNamer } from '../edits/placeholder.ts';
 import type { Message } from './message.ts';
+import { parseTrimLine, type RefNamer } from './refs.ts';
 import { rehydratedAt } from './rehydrated-outputs.ts';
 
 /** Makes the summary an answer, so that the roles alternate. */

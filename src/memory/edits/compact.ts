@@ -8,13 +8,13 @@ import { elementAt } from '../../lib/elements.ts';
 import type { Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { type Content, inputsOf, jsonBytes, type Message, type ToolCall } from '../conversation/message.ts';
+import type { Digest, RefNamer } from '../conversation/refs.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { isEcho } from './echo.ts';
 import { type RemovalSettings, removalsUnder } from './known-removal.ts';
 import { longestDigested } from './output-digest.ts';
 import {
-  type Digest,
   label,
   type Marker,
   type MarkerReason,
@@ -22,7 +22,6 @@ import {
   parseClearedInput,
   parseMarker,
   parseOffloaded,
-  type RefNamer,
   TEXT_OBSERVATION,
   writeClearedInput,
   writeMarker,

@@ -5,7 +5,7 @@
  * again, and is never left out (`lib/hash-table.ts`).
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { Message } from '../conversation/message.ts';
+import type { Message, MessageFacts } from '../conversation/message.ts';
 import { eachLiteral, type Literal, type Take } from './literals.ts';
 import { Origins } from './origins.ts';
 
@@ -27,6 +27,13 @@ export interface Part {
  * shorter.
  */
 const MOST_FRESH = 1_500_000;
+
+/** Facts about a message, with where the literals of the messages up to it first occur. */
+export interface LiteralFacts extends MessageFacts {
+  origins?: Origins;
+}
+
+const factsOf = ({ facts }: Message): LiteralFacts => facts;
 
 /** The literals of one array, for one plan. */
 export class EarlierLiterals {
@@ -95,12 +102,15 @@ function isRef(literal: string): boolean {
 
 /** The origins that the isolate knows for the most messages of an array, else new ones. */
 function takeOrigins(messages: readonly Message[]): Origins {
-  return messages.findLast(({ facts }) => facts.origins)?.facts.origins ?? new Origins();
+  const found = messages.findLast((message) => factsOf(message).origins);
+  return (found && factsOf(found).origins) ?? new Origins();
 }
 
 /** Whether origins stand at the last of an array's messages that they have read. */
 function areKept(messages: readonly Message[], origins: Origins): boolean {
-  return origins.read === 0 || messages[origins.read - 1]?.facts.origins === origins;
+  if (origins.read === 0) return true;
+  const last = messages[origins.read - 1];
+  return last !== undefined && factsOf(last).origins === origins;
 }
 
 /**
@@ -110,8 +120,8 @@ function areKept(messages: readonly Message[], origins: Origins): boolean {
  * @param from the number of messages that they had read before
  */
 function keepOrigins(messages: readonly Message[], from: number, origins: Origins): void {
-  if (from > 0) delete elementAt(messages, from - 1).facts.origins;
-  elementAt(messages, origins.read - 1).facts.origins = origins;
+  if (from > 0) delete factsOf(elementAt(messages, from - 1)).origins;
+  factsOf(elementAt(messages, origins.read - 1)).origins = origins;
 }
 
 function firstText(message: Message): string | undefined {

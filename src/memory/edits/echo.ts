@@ -1,7 +1,9 @@
 /** Placeholders of ours that come back as content. */
+
+import type { RefNamer } from '../conversation/refs.ts';
 import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type Marker, type RefNamer, writeMarker } from './placeholder.ts';
+import { type Marker, writeMarker } from './placeholder.ts';
 import { MOST_TOKENS } from './preview.ts';
 
 interface EchoContext {

@@ -8,13 +8,18 @@
  * trim line stand behind it in one message, the recap, and its own bytes are never spliced.
  */
 import type { History } from '../conversation/history.ts';
-import type { ReplayRule } from '../replay/rule.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 
 /** A first request that stays. */
 export interface FirstRequest {
   readonly message: number;
   readonly tokens: number;
+}
+
+/** The budget of a view, if there is one, and the window, in tokens. */
+export interface RoomOfView {
+  readonly hard: number | undefined;
+  readonly window: number;
 }
 
 /** The largest first request that stays, as a share of the hard budget. */
@@ -27,7 +32,7 @@ const MOST_SHARE = 0.5;
 export function stayingRequest(
   { keep_first_user }: { readonly keep_first_user: boolean },
   history: History,
-  { hard, window }: Pick<ReplayRule, 'hard' | 'window'>,
+  { hard, window }: RoomOfView,
   sums: TokenSums,
 ): FirstRequest | undefined {
   const message = keep_first_user ? firstRequest(history) : undefined;
@@ -37,7 +42,7 @@ export function stayingRequest(
 }
 
 /** Tokens of the largest request that stays without its turn. */
-export function largestKept({ hard, window }: Pick<ReplayRule, 'hard' | 'window'>): number {
+export function largestKept({ hard, window }: RoomOfView): number {
   return MOST_SHARE * Math.min(hard ?? window, window);
 }
 

@@ -2,9 +2,10 @@
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Unit } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
+import type { RefNamer } from '../conversation/refs.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import { type CompactContext, previewed, remembered, remove } from './compact.ts';
-import { NO_CALL, type RefNamer, writeMarker } from './placeholder.ts';
+import { NO_CALL, writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
 /** The removals of a unit's hosted outputs. @param least tokens of the smallest that is removed */

@@ -1,5 +1,6 @@
 /** What an isolate keeps of a removal, so that it is not computed again for each request. */
-import type { RefNamer } from './placeholder.ts';
+import type { MessageFacts } from '../conversation/message.ts';
+import type { RefNamer } from '../conversation/refs.ts';
 import type { Removal } from './removal.ts';
 
 /** All that removals depend on, apart from the message and those before it. */
@@ -31,12 +32,17 @@ export interface KnownRemovals {
   ofUnit?: readonly Removal[];
 }
 
+/** Facts about a message, with its removals under the latest settings. */
+export interface RemovalFacts extends MessageFacts {
+  removals?: KnownRemovals;
+}
+
 /**
  * The removals of a message under the settings. Those under others are dropped.
  *
  * @param facts about the message
  */
-export function removalsUnder(settings: RemovalSettings, facts: { removals?: KnownRemovals }): KnownRemovals {
+export function removalsUnder(settings: RemovalSettings, facts: RemovalFacts): KnownRemovals {
   if (!facts.removals || !isSame(facts.removals.settings, settings))
     facts.removals = { settings, byName: new Map() };
   return facts.removals;

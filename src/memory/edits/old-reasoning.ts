@@ -10,8 +10,8 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
-import type { Message, Reasoning, ReasoningForm } from '../conversation/message.ts';
-import type { ReasoningTerms } from '../models/past-reasoning.ts';
+import type { Message, Reasoning } from '../conversation/message.ts';
+import type { ReasoningForm, ReasoningTerms } from '../models/past-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
 import type { Removal } from './removal.ts';

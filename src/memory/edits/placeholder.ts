@@ -8,6 +8,7 @@
  * Precis can make. Text that merely looks like a marker is ordinary content.
  */
 import { parseObject } from '../../lib/json.ts';
+import { type Digest, MARKER_START } from '../conversation/refs.ts';
 import { isReason, type RemovalReason } from './fates.ts';
 
 /** The kinds of content that a marker replaces. An observation is the output of no call. */
@@ -31,55 +32,12 @@ export interface Marker {
   readonly tokens?: number;
 }
 
-/** Makes and checks the refs of one tenant. */
-export interface RefNamer {
-  /**
-   * The ref of a content. Equal contents have equal refs. `key` identifies the content, so that it
-   * is read only once.
-   */
-  name(key: string, content: () => string): string;
-  /** Whether the check characters are this tenant's. Needs no I/O. */
-  owns(ref: string): boolean;
-}
-
-/** A digest of a text, for labels. */
-export type Digest = (text: string) => string;
-
-/** A ref: 20 characters for the content, 6 check characters (docs/design.md#7-storage). */
-export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
-/** The beginning of every ref. */
-export const REF_START = 'ref_';
-/** Length of a ref in characters, which are ASCII. */
-export const REF_LENGTH = 30;
-
-const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
-
-/**
- * The refs in a text by their form, in order, without duplicates.
- *
- * @param most maximum to find
- */
-export function refsIn(text: string, most = Number.POSITIVE_INFINITY): string[] {
-  const found = new Set<string>();
-  for (const [ref] of text.matchAll(ANY_REF)) {
-    found.add(ref);
-    if (found.size >= most) break;
-  }
-  return [...found];
-}
-
 const SAFE_LABEL = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 const CALL_KINDS = ['tool output', 'tool input'] as const;
 
 const MARKER_LINE =
   /^⟦removed: (?:(tool output|tool input) for ([A-Za-z0-9_.:-]{1,64}) \(call_id=([A-Za-z0-9_.:-]{1,64})\)|observation); reason=([a-z_]+)(?:; ref=(ref_[a-z2-7]{26}))?(?:; tokens=(\d+))?⟧$/;
-
-/** Every marker begins like this; other contents need no parsing. */
-export const MARKER_START = '⟦removed: ';
-
-/** How markers of observations begin. */
-const OBSERVATION_START = `${MARKER_START}observation; `;
 
 /** The key in cleared arguments. */
 const REMOVED_KEY = '_removed';
@@ -101,9 +59,6 @@ export function writeMarker(marker: Marker): string {
   return tokens === undefined ? `${where}; ref=${ref}⟧` : `${where}; ref=${ref}; tokens=${tokens}⟧`;
 }
 
-const TRIM_LINE =
-  /^⟦removed: messages \d+-\d+; reason=trimmed(?:; ref=(ref_[a-z2-7]{26}); tokens=\d+)?⟧(?:\n\n|$)/;
-
 /** The line in the place of trimmed messages, with a ref if they are stored. */
 export function writeTrimLine(
   [first, last]: readonly [number, number],
@@ -111,20 +66,6 @@ export function writeTrimLine(
 ): string {
   const where = `${MARKER_START}messages ${first}-${last}; reason=trimmed`;
   return kept ? `${where}; ref=${kept.ref}; tokens=${kept.tokens}⟧` : `${where}⟧`;
-}
-
-/**
- * The ref in a trim line at the beginning of a text, not yet checked, and the line's length with
- * the blank line after it.
- */
-export function parseTrimLine(text: string): { readonly ref: string; readonly length: number } | undefined {
-  const [whole, ref] = TRIM_LINE.exec(text) ?? [];
-  return whole === undefined || ref === undefined ? undefined : { ref, length: whole.length };
-}
-
-/** Whether a text begins as the marker of an observation does. */
-export function beginsAsObservation(text: string): boolean {
-  return text.startsWith(OBSERVATION_START);
 }
 
 function isMarkerReason(text: string): text is MarkerReason {

@@ -12,11 +12,11 @@ import { copyOf } from '../../lib/copy.ts';
 import { isObject, parseJson, parseObject } from '../../lib/json.ts';
 import type { Cache } from '../../lib/lru.ts';
 import type { Message } from '../conversation/message.ts';
+import type { Digest } from '../conversation/refs.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { EarlierLiterals, type Part, REF } from './earlier-literals.ts';
 import { byDistinction, type Take } from './literals.ts';
-import type { Digest } from './placeholder.ts';
 
 /** Separates the shape from the literals. */
 const HELD = '\nheld:';

@@ -15,10 +15,11 @@ import { parseObject } from '../../lib/json.ts';
 import { heldUnits } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { Content, Message, ToolCall } from '../conversation/message.ts';
+import type { Digest } from '../conversation/refs.ts';
 import { type Fence, mayClose, writeOutput, writeRehydrated } from '../conversation/rehydrated-outputs.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type Digest, label, NO_CALL, parseMarker, parseOffloaded, TEXT_OBSERVATION } from './placeholder.ts';
+import { label, NO_CALL, parseMarker, parseOffloaded, TEXT_OBSERVATION } from './placeholder.ts';
 
 /** An output that stands behind the summary. */
 export interface RehydratedOutput {

@@ -5,9 +5,8 @@
  * this one stays too, until an answer without calls has ended the run.
  */
 import type { History } from '../conversation/history.ts';
-import type { ReplayRule } from '../replay/rule.ts';
 import type { TokenSums } from '../tokens/sums.ts';
-import { type FirstRequest, largestKept } from './first-request.ts';
+import { type FirstRequest, largestKept, type RoomOfView } from './first-request.ts';
 
 export interface RunningRequest {
   readonly unit: number;
@@ -22,7 +21,7 @@ export class RunningRequests {
   constructor(
     { keep_first_user }: { readonly keep_first_user: boolean },
     { runs, units, echo }: History,
-    rule: Pick<ReplayRule, 'hard' | 'window'>,
+    rule: RoomOfView,
     sums: TokenSums,
     first: FirstRequest | undefined,
   ) {

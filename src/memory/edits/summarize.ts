@@ -5,16 +5,14 @@
  * covers.
  */
 
-import { PrefixSums } from '../../lib/prefix-sums.ts';
+import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
-import { AT_START, type Cursor, type Position } from '../replay/frontier.ts';
-import { type Due, filledUpTo } from '../replay/rule.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { FirstRequest } from './first-request.ts';
-import { type Rehydrated, type Rehydrator, tokensOf } from './rehydrate.ts';
+import { type Rehydrated, tokensOf } from './rehydrate.ts';
 import type { RunningRequest, RunningRequests } from './running-requests.ts';
 
 /**
@@ -130,7 +128,7 @@ export function askedBy(history: History): readonly (number | undefined)[] {
 }
 
 /** Computes the token weights of prefixes. */
-class Prefixes {
+export class Prefixes {
   private readonly history: History;
   private readonly sums: TokenSums;
   private readonly units: PrefixSums;
@@ -187,126 +185,6 @@ class Prefixes {
       first,
       this.running?.at(unit),
     );
-  }
-}
-
-/** What a cursor needs to put outputs back behind a summary. */
-export interface Refills {
-  readonly rehydrator: Rehydrator;
-  /** See `ReplayRule`. */
-  readonly watermark: number;
-}
-
-/** The position of a prefix, and the outputs behind its summary. */
-interface PrefixPosition extends Position {
-  readonly rehydrated?: Rehydrated | undefined;
-  /** Whether these outputs were chosen. They are when a move ends. */
-  readonly isRefilled?: boolean;
-}
-
-/**
- * The most that comes back, as a share of what a summary frees. With more, a summary would hardly
- * be worth its loss.
- */
-const MOST_REFILLED = 0.5;
-
-/** The tokens that outputs may take behind a summary of so many freed tokens. */
-export function refillOf(freed: number, room: number): number {
-  return Math.min(room, freed * MOST_REFILLED);
-}
-
-/**
- * The cursor of a prefix. Both cuts are the same unit; the turn cut only stops at the beginning of
- * a turn.
- */
-export class PrefixCursor implements Cursor {
-  position: PrefixPosition = AT_START;
-  turnsCut = 0;
-  readonly rewrites = true;
-  private readonly history: History;
-  private readonly prefixes: Prefixes;
-  private readonly refills: Refills | undefined;
-  /** The request's array. */
-  private messages = 0;
-  /** Of each unit, whether a turn begins with it: 1 or 0. */
-  private readonly turns: PrefixSums;
-
-  /** @param refills absent if no outputs stand behind the summary */
-  constructor(history: History, prefixes: Prefixes, refills?: Refills) {
-    this.history = history;
-    this.prefixes = prefixes;
-    this.refills = refills;
-    this.turns = new PrefixSums(history.units.map(({ kind }) => (kind === 'user' ? 1 : 0)));
-  }
-
-  /** The prefix of the position, with the outputs behind its summary. */
-  get prefix(): SummarizedPrefix {
-    return rehydratedWith(this.prefixes.at(this.unit), this.position.rehydrated);
-  }
-
-  arrive(messages: number): boolean {
-    this.messages = messages;
-    const { held } = this.prefixes;
-    if (held.isEmpty) return false;
-    const before = held.before(this.unit);
-    held.arrive(messages);
-    const back = held.before(this.unit) - before;
-    if (back <= 0) return false;
-    const shown = this.position.rehydrated;
-    const rehydrated = this.refills?.rehydrator.without(shown, this.unit, messages);
-    const freed = this.position.freed - back + tokensOf(shown) - tokensOf(rehydrated);
-    this.position = { ...this.position, freed, rehydrated };
-    // If the summary is longer than what it still replaces, restore the messages.
-    if (freed <= 0) {
-      this.position = AT_START;
-      this.turnsCut = 0;
-    }
-    return true;
-  }
-
-  mostFreed(unit: number): number {
-    const rehydrated = tokensOf(this.position.rehydrated);
-    return this.prefixes.covered(unit) - this.prefixes.covered(this.unit) + rehydrated;
-  }
-
-  turnTo(limit: number, enough: number): void {
-    while (this.unit < limit && this.position.freed < enough) {
-      let next = this.unit + 1;
-      while (next < limit && this.history.units[next]?.kind !== 'user') next++;
-      this.stand(next);
-    }
-  }
-
-  stepTo(limit: number, enough: number): void {
-    while (this.unit < limit && this.position.freed < enough) this.stand(this.unit + 1);
-  }
-
-  refill(arrayTokens: number, due: Due, least: number): void {
-    const { unit, messages, refills, position } = this;
-    if (!refills || unit === 0) return;
-    const { freed, rehydrated, isRefilled } = position;
-    const isOver = arrayTokens - freed > due.trimOver;
-    if (isRefilled && (!rehydrated || !isOver)) return;
-    const room = filledUpTo(due, refills.watermark) - (arrayTokens - freed);
-    const space = Math.min(refillOf(freed, room), freed - least);
-    const chosen = isRefilled ? undefined : refills.rehydrator.choose(unit, messages, space);
-    const more = tokensOf(chosen) - tokensOf(rehydrated);
-    const left = freed - more;
-    this.position = { ...position, rehydrated: chosen, isRefilled: true, freed: left, leftOut: left };
-  }
-
-  private get unit(): number {
-    return this.position.cuts.turn;
-  }
-
-  private stand(unit: number): void {
-    const { freed, request } = this.prefixes.at(unit);
-    this.position = {
-      cuts: { turn: unit, step: unit },
-      freed,
-      // A turn whose request stays is still in the view.
-      turnsBefore: this.turns.before(unit) - (request === undefined ? 0 : 1),
-    };
   }
 }
 

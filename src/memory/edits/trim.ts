@@ -2,9 +2,6 @@
  * Trimming: the oldest turns leave the view. If the tail has shrunk, the oldest steps of the
  * remaining turns leave too.
  */
-import { heldMessages } from '../conversation/bonds.ts';
-import { goesWithSteps, type History, messagesOf } from '../conversation/history.ts';
-import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import type { RecapPlace } from './first-request.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
@@ -29,15 +26,4 @@ export interface TrimmedSpan {
   readonly prefix: SummarizedPrefix | undefined;
   /** Tokens that the view saves, without those saved by the summary. */
   readonly freed: number;
-}
-
-/** The messages that the cuts drop, ascending. Preamble messages and those held by bonds stay. */
-export function trimmedMessages(history: History, cuts: Cuts): number[] {
-  const dropped: number[] = [];
-  for (const [index, unit] of history.units.entries()) {
-    if (index < cuts.turn || (index < cuts.step && goesWithSteps(unit)))
-      dropped.push(...messagesOf(history, unit));
-  }
-  const held = heldMessages(history, frontierUnit(cuts));
-  return held.size === 0 ? dropped : dropped.filter((message) => !held.has(message));
 }

@@ -3,8 +3,10 @@
  * being asked for only where a source says that it is billed, and that a history without it is
  * accepted; or where it is bound to what precedes it, and that has changed.
  */
-import type { ReasoningForm } from '../conversation/message.ts';
 import { baseName, rowOf } from './families.ts';
+
+/** How a message carries its reasoning: as items of the array, or in fields of its own. */
+export type ReasoningForm = 'items' | 'fields';
 
 /**
  * - billed: the model reads it again, and a history without it is accepted.

@@ -8,7 +8,6 @@ import { oldReasoning } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
 import { RunningRequests } from '../edits/running-requests.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
-import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
 import type { Replay } from '../replay/frontier.ts';
 import { replayOn } from '../replay/known-replay.ts';
@@ -22,6 +21,7 @@ import { AutoEdits } from './auto-edits.ts';
 import { type AutoStrategy, contradiction, keptTurns, mostAtSight, schema } from './auto-settings.ts';
 import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
+import type { NextNeeds, PlanContext, Planned, PlanRequest } from './planned.ts';
 import { refillsOf } from './refills.ts';
 import { compactionDue, readingTail, stepsDue } from './tails.ts';
 

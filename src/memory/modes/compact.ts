@@ -8,7 +8,6 @@ import { compactHosted } from '../edits/hosted.ts';
 import { removalsUnder } from '../edits/known-removal.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
-import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
@@ -24,6 +23,7 @@ import {
   retrievalFault,
 } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
+import type { PlanContext, Planned } from './planned.ts';
 import { compactionDue, stepsDue, unitTail } from './tails.ts';
 
 const schema = z.strictObject({

@@ -1,10 +1,10 @@
 /** The interface of a mode: its fields, and the answers that the plan and the other rooms need. */
 import type { z } from 'zod';
-import type { Budgets, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import type { RoundsInView } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import type { StrategyFault } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
+import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
 
 /** @typeParam Acting the strategies that may stand in for this one */
 export interface MemoryMode<Strategy, Acting = unknown> {

@@ -1,10 +1,10 @@
 /** `rehydrate` in the modes that summarise a prefix. */
 import type { History } from '../conversation/history.ts';
 import { Rehydrator } from '../edits/rehydrate.ts';
-import type { Refills } from '../edits/summarize.ts';
-import type { PlanContext } from '../plan/planned.ts';
+import type { Refills } from '../replay/prefix-cursor.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { type RehydratingFields, rehydrationOf } from '../strategy/rehydration.ts';
+import type { PlanContext } from './planned.ts';
 
 /**
  * What a replay needs to put outputs back behind a summary. Undefined if the strategy does not ask

@@ -1,12 +1,22 @@
 /**
- * `rolling_summary`: a memory of the rounds before the full zone, made in the background. Its view
- * is planned around the memory that is ready (`plan/rolling.ts`), and not by replay.
+ * `rolling_summary` (docs/design.md#8-summaries): a memory of the rounds before the full zone, made
+ * in the background, and everything after it verbatim. The array does not determine which memory is
+ * ready, so nothing is replayed; the rest of the plan is a function of both.
  */
 import * as z from 'zod';
-import type { PlanContext } from '../plan/planned.ts';
-import { planRolling } from '../plan/rolling.ts';
+import { heldMessages } from '../conversation/bonds.ts';
+import type { History } from '../conversation/history.ts';
+import { roundsOf } from '../conversation/sequence.ts';
+import { showSummary } from '../edits/shown-summary.ts';
+import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
+import type { Replay } from '../replay/frontier.ts';
+import { frontierUnit } from '../replay/rule.ts';
+import type { Trigger } from '../replay/trigger.ts';
 import { count, editing, seconds, summary, summaryTokens } from '../strategy/fields.ts';
-import type { MemoryMode, RecallRequest } from './mode.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
+import type { MemoryMode, RecalledPlan, RecallRequest } from './mode.ts';
+import type { BudgetExceeded, Budgets, PlanContext } from './planned.ts';
 
 const schema = z.strictObject({
   mode: z.literal('rolling_summary'),
@@ -43,3 +53,244 @@ export const rollingSummary = {
       planRolling(strategy, request, context),
   },
 } as const satisfies MemoryMode<RollingStrategy>;
+
+/**
+ * Plans a request around the memory in use. Without one, the view is the array, within the same
+ * budget. A limit that the upstream has stated never causes an error.
+ */
+function planRolling(strategy: RollingStrategy, request: RecallRequest, context: PlanContext): RecalledPlan {
+  const planned = planAround(strategy, request, context);
+  const { cuts } = planned.replay;
+  const { shown: rounds, tokens, moved } = roundsAfter(frontierUnit(cuts), request);
+  if (tokens === 0 && !moved) return planned;
+  const { replay } = planned;
+  return {
+    ...planned,
+    replay: { ...replay, after: replay.after + tokens, moved: replay.moved || moved },
+    rounds,
+  };
+}
+
+/** The rounds of ours in a view without the units before one. */
+function roundsAfter(unit: number, { history, inView }: RecallRequest) {
+  let moved = false;
+  for (const { messages } of history.requestPoints) {
+    inView.arrive(messages, 0);
+    moved = inView.overflow(0) !== undefined;
+  }
+  return { shown: inView.shown(unit), tokens: inView.tokens(unit), moved };
+}
+
+function planAround(
+  strategy: RollingStrategy,
+  request: RecallRequest,
+  { counter }: PlanContext,
+): RecalledPlan {
+  const { history, memory, sums } = request;
+  const limit = strategy.overflow_policy === 'error' ? undefined : request.limit;
+  const before = sums.total;
+  const fixed = before - tokensBetween(history, sums, 0, history.messages.length);
+  const prefixBefore = (end: number) => prefixAt(history, sums, end, strategy.summary_max_tokens, counter);
+  const covered = memory && prefixBefore(memory.end);
+  const whole = memory && covered && showSummary(history, covered, { ...memory, to: memory.end }, counter);
+  const budgets = budgetsIn(strategy, request.budgets, fixed, limit);
+  const budget = (budgets.hard ?? budgets.window) - fixed;
+  // A replacement is never longer than what it replaces.
+  if (!memory || !whole || whole.tokens >= covered.covered) {
+    const exceeded = exceededBy(strategy, before - fixed, budget);
+    const trigger = budgets.hard === limit ? 'upstream_limit' : 'token_budget';
+    const view = exceeded ? undefined : rawView(history, sums, budget, trigger);
+    return { ...NO_EDITS, budgets, exceeded, ...(view ?? { replay: still(before), dropped: [] }) };
+  }
+
+  const said = counter.text(memory.text);
+  const shortened = (over: number): string =>
+    over > 0 ? truncated(memory.text, said - over, counter) : memory.text;
+  const fitted = (messages: number): Fitted => {
+    const verbatim = (end: number): number =>
+      tokensBetween(history, sums, end, messages) + heldTokens(history, sums, end);
+    const tokens = whole.tokens + verbatim(memory.end);
+    const asItIs = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
+    const { over } = asItIs;
+    if (over <= 0 || strategy.overflow_policy === 'error') return asItIs;
+    const behind = (rest: number): number => endBehindOldest(history, sums, memory.end, messages, rest);
+    // What the policy doesn't name leaves too where the rest would still be over the budget.
+    if (strategy.overflow_policy === 'truncate_summary') {
+      const text = shortened(over);
+      return { ...asItIs, text, end: behind(over - (said - counter.text(text))) };
+    }
+    const end = behind(over);
+    return { ...asItIs, end, text: shortened(whole.tokens + verbatim(end) - budget) };
+  };
+  const fit = fitted(history.messages.length);
+  const prefix = prefixBefore(fit.end);
+  const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS;
+  // What a policy removes depends on the end of the conversation, so the previous request may have
+  // contained more.
+  const earlier = history.requestPoints.at(-2)?.messages ?? 0;
+  const former = earlier > memory.end ? fitted(earlier) : fit;
+  const moved = memory.moved || former.end !== fit.end || former.text !== fit.text;
+  const cuts = { turn: prefix.unit, step: prefix.unit };
+  const trigger = fit.over > 0 && budgets.hard === limit ? 'upstream_limit' : 'turns';
+  return {
+    ...NO_EDITS,
+    budgets,
+    replay: { ...still(before), after, moved, trigger, cuts, next: cuts },
+    prefix,
+    dropped: coveredMessages(history, prefix),
+    shown: showSummary(history, prefix, { ...memory, text: fit.text, to: memory.end }, counter),
+    exceeded: exceededBy(strategy, fit.tokens, budget),
+  };
+}
+
+/** The error of a view over its budget, where the policy asks for one. */
+function exceededBy(
+  { overflow_policy }: RollingStrategy,
+  tokens: number,
+  budget: number,
+): BudgetExceeded | undefined {
+  return tokens > budget && overflow_policy === 'error' ? { tokens, budget } : undefined;
+}
+
+const NO_EDITS = { segments: [] } as const;
+
+/** A memory, and where the verbatim messages begin, within the budget. */
+interface Fitted {
+  readonly text: string;
+  readonly end: number;
+  /** Tokens of both before the policy applies, and by how many they exceed the budget. */
+  readonly tokens: number;
+  readonly over: number;
+}
+
+/** The prefix of a history that ends between two rounds. */
+function prefixAt(
+  history: History,
+  sums: TokenSums,
+  end: number,
+  maxTokens: number,
+  counter: TokenCounter,
+): SummarizedPrefix {
+  const next = history.units.findIndex((unit) => unit.first >= end);
+  const prefixes = prefixesOf(history, sums, maxTokens, counter);
+  prefixes.held.arrive(history.messages.length);
+  return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
+}
+
+/** The budget for memory and verbatim messages together, plus the tokens that can't be removed. */
+function budgetsIn(
+  { total_max_tokens }: RollingStrategy,
+  budgets: Budgets,
+  fixed: number,
+  limit: number | undefined,
+): Budgets {
+  const hard = Math.min(budgets.hard ?? budgets.window, total_max_tokens + fixed);
+  return withinLimit({ ...budgets, hard }, limit);
+}
+
+function withinLimit(budgets: Budgets, limit: number | undefined): Budgets {
+  if (limit === undefined) return budgets;
+  const { hard = limit, window } = budgets;
+  return { ...budgets, hard: Math.min(hard, limit), window: Math.min(window, limit) };
+}
+
+/**
+ * The view without a memory: the array without the oldest rounds that the budget has no room for.
+ * There is no memory to shorten, so every policy but `error` leaves them out.
+ *
+ * @param budget tokens for all messages but the preamble
+ */
+function rawView(
+  history: History,
+  sums: TokenSums,
+  budget: number,
+  trigger: Trigger,
+): Pick<RecalledPlan, 'replay' | 'dropped'> | undefined {
+  const before = sums.total;
+  const from = behindEcho(history);
+  const endAt = (messages: number): number =>
+    endBehindOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - budget);
+  const end = endAt(history.messages.length);
+  if (end === from) return undefined;
+  const unit = history.units.findIndex(({ first }) => first >= end);
+  const cuts = { turn: unit, step: unit };
+  const held = heldMessages(history, unit);
+  const after = before - tokensBetween(history, sums, from, end) + heldTokens(history, sums, end, from);
+  const moved = endAt(history.requestPoints.at(-2)?.messages ?? 0) !== end;
+  const dropped = history.messages.flatMap(({ role }, index) =>
+    index >= from && index < end && role !== 'preamble' && !held.has(index) ? [index] : [],
+  );
+  return { replay: { ...still(before), cuts, next: cuts, moved, trigger, after }, dropped };
+}
+
+/** The first message after a summary that the caller has sent back. */
+function behindEcho(history: History): number {
+  const { echo } = history;
+  if (!echo) return 0;
+  return echo.first === echo.last ? (roundsOf(history)[0]?.end ?? 0) : echo.last + 1;
+}
+
+/**
+ * The first message that stays. Whole rounds leave the view, oldest first. The last round that has
+ * begun at a request stays, since it is being worked on.
+ */
+function endBehindOldest(
+  history: History,
+  sums: TokenSums,
+  from: number,
+  messages: number,
+  over: number,
+): number {
+  const begun = roundsOf(history).filter(({ first }) => first < messages);
+  let end = from;
+  let freed = 0;
+  for (const round of begun.slice(0, -1)) {
+    if (round.end <= from) continue;
+    if (freed >= over) break;
+    freed += tokensBetween(history, sums, end, round.end);
+    freed += heldTokens(history, sums, end) - heldTokens(history, sums, round.end);
+    end = round.end;
+  }
+  return end;
+}
+
+/** Tokens of messages in a range that stay because their calls or results do. */
+function heldTokens(history: History, sums: TokenSums, end: number, from = 0): number {
+  if (history.bonds.length === 0) return 0;
+  const unit = history.units.findIndex(({ first }) => first >= end);
+  let tokens = 0;
+  for (const message of heldMessages(history, unit < 0 ? history.units.length : unit))
+    if (message >= from) tokens += sums.at(message);
+  return tokens;
+}
+
+function preambleBetween(history: History, sums: TokenSums, from: number, to: number): number {
+  let tokens = 0;
+  for (let at = from; at < to; at++) if (history.messages[at]?.role === 'preamble') tokens += sums.at(at);
+  return tokens;
+}
+
+/** Replaces a memory of which no line fits. */
+const NOTHING_FITS = '(none)';
+
+/** The first lines, as many as fit. */
+function truncated(text: string, most: number, counter: TokenCounter): string {
+  const kept: string[] = [];
+  let tokens = 0;
+  for (const line of text.split('\n')) {
+    tokens += counter.text(`${line}\n`);
+    if (tokens > most) break;
+    kept.push(line);
+  }
+  return kept.length === 0 ? NOTHING_FITS : kept.join('\n');
+}
+
+function tokensBetween(history: History, sums: TokenSums, from: number, to: number): number {
+  return sums.between(from, to) - preambleBetween(history, sums, from, to);
+}
+
+function still(tokens: number): Replay {
+  const cuts = { turn: 0, step: 0 };
+  const same = { before: tokens, after: tokens, next: cuts };
+  return { cuts, moves: [], moved: false, refused: [], trigger: 'none', ...same };
+}

@@ -3,14 +3,15 @@ import * as z from 'zod';
 import { stayingRequest } from '../edits/first-request.ts';
 import { settingsOf } from '../edits/known-removal.ts';
 import { RunningRequests } from '../edits/running-requests.ts';
-import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
-import type { PlanContext, Planned } from '../plan/planned.ts';
+import { coveredMessages, prefixesOf } from '../edits/summarize.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
+import { PrefixCursor } from '../replay/prefix-cursor.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import { editing, keptTurnsFault, summarizing } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
+import type { PlanContext, Planned } from './planned.ts';
 import { refillsOf } from './refills.ts';
 import { turnTail } from './tails.ts';
 

@@ -1,20 +1,19 @@
 /** `trim`: drops the oldest turns, and stores nothing. */
 
 import * as z from 'zod';
-import { HeldTokens } from '../conversation/bonds.ts';
-import { goesWithSteps, type History } from '../conversation/history.ts';
+import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
+import { goesWithSteps, type History, messagesOf } from '../conversation/history.ts';
 import { settingsOf } from '../edits/known-removal.ts';
-import { trimmedMessages } from '../edits/trim.ts';
-import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import type { Effect } from '../replay/frontier.ts';
 import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
-import { frontierUnit } from '../replay/rule.ts';
+import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
+import type { PlanContext, Planned } from './planned.ts';
 import { turnTail } from './tails.ts';
 
 const schema = z.strictObject({
@@ -59,4 +58,15 @@ function trimEffect(history: History, sums: TokenSums): Effect {
     return unit && goesWithSteps(unit) ? whole(index) : 0;
   };
   return { whole, step };
+}
+
+/** The messages that the cuts drop, ascending. Preamble messages and those held by bonds stay. */
+function trimmedMessages(history: History, cuts: Cuts): number[] {
+  const dropped: number[] = [];
+  for (const [index, unit] of history.units.entries()) {
+    if (index < cuts.turn || (index < cuts.step && goesWithSteps(unit)))
+      dropped.push(...messagesOf(history, unit));
+  }
+  const held = heldMessages(history, frontierUnit(cuts));
+  return held.size === 0 ? dropped : dropped.filter((message) => !held.has(message));
 }

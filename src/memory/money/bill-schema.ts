@@ -7,6 +7,20 @@ const spent = count;
 /** Nanodollars, negative for a loss. */
 const balance = z.int();
 
+/**
+ * Tokens as the upstream counted them, of one model call or of all rounds together; null where it
+ * does not say.
+ */
+export const runUsageSchema = z.strictObject({
+  input: count.nullable(),
+  /** These two are parts of `input`. */
+  cached: count.nullable(),
+  cache_writes: count.nullable(),
+  output: count.nullable(),
+});
+
+export type RunUsage = z.output<typeof runUsageSchema>;
+
 export const pricedTokensSchema = z.strictObject({
   fresh: count,
   cached: count,

@@ -7,7 +7,6 @@
  */
 
 import type { Schedule } from '../models/schedule.ts';
-import type { RunUsage } from '../run/event.ts';
 import {
   amountOf,
   type BilledTokens,
@@ -17,7 +16,7 @@ import {
   plus,
   ratesAt,
 } from './amounts.ts';
-import type { Bill, PricedTokens, Saving } from './bill-schema.ts';
+import type { Bill, PricedTokens, RunUsage, Saving } from './bill-schema.ts';
 import { hitsOf } from './cache-hits.ts';
 
 /** Our counts of a request, in tokens. All of them have the tools, and those of ours in them. */

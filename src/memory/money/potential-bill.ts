@@ -4,10 +4,9 @@
  */
 
 import type { Schedule } from '../models/schedule.ts';
-import type { RunUsage } from '../run/event.ts';
 import { amountOf, type BilledTokens, inputOf } from './amounts.ts';
 import { billedTokens } from './bill.ts';
-import type { PotentialBill } from './bill-schema.ts';
+import type { PotentialBill, RunUsage } from './bill-schema.ts';
 
 /** A request that was only observed. */
 export interface ObservedRequest {

@@ -8,9 +8,9 @@
  */
 import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import type { Schedule } from '../models/schedule.ts';
-import type { RunUsage } from '../run/event.ts';
 import { amountOf, type Nanodollars } from './amounts.ts';
 import { billedTokens } from './bill.ts';
+import type { RunUsage } from './bill-schema.ts';
 import { type CallerLimits, type CountedLimit, nanodollarsOf } from './caller-limits.ts';
 import type { TokenUsage } from './usage-schema.ts';
 

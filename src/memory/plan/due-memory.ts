@@ -6,8 +6,8 @@ import type { Boundaries } from '../conversation/boundaries.ts';
 import type { History } from '../conversation/history.ts';
 import type { Boundary } from '../conversation/passage.ts';
 import { chained } from '../conversation/prefix-hash.ts';
+import type { Digest } from '../conversation/refs.ts';
 import { windowStart } from '../conversation/sequence.ts';
-import type { Digest } from '../edits/placeholder.ts';
 import type { RollingStrategy } from '../modes/rolling-summary.ts';
 
 /** A memory that is due: its first sequence number, and the boundary where it ends. */

@@ -1,9 +1,13 @@
-/** A plan without the thinking that its moves have taken along (docs/design.md#bound-thinking). */
+/**
+ * A plan without the thinking that its moves have taken along (docs/design.md#bound-thinking).
+ * Nothing stands in its place, and nothing is stored, as for old reasoning.
+ */
 import type { History } from '../conversation/history.ts';
-import { thinkingBefore } from '../edits/bound-thinking.ts';
+import { reasoningRemoval } from '../edits/old-reasoning.ts';
+import type { Removal } from '../edits/removal.ts';
 import type { RecalledPlan } from '../modes/mode.ts';
+import type { Planned } from '../modes/planned.ts';
 import type { ThinkingSums } from '../replay/bound-thinking.ts';
-import type { Planned } from './planned.ts';
 
 /**
  * @param planned with sums that have no thinking
@@ -38,4 +42,18 @@ export function keptBesideMemory(
   const { hard = budgets.window } = budgets;
   const isWhole = !shown && dropped.length === 0 && replay.after + (thinking?.tokens.total ?? 0) <= hard;
   return isWhole ? 0 : messages.length;
+}
+
+/** All thinking of the messages before one. */
+function thinkingBefore(
+  { messages }: History,
+  { tokens, blocks }: ThinkingSums,
+  end: number,
+): readonly Removal[] {
+  return messages.slice(0, end).flatMap((message, index): Removal[] => {
+    const thinking = blocks.at(index) > 0 ? message.thinking() : undefined;
+    if (!thinking) return [];
+    const removal = reasoningRemoval('bound_thinking', index, thinking, tokens.at(index));
+    return [thinking.isAll ? { ...removal, isAll: true } : removal];
+  });
 }

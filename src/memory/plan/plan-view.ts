@@ -5,15 +5,15 @@
 
 import { readHistory } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
+import type { RefNamer } from '../conversation/refs.ts';
 import { findEcho } from '../conversation/session-summary.ts';
 import { withTurnHeads } from '../conversation/turn-heads.ts';
-import type { RefNamer } from '../edits/placeholder.ts';
 import { termsOf } from '../models/terms.ts';
+import type { PlanContext, PlanRequest } from '../modes/planned.ts';
+import { summarizes } from '../modes/strategy.ts';
 import type { EditingStrategy } from '../modes/table.ts';
-import { summarizes } from '../strategy/strategy.ts';
 import { type Tools, toolTokens } from '../tokens/tokens.ts';
 import { type Plan, plan } from './plan.ts';
-import type { PlanContext, PlanRequest } from './planned.ts';
 
 /** The part of a request that a plan needs, in either protocol. */
 interface ViewRequest {

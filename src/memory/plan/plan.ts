@@ -13,15 +13,15 @@ import type { History } from '../conversation/history.ts';
 import { partsOf } from '../models/facts.ts';
 import { bindsThinking, dropsThinking } from '../models/past-reasoning.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
+import type { Budgets, PlanContext, Planned, PlanRequest } from '../modes/planned.ts';
+import { answerRoomOf, budgetsOf, frontierOf } from '../modes/strategy.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
 import { RoundsInView } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { answerRoomOf, budgetsOf, frontierOf } from '../strategy/strategy.ts';
 import { sumsWithout, tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
 import { keptBesideMemory, withoutThinkingBefore } from './left-thinking.ts';
-import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
 
 export interface Plan extends Planned {
   readonly strategy: EditingStrategy;

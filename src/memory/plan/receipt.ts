@@ -2,10 +2,10 @@
  * Receipts (docs/answers-and-errors.md#receipts): hashes of all that a view is made of, and of the
  * view, so that anyone with the same array can make the plan anew and compare.
  */
-import type { Digest } from '../edits/placeholder.ts';
+import type { Digest } from '../conversation/refs.ts';
 import type { TokenMeasure } from '../models/facts.ts';
 import type { ModelTerms } from '../models/terms.ts';
-import type { PlanRequest } from './planned.ts';
+import type { PlanRequest } from '../modes/planned.ts';
 import type { Receipt, ReceiptHashes } from './receipt-schema.ts';
 import type { View } from './view.ts';
 

@@ -6,6 +6,7 @@ import { answeredBefore } from '../conversation/history.ts';
 import { REMOVAL_REASONS, type RemovalEdit } from '../edits/fates.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
+import type { ShownOutput } from '../edits/shown-outputs.ts';
 import type { Mode } from '../modes/table.ts';
 import type { TokenUsage } from '../money/usage-schema.ts';
 import { frontierUnit } from '../replay/rule.ts';
@@ -19,7 +20,6 @@ import type {
   StrategySource,
 } from './report-schema.ts';
 import { reportedMisses } from './reported-misses.ts';
-import type { ShownOutput } from './shown-outputs.ts';
 import { roundsTokens, type View } from './view.ts';
 import type { Warning } from './warnings.ts';
 

@@ -4,13 +4,13 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import type { RecapPlace } from '../edits/first-request.ts';
 import { shownWith } from '../edits/output-digest.ts';
 import type { Removal } from '../edits/removal.ts';
+import { showOutputs } from '../edits/shown-outputs.ts';
+import { type ShownSummary, type SummaryWords, showSummary } from '../edits/shown-summary.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
 import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { marksOf } from './marks.ts';
 import type { Plan } from './plan.ts';
-import { showOutputs } from './shown-outputs.ts';
-import { type ShownSummary, type SummaryWords, showSummary } from './shown-summary.ts';
 
 export interface View {
   /** The replacements in each message. */

@@ -1,7 +1,8 @@
 /** The moves of a mode with one cursor: as far as necessary, or not at all. */
-import type { Refusal } from '../run/event.ts';
+
 import type { Cursor, Mover, Position } from './frontier.ts';
 import type { CursorState, RoundsCursor } from './kept-rounds.ts';
+import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
 /** Moves a cursor. */

@@ -19,12 +19,12 @@
 
 import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { dueAt, dueByAnswer, farther, isNear, leavesAlone } from './due.ts';
 import { MoveCause } from './move-cause.ts';
+import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';

@@ -1,8 +1,9 @@
 /** Calls that come back into the view with their late results, at a position of the phases. */
 import { tokensOf } from '../edits/rehydrate.ts';
-import { type Refills, rehydratedWith } from '../edits/summarize.ts';
+import { rehydratedWith } from '../edits/summarize.ts';
 import type { PhaseStanding } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
+import type { Refills } from './prefix-cursor.ts';
 
 /**
  * The position with the calls whose results are among the messages before an index. Undefined if

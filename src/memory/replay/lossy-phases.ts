@@ -6,10 +6,10 @@
  * frontier.
  */
 import type { History, RequestPoint } from '../conversation/history.ts';
-import { refillOf } from '../edits/summarize.ts';
 import { passedBefore } from './phase-pass.ts';
 import { type PhaseSettings, type PhaseStanding, summarizerCost, withRehydrated } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
+import { refillOf } from './prefix-cursor.ts';
 import { type Due, filledUpTo } from './rule.ts';
 
 /** One move, before it is decided where it ends. */

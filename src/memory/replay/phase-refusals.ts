@@ -1,7 +1,8 @@
 /** Why phases of `auto` that were due were not taken. */
-import type { Refusal } from '../run/event.ts';
+
 import type { Floor, Stakes } from './floor.ts';
 import type { PhaseStanding } from './phase-standing.ts';
+import type { Refusal } from './refusal.ts';
 
 /** A try to move, and the positions that it has found. */
 export interface Try {

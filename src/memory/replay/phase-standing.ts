@@ -6,10 +6,11 @@ import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { RunningRequests } from '../edits/running-requests.ts';
-import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import { rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
 import type { Standing } from './frontier.ts';
 import type { Passed } from './phase-pass.ts';
+import type { Refills } from './prefix-cursor.ts';
 import type { EarlyLeaving } from './seen-outputs.ts';
 
 /** The settings of all phases. */

@@ -1,11 +1,11 @@
 /** All that the phases of `auto` have come to by a request point, as a value without the array. */
 import type { Removal } from '../edits/removal.ts';
-import type { Refusal } from '../run/event.ts';
 import type { FloorState } from './floor.ts';
 import type { JournalEntry } from './journal.ts';
 import type { RoundsState } from './kept-rounds.ts';
 import type { PhaseStanding } from './phase-standing.ts';
 import type { WorthState } from './phase-worth.ts';
+import type { Refusal } from './refusal.ts';
 import type { SeenState } from './seen-outputs.ts';
 
 export interface PhaseState {

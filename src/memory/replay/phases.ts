@@ -15,7 +15,6 @@ import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
-import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { Floor } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
@@ -31,6 +30,7 @@ import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from '
 import type { PhaseState } from './phase-state.ts';
 import { PhaseView } from './phase-view.ts';
 import { PhaseWorth } from './phase-worth.ts';
+import type { Refusal } from './refusal.ts';
 import type { Cuts, Due, TailCuts } from './rule.ts';
 import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';

@@ -5,7 +5,8 @@
  */
 import * as z from 'zod';
 import { REMOVAL_KINDS } from '../edits/fates.ts';
-import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
+import { billSchema, potentialBillSchema, runUsageSchema } from '../money/bill-schema.ts';
+import { refusalSchema } from '../replay/refusal.ts';
 import { count } from '../shapes.ts';
 
 const index = count;
@@ -32,34 +33,6 @@ export const leftOutSchema = z.strictObject({
   fate: z.enum(['summarized', 'trimmed']),
   /** The transcript that holds them; null if nothing is stored. */
   ref: z.string().nullable(),
-});
-
-/**
- * A phase that was due and was not taken, because of
- *
- * - floor: it would have freed less than the least that is worth a move.
- * - regret: the conversation would soon have cost more than without any edit.
- * - nothing_to_free: nothing that it may edit would become shorter.
- * - not_enough: the view would have stayed over its budget.
- */
-export const refusalSchema = z.strictObject({
-  phase: z.enum(['reversible', 'summarize', 'trim']),
-  because: z.enum(['floor', 'regret', 'nothing_to_free', 'not_enough']),
-  /** Tokens that it would have freed, and the least that was worth a move. */
-  freed: z.int(),
-  least: count,
-});
-
-/**
- * Tokens as the upstream counted them, of one model call or of all rounds together; null where it
- * does not say.
- */
-export const runUsageSchema = z.strictObject({
-  input: count.nullable(),
-  /** These two are parts of `input`. */
-  cached: count.nullable(),
-  cache_writes: count.nullable(),
-  output: count.nullable(),
 });
 
 /**
@@ -170,8 +143,6 @@ export const listedRunSchema = runEventSchema.omit({ edits: true, left_out: true
 
 export type RunEdit = z.output<typeof runEditSchema>;
 export type LeftOut = z.output<typeof leftOutSchema>;
-export type Refusal = z.output<typeof refusalSchema>;
-export type RunUsage = z.output<typeof runUsageSchema>;
 export type RunTimes = z.output<typeof runTimesSchema>;
 export type AnswerEnd = z.output<typeof endSchema>;
 export type RunEvent = z.output<typeof runEventSchema>;

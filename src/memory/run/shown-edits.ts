@@ -13,7 +13,7 @@ import type { Removal } from '../edits/removal.ts';
 import { auto } from '../modes/auto.ts';
 import type { AutoStrategy } from '../modes/auto-settings.ts';
 import { compactContext } from '../modes/compact.ts';
-import type { PlanContext } from '../plan/planned.ts';
+import type { PlanContext } from '../modes/planned.ts';
 import type { RunEdit, RunEvent } from './event.ts';
 
 /** An edit, and its text in the view. */

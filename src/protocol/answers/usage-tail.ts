@@ -7,7 +7,7 @@
 import { bufferOf, concat } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
-import type { RunUsage } from '../../memory/run/event.ts';
+import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import { JsonSyntaxError } from '../json/scanner.ts';
 import { jsonOf, within } from '../json/spans.ts';
 import {

@@ -1,6 +1,6 @@
 /** Messages that Precis adds to a chat body: a summary, and those after the preamble. */
 import { CONTINUE_LINE, SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
-import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
+import type { ShownSummary } from '../../memory/edits/shown-summary.ts';
 import type { Recap, View } from '../../memory/plan/view.ts';
 import type { Splice } from '../json/spans.ts';
 import { type InjectedMessage, injectedJson } from '../model-request.ts';

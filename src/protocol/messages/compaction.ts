@@ -5,8 +5,8 @@
  * The block goes back as the bytes that came, as the first thing of `messages`.
  */
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
+import type { ShownSummary } from '../../memory/edits/shown-summary.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
 import { MOST_MESSAGES } from '../model-body.ts';

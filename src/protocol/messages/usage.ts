@@ -3,8 +3,8 @@
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { RunUsage } from '../../memory/run/event.ts';
 import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
 
 /**

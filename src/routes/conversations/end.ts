@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../../answer/read-call.ts';
-import { wholeSummary } from '../../memory/strategy/strategy.ts';
+import { wholeSummary } from '../../memory/modes/strategy.ts';
 import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';

@@ -5,7 +5,7 @@
 import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
 import { secondsOf } from '../../lib/seconds.ts';
-import { namesNone } from '../../memory/strategy/strategy.ts';
+import { namesNone } from '../../memory/modes/strategy.ts';
 import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
 import { storedConversation } from '../../request/conversation.ts';

@@ -5,9 +5,9 @@
  */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import type { Result } from '../../lib/result.ts';
+import { refsIn } from '../../memory/conversation/refs.ts';
 import { headOf, tailOf } from '../../memory/edits/offload.ts';
 import { DIGEST_TOKENS } from '../../memory/edits/output-digest.ts';
-import { refsIn } from '../../memory/edits/placeholder.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { neutralize } from './headings.ts';
 import { fenced, type Prompt, type SummaryHints, wordsIn } from './prompt.ts';

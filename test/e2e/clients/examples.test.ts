@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { READ_ORDER } from '../../../examples/orders.ts';
-import { refsIn } from '../../../src/memory/edits/placeholder.ts';
+import { refsIn } from '../../../src/memory/conversation/refs.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 

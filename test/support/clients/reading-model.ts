@@ -4,7 +4,7 @@
  * right answer proves that all outputs arrived.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refsIn } from '../../../src/memory/edits/placeholder.ts';
+import { refsIn } from '../../../src/memory/conversation/refs.ts';
 import { respond, sendAnswer, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import { usageOf } from '../../../tools/upstream/completion.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';

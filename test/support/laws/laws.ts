@@ -6,13 +6,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { heldMessages } from '../../../src/memory/conversation/bonds.ts';
 import { type History, messagesOf as unitMessages } from '../../../src/memory/conversation/history.ts';
+import { MARKER_START } from '../../../src/memory/conversation/refs.ts';
 import { rehydratedAt } from '../../../src/memory/conversation/rehydrated-outputs.ts';
 import { CONTINUE_LINE } from '../../../src/memory/conversation/session-summary.ts';
-import { MARKER_START } from '../../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
 import { contentOf } from '../../../src/memory/edits/removed-content.ts';
+import { summarizes } from '../../../src/memory/modes/strategy.ts';
 import { rehydrationOf } from '../../../src/memory/strategy/rehydration.ts';
-import { summarizes } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';

@@ -2,18 +2,18 @@
 
 import { Lru } from '../../../src/lib/lru.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
-import { REF_START } from '../../../src/memory/edits/placeholder.ts';
+import { REF_START } from '../../../src/memory/conversation/refs.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
 import { type InputPrices, type RelativePrices, USUAL_PRICES } from '../../../src/memory/models/schedules.ts';
 import { termsOf } from '../../../src/memory/models/terms.ts';
+import type { UsedMemory } from '../../../src/memory/modes/planned.ts';
+import { edits, parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import type { EditingStrategy, MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { Plan } from '../../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../../src/memory/plan/plan-view.ts';
-import type { UsedMemory } from '../../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
 import type { KeptRounds } from '../../../src/memory/replay/kept-rounds.ts';
-import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { Additions, ModelRequest } from '../../../src/protocol/model-request.ts';

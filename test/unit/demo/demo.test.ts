@@ -5,7 +5,7 @@ import { isDemoMode, STRATEGIES } from '../../../demo/strategies.ts';
 import { asksForSummary, summaryOf } from '../../../demo/summarizer.ts';
 import { startDemoUpstream } from '../../../demo/upstream.ts';
 import { recording } from '../../../fixtures/recording.ts';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { readSections, writeSections } from '../../../src/summary/text/headings.ts';
 import { writePrompt } from '../../../src/summary/text/prompt.ts';

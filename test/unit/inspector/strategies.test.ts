@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KNOBS, type Knob, strategyOf, TRIED_MODES } from '../../../inspector/read/strategies.ts';
-import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { knownFields, MODES, parseStrategy } from '../../../src/memory/modes/strategy.ts';
 
 describe('the strategies that can be tried', () => {
   it('are all modes but the upstream’s own', () => {

@@ -27,8 +27,9 @@ import { MODE_NAMES } from '../../../src/memory/modes/meanings.ts';
 import { explanationSchema } from '../../../src/memory/plan/explanation-schema.ts';
 import { SOURCES } from '../../../src/memory/plan/report-schema.ts';
 import { WARNINGS } from '../../../src/memory/plan/warnings.ts';
+import { refusalSchema } from '../../../src/memory/replay/refusal.ts';
 import { TRIGGERS } from '../../../src/memory/replay/trigger.ts';
-import { refusalSchema, runEventSchema } from '../../../src/memory/run/event.ts';
+import { runEventSchema } from '../../../src/memory/run/event.ts';
 import { listedConversation } from '../../../src/reference/schemas/conversations.ts';
 import { healthSchema, versionSchema } from '../../../src/storage/conversation/memory-schema.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app.ts';
-import { knownFields, MODES } from '../../../src/memory/strategy/strategy.ts';
+import { knownFields, MODES } from '../../../src/memory/modes/strategy.ts';
 import { OWN_FIELDS } from '../../../src/protocol/body.ts';
 import { OPENAI_DOCUMENT } from '../../../src/reference/bodies.ts';
 import type { DocumentedOperation } from '../../../src/reference/document.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { knownFields, MODES, parseStrategy } from '../../../src/memory/modes/strategy.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/coming-from.md'), 'utf8');
 const FIELDS = new Set(MODES.flatMap(knownFields));

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimental_getWranglerCommands } from 'wrangler';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import { ROUTES, routeOf } from '../../../src/routes/table.ts';
 import { ROOT } from '../../../tools/worker-server.ts';
 import { type Command, commandsIn, optionOf, variablesIn } from '../../support/documents/shell.ts';

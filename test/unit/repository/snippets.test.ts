@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';
 import { parse } from 'yaml';
 import { APIS, type Api, SNIPPETS as COPIED } from '../../../inspector/read/snippets.ts';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import { ROOT } from '../../../tools/worker-server.ts';
 import { fencesOf, inLanguage, PAGES, regionOf, SNIPPETS } from '../../support/documents/snippets.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { chooseStrategy, chosenByHeaders, NOTHING_SET } from '../../../src/request/choose-strategy.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';

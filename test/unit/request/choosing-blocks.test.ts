@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import type { BlocksRequest } from '../../../src/memory/strategy/memory-blocks.ts';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { chooseStrategy, chosenByHeaders, NOTHING_SET } from '../../../src/request/choose-strategy.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';

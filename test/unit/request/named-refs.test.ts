@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { refsIn } from '../../../src/memory/edits/placeholder.ts';
+import { refsIn } from '../../../src/memory/conversation/refs.ts';
 import { namedBy } from '../../../src/request/named-refs.ts';
 import { tenant } from '../../support/laws/view-of.ts';
 

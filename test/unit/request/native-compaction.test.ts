@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { actingStrategy, parseStrategy } from '../../../src/memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../../../src/memory/modes/table.ts';
-import { actingStrategy, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import type { ModelRequest } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import type { ChosenStrategy } from '../../../src/request/choose-strategy.ts';

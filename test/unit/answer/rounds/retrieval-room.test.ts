@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { retrievalRoom } from '../../../../src/answer/rounds/retrieval-room.ts';
+import { edits, parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import type { EditingStrategy } from '../../../../src/memory/modes/table.ts';
 import { idleReport, type Report } from '../../../../src/memory/plan/report.ts';
-import { edits, parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { type OfferedTools, offerTools } from '../../../../src/view/offer-tools.ts';
 import { tenant } from '../../../support/laws/view-of.ts';

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startRounds } from '../../../../src/answer/rounds/start-rounds.ts';
 import type { Log } from '../../../../src/log.ts';
+import { parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
 import type { View } from '../../../../src/memory/plan/view.ts';
-import { parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { isolateMemory } from '../../../../src/request/beliefs.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DIGEST_TOKENS } from '../../../../src/memory/edits/output-digest.ts';
+import { parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
 import {
   autoStrategy,
   lateRichConversation,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { conversationTurns } from '../../../../src/memory/conversation/conversation-turns.ts';
 import { CONTINUE_LINE, findEcho, SHADOW_LINE } from '../../../../src/memory/conversation/session-summary.ts';
+import { parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
+import { conversationTurns } from '../../../../src/memory/plan/conversation-turns.ts';
 import { writeCompactedMessages } from '../../../../src/protocol/chat/request.ts';
 import {
   autoOptions,

@@ -4,6 +4,7 @@ import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { type BilledRequest, billOf } from '../../../../src/memory/money/bill.ts';
+import type { RunUsage } from '../../../../src/memory/money/bill-schema.ts';
 import { type Bill, billSchema, billSumsSchema } from '../../../../src/memory/money/bill-schema.ts';
 import {
   billSumsJson,
@@ -12,7 +13,6 @@ import {
   summarizerSums,
   sumsOf,
 } from '../../../../src/memory/money/bill-sums.ts';
-import type { RunUsage } from '../../../../src/memory/run/event.ts';
 
 const DAY = '2026-10-10';
 const MINUTE_MS = 60_000;

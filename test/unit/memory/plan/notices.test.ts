@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { waitsForWindow } from '../../../../src/memory/modes/strategy.ts';
 import { isNotice } from '../../../../src/memory/plan/notices.ts';
-import { waitsForWindow } from '../../../../src/memory/strategy/strategy.ts';
 import { assistant, step, user } from '../../../support/conversations/chat.ts';
 import { strategyOf, viewOf } from '../../../support/laws/view-of.ts';
 

@@ -1,9 +1,9 @@
 /** A replay that goes on where the one of an earlier array has come to makes the same plan. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { factsBytes } from '../../../../src/memory/conversation/facts-size.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
+import { factsBytes } from '../../../../src/memory/replay/facts-size.ts';
 import { knownReplays } from '../../../../src/memory/replay/known-replay.ts';
 import { Tails } from '../../../../src/memory/replay/tails.ts';
 import { buildEvent } from '../../../../src/memory/run/build-event.ts';

@@ -5,8 +5,9 @@ import { explain } from '../../../../src/memory/plan/explain.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { refusalsOf } from '../../../../src/memory/replay/phase-refusals.ts';
 import { NOWHERE, type PhaseStanding } from '../../../../src/memory/replay/phase-standing.ts';
+import type { Refusal } from '../../../../src/memory/replay/refusal.ts';
 import { buildEvent, type RunFacts } from '../../../../src/memory/run/build-event.ts';
-import { type Refusal, type RunEvent, runEventSchema } from '../../../../src/memory/run/event.ts';
+import { type RunEvent, runEventSchema } from '../../../../src/memory/run/event.ts';
 import { outlinedMessageSchema, outlineOfRun } from '../../../../src/memory/run/outline.ts';
 import {
   autoOptions,

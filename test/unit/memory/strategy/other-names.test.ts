@@ -1,7 +1,7 @@
 /** Names that callers know from other libraries, or from another mode: the error says ours. */
 import { describe, expect, it } from 'vitest';
+import { knownFields, MODES, parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import { MODE_NAMES, SETTINGS } from '../../../../src/memory/strategy/other-names.ts';
-import { knownFields, MODES, parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
 
 function faultOf(input: unknown): { field: string; message: string } {
   const parsed = parseStrategy(input);

@@ -1,7 +1,7 @@
 /** Outputs of OpenAI's own tools leave the view as a function's outputs do. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MARKER_START, refsIn } from '../../../../src/memory/edits/placeholder.ts';
+import { MARKER_START, refsIn } from '../../../../src/memory/conversation/refs.ts';
 import { contentOf } from '../../../../src/memory/edits/removed-content.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';

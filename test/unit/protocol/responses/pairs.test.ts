@@ -3,7 +3,7 @@
  * conversation it shows.
  */
 import { describe, expect, it } from 'vitest';
-import { MARKER_START } from '../../../../src/memory/edits/placeholder.ts';
+import { MARKER_START } from '../../../../src/memory/conversation/refs.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
 import { viewOfRequest } from '../../../support/laws/view-of.ts';

@@ -1,9 +1,10 @@
 /** The input and the result of a plan. */
 import type { History } from '../conversation/history.ts';
+import type { Digest, RefNamer } from '../conversation/refs.ts';
 import type { ContentFacts } from '../edits/compact.ts';
-import type { Digest, RefNamer } from '../edits/placeholder.ts';
 import type { WrittenPreviews } from '../edits/preview.ts';
 import type { Removal } from '../edits/removal.ts';
+import type { ShownSummary, SummaryWords } from '../edits/shown-summary.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { TokenMeasure } from '../models/facts.ts';
@@ -12,7 +13,6 @@ import type { Replay } from '../replay/frontier.ts';
 import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { Miss } from '../replay/misses.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 
 /** The part of a request that a plan needs. */
 export interface PlanRequest {

@@ -1,10 +1,10 @@
 /** A summary as it is written in a view. */
 import type { History } from '../conversation/history.ts';
 import { CONTINUE_LINE, SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
-import { headBefore, type RecapPlace, recapPlace } from '../edits/first-request.ts';
-import type { SummarizedPrefix } from '../edits/summarize.ts';
 import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
+import { headBefore, type RecapPlace, recapPlace } from './first-request.ts';
 import type { ShownOutput, ShownOutputs } from './shown-outputs.ts';
+import type { SummarizedPrefix } from './summarize.ts';
 
 /** A summary, ready to be written. */
 export interface ShownSummary {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { termsOf } from '../../../../src/memory/models/terms.ts';
-import { rehydrationOf } from '../../../../src/memory/strategy/rehydration.ts';
 import {
   budgetFault,
   budgetsOf,
@@ -9,7 +8,8 @@ import {
   MODES,
   namesNone,
   parseStrategy,
-} from '../../../../src/memory/strategy/strategy.ts';
+} from '../../../../src/memory/modes/strategy.ts';
+import { rehydrationOf } from '../../../../src/memory/strategy/rehydration.ts';
 import { strategyOf } from '../../../support/laws/view-of.ts';
 
 const faultOf = (input: unknown) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { conversationTurns } from '../../../../src/memory/conversation/conversation-turns.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { findEcho, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
+import { conversationTurns } from '../../../../src/memory/plan/conversation-turns.ts';
 import {
   assistant,
   body,

@@ -3,12 +3,12 @@
  * (docs/design.md#4-what-the-caller-gets, `format`).
  */
 
+import type { History } from '../conversation/history.ts';
+import type { Message } from '../conversation/message.ts';
+import { type Round, roundsOf } from '../conversation/sequence.ts';
 import { firstRequest } from '../edits/first-request.ts';
-import type { View } from '../plan/view.ts';
-import type { History } from './history.ts';
-import type { Message } from './message.ts';
-import { type Round, roundsOf } from './sequence.ts';
 import { digestOf, type TurnDigest } from './turn-digest.ts';
+import type { View } from './view.ts';
 
 export interface PlainTurn {
   readonly user: string;

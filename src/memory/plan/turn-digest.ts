@@ -1,8 +1,8 @@
 /** The steps of a turn, listed by code: its tools, their results, and the model's thoughts. */
 import { firstLine, shortened } from '../../lib/characters.ts';
-import type { History, Output } from './history.ts';
-import type { Message } from './message.ts';
-import type { Round } from './sequence.ts';
+import type { History, Output } from '../conversation/history.ts';
+import type { Message } from '../conversation/message.ts';
+import type { Round } from '../conversation/sequence.ts';
 
 /** Steps of a turn in few words. Both summaries are null for a turn without any. */
 export interface TurnDigest {

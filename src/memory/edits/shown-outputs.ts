@@ -2,8 +2,8 @@
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
 import { writeOutput, writeRehydrated } from '../conversation/rehydrated-outputs.ts';
-import { type Rehydrated, type RehydratedOutput, rehydratedText } from '../edits/rehydrate.ts';
-import type { Removal } from '../edits/removal.ts';
+import { type Rehydrated, type RehydratedOutput, rehydratedText } from './rehydrate.ts';
+import type { Removal } from './removal.ts';
 
 /** An output in the view, and its removal, by which it can be fetched later. */
 export interface ShownOutput extends RehydratedOutput {

@@ -8,7 +8,11 @@ import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { measureOf, type TokenFactor, type TokenMeasure } from '../models/facts.ts';
 import { type ModelTables, type ModelTerms, termsOf } from '../models/terms.ts';
-import { type SummarizeStrategy, summarize } from '../modes/summarize.ts';
+import { type CacheMarksChoice, type StrategyFault, withoutNulls } from '../strategy/fields.ts';
+import { fieldsAt, hintFor, inWords, quote } from '../strategy/hint.ts';
+import { modeHere, namesHere, placeBeside } from '../strategy/other-names.ts';
+import type { Budgets } from './planned.ts';
+import { type SummarizeStrategy, summarize } from './summarize.ts';
 import {
   type ActingStrategy,
   type EditingStrategy,
@@ -19,11 +23,7 @@ import {
   type RecallingStrategy,
   type RetrievingStrategy,
   type SummarizingStrategy,
-} from '../modes/table.ts';
-import type { Budgets } from '../plan/planned.ts';
-import { type CacheMarksChoice, type StrategyFault, withoutNulls } from './fields.ts';
-import { fieldsAt, hintFor, inWords, quote } from './hint.ts';
-import { modeHere, namesHere, placeBeside } from './other-names.ts';
+} from './table.ts';
 
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];

@@ -1,7 +1,8 @@
 /** The memory that facts about a message take, as an upper estimate. */
 import { textBytes } from '../../lib/copy.ts';
-import { knownReplayBytes } from '../replay/known-replay.ts';
-import type { MessageFacts } from './message.ts';
+import type { LiteralFacts } from '../edits/earlier-literals.ts';
+import type { RemovalFacts } from '../edits/known-removal.ts';
+import { knownReplayBytes } from './known-replay.ts';
 
 /** The object, its hashes, and its share of the states that are kept with it. */
 const FIXED_BYTES = 1_000;
@@ -9,7 +10,7 @@ const FIXED_BYTES = 1_000;
 const OBJECT_BYTES = 200;
 
 /** In bytes. */
-export function factsBytes(facts: MessageFacts): number {
+export function factsBytes(facts: RemovalFacts & LiteralFacts): number {
   const { calls = [], removals, origins, written = [] } = facts;
   let bytes = FIXED_BYTES + (origins?.bytes ?? 0) + knownReplayBytes(facts);
   for (const { id, name, input } of calls)
