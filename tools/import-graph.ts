@@ -22,6 +22,26 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['lib'],
 ];
 
+/**
+ * The folders of rooms that have floors of their own, from top to bottom. Files beside the folders
+ * are free.
+ */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  memory: [
+    'run',
+    'plan',
+    'modes',
+    'money',
+    'replay',
+    'edits',
+    'strategy',
+    'tokens',
+    'conversation',
+    'models',
+  ],
+  storage: ['backup', 'tenant', 'conversation', 'archive', 'metrics', 'refs'],
+};
+
 /** An import of another file in the tree, of types or values, static or dynamic. */
 const IMPORT = /(?:\bfrom|\bimport\() ?'(\.[^']+\.ts)'/g;
 
@@ -69,15 +89,24 @@ export function circlesOf({ imports }: ImportGraph): string[][] {
   return circles;
 }
 
-/** Imports from a room that is not below, as `from → to`. Files outside of all rooms are free. */
+/**
+ * Imports from a room, or within one from a folder, that is not below, as `from → to`. Files
+ * outside of all rooms are free.
+ */
 export function upwardArrowsOf({ imports }: ImportGraph): string[] {
-  const floor = (file: string): number => FLOORS.findIndex((rooms) => rooms.includes(roomOf(file)));
   return [...imports].flatMap(([file, targets]) =>
-    targets
-      .filter((target) => roomOf(file) !== roomOf(target) && floor(file) >= 0 && floor(target) >= 0)
-      .filter((target) => floor(target) <= floor(file))
-      .map((target) => `${file} → ${target}`),
+    targets.filter((target) => isUpward(file, target)).map((target) => `${file} → ${target}`),
   );
+}
+
+function isUpward(file: string, target: string): boolean {
+  const [room, other] = [roomOf(file), roomOf(target)];
+  const floors = room === other ? (FOLDERS[room] ?? []).map((folder) => [`${room}/${folder}`]) : FLOORS;
+  const [from, to] = [file, target].map((path) =>
+    floors.findIndex((rooms) => rooms.some((each) => path.startsWith(`${each}/`))),
+  );
+  if (from === undefined || to === undefined || from < 0 || to < 0) return false;
+  return room === other ? to < from : to <= from;
 }
 
 /** The first folder; '' for a file in the root. */

@@ -28,8 +28,8 @@ import {
   type UserMemoryStub,
   userMemory,
 } from '../storage/objects.ts';
+import { Retention } from '../storage/retention.ts';
 import { UntoldCalls } from '../storage/tenant/budget.ts';
-import { Retention } from '../storage/tenant/retention.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { TextMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';

@@ -145,3 +145,25 @@ export class LazyTables {
     return true;
   }
 }
+
+/** The tables of a conversation, as the parts of its memory see them. */
+export interface MemoryTables extends Tables {
+  /** Tables of a part of the memory. See `lazy`. @param retired see `TableHooks` */
+  lazyOfMemory(
+    names: readonly [string, ...string[]],
+    schema: string,
+    retired?: readonly string[],
+  ): LazyTables;
+}
+
+/**
+ * A part of what a conversation stores, in tables of its own. The object has a list of them
+ * (`conversation/object.ts`), which every deletion goes through. Statements call `make` before a
+ * write and `exists` before a read, and look at no schema themselves.
+ */
+export interface StoredPart {
+  /** Whether it has anything that is worth keeping. */
+  any(): boolean;
+  /** Deletes everything. @param settings whether the caller's settings stay */
+  strip(settings: boolean): void;
+}

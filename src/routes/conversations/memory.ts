@@ -13,6 +13,7 @@ import { ApiError } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
+import { TenantBucket } from '../../storage/bucket.ts';
 import {
   isNewestMade,
   type ListedMemory,
@@ -20,7 +21,6 @@ import {
   type Settings,
 } from '../../storage/conversation/memories.ts';
 import { RefStore } from '../../storage/refs/store.ts';
-import { TenantBucket } from '../../storage/tenant/bucket.ts';
 import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';

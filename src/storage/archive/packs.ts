@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isFault, type Log } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
-import { TenantBucket } from '../tenant/bucket.ts';
+import { TenantBucket } from '../bucket.ts';
 
 /** One tenant's packs. All methods but `nameOf` throw StoreError if R2 fails. */
 export class ArchivePacks {

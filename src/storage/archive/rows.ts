@@ -8,8 +8,7 @@
  * packs belong to nobody else.
  */
 
-import type { ConversationTables, StoredPart } from '../conversation/tables.ts';
-import type { LazyTables } from '../tables.ts';
+import type { LazyTables, MemoryTables, StoredPart } from '../tables.ts';
 import { VectorRows } from './vector-rows.ts';
 
 /** A message to add. */
@@ -109,11 +108,11 @@ export type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 export class ArchiveRows implements StoredPart {
   readonly vectors: VectorRows;
   private readonly sql: SqlStorage;
-  private readonly tables: ConversationTables;
+  private readonly tables: MemoryTables;
   private readonly own: LazyTables;
   private readonly left: LazyTables;
 
-  constructor(tables: ConversationTables) {
+  constructor(tables: MemoryTables) {
     this.sql = tables.sql;
     this.tables = tables;
     this.own = tables.lazyOfMemory(TABLES, SCHEMA);

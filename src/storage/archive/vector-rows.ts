@@ -6,8 +6,7 @@
  * deletion or a new text has overtaken stores nothing.
  */
 
-import type { ConversationTables } from '../conversation/tables.ts';
-import type { LazyTables } from '../tables.ts';
+import type { LazyTables, MemoryTables } from '../tables.ts';
 import { readable } from './text.ts';
 import { dimensionsOf, similarity } from './vectors.ts';
 
@@ -63,12 +62,12 @@ type State = {
 
 export class VectorRows {
   private readonly sql: SqlStorage;
-  private readonly tables: ConversationTables;
+  private readonly tables: MemoryTables;
   private readonly own: LazyTables;
   private readonly hasArchive: () => boolean;
 
   /** @param hasArchive whether anything was ever archived */
-  constructor(tables: ConversationTables, hasArchive: () => boolean) {
+  constructor(tables: MemoryTables, hasArchive: () => boolean) {
     this.sql = tables.sql;
     this.tables = tables;
     this.own = tables.lazyOfMemory(TABLES, SCHEMA);

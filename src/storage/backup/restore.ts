@@ -7,9 +7,9 @@
  */
 import type { Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
-import { TenantBucket } from '../tenant/bucket.ts';
+import { TenantBucket } from '../bucket.ts';
+import type { PutBackState } from '../object-backup.ts';
 import { FORMAT, type RecordContent, recordContent, type SavedObjects, type SavedWhole } from './contents.ts';
-import type { PutBackState } from './object-backup.ts';
 import { chainAfter, type Framed, openRecord, type RecordFault } from './records.ts';
 import type { WalkPorts } from './walk.ts';
 

@@ -10,12 +10,12 @@
 
 import { concat } from '../../lib/bytes.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
+import { TenantBucket } from '../bucket.ts';
 import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
+import type { SavedPart, SavePlace } from '../object-backup.ts';
 import type { ConversationMemoryStub, ObjectCaller, TenantMemoryStub, UserMemoryStub } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
-import { TenantBucket } from '../tenant/bucket.ts';
 import type { RecordContent, SavedObjects, SavedWhole } from './contents.ts';
-import type { SavedPart, SavePlace } from './object-backup.ts';
 
 interface Conversation {
   readonly id: number;

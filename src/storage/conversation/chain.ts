@@ -16,6 +16,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import type { Nanodollars } from '../../memory/money/amounts.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { StoredPart } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
 import { Lineages } from './lineages.ts';
 import {
@@ -42,7 +43,7 @@ import {
 import { Pins } from './pins.ts';
 import { MemoryRows } from './rows.ts';
 import type { ConversationState } from './state.ts';
-import type { ConversationTables, StoredPart } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 import { MemoryWriter, WRITER_LOST, type WriterPorts } from './writer.ts';
 
 /** Services that the chain needs. */

@@ -3,8 +3,8 @@
  * `storage-schema.md`.
  */
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type { LazyTables } from '../tables.ts';
-import type { ConversationTables, StoredPart } from './tables.ts';
+import type { LazyTables, StoredPart } from '../tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 /**
  * Frozen blocks kept, about the newest ones. A session made from a hash holds many conversations.

@@ -9,9 +9,8 @@
  */
 import type { KeptRounds } from '../../memory/replay/kept-rounds.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
-import type { LazyTables, Tables } from '../tables.ts';
+import type { LazyTables, StoredPart, Tables } from '../tables.ts';
 import { TRUST_MS } from '../upkeep.ts';
-import type { StoredPart } from './tables.ts';
 
 /**
  * Rows that stay, about the newest ones. One without contents still tells how large earlier views

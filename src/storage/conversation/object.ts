@@ -32,9 +32,9 @@ import {
   type PutBackState,
   type SavedPart,
   type SavePlace,
-} from '../backup/object-backup.ts';
+} from '../object-backup.ts';
 import { type TenantMemoryStub, tenantMemory } from '../objects.ts';
-import type { ConversationSums } from '../tenant/usage.ts';
+import type { StoredPart } from '../tables.ts';
 import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
@@ -61,8 +61,9 @@ import type { ConversationApi, Left } from './remote.ts';
 import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
 import { RunEvents } from './run-events.ts';
 import { ConversationState } from './state.ts';
+import type { ConversationSums } from './sum-reports.ts';
 import { SumReports } from './sum-reports.ts';
-import { ConversationTables, type StoredPart } from './tables.ts';
+import { ConversationTables } from './tables.ts';
 import { type EndedText, type TextProgress, Texts } from './texts.ts';
 import { UseReports } from './use-reports.ts';
 

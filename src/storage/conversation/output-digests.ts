@@ -12,7 +12,7 @@ import { soon } from '../../lib/time-limit.ts';
 import { type Log, type LogFields, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import type { LazyTables } from '../tables.ts';
+import type { LazyTables, StoredPart } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
 import type { Making } from './making.ts';
 import {
@@ -24,7 +24,7 @@ import {
   isResting,
   type WrittenText,
 } from './memories.ts';
-import type { ConversationTables, StoredPart } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 import type { TextProgress } from './texts.ts';
 
 const TABLE = 'output_digests';

@@ -10,7 +10,7 @@ import type {
   PageLimits,
 } from '../archive/rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
-import type { BackupApi } from '../backup/object-backup.ts';
+import type { BackupApi } from '../object-backup.ts';
 import type { NewRounds, RoundsVerdict, StoredRounds } from './kept-rounds.ts';
 import type {
   FindRequest,

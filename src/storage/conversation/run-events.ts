@@ -15,9 +15,9 @@ import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts'
 import { daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { LeftOut, ListedRun, RunEdit } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import type { LazyTables } from '../tables.ts';
+import type { LazyTables, StoredPart } from '../tables.ts';
 import type { FoundRun, NewRun, RunBatch, RunPage } from './run-batch.ts';
-import type { ConversationTables, StoredPart } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 /** The newest events that are kept, with those that share a row with the oldest of them. */
 export const KEPT_EVENTS = 2_000;

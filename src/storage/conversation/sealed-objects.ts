@@ -6,7 +6,7 @@
 import { isFault, type Log } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
-import { TenantBucket } from '../tenant/bucket.ts';
+import { TenantBucket } from '../bucket.ts';
 
 /** Messages of kept rounds, each by an id; views that versions up to 0.9 have captured. */
 export const OBJECT_KINDS = ['capture', 'rounds'] as const;

@@ -2,6 +2,8 @@
  * The values that a conversation keeps beside its versions: health, settings and the frozen
  * injection.
  */
+
+import type { StoredPart } from '../tables.ts';
 import {
   assertFits,
   type BlockSource,
@@ -10,7 +12,7 @@ import {
   type Health,
   type Settings,
 } from './memories.ts';
-import type { ConversationTables, StoredPart } from './tables.ts';
+import type { ConversationTables } from './tables.ts';
 
 /** Whether a conversation's requests continue each other. */
 export interface Continuity {

@@ -5,8 +5,21 @@
  * changes nothing, and the next one sets right what a lost one has left out.
  */
 import { type Log, logCaught } from '../../log.ts';
+import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import type { ConversationSums } from '../tenant/usage.ts';
+
+/** What a conversation's object tells. */
+export interface ConversationSums {
+  /** How many requests it had. */
+  readonly requests: number;
+  /** Net savings in nanodollars; null if they are not known. */
+  readonly net: number | null;
+  /** Of the newest request, in milliseconds since 1970; null without one. */
+  readonly lastRequest: number | null;
+  readonly model: string | null;
+  /** Of its newest days. */
+  readonly days: SumsByDay;
+}
 
 interface SumReportsPorts {
   /** Undefined if there is nothing to tell. */

@@ -1,18 +1,6 @@
 /** The tables of one conversation, in the SQLite of its Durable Object. See `storage-schema.md`. */
 
-import { type LazyTables, Tables } from '../tables.ts';
-
-/**
- * A part of what a conversation stores, in tables of its own. The object has a list of them
- * (`object.ts`), which every deletion goes through. Statements call `make` before a write and
- * `exists` before a read, and look at no schema themselves.
- */
-export interface StoredPart {
-  /** Whether it has anything that is worth keeping. */
-  any(): boolean;
-  /** Deletes everything. @param settings whether the caller's settings stay */
-  strip(settings: boolean): void;
-}
+import { type LazyTables, type MemoryTables, Tables } from '../tables.ts';
 
 const STATE = `
   CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -86,7 +74,7 @@ const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums']);
  * A conversation has a memory if the tables of its versions exist. All other tables of a memory are
  * made after these and go with them.
  */
-export class ConversationTables extends Tables {
+export class ConversationTables extends Tables implements MemoryTables {
   private readonly state = this.lazy(['state'], STATE);
   private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
     oldest: 'lineage',
@@ -95,7 +83,6 @@ export class ConversationTables extends Tables {
   });
   private readonly ofMemory: LazyTables[] = [this.versions];
 
-  /** Tables of a part of the memory. See `lazy`. @param retired see `TableHooks` */
   lazyOfMemory(
     names: readonly [string, ...string[]],
     schema: string,

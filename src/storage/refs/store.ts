@@ -13,7 +13,7 @@ import {
   sealMetadata,
 } from '../../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
-import { TenantBucket } from '../tenant/bucket.ts';
+import { TenantBucket } from '../bucket.ts';
 
 /** A content to store. */
 export interface StoredContent {

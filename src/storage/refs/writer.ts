@@ -17,7 +17,7 @@ import type { Beliefs } from '../../lib/isolate-memory.ts';
 import { Latest } from '../../lib/latest.ts';
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
 import { type Log, logCaught } from '../../log.ts';
-import type { Retention } from '../tenant/retention.ts';
+import type { Retention } from '../retention.ts';
 import type { ConversationUpkeep } from '../upkeep.ts';
 import type { RefStore, StoredContent } from './store.ts';
 import type { RefUses } from './uses.ts';

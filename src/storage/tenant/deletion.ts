@@ -8,6 +8,7 @@
  */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
+import type { TenantBucket } from '../bucket.ts';
 import { sessionIn, userNameIn } from '../conversation/names.ts';
 import type { Left } from '../conversation/remote.ts';
 import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
@@ -19,7 +20,6 @@ import {
   userMemory,
 } from '../objects.ts';
 import { deleteManifests } from '../refs/store.ts';
-import type { TenantBucket } from './bucket.ts';
 import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
 
 /**

@@ -15,16 +15,12 @@ import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import type {
-  NotTaken,
-  PartName,
-  PutBack,
-  PutBackState,
-  SavedPart,
-  SavePlace,
-} from '../backup/object-backup.ts';
+import { TenantBucket } from '../bucket.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
+import type { ConversationSums } from '../conversation/sum-reports.ts';
+import type { NotTaken, PartName, PutBack, PutBackState, SavedPart, SavePlace } from '../object-backup.ts';
 import { callerRegister } from '../objects.ts';
+import { Retention } from '../retention.ts';
 import { Tables } from '../tables.ts';
 import {
   type BlockChange,
@@ -36,7 +32,6 @@ import {
   type ListedBlock,
   type StoredBlock,
 } from './blocks.ts';
-import { TenantBucket } from './bucket.ts';
 import {
   type CallerChange,
   CallerRows,
@@ -49,11 +44,9 @@ import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { type Deletable, Deletions } from './deletions.ts';
 import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { CallerUsage, RegisterApi, TenantApi } from './remote.ts';
-import { Retention } from './retention.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 import { type SavedConversation, type SavedRef, TenantBackup } from './saved-tenant.ts';
 import { type EndedCall, type Refused, type Reservation, type Reserved, SpendingRows } from './spending.ts';
-import type { ConversationSums } from './usage.ts';
 
 /** How often an object looks for unused conversations, in milliseconds. */
 const LOOKING_MS = DAY_MS;

@@ -3,8 +3,9 @@
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
-import type { BackupApi, NotTaken } from '../backup/object-backup.ts';
 import type { BlockSource } from '../conversation/memories.ts';
+import type { ConversationSums } from '../conversation/sum-reports.ts';
+import type { BackupApi, NotTaken } from '../object-backup.ts';
 import type {
   BlockChange,
   Changed,
@@ -20,7 +21,6 @@ import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
 import type { SavedConversation, SavedRef } from './saved-tenant.ts';
 import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
-import type { ConversationSums } from './usage.ts';
 
 export interface TenantApi extends BackupApi {
   /** See `TenantRows`. */

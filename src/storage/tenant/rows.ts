@@ -3,9 +3,10 @@
  * refers to. See `storage-schema.md`.
  */
 
+import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 import { type ListedConversation, type ListPlace, type ListQuery, listConversations } from './listing.ts';
-import { type ConversationSums, UsageRows } from './usage.ts';
+import { UsageRows } from './usage.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS conversations (

@@ -8,6 +8,8 @@
  * Calls under way do not come back, since their ends are told, or were told, to the object that
  * reserved them. Nor does a caller's state: the register decides, and it has a backup of its own.
  */
+
+import { userNameIn } from '../conversation/names.ts';
 import {
   type NotTaken,
   ObjectBackup,
@@ -16,9 +18,8 @@ import {
   type PutBackState,
   type SavedPart,
   type SavePlace,
-} from '../backup/object-backup.ts';
-import type { RowRules, SavedRow } from '../backup/table-rows.ts';
-import { userNameIn } from '../conversation/names.ts';
+} from '../object-backup.ts';
+import type { RowRules, SavedRow } from '../table-rows.ts';
 import type { Tables } from '../tables.ts';
 import type { BlockRows } from './blocks.ts';
 import type { Deletions } from './deletions.ts';

@@ -5,10 +5,10 @@
 
 import { type Env, readConfig } from '../../config.ts';
 import { createLog, type Log, logCaught } from '../../log.ts';
+import { TenantBucket } from '../bucket.ts';
 import { tenantMemory } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
-import { TenantBucket } from './bucket.ts';
-import { Retention } from './retention.ts';
+import { Retention } from '../retention.ts';
 
 /**
  * An invocation may make 50 subrequests

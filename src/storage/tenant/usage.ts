@@ -4,23 +4,11 @@
  */
 import { dayOf } from '../../lib/utc-time.ts';
 import { DAY_SUMS_NAMES, type DaySums, type SumsByDay } from '../../memory/run/day-sums.ts';
+import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
 /** How many days are kept, with today. */
 export const KEPT_DAYS = 90;
-
-/** What a conversation's object tells. */
-export interface ConversationSums {
-  /** How many requests it had. */
-  readonly requests: number;
-  /** Net savings in nanodollars; null if they are not known. */
-  readonly net: number | null;
-  /** Of the newest request, in milliseconds since 1970; null without one. */
-  readonly lastRequest: number | null;
-  readonly model: string | null;
-  /** Of its newest days. */
-  readonly days: SumsByDay;
-}
 
 const COLUMNS = DAY_SUMS_NAMES.join(', ');
 

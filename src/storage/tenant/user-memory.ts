@@ -6,6 +6,9 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { createObjectLog, type Log } from '../../log.ts';
+import type { BlockSource } from '../conversation/memories.ts';
+import { assertFits } from '../conversation/memories.ts';
+import { tenantIn } from '../conversation/names.ts';
 import {
   ObjectBackup,
   type PartName,
@@ -13,10 +16,7 @@ import {
   type PutBackState,
   type SavedPart,
   type SavePlace,
-} from '../backup/object-backup.ts';
-import type { BlockSource } from '../conversation/memories.ts';
-import { assertFits } from '../conversation/memories.ts';
-import { tenantIn } from '../conversation/names.ts';
+} from '../object-backup.ts';
 import { tenantMemory } from '../objects.ts';
 import { Tables } from '../tables.ts';
 import type { UserApi, UserEntry, UserSummary } from './remote.ts';

@@ -84,4 +84,19 @@ describe('the import graph', () => {
 
     expect(upwardArrowsOf(arrows)).toEqual(['lib/a.ts → memory/b.ts', 'storage/d.ts → upstream/e.ts']);
   });
+
+  it('finds arrows to a folder above in the same room', () => {
+    const arrows = graphOf({
+      'memory/edits/a.ts': [
+        'memory/plan/b.ts',
+        'memory/edits/c.ts',
+        'memory/shapes.ts',
+        'memory/tokens/d.ts',
+      ],
+      'memory/shapes.ts': ['memory/plan/b.ts'],
+      'request/callers/e.ts': ['request/scope.ts'],
+    });
+
+    expect(upwardArrowsOf(arrows)).toEqual(['memory/edits/a.ts → memory/plan/b.ts']);
+  });
 });

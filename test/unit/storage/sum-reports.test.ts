@@ -1,8 +1,8 @@
 /** When a conversation's object tells its sums, and that a newer state is never overtaken. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NO_DAY_SUMS } from '../../../src/memory/run/day-sums.ts';
+import type { ConversationSums } from '../../../src/storage/conversation/sum-reports.ts';
 import { SumReports } from '../../../src/storage/conversation/sum-reports.ts';
-import type { ConversationSums } from '../../../src/storage/tenant/usage.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
 
 const HOUR = 60 * 60_000;

@@ -8,7 +8,7 @@ import type { TenantMemoryStub } from '../../../src/storage/objects.ts';
 import { RefStore } from '../../../src/storage/refs/store.ts';
 import { RefUses } from '../../../src/storage/refs/uses.ts';
 import { RefWriter } from '../../../src/storage/refs/writer.ts';
-import { Retention } from '../../../src/storage/tenant/retention.ts';
+import { Retention } from '../../../src/storage/retention.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { watchedBucket } from '../support.ts';
 

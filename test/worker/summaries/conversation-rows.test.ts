@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { UnknownRows, writeRows } from '../../../src/storage/backup/table-rows.ts';
 import type { ConversationTables } from '../../../src/storage/conversation/tables.ts';
+import { UnknownRows, writeRows } from '../../../src/storage/table-rows.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { boundary, conversation, made, recordLog, request, writing } from './conversation-object.ts';
 

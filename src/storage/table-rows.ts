@@ -4,7 +4,7 @@
  * `Tables` with all tables that the code makes, so none is forgotten.
  */
 import { Buffer } from 'node:buffer';
-import type { Tables } from '../tables.ts';
+import type { Tables } from './tables.ts';
 
 /** A value in JSON; bytes as base64. */
 type Cell = string | number | null | { readonly base64: string };

@@ -1,7 +1,7 @@
 /** One tenant's part of the bucket: every key is `{tenant}/{name}`. */
-import { storing } from '../../lib/store-error.ts';
-import { type Log, logCaught } from '../../log.ts';
-import type { Tenant } from '../../tenant/identity.ts';
+import { storing } from '../lib/store-error.ts';
+import { type Log, logCaught } from '../log.ts';
+import type { Tenant } from '../tenant/identity.ts';
 
 /**
  * Creates an object only if there is none

@@ -16,7 +16,7 @@
  * proves nothing once that may be deleted.
  */
 
-import { DAY_MS } from '../../lib/utc-time.ts';
+import { DAY_MS } from '../lib/utc-time.ts';
 
 export class Retention {
   /** In milliseconds; undefined: everything is kept. */

@@ -5,8 +5,9 @@
  * that its pages are of one moment; after three times they are taken as they come. They come back
  * in parts that are put aside, and become its rows in one transaction when all are there.
  */
-import type { LazyTables, Tables } from '../tables.ts';
+
 import { columnIn, type RowPlace, type RowRules, readRows, UnknownRows, writeRows } from './table-rows.ts';
+import type { LazyTables, Tables } from './tables.ts';
 
 /** Where the saving of an object stands. */
 export interface SavePlace {
