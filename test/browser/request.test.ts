@@ -180,9 +180,9 @@ describe('a request', () => {
     await expect
       .poll(() => row.locator('.original').innerText())
       .toMatch(/Messages \d+ to \d+\s+[\d,]+ tokens/);
-    await row.getByText(/messages unchanged/).click();
+    await row.getByText(/original messages/).click();
     await expect.poll(() => row.locator('.kept-message').count()).toBeGreaterThan(5);
-    await row.getByText(/messages unchanged/).click();
+    await row.getByText(/original messages/).click();
     await row.getByText(/What is new since version/).click();
     await expect.poll(() => row.locator('.diff-line').count()).toBeGreaterThan(0);
     await expectShownWell(page, 'summarised-request');
