@@ -107,7 +107,7 @@ async function reach(ask, key) {
     const mend = 'Look at the URL: Precis may be elsewhere.';
     return {
       answers: false,
-      lines: [{ name: 'deployment', ok: false, reason: `is no Precis: ${status}`, mend }],
+      lines: [{ name: 'deployment', ok: false, reason: `answered ${status}, but this is not Precis`, mend }],
     };
   }
   return {

@@ -21,7 +21,7 @@ doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is t
         ADMIN_TOKEN, OPENAI_API_KEY a caller's key; without them it sees less.
         Exit status: 0 nothing fails, 1 something does.
 backup  Saves all that is stored of one caller, of one of its conversations, or of all, in one
-        sealed file. A file that is not finished is gone on with. Needs PRECIS_ADMIN_TOKEN.
+        sealed file. Resumes an unfinished file. Needs PRECIS_ADMIN_TOKEN.
         Exit status: 0 finished, 1 not.
 restore Puts a backup back into a deployment with the same PRECIS_SECRET. What is there stays, and
         what was deleted since does not come back. Needs PRECIS_ADMIN_TOKEN.

@@ -78,7 +78,7 @@ function LimitFields({ typed, onTyped }: FieldsProps) {
         ))}
       </div>
       <label class="field">
-        Models that may be asked, one a line; gpt-6* is all that begin so, “none” is no model
+        Allowed models, one per line (gpt-6* matches a prefix; none blocks all)
         <textarea
           rows={3}
           spellcheck={false}
@@ -92,7 +92,7 @@ function LimitFields({ typed, onTyped }: FieldsProps) {
           checked={typed.allowsUnpriced}
           onChange={({ currentTarget }) => onTyped({ ...typed, allowsUnpriced: currentTarget.checked })}
         />
-        Under a budget in dollars, also models without a known price, uncounted
+        Under a budget in dollars, allow models without a known price (not counted)
       </label>
     </>
   );

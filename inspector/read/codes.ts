@@ -166,11 +166,9 @@ export const PHASE_LABELS: Labels<RunEvent['refused'][number]['phase']> = {
   trim: 'leaving messages out',
 };
 
-/**
- * Why a phase was put off, within a sentence. `{least}` stands for the tokens from which it pays.
- */
+/** Why a phase was put off, within a sentence. `{least}`: the tokens from which it pays off. */
 export const REFUSED_LABELS: Labels<RunEvent['refused'][number]['because']> = {
-  floor: 'that pays from {least} on',
+  floor: 'that pays off from {least}',
   regret: 'after five more requests it could still cost over 3 % more than it saves',
   nothing_to_free: 'nothing there gets shorter',
   not_enough: 'the request would still be over its budget',

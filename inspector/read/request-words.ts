@@ -8,7 +8,7 @@ import { isSettled, warningsOf } from './marks.ts';
 import { billOf, potentialBillOf } from './money.ts';
 import { sentTokens } from './sent.ts';
 
-/** What was done, in one sentence: "38 messages stand in a summary; 51,512 → 5,910 tokens, …". */
+/** What was done, in one sentence: "38 messages are in a summary; 51,512 → 5,910 tokens, …". */
 export function headline(event: RunEvent, rows: readonly Row[]): string {
   const { tokens, observed, mode, messages, warnings } = event;
   const { came, sent, potential } = sentTokens(event);
@@ -155,13 +155,12 @@ function refusals(refused: RunEvent['refused']): string[] {
     if (!first) return [];
     const { phase, freed, least } = first;
     const why = labelOf(REFUSED_LABELS, reason).replace('{least}', count(least));
-    const waits = phase === 'reversible' ? 'they wait' : 'it waits';
     const more = others.map(
       (other) =>
         `${labelOf(PHASE_LABELS, other.phase)} (${count(other.freed)}${reason === 'floor' ? ` of ${count(other.least)}` : ''})`,
     );
     return [
-      `${capital(labelOf(PHASE_LABELS, phase))} would free ${count(freed)} tokens; ${why}, so ${waits}.`,
+      `Waiting: ${labelOf(PHASE_LABELS, phase)} would free ${count(freed)} tokens, but ${why}.`,
       ...(more.length > 0 ? [`The same holds for ${more.join(' and ')}.`] : []),
     ];
   });

@@ -14,7 +14,7 @@ export function KeyForm({ onClient }: Props) {
     onClient(client, caller === 'local_tenant');
   };
   return (
-    <SecretForm title="Which key?" label="API key" onSecret={enter}>
+    <SecretForm title="Sign in with your API key" label="API key" onSecret={enter}>
       <p>
         Conversations are kept under the API key of their requests. Enter that key to see them. It stays in
         the memory of this tab: it is not stored, it is in no address, and it is gone when you close or reload

@@ -16,7 +16,7 @@ const LONGEST_FRAME = 16 * 1024 * 1024;
 const TOO_LONG = fault(
   `The upstream has sent an event of more than ${LONGEST_FRAME} bytes, or an endless one, in an answer that must be read.`,
 );
-const NO_STREAM = 'The upstream has not gone on with a stream.';
+const NO_STREAM = 'The upstream did not continue with a stream.';
 
 /** The stage that joins the answers of several rounds. */
 export class RoundsStage implements JoiningStage<UpstreamAnswer> {

@@ -102,7 +102,7 @@ describe('a deployment with access keys', () => {
     await expect.poll(() => dialog.getByRole('alert').innerText()).toContain('usd_per_month');
     await dialog.getByLabel('Dollars a month').fill('80.5');
     await dialog.getByLabel('Requests a minute').fill('');
-    await dialog.getByLabel('Models that may be asked').fill('none');
+    await dialog.getByLabel('Allowed models').fill('none');
     await dialog.getByRole('button', { name: 'Set the limits' }).click();
     await expect
       .poll(() => cardOf(page, 'alice').innerText())

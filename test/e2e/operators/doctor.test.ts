@@ -73,7 +73,7 @@ describe('precis doctor', () => {
 
   it('says so where something else answers', async () => {
     const { said, code } = await doctor({ PRECIS_URL: deployment.upstream.url });
-    expect(said).toMatch(/^✗ deployment +is no Precis/m);
+    expect(said).toMatch(/^✗ deployment +answered \d+, but this is not Precis/m);
     expect(code).toBe(1);
   });
 });

@@ -95,7 +95,7 @@ describe('a stream whose model can’t be asked again', () => {
 
   it('holds no word of an answer that is no stream', async () => {
     const { error } = await ends(async () => answerOf({ content: 'a secret' }, JSON_TYPE));
-    expect(error.message).toContain('has not gone on with a stream');
+    expect(error.message).toContain('did not continue with a stream');
     expect(JSON.stringify(error)).not.toContain('secret');
   });
 });

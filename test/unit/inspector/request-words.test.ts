@@ -123,7 +123,7 @@ describe('a request in a sentence', () => {
     const refused = [{ phase: 'summarize', because: 'regret', freed: 28_849, least: 0 }] as const;
     const tokens = { before: 40_000, after: 40_000, budget: 12_000, window: 100_000 };
     expect(overBudget(event({ tokens, refused: [...refused] })).join(' ')).toContain(
-      'A summary would free 28,849 tokens; after five more requests it could still cost over 3 % more than it saves, so it waits.',
+      'Waiting: a summary would free 28,849 tokens, but after five more requests it could still cost over 3 % more than it saves.',
     );
   });
 
@@ -167,16 +167,16 @@ describe('a request in a sentence', () => {
     const refused = [{ phase: 'reversible' as const, because: 'floor' as const, freed: 10, least: 2_000 }];
     expect(overBudget(event({ tokens, refused }))).toEqual([
       'It is 345 tokens over its budget of 12,000.',
-      'Placeholders would free 10 tokens; that pays from 2,000 on, so they wait.',
+      'Waiting: placeholders would free 10 tokens, but that pays off from 2,000.',
     ]);
     const phase = (phase: 'summarize' | 'reversible' | 'trim', because: 'floor' | 'not_enough') => {
       return { phase, because, freed: 6_887, least: 11_180 };
     };
     const three = [phase('summarize', 'floor'), phase('reversible', 'floor'), phase('trim', 'not_enough')];
     expect(overBudget(event({ tokens, refused: three })).slice(1)).toEqual([
-      'A summary would free 6,887 tokens; that pays from 11,180 on, so it waits.',
+      'Waiting: a summary would free 6,887 tokens, but that pays off from 11,180.',
       'The same holds for placeholders (6,887 of 11,180).',
-      'Leaving messages out would free 6,887 tokens; the request would still be over its budget, so it waits.',
+      'Waiting: leaving messages out would free 6,887 tokens, but the request would still be over its budget.',
     ]);
     expect(overBudget(event({ tokens, warnings: ['waiting'] }))[1]).toMatch(/waits until it pays off/);
     expect(overBudget(event({ tokens, warnings: ['over_budget'] }))[1]).toMatch(

@@ -27,6 +27,10 @@ const READ: Readonly<Record<string, Texts>> = {
     paths: ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'docs/llms.txt', ...below('docs', /\.md$/)],
     prose: (path) => proseOfPage(read(path)),
   },
+  'other documents': {
+    paths: ['src/storage/storage-schema.md', 'test/support/README.md', 'examples/README.md'],
+    prose: (path) => proseOfPage(read(path)),
+  },
   'CONTRIBUTING.md around its word list': {
     paths: ['CONTRIBUTING.md'],
     prose: (path) => proseOfPage(read(path).replace(/(?<=\n## Words\n)[\s\S]*?(?=\n## )/, '')),

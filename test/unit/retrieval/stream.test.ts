@@ -312,7 +312,7 @@ describe('the frame that ends a stream which can’t go on', () => {
   it('holds no word of an answer that is no stream', () => {
     const said = JSON.stringify({ choices: [{ message: { content: 'a secret' } }] });
     const frame = frameOf(said, true);
-    expect(frame).toContain('has not gone on with a stream');
+    expect(frame).toContain('did not continue with a stream');
     expect(frame).not.toContain('secret');
     expect(frameOf('{"error":{"message":"Busy."}}', true)).toContain('Busy.');
   });
