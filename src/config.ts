@@ -43,7 +43,7 @@ interface Summarizer {
 }
 
 /** The deployment's own embeddings. Callers' keys are never sent to them. */
-export interface Embeddings {
+interface Embeddings {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly model: string;
@@ -73,7 +73,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The tenant of callers without a key. */
-export interface LocalTenant {
+interface LocalTenant {
   readonly name: string;
   /** The deployment's host names beside those of the machine, in lower case, without ports. */
   readonly hosts: readonly string[];

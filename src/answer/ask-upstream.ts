@@ -40,7 +40,7 @@ export interface AskOptions {
 }
 
 /** An answer of the upstream, and its usage as far as it has come. */
-export interface CountedAnswer extends UpstreamAnswer {
+interface CountedAnswer extends UpstreamAnswer {
   /** Absent for errors, and where nobody wants it. */
   readonly usage?: UsageTail;
 }

@@ -23,7 +23,7 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
 }
 
 /** The answer to one request for a compaction. */
-export interface CompactionWriter {
+interface CompactionWriter {
   /** An event that comes before the compaction, as a sign of life. */
   keepalive(): Frame;
   /** The response, or what of it comes after those events. */

@@ -19,12 +19,12 @@ interface Row<Value> extends Bound<Value> {
 }
 
 /** A kind that can't become wrong. */
-export interface Computed<Value> extends Row<Value> {
+interface Computed<Value> extends Row<Value> {
   readonly holdsMs?: never;
 }
 
 /** A kind that was seen elsewhere. */
-export interface Believed<Value> extends Row<Value> {
+interface Believed<Value> extends Row<Value> {
   /** How long a value is relied on after it was seen, in milliseconds. */
   readonly holdsMs: number;
   /** The name under which a conversation's upkeep confirms it, so that it never expires. */
@@ -49,7 +49,7 @@ interface Forgetful {
 export type Kind = Computed<never> | Believed<never> | Made<Forgetful>;
 
 /** What holds the values of a kind. */
-export type Held<Of> =
+type Held<Of> =
   Of extends Made<infer Own>
     ? Own
     : Of extends Believed<infer Value>

@@ -16,7 +16,7 @@ export interface Media {
 }
 
 /** A content as a model may read it. */
-export interface ReadableContent {
+interface ReadableContent {
   /** The texts of the parts, with a line for each of the media. */
   readonly text: string;
   /** The parts as JSON, with that line in the place of the data. */

@@ -5,7 +5,7 @@ import type { JsonSchema } from './shape.ts';
 export const OPENAI_DOCUMENT = 'https://app.stainless.com/api/spec/documented/openai/openapi.documented.yml';
 
 /** A schema of OpenAI's. */
-export function openai(name: string): JsonSchema {
+function openai(name: string): JsonSchema {
   return { $ref: `${OPENAI_DOCUMENT}#/components/schemas/${name}` };
 }
 

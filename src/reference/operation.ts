@@ -30,7 +30,7 @@ export interface Sample {
   readonly source: string;
 }
 
-export type Group = 'Models' | 'Plans' | 'Conversations' | 'Users' | 'Refs' | 'Memory blocks' | 'Deployment';
+type Group = 'Models' | 'Plans' | 'Conversations' | 'Users' | 'Refs' | 'Memory blocks' | 'Deployment';
 
 export interface Operation {
   readonly method: Method;

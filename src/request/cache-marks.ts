@@ -17,7 +17,7 @@ export function markingOf(request: ModelRequest, choice: CacheMarksChoice): Mark
 }
 
 /** Whether a caller of OpenAI's cache places all marks itself. */
-export function marksAll(request: Pick<ModelRequest, 'field'>): boolean {
+function marksAll(request: Pick<ModelRequest, 'field'>): boolean {
   return asObject(request.field('prompt_cache_options')).mode === 'explicit';
 }
 

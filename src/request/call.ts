@@ -6,7 +6,7 @@ import type { Owner } from './owner.ts';
 import type { RequestScope } from './scope.ts';
 
 /** A request that may be kept, and what was known of its body. */
-export interface KeptRequest {
+interface KeptRequest {
   readonly found: FoundArray | undefined;
 }
 

@@ -12,7 +12,7 @@ import { TIME_LIMITS } from '../time-limits.ts';
 import { chunksOf } from '../upstream/chunks.ts';
 
 /** In bytes. An isolate has 128 MB for all that it does. */
-export const MOST_READING = 48 * 1024 * 1024;
+const MOST_READING = 48 * 1024 * 1024;
 
 /** A body that is being read. */
 class ReadingBody {

@@ -13,7 +13,7 @@ import { shutdownDate } from '../upstream/shutdown-dates.ts';
 /** How long before its last day a model is named. */
 const NOTICE_MS = 60 * DAY_MS;
 
-export interface RetiringModel {
+interface RetiringModel {
   /** Where the deployment names it. */
   readonly setting: string;
   readonly model: string;

@@ -16,7 +16,7 @@ export const INSERT_NAMES = ['archive_insert', 'precis_archive_insert'] as const
 type InsertName = (typeof INSERT_NAMES)[number];
 
 /** In characters. */
-export const LONGEST_PASSAGE = 5_000;
+const LONGEST_PASSAGE = 5_000;
 
 /** Passages of one user. */
 export const MOST_PASSAGES = 1_000;

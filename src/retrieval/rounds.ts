@@ -49,7 +49,7 @@ export interface RoundsStart {
 /**
  * Puts the rounds so far after another body of the same request. Later ones go on from there.
  */
-export type Onto = (body: Uint8Array) => Uint8Array;
+type Onto = (body: Uint8Array) => Uint8Array;
 
 /** Sends a body upstream. @param onto for another body, if this one is refused */
 export type AskRound = (body: Uint8Array, signal: AbortSignal, onto: Onto) => Promise<UpstreamAnswer>;

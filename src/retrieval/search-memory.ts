@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<SearchKind, { found: string; query: string }>> = {
 };
 
 /** What a search may reach. */
-export const SCOPES = ['conversation', 'user'] as const;
+const SCOPES = ['conversation', 'user'] as const;
 
 export type SearchScope = (typeof SCOPES)[number];
 

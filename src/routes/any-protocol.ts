@@ -19,7 +19,7 @@ const EMPTY_STRING = '""';
 const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
 
 /** A body that is not read yet. */
-export interface AnyBody {
+interface AnyBody {
   readonly bytes: Uint8Array;
   readonly isMessages: boolean;
 }

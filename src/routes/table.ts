@@ -38,7 +38,7 @@ import { verify } from './verify.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface Route extends RoutePath {
+interface Route extends RoutePath {
   /** `GET` also answers `HEAD`. Empty: the upstream's alone. */
   readonly handlers: Readonly<Partial<Record<Method, Handler<AppEnv>>>>;
   /**

@@ -39,7 +39,7 @@ export function transcriptStart(
   return { from: 0, earlier: history.echo?.ref };
 }
 
-export interface TranscriptRange {
+interface TranscriptRange {
   readonly history: History;
   /** The messages `[from, end)`. */
   readonly from: number;

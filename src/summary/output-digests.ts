@@ -35,7 +35,7 @@ export interface DigestNeed {
   readonly removal: Removal;
 }
 
-export interface WantedDigests {
+interface WantedDigests {
   readonly needs: readonly DigestNeed[];
   /** Whether missing digests may be written. Otherwise nothing is stored. */
   mayMake(): Promise<boolean>;

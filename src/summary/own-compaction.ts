@@ -49,7 +49,7 @@ export interface CompactionCall {
 }
 
 /** What is kept of one beside its text, as JSON (see `Memory`). */
-export interface SignedSummary {
+interface SignedSummary {
   /** As the API has written it. */
   readonly block: string;
   /** Identifies the API and the account that have signed it. */
@@ -185,7 +185,7 @@ interface CompactionFault {
 }
 
 /** The outcome with the usage of all calls. */
-export interface CompactionOutcome {
+interface CompactionOutcome {
   readonly made: Result<MadeSummary, CompactionFault>;
   readonly usage: TokenUsage;
 }

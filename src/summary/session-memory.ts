@@ -37,7 +37,7 @@ export interface SessionNeed {
 }
 
 /** The result of waiting for a session's memory. */
-export interface SessionMemory {
+interface SessionMemory {
   /** Absent if it could not be made, or is not ready yet. */
   readonly memory?: Memory;
   readonly status: 'completed' | 'degraded' | 'pending';

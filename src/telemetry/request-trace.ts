@@ -26,7 +26,7 @@ import {
 type Ending = Exclude<AnswerEnd, 'upstream_broke'>;
 
 /** What a request asks for, as far as its body was read. */
-export interface Asked {
+interface Asked {
   readonly model: string | undefined;
   /** As the caller names it. */
   readonly conversation?: string | undefined;
@@ -68,7 +68,7 @@ const USAGE = {
 /** In characters. No model's name is longer. */
 const LONGEST_MODEL = 200;
 
-export interface TraceOptions {
+interface TraceOptions {
   readonly exporter: Exporter;
   /** The share of new traces that is recorded, from 0 to 1. A caller decides about its own. */
   readonly share: number;

@@ -66,7 +66,7 @@ const KEY_ID_BYTES = 4;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** What is kept of tenants, by their ids. */
-export interface KnownTenants {
+interface KnownTenants {
   /** Under an empty key. */
   readonly tenants: TenantLru<Tenant>;
   /** Refs by the digest of their content. */

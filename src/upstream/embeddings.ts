@@ -4,17 +4,17 @@ import type { Result } from '../lib/result.ts';
 import { askModel, type ModelFault, type ModelServer } from './model-client.ts';
 
 /** The model, its URL and its key. Never stored or logged. */
-export interface EmbeddingsTarget extends ModelServer {
+interface EmbeddingsTarget extends ModelServer {
   readonly model: string;
 }
 
 /** Why there are no vectors. `malformed`: the answer is not a vector for each text. */
-export type EmbeddingsFault = Omit<ModelFault, 'code'> & {
+type EmbeddingsFault = Omit<ModelFault, 'code'> & {
   readonly code: ModelFault['code'] | 'malformed';
 };
 
 /** The vectors of texts, in their order. */
-export type Vectors = readonly (readonly number[])[];
+type Vectors = readonly (readonly number[])[];
 
 /** More than any model has. */
 const MOST_DIMENSIONS = 4_096;

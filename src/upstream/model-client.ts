@@ -20,7 +20,7 @@ export interface ModelServer {
 }
 
 /** Limits of one call. */
-export interface CallLimits {
+interface CallLimits {
   /** Including the body, in milliseconds. */
   readonly timeoutMs: number;
   /** Of the answer, in decoded bytes. */

@@ -20,7 +20,7 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /** Precis' own request headers. All others of `x-memory-*` are reserved, and dropped. */
-export const OWN_HEADERS: ReadonlySet<string> = new Set([
+const OWN_HEADERS: ReadonlySet<string> = new Set([
   'x-agent-type',
   'x-conversation-id',
   'x-memory-strategy',

@@ -42,7 +42,7 @@ async function rememberRound(text: string | undefined, call: Call): Promise<void
 }
 
 /** What the caller is told about the end of its conversation. */
-export interface EndedSession {
+interface EndedSession {
   readonly summary: ReportedSummary | null;
   /** Whether the user's other conversations are given it. */
   readonly published: boolean;

@@ -41,7 +41,7 @@ interface WrittenRound {
   readonly writing: Promise<void>;
 }
 
-export class KeptAnswer implements RoundsKeeper {
+class KeptAnswer implements RoundsKeeper {
   private readonly call: Call;
   private readonly tenant: Tenant;
   private readonly api: MessageReader;

@@ -78,7 +78,7 @@ interface BoundUnit {
 }
 
 /** A run of steps in which words behind results have begun turns. */
-export interface Run {
+interface Run {
   /** The index of the user unit that it began with. */
   readonly request: number;
   /** The first unit of the first such turn. */

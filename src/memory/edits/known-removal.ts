@@ -25,7 +25,7 @@ export function settingsOf(
 }
 
 /** The removals of one message under the same settings, by name; null where it must stay. */
-export interface KnownRemovals {
+interface KnownRemovals {
   readonly settings: RemovalSettings;
   readonly byName: Map<string, Removal | null>;
   /** All removals of the unit that the message ends, if they were asked for (`compact`). */

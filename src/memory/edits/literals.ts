@@ -120,7 +120,7 @@ export function eachLiteral(
 }
 
 /** A literal with its tokens in a preview. */
-export interface CountedLiteral {
+interface CountedLiteral {
   readonly text: string;
   readonly tokens: number;
 }

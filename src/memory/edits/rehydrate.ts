@@ -47,7 +47,7 @@ export function tokensOf(rehydrated: Rehydrated | undefined): number {
 }
 
 /** The limits of a choice. */
-export interface RehydrationLimits {
+interface RehydrationLimits {
   readonly items: number;
   /** Of all outputs together, and of a single one, in tokens. */
   readonly maxTokens: number;

@@ -8,7 +8,7 @@
 import type { RemovalKind, RemovalReason } from './fates.ts';
 
 /** The place for a digest of an output (see `output-digest.ts`). */
-export interface DigestPlace {
+interface DigestPlace {
   /** The marker's line, which stands above it. */
   readonly line: string;
   /** Size of the output in characters, and bytes of JSON (`Content.room`). */

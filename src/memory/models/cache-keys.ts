@@ -5,7 +5,7 @@ import { baseName, rowOf } from './families.ts';
  * - openai: the cache works by itself, and a key keeps a conversation where it is cached.
  * - xai: there is no cache without a key.
  */
-export type KeyedCache = 'openai' | 'xai';
+type KeyedCache = 'openai' | 'xai';
 
 interface KeyedRow {
   readonly family: string;

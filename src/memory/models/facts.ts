@@ -114,7 +114,7 @@ export type TokenMeasure = EncodingName | `${EncodingName}*${number}`;
 
 /** The measures that a strategy may name. */
 export const TOKEN_ESTIMATORS = ['o200k', 'cl100k', 'chars/4'] as const;
-export type TokenEstimator = (typeof TOKEN_ESTIMATORS)[number];
+type TokenEstimator = (typeof TOKEN_ESTIMATORS)[number];
 
 const ENCODING_OF: { readonly [Name in TokenEstimator]: EncodingName } = {
   o200k: 'o200k_base',

@@ -14,7 +14,7 @@ export type ReasoningForm = 'items' | 'fields';
  * - bound: it is refused where anything before it has changed. A history without it is accepted.
  * - dropped: likewise, but it is left out without an error, and billed all the same.
  */
-export type PastReasoning = 'billed' | 'required' | 'bound' | 'dropped';
+type PastReasoning = 'billed' | 'required' | 'bound' | 'dropped';
 
 /** Whether an API binds thinking to what precedes it. */
 export function bindsThinking({ items, fields }: ReasoningTerms): boolean {

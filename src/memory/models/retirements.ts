@@ -2,7 +2,7 @@
 import { type FamilyRow, rowAsNamed, variantOf } from './families.ts';
 import { VERSION } from './versions.ts';
 
-export interface Retirement {
+interface Retirement {
   /** The first day without the model (YYYY-MM-DD). */
   readonly on: string;
   /** The model that the vendor recommends in its place; absent if none is named. */

@@ -32,7 +32,7 @@ const schema = z.strictObject({
   ...compaction,
 });
 
-export type CompactStrategy = z.output<typeof schema>;
+type CompactStrategy = z.output<typeof schema>;
 
 export const compact = {
   schema,

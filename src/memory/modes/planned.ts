@@ -106,7 +106,7 @@ export interface Planned extends ViewNeeds {
 }
 
 /** Thinking that has left the view. */
-export interface LeftThinking {
+interface LeftThinking {
   /** Of the messages before this one. */
   readonly from: number;
   /** With those of messages that have left it too. */

@@ -21,7 +21,7 @@ export const runUsageSchema = z.strictObject({
 
 export type RunUsage = z.output<typeof runUsageSchema>;
 
-export const pricedTokensSchema = z.strictObject({
+const pricedTokensSchema = z.strictObject({
   fresh: count,
   cached: count,
   written: count,

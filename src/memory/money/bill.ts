@@ -20,7 +20,7 @@ import type { Bill, PricedTokens, RunUsage, Saving } from './bill-schema.ts';
 import { hitsOf } from './cache-hits.ts';
 
 /** Our counts of a request, in tokens. All of them have the tools, and those of ours in them. */
-export interface CountedView {
+interface CountedView {
   /** The whole array. */
   readonly before: number;
   /** The view. */
@@ -30,7 +30,7 @@ export interface CountedView {
 }
 
 /** The latest request of the conversation whose usage is known. */
-export interface EarlierRequest {
+interface EarlierRequest {
   /** Milliseconds from that request to this one. */
   readonly ago: number;
   /** Input tokens of its first call, as the upstream counted them. */

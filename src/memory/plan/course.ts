@@ -12,7 +12,7 @@ import type { Course, CourseRequest } from './course-schema.ts';
 import type { Explanation } from './explanation-schema.ts';
 
 /** A conversation that is explained as a whole. */
-export interface Explained extends Pick<Explanation, 'messages' | 'moves'> {
+interface Explained extends Pick<Explanation, 'messages' | 'moves'> {
   readonly history: Pick<History, 'messages' | 'requestPoints'>;
   /** Of the last request, with all tools that are sent. Undefined if nothing was planned. */
   readonly tokens: { readonly before: number; readonly after: number } | undefined;

@@ -19,7 +19,7 @@ const tokens = count;
 
 export const warningSchema = z.enum(Object.keys(WARNINGS) as Warning[]);
 name(warningSchema, 'Warning');
-export const triggerSchema = z.enum(TRIGGERS);
+const triggerSchema = z.enum(TRIGGERS);
 name(triggerSchema, 'Trigger');
 
 const cleared_tokens = tokens.describe('Tokens that the edit saves.');

@@ -38,7 +38,7 @@ export interface View {
 }
 
 /** Rounds of ours, ready to be written. */
-export interface ShownRounds extends Pick<KeptRounds, 'rounds' | 'tokens'> {
+interface ShownRounds extends Pick<KeptRounds, 'rounds' | 'tokens'> {
   /** Their messages or items: JSON, separated by commas. */
   readonly json: string;
 }

@@ -196,7 +196,7 @@ export interface ReplayState<State> {
 }
 
 /** Where a replay goes on from, and who is told from where the next one may. */
-export interface Resume<State> {
+interface Resume<State> {
   /** Absent: from the beginning. */
   readonly from?: ReplayState<State> | undefined;
   /** Called once, before the last request point but one: a longer array has both of them. */

@@ -44,7 +44,7 @@ interface MoverState {
 }
 
 /** The state of a replay, under its terms. */
-export interface KnownReplay {
+interface KnownReplay {
   readonly terms: ReplayTerms;
   readonly state: ReplayState<MoverState>;
   /** See `PlanRequest`. */

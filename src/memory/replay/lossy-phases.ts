@@ -13,7 +13,7 @@ import { refillOf } from './prefix-cursor.ts';
 import { type Due, filledUpTo } from './rule.ts';
 
 /** One move, before it is decided where it ends. */
-export interface OpenMove {
+interface OpenMove {
   /** The position before it. */
   readonly start: PhaseStanding;
   /** The position after its reversible edits. */

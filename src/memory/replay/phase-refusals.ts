@@ -5,7 +5,7 @@ import type { PhaseStanding } from './phase-standing.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A try to move, and the positions that it has found. */
-export interface Try {
+interface Try {
   readonly start: PhaseStanding;
   /** Best first. */
   readonly found: readonly PhaseStanding[];

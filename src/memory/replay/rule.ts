@@ -23,7 +23,7 @@ export interface TailCuts extends Cuts {
 }
 
 /** Steps in the tail that don't count, since there is little to read in them. */
-export interface SmallSteps {
+interface SmallSteps {
   /** Their results have together fewer tokens. */
   readonly under: number;
   /** Steps in a tail that has some. */

@@ -33,7 +33,7 @@ export const NO_DAY_SUMS = {
 };
 
 export type DaySums = Readonly<typeof NO_DAY_SUMS>;
-export type DaySumsName = keyof DaySums;
+type DaySumsName = keyof DaySums;
 export const DAY_SUMS_NAMES = Object.keys(NO_DAY_SUMS) as readonly DaySumsName[];
 
 /** Sums by day (`dayOf`). */

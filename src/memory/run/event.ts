@@ -27,7 +27,7 @@ export const runEditSchema = z.strictObject({
 });
 
 /** Messages that are not in the view, by the inclusive range of their indices. */
-export const leftOutSchema = z.strictObject({
+const leftOutSchema = z.strictObject({
   from: index,
   to: index,
   fate: z.enum(['summarized', 'trimmed']),
@@ -39,7 +39,7 @@ export const leftOutSchema = z.strictObject({
  * Milliseconds, by the runtime's clock: `first_byte` and `total` since the request came, the others
  * spent in a part; null if the part did not happen.
  */
-export const runTimesSchema = z.strictObject({
+const runTimesSchema = z.strictObject({
   plan: count.nullable(),
   store: count.nullable(),
   summary: count.nullable(),
@@ -143,7 +143,6 @@ export const listedRunSchema = runEventSchema.omit({ edits: true, left_out: true
 
 export type RunEdit = z.output<typeof runEditSchema>;
 export type LeftOut = z.output<typeof leftOutSchema>;
-export type RunTimes = z.output<typeof runTimesSchema>;
 export type AnswerEnd = z.output<typeof endSchema>;
 export type RunEvent = z.output<typeof runEventSchema>;
 export type ListedRun = z.output<typeof listedRunSchema>;

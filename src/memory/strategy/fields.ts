@@ -63,7 +63,7 @@ export const names = z.array(z.string().min(1)).max(100).default([]);
  * Who marks what the upstream's prompt cache keeps (docs/design.md#marks). `auto`: the caller and
  * Precis. `callers`: the caller alone; marks move with the view. `off`: nothing is added or moved.
  */
-export const CACHE_MARKS = ['auto', 'callers', 'off'] as const;
+const CACHE_MARKS = ['auto', 'callers', 'off'] as const;
 export type CacheMarksChoice = (typeof CACHE_MARKS)[number];
 export const cacheMarks = z.enum(CACHE_MARKS).optional();
 

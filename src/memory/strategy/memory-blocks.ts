@@ -6,7 +6,7 @@ import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
 import { quote, whatIsWrong } from './hint.ts';
 
 /** The most blocks in one view. */
-export const MOST_LABELS = 20;
+const MOST_LABELS = 20;
 
 const labels = z.array(z.string()).max(MOST_LABELS);
 

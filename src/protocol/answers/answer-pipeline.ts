@@ -20,7 +20,7 @@ import { AnswerSize } from './answer-size.ts';
 import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** A part of the way. */
-export interface Stage {
+interface Stage {
   /** Whether whole frames stay as they are and don't matter here. */
   skip(block: Block): boolean;
   /** The frames that take the place of one frame. */

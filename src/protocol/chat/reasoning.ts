@@ -10,7 +10,7 @@ import { ENCRYPTED_CHARACTERS } from '../parts.ts';
 export const REASONING_TEXTS: readonly string[] = ['reasoning_content', 'reasoning'];
 
 /** OpenRouter's list (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
-export const REASONING_DETAILS = 'reasoning_details';
+const REASONING_DETAILS = 'reasoning_details';
 
 /** Anthropic's blocks, by LiteLLM (https://docs.litellm.ai/docs/reasoning_content). */
 export const THINKING_BLOCKS = 'thinking_blocks';

@@ -54,7 +54,7 @@ function joined(block: JsonObject, piece: JsonObject): JsonObject {
 }
 
 /** The lists of thinking in a delta or a message, and where gateways repeat them. */
-export function mapThinking(
+function mapThinking(
   fields: JsonObject,
   map: (list: readonly unknown[]) => readonly unknown[] | undefined,
 ): JsonObject {

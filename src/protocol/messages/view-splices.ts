@@ -10,7 +10,7 @@ import { ownBlocks } from './repeated-blocks.ts';
 import { editSplices } from './splices.ts';
 
 /** A view that is being written. */
-export interface WrittenView {
+interface WrittenView {
   readonly messages: readonly object[];
   readonly elements: readonly Element[];
   readonly view: EditedMessages;

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { name } from './common.ts';
 
-export const PARTS = [
+const PARTS = [
   'bucket',
   'conversations',
   'users',
@@ -14,7 +14,7 @@ export const PARTS = [
   'embeddings',
 ] as const;
 
-export const partHealth = z.strictObject({
+const partHealth = z.strictObject({
   name: z.enum(PARTS),
   status: z
     .enum(['ok', 'failed', 'unknown', 'off'])
@@ -47,8 +47,8 @@ export const backupBody = z.strictObject({
 });
 
 /** Kinds of what is put back, and what becomes of it. */
-export const RESTORED_KINDS = ['tenant', 'conversation', 'user', 'ref', 'content'] as const;
-export const RESTORED_STATES = ['restored', 'kept', 'deleted', 'expired'] as const;
+const RESTORED_KINDS = ['tenant', 'conversation', 'user', 'ref', 'content'] as const;
+const RESTORED_STATES = ['restored', 'kept', 'deleted', 'expired'] as const;
 
 export const restoredRecords = z.strictObject({
   object: z.literal('memory.restored'),

@@ -5,8 +5,8 @@
 import { asObject } from '../../lib/json.ts';
 import { reasoningOf } from '../../memory/models/reasoning-effort.ts';
 
-export const CHAT = '/chat/completions';
-export const RESPONSES = '/responses';
+const CHAT = '/chat/completions';
+const RESPONSES = '/responses';
 export const MESSAGES = '/messages';
 
 /** Its answers are vectors. */

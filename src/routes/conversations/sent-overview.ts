@@ -19,7 +19,7 @@ import { seconds, versionSchema } from '../../storage/conversation/memory-schema
 import { neutralize } from '../../summary/text/headings.ts';
 
 /** What is wrong with a body. */
-export interface OverviewFault {
+interface OverviewFault {
   /** The path of the member, such as `memories[3].prefix_hash`. */
   readonly param: string;
   /** What would be right. */
@@ -27,7 +27,7 @@ export interface OverviewFault {
 }
 
 /** What a body says. */
-export interface SentOverview {
+interface SentOverview {
   readonly settings: Settings;
   /** The version with the newest text, its times in milliseconds; null if there is none. */
   readonly memory: ListedMemory | null;

@@ -15,7 +15,7 @@ export const STATUSES = ['healthy', 'degraded', 'stuck'] as const;
 export type Status = (typeof STATUSES)[number];
 
 /** A conversation in a caller's list: one for each secret that it has data under. */
-export interface Placed extends ListedConversation {
+interface Placed extends ListedConversation {
   /** Which tenant's list it is from. */
   readonly index: number;
 }

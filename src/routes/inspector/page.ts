@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 
 /** The attributes of an HTML document that are decided on the server. */
-export interface PageFacts {
+interface PageFacts {
   /** Whether callers without a key are served: `LOCAL_TENANT`. */
   readonly keyOptional: boolean;
 }
@@ -20,7 +20,7 @@ export function inspectorPage({ keyOptional }: PageFacts): string {
 }
 
 /** What the front page says of this deployment. */
-export interface FrontFacts extends PageFacts {
+interface FrontFacts extends PageFacts {
   /** As callers reach it, such as `https://precis.example`. */
   readonly origin: string;
   /** Whether its configuration is valid. */

@@ -7,7 +7,7 @@
 import { tokensOf } from './tokens.ts';
 
 /** Positions in characters. */
-export interface Passage {
+interface Passage {
   readonly start: number;
   readonly end: number;
   /** Where the first of the words in it begins. */

@@ -8,7 +8,7 @@
  */
 
 /** A token of a text: where it begins, and where the text goes on. In characters. */
-export interface Token {
+interface Token {
   readonly start: number;
   readonly end: number;
   /** Without case and diacritics. */

@@ -11,7 +11,7 @@ import { readable } from './text.ts';
 import { dimensionsOf, similarity } from './vectors.ts';
 
 /** A message at an acute angle to a search's vector. */
-export interface Similar {
+interface Similar {
   readonly id: number;
   /** The cosine of the angle. */
   readonly similarity: number;
@@ -40,7 +40,7 @@ export const AMONG_KEYS =
  * How many messages, the newest, are queued at first and compared by a search. With 1536 dimensions
  * each they take 41 MB, and a search of them 0.2 s (docs/deploying.md#embeddings).
  */
-export const MOST_VECTORS = 20_000;
+const MOST_VECTORS = 20_000;
 
 /** How often a message is refused before it stays without a vector. */
 const MOST_TRIES = 3;

@@ -19,10 +19,10 @@ const MOST_CALLS = 36;
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /** What is saved: one caller's tenants by their ids, or all; null. */
-export type BackupScope = readonly string[] | null;
+type BackupScope = readonly string[] | null;
 
 /** The one conversation that is saved of a caller. */
-export interface SavedOne {
+interface SavedOne {
   readonly id: string;
   readonly user?: string | undefined;
 }
@@ -41,7 +41,7 @@ const progress = z.object({
 
 type Progress = z.output<typeof progress>;
 
-export interface BackupPorts extends Omit<WalkPorts, 'backup'> {
+interface BackupPorts extends Omit<WalkPorts, 'backup'> {
   readonly deployment: Tenant;
   /** The next tenant in the order of the ids; null after the last. */
   nextTenant(after: string): Promise<string | null>;

@@ -18,7 +18,7 @@ import { isEnvelope, isUnderSecretOf, openBytes, sealBytes } from '../../tenant/
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 
 /** The first record, all others, the last one, and where to go on. */
-export type RecordKind = 'H' | 'R' | 'E' | 'N';
+type RecordKind = 'H' | 'R' | 'E' | 'N';
 
 /** A record's bytes in a file. */
 export interface Framed {

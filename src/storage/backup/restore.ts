@@ -13,7 +13,7 @@ import { FORMAT, type RecordContent, recordContent, type SavedObjects, type Save
 import { chainAfter, type Framed, openRecord, type RecordFault } from './records.ts';
 import type { WalkPorts } from './walk.ts';
 
-export type RestorePorts = Pick<WalkPorts, 'bucket' | 'conversation' | 'user' | 'tenant'> & {
+type RestorePorts = Pick<WalkPorts, 'bucket' | 'conversation' | 'user' | 'tenant'> & {
   readonly deployment: Tenant;
   readonly log: Log;
 };
@@ -21,7 +21,7 @@ export type RestorePorts = Pick<WalkPorts, 'bucket' | 'conversation' | 'user' | 
 /** Why a record is not put back. `later`: of a later version. `incomplete`: see `missing`. */
 export type RestoreFault = RecordFault | 'later' | 'incomplete';
 
-export type RestoredKind = SavedWhole['of'] | 'ref' | 'content';
+type RestoredKind = SavedWhole['of'] | 'ref' | 'content';
 
 /** How many of a kind, with one fate. */
 export interface Restored {
@@ -31,7 +31,7 @@ export interface Restored {
 }
 
 /** What has become of records. */
-export type Restoring =
+type Restoring =
   | {
       readonly ok: true;
       readonly restored: readonly Restored[];

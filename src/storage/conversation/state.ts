@@ -15,7 +15,7 @@ import {
 import type { ConversationTables } from './tables.ts';
 
 /** Whether a conversation's requests continue each other. */
-export interface Continuity {
+interface Continuity {
   /** Claims in a row whose array has held nothing of the summaries before. */
   readonly unlinked: number;
   /** When another one is made, in milliseconds since the epoch. */

@@ -7,7 +7,7 @@ import type { ObjectCaller, RegisterStub } from '../objects.ts';
 const MOST_LOOKS = 8;
 
 /** Where tenants are known. */
-export interface TenantSources {
+interface TenantSources {
   readonly bucket: R2Bucket;
   readonly register: ObjectCaller<RegisterStub>;
   /** Ids of those that the configuration names. */

@@ -16,7 +16,7 @@ import type { LazyTables, Tables } from '../tables.ts';
 export const MOST_BLOCKS = 100;
 
 /** Versions kept of each block, the newest ones. */
-export const KEPT_VERSIONS = 20;
+const KEPT_VERSIONS = 20;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS block_versions (

@@ -44,7 +44,7 @@ export function userWordsIn(summary: string): string[] {
 }
 
 /** The words of each sentence of some texts. */
-export type Sentences = readonly ReadonlySet<string>[];
+type Sentences = readonly ReadonlySet<string>[];
 
 /** The sentences of texts, to look for lines in them. */
 export function sentencesOf(texts: readonly string[]): Sentences {
