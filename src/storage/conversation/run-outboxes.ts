@@ -86,12 +86,13 @@ export class RunOutboxes {
 
   /**
    * Waits until the events of this isolate are kept, so that a caller who has its answer can read
-   * them. Takes `keptEventsMs` at most, and never throws.
+   * them. Takes `keptEventsMs` at most, and never throws. A call that was cut off never ends.
    *
    * @param owner a conversation's name, or a tenant's id
    */
   async settled(owner: string): Promise<void> {
-    await soon(TIME_LIMITS.keptEventsMs, Promise.all(this.of(owner).map(({ ended }) => ended)));
+    const calls = this.of(owner).filter((call) => !isCutOff(call));
+    await soon(TIME_LIMITS.keptEventsMs, Promise.all(calls.map(({ ended }) => ended)));
   }
 
   /**
@@ -164,7 +165,7 @@ export class RunOutboxes {
   /** Gives up calls that were cut off with their requests. */
   private giveUp(waitUntil: WaitUntil): void {
     for (const call of this.calls) {
-      if (Date.now() - call.begunAt < GIVEN_MS) return;
+      if (!isCutOff(call)) return;
       this.end(call);
       this.ports.log('warn', 'events of requests are lost, since their request was cut off');
       this.lose(call.runs.length, waitUntil);
@@ -177,4 +178,9 @@ export class RunOutboxes {
     this.bytes -= call.bytes;
     if (this.newest.get(call.conversation) === call) this.newest.delete(call.conversation);
   }
+}
+
+/** Whether its request was cut off before it could end. */
+function isCutOff({ begunAt }: Outgoing): boolean {
+  return Date.now() - begunAt >= GIVEN_MS;
 }
