@@ -93,8 +93,9 @@ export async function archiveWithArray(call: Call): Promise<Searched | undefined
   const archived = archiveOf(call);
   if (!archived) return undefined;
   const { archive, entries, isNamed } = archived;
-  await soon(TIME_LIMITS.archivedArrayMs, archive.add(entries)).catch((error: unknown) => {
-    logCaught(call.scope.services.log, 'warn', 'messages could not be archived', error);
+  const { services, timings } = call.scope;
+  await soon(TIME_LIMITS.archivedArrayMs, archive.add(entries, timings.startedAt)).catch((error: unknown) => {
+    logCaught(services.log, 'warn', 'messages could not be archived', error);
   });
   if (isNamed) return archive;
   // The preamble is not searched.

@@ -89,7 +89,7 @@ export class UserArchive implements Searched {
     if (count >= MOST_PASSAGES) return 'too_many';
     const json = new TextEncoder().encode(JSON.stringify({ role: PASSAGE, content: passage }));
     const facts = { key, chained: false, position: count, role: PASSAGE, isAnswer: false, json };
-    await archive.add([{ ...facts, text: () => searchable([passage]) }]);
+    await archive.add([{ ...facts, text: () => searchable([passage]) }], Date.now());
     return 'kept';
   }
 

@@ -86,6 +86,8 @@ export interface SummaryPorts {
   readonly tenant: Tenant | undefined;
   /** Absent if nothing can be stored. */
   readonly conversation: StoredConversation | undefined;
+  /** When the request came, in milliseconds. */
+  readonly since: number;
   /** Absent without a tenant. */
   readonly refs: RefWriter | undefined;
   readonly target: SummarizerTarget;

@@ -157,8 +157,8 @@ class AwaitedSummary {
     const answer = await askText(this.terms, conversation, ports, need.late, async ({ base }) =>
       orderedText(need, material, base, ports),
     );
-    // The conversation was deleted, and this request must not make it anew.
-    if (answer.state === 'gone') return this.degraded(undefined, 'pending');
+    // It was deleted and must not come back, or lost: the next request has it made.
+    if (answer.state === 'gone' || answer.state === 'wanted') return this.degraded(undefined, 'pending');
     if (answer.state === 'ready') {
       if (answer.window !== undefined) ports.learnWindow(answer.window);
       return withUsage(await this.ready(this.remember(answer.memory, conversation)), answer.usage);
@@ -231,10 +231,11 @@ class AwaitedSummary {
     const digest = await this.material.keepDigest(base);
     if (!digest) return shown(undefined, WARNING_OF[status]);
     const written = { ...digest, tokens: this.counter.text(digest.text), ms: 0 };
-    const request = textRequest(this.terms, conversation);
+    const request = textRequest(this.terms, conversation, this.ports);
     const memory = await ask(conversation, (stub) =>
       stub.keepDigest(request, base?.memory_id ?? null, written),
     );
+    if (!memory) return this.degraded(base, status);
     this.remember(memory, conversation);
     return this.ready(memory, memory.model === DIGEST_MODEL ? status : 'completed');
   }

@@ -14,7 +14,7 @@ import type { CompactionCall } from './own-compaction.ts';
 import type { SummaryTask } from './writer.ts';
 
 /** The terms of a version. Its boundary is the end of the order's range. */
-export type TextTerms = Omit<TextRequest, 'order' | 'conversation' | 'from'>;
+export type TextTerms = Omit<TextRequest, 'order' | 'since' | 'conversation' | 'from'>;
 
 /** What the object makes a version of. */
 export interface OrderedText {
@@ -69,7 +69,7 @@ export async function askText(
   late: number,
   orderOf: (wanted: Extract<TextAnswer, { state: 'wanted' }>) => Promise<OrderedText | undefined>,
 ): Promise<TextAnswer> {
-  const request = textRequest(terms, conversation);
+  const request = textRequest(terms, conversation, ports);
   // An object that does not answer is not waited for as long as a summarizer.
   const first = await ask(conversation, (stub) => stub.text(request, null, 0));
   if (first.state === 'wanted') {
@@ -96,7 +96,7 @@ export async function orderText(
 ): Promise<TextAnswer> {
   const { named, write } = await material.transcript(base);
   const task = material.task(base);
-  const request = textRequest(terms, conversation, baseEnd(task));
+  const request = textRequest(terms, conversation, ports, baseEnd(task));
   const waitMs = turnUntil(late);
   // No request waits for this one, so it may be tried for longer.
   const { withinMs: _, ...patient } = task.retries;
@@ -111,8 +111,13 @@ export async function orderText(
 }
 
 /** @param from see `TextRequest` */
-export function textRequest(terms: TextTerms, { label }: StoredConversation, from = 0): TextRequest {
-  return { ...terms, order: crypto.randomUUID(), conversation: label, from };
+export function textRequest(
+  terms: TextTerms,
+  { label }: StoredConversation,
+  { since }: Pick<SummaryPorts, 'since'>,
+  from = 0,
+): TextRequest {
+  return { ...terms, order: crypto.randomUUID(), since, conversation: label, from };
 }
 
 /** The end that a stored base must reach, or 0 if the task contains its own base. */

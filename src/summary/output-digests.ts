@@ -77,14 +77,18 @@ export function rememberedDigests(
  *
  * @throws if the object does not answer
  */
-export async function storeShown(keys: readonly string[], conversation: StoredConversation): Promise<void> {
+export async function storeShown(
+  keys: readonly string[],
+  conversation: StoredConversation,
+  { since }: Pick<SummaryPorts, 'since'>,
+): Promise<void> {
   const { digests } = conversation.remembered;
   const orders = keys.flatMap((key) =>
     digests.get(key)?.value.isStored === false ? [{ key, material: null }] : [],
   );
   if (orders.length === 0) return;
   const at = Date.now();
-  for (const { key, text } of await ask(conversation, (stub) => stub.makeDigests(orders, 0)))
+  for (const { key, text } of await ask(conversation, (stub) => stub.makeDigests(orders, 0, since)))
     digests.keep(key, { text, isStored: true }, at);
 }
 
@@ -169,7 +173,7 @@ class AwaitedDigests implements ServedDigests {
   }
 
   private async make(needs: readonly DigestNeed[]): Promise<void> {
-    const { target, encoding, payer: payerOf } = this.ports;
+    const { target, encoding, since, payer: payerOf } = this.ports;
     const payer = needs.some(({ isNew }) => isNew) ? await payerOf() : undefined;
     const orders = needs.map(({ key, isNew, promptOf, removal }): DigestOrder<DigestMaterial> => {
       const own = { target, encoding, ...(payer ? { payer } : {}) };
@@ -179,7 +183,7 @@ class AwaitedDigests implements ServedDigests {
     const limitMs = left + TIME_LIMITS.objectCallMs;
     const lengthOf = ({ material }: (typeof orders)[number]) => material?.prompt?.user.length ?? 0;
     const calls = portions(orders, LARGEST_CALL, lengthOf).map((some) =>
-      ask(this.conversation, (stub) => stub.makeDigests(some, left), limitMs),
+      ask(this.conversation, (stub) => stub.makeDigests(some, left, since), limitMs),
     );
     for (const answer of (await Promise.all(calls)).flat()) this.take(answer);
   }

@@ -34,7 +34,7 @@ class ArchivedCall implements CallListener {
       // Another key of the request may be the one that the model's server has looked at.
       if (!scope.caller.tenant || !(await scope.isAccepted(scope.caller.tenant))) return;
       const archived = archiveOf(this.call, text);
-      await archived?.archive.add(archived.entries);
+      await archived?.archive.add(archived.entries, scope.timings.startedAt);
     } catch (error) {
       logCaught(this.call.scope.services.log, 'warn', 'messages could not be archived', error);
     }

@@ -83,7 +83,7 @@ export class OutputDigests {
   async keep(): Promise<void> {
     const keys = [...this.served].flatMap((message) => this.needs.get(message)?.key ?? []);
     try {
-      await storeShown(keys, this.conversation);
+      await storeShown(keys, this.conversation, this.work.ports);
     } catch (error) {
       logCaught(this.work.ports.log, 'warn', 'a digest that was shown could not be stored', error);
     }

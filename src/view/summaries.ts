@@ -43,6 +43,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
     ports: {
       tenant,
       conversation,
+      since: scope.timings.startedAt,
       refs: tenant && refWriterOf(tenant, call),
       // Most views need no summary to be written.
       get target() {

@@ -59,6 +59,8 @@ export interface WatchedObjects {
   readonly failing: Set<string>;
   /** Methods that never answer. */
   readonly hanging: Set<string>;
+  /** Methods that wait for a promise first. */
+  readonly gates: Map<string, Promise<void>>;
   /** Evicts every object that was called from memory. */
   evict(): Promise<void>;
   /** Ends the life of every object that was called, whatever it is doing. */
@@ -70,18 +72,24 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
   const calls: string[] = [];
   const failing = new Set<string>();
   const hanging = new Set<string>();
+  const gates = new Map<string, Promise<void>>();
   const asked = new Map<string, DurableObjectStub>();
   const stubOf = (id: DurableObjectId): DurableObjectStub => {
     const stub = real.get(id);
     asked.set(id.toString(), stub);
     return new Proxy(stub, {
-      get: (target, name) => {
+      get: (_, name) => {
         const method = String(name);
         return async (...values: unknown[]) => {
           calls.push(method);
           if (failing.has(method)) throw new Error('the object is down');
           if (hanging.has(method)) return new Promise(() => undefined);
-          const methods = target as unknown as Record<string, (...values: unknown[]) => Promise<unknown>>;
+          await gates.get(method);
+          // A stub whose object was restarted meanwhile is broken.
+          const methods = real.get(id) as unknown as Record<
+            string,
+            (...values: unknown[]) => Promise<unknown>
+          >;
           return methods[method]?.(...values);
         };
       },
@@ -93,6 +101,7 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
     calls,
     failing,
     hanging,
+    gates,
     async evict() {
       for (const stub of asked.values()) await evictDurableObject(stub);
     },

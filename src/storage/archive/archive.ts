@@ -116,19 +116,21 @@ export class Archive {
   }
 
   /**
-   * Adds the messages of an array that are missing.
+   * Adds the messages of an array that are missing, unless everything was deleted after its request
+   * came.
    *
    * @param entries all messages of the array, in order
+   * @param since when the request came, in milliseconds
    * @throws if R2 or the object fails; messages added before that stay
    */
-  async add(entries: readonly ArchiveEntry[]): Promise<void> {
+  async add(entries: readonly ArchiveEntry[], since: number): Promise<void> {
     const { remembered } = this.conversation;
     const relied = entries.some(({ key }) => remembered.archived.get(key) !== undefined);
-    const isAdded = await this.addMissing(entries);
+    const isAdded = await this.addMissing(entries, since);
     if (isAdded) return;
     remembered.forgetArchive();
     // Another isolate has deleted what this one knew of.
-    if (relied) await this.addMissing(entries);
+    if (relied) await this.addMissing(entries, since);
   }
 
   /**
@@ -141,14 +143,16 @@ export class Archive {
   }
 
   /** @returns false if the conversation was deleted after the lookup */
-  private async addMissing(entries: readonly ArchiveEntry[]): Promise<boolean> {
+  private async addMissing(entries: readonly ArchiveEntry[], since: number): Promise<boolean> {
     const lacking = await this.lacking(entries);
     const missing = entries.filter((entry) => lacking.has(entry));
     if (missing.length === 0) return true;
     const before = entries.findLast((entry) => entry.chained && lacking.get(entry) !== 'message');
     const packs = packMessages(missing);
     const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
-    const noted = await this.conversation.memory((stub) => stub.notePacks(before?.key ?? null, beginnings));
+    const noted = await this.conversation.memory((stub) =>
+      stub.notePacks(before?.key ?? null, beginnings, since),
+    );
     if (!noted) return false;
     const { generation, names } = noted;
     const named = packs.map((pack, index) => ({ pack, name: elementAt(names, index) }));

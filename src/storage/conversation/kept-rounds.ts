@@ -9,8 +9,9 @@
  */
 import type { KeptRounds } from '../../memory/replay/kept-rounds.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
-import type { LazyTables, StoredPart, Tables } from '../tables.ts';
+import type { LazyTables, StoredPart } from '../tables.ts';
 import { TRUST_MS } from '../upkeep.ts';
+import type { ConversationTables } from './tables.ts';
 
 /**
  * Rows that stay, about the newest ones. One without contents still tells how large earlier views
@@ -80,14 +81,14 @@ export class KeptRoundsRows implements StoredPart {
   private readonly sql: SqlStorage;
   private readonly table: LazyTables;
   private readonly now: () => number;
-  /** When all were deleted. Known while the object lives. */
-  private strippedAt = 0;
+  private readonly isLate: (since: number) => boolean;
 
   /** @param now milliseconds since the epoch */
-  constructor(tables: Tables, now: () => number) {
+  constructor(tables: ConversationTables, now: () => number) {
     this.sql = tables.sql;
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
     this.now = now;
+    this.isLate = (since) => tables.isLate(since);
   }
 
   any(): boolean {
@@ -95,13 +96,12 @@ export class KeptRoundsRows implements StoredPart {
   }
 
   strip(): void {
-    this.strippedAt = this.now();
     this.table.drop();
   }
 
   /** Whether rounds come too late, or after a deletion. */
   refuses({ since, until }: NewRounds): boolean {
-    return this.now() > until || since <= this.strippedAt;
+    return this.now() > until || this.isLate(since);
   }
 
   /** Those of each key; null if there are none. */

@@ -46,6 +46,8 @@ export interface RoundHashes {
 export interface TextRequest {
   /** A new name: the answers to it say what the version has cost that was made for it. */
   readonly order: string;
+  /** When the request came that needs it, in milliseconds (see `ConversationTables.isLate`). */
+  readonly since: number;
   /** The conversation's label for logs. */
   readonly conversation: string;
   readonly strategyHash: string;

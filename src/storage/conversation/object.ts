@@ -56,7 +56,13 @@ import type {
   WrittenText,
 } from './memories.ts';
 import { logNameOf, openingIn, tenantIn } from './names.ts';
-import { type DigestAnswer, type DigestOrder, type DigestVerdict, OutputDigests } from './output-digests.ts';
+import {
+  type DigestAnswer,
+  type DigestOrder,
+  type DigestVerdict,
+  OutputDigests,
+  unmade,
+} from './output-digests.ts';
 import type { ConversationApi, Left } from './remote.ts';
 import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
 import { RunEvents } from './run-events.ts';
@@ -136,7 +142,7 @@ export abstract class ConversationMemoryObject<Material>
   private readonly texts = new Texts<Material>({
     chain: this.chain,
     making: this.made,
-    writing: (work) => this.uses.writing(work),
+    writing: (since, late, work) => this.writing(since, late, work),
     write: (...text) => this.write(...text),
     publish: (...text) => this.publish(...text),
     now: () => this.now(),
@@ -186,8 +192,8 @@ export abstract class ConversationMemoryObject<Material>
     request: TextRequest,
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
-  ): Promise<Memory> {
-    return this.uses.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
+  ): Promise<Memory | null> {
+    return this.writing(request.since, null, () => this.chain.keepDigest(request, baseMemoryId, digest));
   }
 
   find(request: FindRequest): Found {
@@ -257,8 +263,14 @@ export abstract class ConversationMemoryObject<Material>
     return this.digests.find(keys);
   }
 
-  async makeDigests(orders: readonly DigestOrder<Material>[], waitMs: number): Promise<DigestAnswer[]> {
-    return await this.uses.writing(() => this.digests.make(orders, waitMs));
+  async makeDigests(
+    orders: readonly DigestOrder<Material>[],
+    waitMs: number,
+    since: number,
+  ): Promise<DigestAnswer[]> {
+    return await this.writing(since, Promise.resolve(orders.map(unmade)), () =>
+      this.digests.make(orders, waitMs),
+    );
   }
 
   async idle(ms: number): Promise<boolean> {
@@ -285,14 +297,14 @@ export abstract class ConversationMemoryObject<Material>
     const packsAside = this.backup.columnAside('archive_packs', 'pack').map(String);
     this.backup.drop();
     if (!this.exists()) {
-      // Events may be on their way.
-      if (unusedSince === undefined) this.runs.noteDeletion();
+      // What belongs to its requests may be on its way.
+      if (unusedSince === undefined) this.dropLate();
       return { of: 'nothing', existed: false, packs: packsAside };
     }
     const usedAt = this.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.state.hasSettings();
-    this.texts.drop();
+    this.dropLate();
     for (const part of [...this.memory, ...this.records]) part.strip(settings);
     const packs = this.archive.leaving();
     if (packs.length === 0 && !settings) await this.clear();
@@ -322,8 +334,8 @@ export abstract class ConversationMemoryObject<Material>
     return this.archive.texts(most);
   }
 
-  notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {
-    return this.uses.writing(() => this.archive.notePacks(after, packs));
+  notePacks(after: string | null, packs: readonly string[], since: number): Promise<NotedPacks | null> {
+    return this.writing(since, null, () => this.archive.notePacks(after, packs));
   }
 
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
@@ -445,6 +457,26 @@ export abstract class ConversationMemoryObject<Material>
   private async notTaken({ used, at }: Pick<PutBack, 'used' | 'at'>): Promise<NotTaken | null> {
     if (this.exists()) return 'kept';
     return this.atTenant((stub, name) => stub.refuses(name, used, at));
+  }
+
+  /** Drops what is in the making, and has what requests before this moment bring later refused. */
+  private dropLate(): void {
+    this.tables.noteDeletion(this.now());
+    this.texts.drop();
+    this.madeDigests.drop();
+  }
+
+  /**
+   * Runs work that may write for a request, unless that came before a deletion.
+   *
+   * @param since when it came
+   * @param late the result otherwise
+   * @throws StoreError see `UseReports`
+   */
+  private async writing<Result>(since: number, late: Result, work: () => Result): Promise<Result> {
+    if (this.tables.isLate(since)) return late;
+    // A deletion may come while the conversation is reported.
+    return this.uses.writing(() => (this.tables.isLate(since) ? late : work()));
   }
 
   private logName(): string {

@@ -108,9 +108,7 @@ export class OutputDigests<Material> implements StoredPart {
     return this.table.exists() && this.tables.sql.exec(`SELECT 1 FROM ${TABLE} LIMIT 1`).toArray().length > 0;
   }
 
-  /** What is in the making is dropped, too. */
   strip(): void {
-    this.ports.making.drop();
     this.table.drop();
   }
 
@@ -132,7 +130,7 @@ export class OutputDigests<Material> implements StoredPart {
     if (material === null || isResting)
       return { ...this.settle(key, null), isDegraded: isResting, usage: null };
     const ended = await this.begin(key, material, late);
-    return 'state' in ended ? { key, text: null, isDegraded: false, usage: null } : ended;
+    return 'state' in ended ? unmade({ key }) : ended;
   }
 
   private begin(key: string, material: Material, late: number) {
@@ -216,6 +214,11 @@ export class OutputDigests<Material> implements StoredPart {
       KEPT_DIGESTS,
     );
   }
+}
+
+/** The answer for a conversation that was deleted meanwhile. */
+export function unmade({ key }: Pick<DigestVerdict, 'key'>): DigestAnswer {
+  return { key, text: null, isDegraded: false, usage: null };
 }
 
 function faultOf({ error: code, cause }: Failure): LogFields {

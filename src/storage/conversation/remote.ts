@@ -59,12 +59,12 @@ export interface ConversationApi<Material> extends BackupApi {
    * @param waitMs how long to wait for one in the making. 0: the answer comes at once
    */
   text(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer>;
-  /** See `MemoryChain` and `ConversationState`. */
+  /** See `MemoryChain` and `ConversationState`. Null for a request that came before a deletion. */
   keepDigest(
     request: TextRequest,
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
-  ): Promise<Memory>;
+  ): Promise<Memory | null>;
   find(request: FindRequest): Found;
   pinDigest(round: string, strategyHash: string, hash: string): void;
   overview(): Overview;
@@ -94,7 +94,11 @@ export interface ConversationApi<Material> extends BackupApi {
 
   /** See `OutputDigests`. */
   findDigests(keys: readonly string[]): (DigestVerdict | null)[];
-  makeDigests(orders: readonly DigestOrder<Material>[], waitMs: number): Promise<DigestAnswer[]>;
+  makeDigests(
+    orders: readonly DigestOrder<Material>[],
+    waitMs: number,
+    since: number,
+  ): Promise<DigestAnswer[]>;
 
   /**
    * Resolves when no text is being made, or after `ms` milliseconds.
@@ -138,7 +142,7 @@ export interface ConversationApi<Material> extends BackupApi {
   archivedCount(): number;
   archivedTexts(most: number): readonly ArchivedText[];
   packsAfter(pack: string, most: number): readonly string[];
-  notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null>;
+  notePacks(after: string | null, packs: readonly string[], since: number): Promise<NotedPacks | null>;
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
   /** A page of the archive; null if nothing is stored of the conversation. */
   archived(after: number, limits: PageLimits): ArchivePage<number> | null;

@@ -88,15 +88,15 @@ export class RunEvents implements StoredPart {
   private readonly atOnce: (work: () => void) => void;
   private readonly tables: LazyTables;
   private readonly now: () => number;
-  /** When all were deleted, in milliseconds since 1970. */
-  private strippedAt = 0;
+  private readonly isLate: (since: number) => boolean;
 
   /** @param now milliseconds since 1970 */
-  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'atOnce'>, now: () => number) {
+  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'atOnce' | 'isLate'>, now: () => number) {
     this.sql = tables.sql;
     this.atOnce = (work) => tables.atOnce(work);
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
     this.now = now;
+    this.isLate = (since) => tables.isLate(since);
   }
 
   any(): boolean {
@@ -119,13 +119,9 @@ export class RunEvents implements StoredPart {
     return { count: this.tally().next - 1, run: this.page(null, 1).runs[0] ?? null };
   }
 
-  /**
-   * Whether the requests of a batch all came before all events were deleted. Their answers have
-   * lasted longer, and their events would bring the conversation back. A deletion is known while
-   * the object lives.
-   */
+  /** Whether the requests of a batch all came before a deletion. */
   areLate({ runs }: RunBatch): boolean {
-    return runs.every(({ at }) => at <= this.strippedAt);
+    return runs.every(({ at }) => this.isLate(at));
   }
 
   /**
@@ -199,19 +195,13 @@ export class RunEvents implements StoredPart {
   }
 
   strip(): void {
-    this.noteDeletion();
     this.tables.drop();
-  }
-
-  /** Has events of requests that came before now refused. */
-  noteDeletion(): void {
-    this.strippedAt = this.now();
   }
 
   private addNow({ key, runs }: RunBatch): void {
     const { next, ...known } = this.tally();
     // Some of the requests may have come before a deletion.
-    const added = runs.filter(({ at }) => at > this.strippedAt).toSorted((one, other) => one.at - other.at);
+    const added = runs.filter(({ at }) => !this.isLate(at)).toSorted((one, other) => one.at - other.at);
     const { bills, ...tally } = billed(added, known);
     const after = next + added.length;
     const events = added.map((run, at) => this.stored(run, bills[at] ?? null, after - 1));

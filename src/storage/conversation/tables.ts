@@ -82,6 +82,8 @@ export class ConversationTables extends Tables implements MemoryTables {
     retired: ['lease', 'lease_ms', 'lease_until', 'retry_interval_ms'],
   });
   private readonly ofMemory: LazyTables[] = [this.versions];
+  /** When everything was deleted, in milliseconds. Known while the object lives. */
+  private deletedAt = 0;
 
   lazyOfMemory(
     names: readonly [string, ...string[]],
@@ -100,6 +102,21 @@ export class ConversationTables extends Tables implements MemoryTables {
 
   make(): void {
     this.versions.make();
+  }
+
+  /** @param now milliseconds since 1970 */
+  noteDeletion(now: number): void {
+    this.deletedAt = now;
+  }
+
+  /**
+   * Whether a request came before everything was deleted. Its answer has lasted longer, and what it
+   * would store brings the conversation back.
+   *
+   * @param since when it came, in milliseconds since 1970
+   */
+  isLate(since: number): boolean {
+    return since <= this.deletedAt;
   }
 
   /** Deletes all versions, and what belongs to them. */

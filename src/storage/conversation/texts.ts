@@ -64,8 +64,14 @@ interface Order<Material> {
 interface TextPorts<Material> {
   readonly chain: MemoryChain;
   readonly making: Making<number, EndedText>;
-  /** Runs work that may write, once the conversation is known to its tenant. @throws StoreError */
-  writing<Result>(work: () => Result): Promise<Result>;
+  /**
+   * Runs work that may write, once the conversation is known to its tenant.
+   *
+   * @param since when the request came that it is for
+   * @param late the result if that was before a deletion
+   * @throws StoreError
+   */
+  writing<Result>(since: number, late: Result, work: () => Result): Promise<Result>;
   /** Makes a text of its material. */
   write(material: Material, base: Memory | null, progress: TextProgress): Promise<WrittenText>;
   publish(material: Material, text: string): Promise<void>;
@@ -119,7 +125,8 @@ export class Texts<Material> {
 
   /** Claims a version, and on success begins it in the same step. */
   private order(request: TextRequest, material: Material): Promise<Claiming> {
-    return this.ports.writing(() => {
+    const late: Claiming = { claim: { state: 'gone' }, ended: undefined };
+    return this.ports.writing(request.since, late, () => {
       const { chain, making } = this.ports;
       const claim = chain.claim(request, true);
       if (claim.state === 'claimed') return { claim, ended: this.begin(claim, material) };

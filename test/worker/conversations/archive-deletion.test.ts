@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
 import { user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
@@ -109,6 +109,27 @@ describe('deleting a conversation', () => {
 
     expect(between).toEqual([]);
     expect(await messages()).toEqual([...talk, ANSWER, user('Three'), ANSWER]);
+  });
+});
+
+describe('a request whose answer outlasts a deletion', () => {
+  it('archives nothing, whatever its isolate knew', async () => {
+    const before = await packsOf(KEY);
+    const { app, ask, remove, stub } = archive({}, KEY);
+    await ask([user('One')]);
+    const gate = Promise.withResolvers<void>();
+    app.answer.gate = () => gate.promise;
+    const asked = app.sent.length;
+    const asking = ask([user('One'), ANSWER, user('Two')]);
+    await vi.waitUntil(() => app.sent.length > asked);
+
+    expect((await remove()).status).toBe(200);
+    gate.resolve();
+    expect((await asking).status).toBe(200);
+
+    expect(await tablesOf(stub)).toEqual([]);
+    expect(await packsOf(KEY)).toEqual(before);
+    expect((await remove()).status).toBe(404);
   });
 });
 

@@ -24,7 +24,7 @@ describe('the index of an archive', () => {
 
   it('takes a message and its text together, or not at all', () =>
     index(async (memory, sql) => {
-      const noted = await memory.notePacks(null, ['a']);
+      const noted = await memory.notePacks(null, ['a'], Date.now());
       if (!noted) throw new Error('the pack was not noted');
       const rows = ['one', 'two'].map((key) => row(key, noted.names[0] ?? ''));
       sql.exec('ALTER TABLE archive_text RENAME TO archive_away');
@@ -39,9 +39,9 @@ describe('the index of an archive', () => {
 
   it('takes nothing that was noted before a deletion', () =>
     index(async (memory) => {
-      const old = await memory.notePacks(null, ['a']);
+      const old = await memory.notePacks(null, ['a'], Date.now());
       await memory.clear();
-      const noted = await memory.notePacks(null, ['a']);
+      const noted = await memory.notePacks(null, ['a'], Date.now());
 
       expect(memory.addToArchive(old?.generation ?? '', [row('one', old?.names[0] ?? '')])).toBe(false);
       expect(listed(memory)).toEqual([]);
@@ -50,7 +50,7 @@ describe('the index of an archive', () => {
 
   it('keeps the names of packs that a deletion has left', () =>
     index(async (memory) => {
-      await memory.notePacks(null, ['a']);
+      await memory.notePacks(null, ['a'], Date.now());
       const { packs } = (await memory.leave()) as { packs: readonly string[] };
 
       expect(packs).toHaveLength(1);

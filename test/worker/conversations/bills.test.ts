@@ -8,6 +8,7 @@ import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { BILL_ORDER, batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
 import {
   conversation,
+  LATER,
   newTenant,
   recordLog,
   request,
@@ -113,7 +114,7 @@ describe.each([
       { key: 'failed', material: costing(500) },
       { key: 'shown', material: null },
     ];
-    for (let time = 0; time < 2; time++) await call((memory) => memory.makeDigests(orders, 10_000));
+    for (let time = 0; time < 2; time++) await call((memory) => memory.makeDigests(orders, 10_000, LATER));
     expect((await call((memory) => memory.standing())).bills).toMatchObject({ summarizer: 1_500 });
   });
 

@@ -182,6 +182,7 @@ describe('PUT of a conversation’s memory', () => {
 
 function textOf(boundary: { prefixHash: string; end: number; sequence: number }) {
   return {
+    since: Date.now(),
     order: 'an order',
     conversation: 'a label',
     strategyHash: 'd'.repeat(64),

@@ -327,7 +327,7 @@ describe('a message whose text changes', () => {
       await answered.promise;
       return undefined;
     };
-    const noted = await stub.notePacks(null, ['a pack']);
+    const noted = await stub.notePacks(null, ['a pack'], Date.now());
     const place = { key: 'a key', position: 0, role: 'assistant', pack: 'a pack', start: 0, bytes: 1 };
     const add = (text: string, answerDigest: string | null) =>
       stub.addToArchive(noted?.generation ?? '', [{ ...place, answerDigest, text }]);

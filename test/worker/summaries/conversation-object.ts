@@ -23,6 +23,9 @@ import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 
 export const MINUTE = 60_000;
 
+/** When a request came after all that its test does. */
+export const LATER = Number.MAX_SAFE_INTEGER;
+
 /** The boundary after `end` messages of one of several arrays. */
 export const boundary = (end: number, array = 'array'): Boundary => ({
   prefixHash: `${array}:${end}`,
@@ -32,6 +35,7 @@ export const boundary = (end: number, array = 'array'): Boundary => ({
 
 export const request = (end: number, changes: Partial<TextRequest> = {}): TextRequest => ({
   order: 'an order of another one',
+  since: LATER,
   conversation: 'the conversation',
   strategyHash: 'strategy',
   boundary: boundary(end),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { UnknownRows, writeRows } from '../../../src/storage/table-rows.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
-import { boundary, conversation, made, recordLog, request, writing } from './conversation-object.ts';
+import { boundary, conversation, LATER, made, recordLog, request, writing } from './conversation-object.ts';
 
 recordLog();
 
@@ -74,7 +74,7 @@ describe('the tables of an earlier version', () => {
     const { call, find, make, look } = conversation();
     const four = await make(4, 'four');
     await call(async (memory, { storage: { sql } }) => {
-      await memory.makeDigests([{ key: 'shown', material: null }], 0);
+      await memory.makeDigests([{ key: 'shown', material: null }], 0, LATER);
       for (const column of ['lease TEXT', 'lease_until INTEGER NOT NULL DEFAULT 0'])
         for (const table of ['memories', 'output_digests'])
           sql.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`);

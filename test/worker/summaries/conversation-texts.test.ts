@@ -6,6 +6,7 @@ import {
   conversation,
   digest,
   MINUTE,
+  made as madeOf,
   recordLog,
   request,
   writing,
@@ -304,6 +305,35 @@ describe.each<[string, (memory: ConversationMemory) => Promise<unknown>]>([
     const { memory_id } = await make(6, 'of other messages');
     expect(await late.complete('late')).toMatchObject({ state: 'wanted' });
     expect((await overview()).memories).toMatchObject([{ memory_id, memory_text: 'of other messages' }]);
+  });
+});
+
+describe('a conversation that was deleted', () => {
+  it.each([
+    ['with all that it had', true],
+    ['before anything of it was stored', false],
+  ])('%s, takes nothing of a request that came before', async (_, existed) => {
+    const { call, make, tables, clock } = conversation();
+    if (existed) await make(4, 'four');
+    await call((memory) => memory.leave());
+    const since = clock.now;
+    clock.now += MINUTE;
+    const before = await call((memory) =>
+      Promise.all([
+        memory.text(request(4, { since }), madeOf('late'), 10_000),
+        memory.keepDigest(request(4, { since }), null, digest('late')),
+        memory.makeDigests([{ key: 'one', material: madeOf('late') }], 10_000, since),
+        memory.notePacks(null, ['a'], since),
+      ]),
+    );
+    expect(before).toEqual([
+      { state: 'gone' },
+      null,
+      [{ key: 'one', text: null, isDegraded: false, usage: null }],
+      null,
+    ]);
+    expect(await tables()).toEqual([]);
+    expect((await make(4, 'anew')).memory_text).toBe('anew');
   });
 });
 

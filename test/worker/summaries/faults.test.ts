@@ -116,6 +116,55 @@ describe('an object that is restarted while it makes a summary', () => {
   });
 });
 
+describe('a request that waits for a summary in turns', () => {
+  /** Asks for a view, holds its summary and its calls of a method, and goes on after some event. */
+  async function meanwhile(method: string, happens: (made: ReturnType<typeof start>) => Promise<unknown>) {
+    onTestFinished(shorten({ idleTurnMs: 50, summaryMs: method === 'text' ? 20_000 : 500 }));
+    const made = start(SUMMARIZE);
+    const { app, ask, rounds, objects, summarizerCalls } = made;
+    await rounds(1, 3);
+    app.answer.gate = ({ url }) =>
+      url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) ? new Promise(() => undefined) : undefined;
+    const asking = ask(4, {}, false);
+    await vi.waitUntil(() => summarizerCalls().length > 0, { timeout: 60_000 });
+    const gate = Promise.withResolvers<void>();
+    objects.gates.set(method, gate.promise);
+    const before = objects.calls.filter((call) => call === method).length;
+    await vi.waitUntil(() => objects.calls.filter((call) => call === method).length > before, {
+      timeout: 60_000,
+    });
+    await happens(made);
+    gate.resolve();
+    return { ...made, asked: await asking };
+  }
+
+  it('shows its digest where the object was restarted between two, and leaves the summary to the next', async () => {
+    const { app, asked, ask } = await meanwhile('text', ({ objects }) => objects.restart());
+    app.answer.gate = () => undefined;
+
+    const next = await ask(5);
+
+    expect(asked.warning).toBe('summary_pending');
+    expect(asked.view).toContain('Question 1: what follows?');
+    expect(next.warning).toBeNull();
+    expect(next.view).toContain('Made without a summary before');
+  });
+
+  it.each(['text', 'keepDigest'])(
+    'brings nothing back of a conversation that was deleted before its call of %s',
+    async (method) => {
+      const { asked, overview } = await meanwhile(method, async ({ app, id }) => {
+        const path = `/v1/conversations/${encodeURIComponent(id)}/memory`;
+        expect((await app.request(path, { method: 'DELETE' })).status).toBe(200);
+      });
+
+      expect(asked.response.status).toBe(200);
+      expect(asked.view).toContain('Question 1: what follows?');
+      expect(await overview()).toMatchObject({ exists: false, memories: [] });
+    },
+  );
+});
+
 describe('an object that throws', () => {
   const ALL = ['text', 'find', 'settings', 'keepDigest'];
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WrittenText } from '../../../src/storage/conversation/memories.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
-import { conversation, made, recordLog, writing, written } from './conversation-object.ts';
+import { conversation, LATER, made, recordLog, writing, written } from './conversation-object.ts';
 
 recordLog();
 
@@ -19,6 +19,7 @@ function digests(evicted = false) {
       memory.makeDigests(
         keys.map((key) => ({ key, material })),
         10_000,
+        LATER,
       ),
     );
   const texts = async (...ordered: Parameters<typeof order>) =>
@@ -142,7 +143,7 @@ describe('a digest in the making', () => {
   it('leaves its preview for good where somebody has shown that meanwhile', async () => {
     const { begin, call } = digests();
     const { answers, end } = begin('one');
-    const shown = await call((memory) => memory.makeDigests([{ key: 'one', material: null }], 0));
+    const shown = await call((memory) => memory.makeDigests([{ key: 'one', material: null }], 0, LATER));
     await end(words('late'));
 
     expect(shown).toEqual([answer('one', null, true)]);
@@ -233,6 +234,7 @@ describe('the verdicts', () => {
         return memory.makeDigests(
           keys.map((key) => ({ key, material: null })),
           0,
+          LATER,
         );
       };
       await order(0, 20_000);
