@@ -97,10 +97,11 @@ export class MemoryChain implements StoredPart {
    * is not replaced.
    *
    * @param begins whether it is to be made now: only then a row is added
+   * @param hasRoom whether the object can hold what it is made of
    */
-  claim(request: TextRequest, begins: boolean): Claim {
+  claim(request: TextRequest, begins: boolean, hasRoom = true): Claim {
     const lineage = this.lineages.of(request);
-    const claim = this.decide(request, lineage, begins);
+    const claim = this.decide(request, lineage, begins, hasRoom);
     if (claim.state !== 'wanted' && this.tables.exists())
       this.lineages.use(lineage, request.round, this.ports.now());
     // Only a round that found no rows is not pinned yet.
@@ -108,7 +109,7 @@ export class MemoryChain implements StoredPart {
     return claim;
   }
 
-  private decide(request: TextRequest, lineage: string, begins: boolean): Claim {
+  private decide(request: TextRequest, lineage: string, begins: boolean, hasRoom: boolean): Claim {
     const { strategyHash, boundary, bases } = request;
     const ready = this.rows.longest(strategyHash, [boundary]);
     const base = ready ? null : this.baseOf(request);
@@ -131,7 +132,7 @@ export class MemoryChain implements StoredPart {
       this.isNamed && !base && bases.length > 0 && this.rows.anyWritten(strategyHash, lineage);
     if (isUnlinked && this.isUnlinked())
       return { state: 'resting', base, retryAt: this.state.continuity().retryAt, unlinked: true };
-    if (!begins) return { state: 'wanted', base, health: health.state };
+    if (!begins || !hasRoom) return { state: 'wanted', base, health: health.state };
     this.tables.make();
     this.lineages.use(lineage, undefined, began);
     for (const { memory_id } of rows) this.writer.close(memory_id, WRITER_LOST);

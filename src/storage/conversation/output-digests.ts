@@ -14,7 +14,7 @@ import type { TokenUsage } from '../../memory/plan/report.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { LazyTables, StoredPart } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
-import type { Making } from './making.ts';
+import { heldBytes, type Making } from './making.ts';
 import {
   afterFailure,
   assertFits,
@@ -126,16 +126,17 @@ export class OutputDigests<Material> implements StoredPart {
       const { text } = ended ? { text: null } : this.settle(key, null);
       return { key, text, isDegraded: text === null, usage: null };
     }
-    const isResting = material !== null && !this.mayBegin();
+    const bytes = heldBytes(material);
+    const isResting = material !== null && !this.mayBegin(bytes);
     if (material === null || isResting)
       return { ...this.settle(key, null), isDegraded: isResting, usage: null };
-    const ended = await this.begin(key, material, late);
+    const ended = await this.begin(key, material, bytes, late);
     return 'state' in ended ? unmade({ key }) : ended;
   }
 
-  private begin(key: string, material: Material, late: number) {
+  private begin(key: string, material: Material, bytes: number, late: number) {
     const { making, write, bills, log } = this.ports;
-    return making.begin(key, async ({ isWanted, end }) => {
+    return making.begin(key, bytes, async ({ isWanted, end }) => {
       const progress = {
         goesOn: isWanted,
         late,
@@ -164,8 +165,15 @@ export class OutputDigests<Material> implements StoredPart {
     });
   }
 
-  /** Whether digests are made now, and no outage is to be waited out. */
-  private mayBegin(): boolean {
+  /** Whether a digest is made now: there is room for its material, and no outage to wait out. */
+  private mayBegin(bytes: number): boolean {
+    const { making, log } = this.ports;
+    if (!making.hasRoom(bytes)) {
+      log('warn', 'a digest of an output was not ordered: too much is in the making', {
+        code: 'orders_full',
+      });
+      return false;
+    }
     const health = this.health();
     if (isResting(health, this.ports.now())) return false;
     if (health.state === 'degraded') this.saveHealth({ ...health, state: 'recovering' });

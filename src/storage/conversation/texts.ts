@@ -12,7 +12,7 @@ import { type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { MemoryChain } from './chain.ts';
-import type { Dropped, Making } from './making.ts';
+import { type Dropped, heldBytes, type Making } from './making.ts';
 import {
   type Chunk,
   type Claim,
@@ -26,9 +26,6 @@ import {
 
 /** Costs are asked for within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
-
-/** How many orders may wait. Each holds its material in memory. */
-const MOST_WAITING = 8;
 
 /** What a writer reports, and asks, while it makes a text. */
 export interface TextProgress {
@@ -59,6 +56,8 @@ interface Claiming {
 interface Order<Material> {
   readonly request: TextRequest;
   readonly material: Material;
+  /** Of the material. */
+  readonly bytes: number;
 }
 
 interface TextPorts<Material> {
@@ -93,12 +92,17 @@ export class Texts<Material> {
 
   /** See `ConversationApi.text`. */
   async get(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer> {
-    const { claim, ended } = await (material ? this.order(request, material) : this.look(request));
+    const order = material === null ? undefined : { request, material, bytes: heldBytes(material) };
+    const { claim, ended } = await (order ? this.order(order, this.hasRoom(order)) : this.look(request));
     const usage = () => this.spent.get(request.order) ?? null;
     if (claim.state === 'ready' || claim.state === 'resting') return { ...claim, usage: usage() };
+    if (order && claim.state === 'wanted') {
+      this.refuse();
+      return { state: 'pending', base: claim.base };
+    }
     if (claim.state !== 'claimed' && claim.state !== 'busy') return claim;
     if (claim.state === 'busy' && !this.ports.chain.endsAt(claim.memoryId, request.boundary)) {
-      if (material) this.defer(request, material);
+      if (order) this.defer(order);
       return { state: 'pending', base: claim.base };
     }
     const end = waitMs > 0 && ended ? await soon(waitMs, ended) : undefined;
@@ -123,20 +127,37 @@ export class Texts<Material> {
     return { claim, ended: claim.state === 'busy' ? this.ports.making.get(claim.memoryId) : undefined };
   }
 
-  /** Claims a version, and on success begins it in the same step. */
-  private order(request: TextRequest, material: Material): Promise<Claiming> {
+  /** Whether the material of an order may be held. */
+  private hasRoom({ bytes }: Order<Material>): boolean {
+    const waiting = [...this.waiting.values()].reduce((sum, order) => sum + order.bytes, 0);
+    return this.ports.making.hasRoom(bytes + waiting);
+  }
+
+  /** A later request may order it again. */
+  private refuse(): void {
+    const { log } = this.ports;
+    log('warn', 'a summary was not ordered: too much is in the making', { code: 'orders_full' });
+  }
+
+  /**
+   * Claims a version, and on success begins it in the same step.
+   *
+   * @param hasRoom whether its material may be held, unless it is already
+   */
+  private order(order: Order<Material>, hasRoom = true): Promise<Claiming> {
+    const { request } = order;
     const late: Claiming = { claim: { state: 'gone' }, ended: undefined };
     return this.ports.writing(request.since, late, () => {
       const { chain, making } = this.ports;
-      const claim = chain.claim(request, true);
-      if (claim.state === 'claimed') return { claim, ended: this.begin(claim, material) };
+      const claim = chain.claim(request, true, hasRoom);
+      if (claim.state === 'claimed') return { claim, ended: this.begin(claim, order) };
       return { claim, ended: claim.state === 'busy' ? making.get(claim.memoryId) : undefined };
     });
   }
 
-  private begin(claim: Claimed, material: Material): Promise<EndedText | Dropped> {
+  private begin(claim: Claimed, { material, bytes }: Order<Material>): Promise<EndedText | Dropped> {
     const { chain, making, write, publish, log } = this.ports;
-    return making.begin(claim.memoryId, async ({ isWanted, end }) => {
+    return making.begin(claim.memoryId, bytes, async ({ isWanted, end }) => {
       const progress = {
         goesOn: isWanted,
         late: Number.POSITIVE_INFINITY,
@@ -167,15 +188,16 @@ export class Texts<Material> {
    * Has an order wait until it is free to be made. Of the orders of one lineage and strategy, the
    * one that covers most is made, since it covers what the others do.
    */
-  private defer(request: TextRequest, material: Material): void {
+  private defer(order: Order<Material>): void {
+    const { request } = order;
     const key = `${request.strategyHash} ${this.ports.chain.lineageOf(request)}`;
     const waiting = this.waiting.get(key);
     if (waiting && waiting.request.boundary.end >= request.boundary.end) return;
-    if (!waiting && this.waiting.size >= MOST_WAITING) {
-      this.ports.log('warn', 'a summary was not ordered: too many wait', { code: 'orders_full' });
+    if (!this.hasRoom(order)) {
+      this.refuse();
       return;
     }
-    this.waiting.set(key, { material, request });
+    this.waiting.set(key, order);
     if (!waiting) this.ports.making.run(this.orderLater(key));
   }
 
@@ -183,7 +205,7 @@ export class Texts<Material> {
     try {
       // A later order may take its place at any time.
       for (let next = this.waiting.get(key); next; next = this.waiting.get(key)) {
-        const { claim, ended } = await this.order(next.request, next.material);
+        const { claim, ended } = await this.order(next);
         if (claim.state === 'busy') await ended;
         else if (claim.state === 'resting' && (await this.rested(claim.retryAt))) continue;
         else if (this.waiting.get(key) === next) this.waiting.delete(key);

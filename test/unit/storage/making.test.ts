@@ -5,7 +5,7 @@ import { Making } from '../../../src/storage/conversation/making.ts';
 it('ends a text whose maker has failed, and then nobody makes it', async () => {
   const awake: Promise<void>[] = [];
   const making = new Making<number, string>((work) => void awake.push(work));
-  const ended = making.begin(1, () => Promise.reject(new Error('no storage')));
+  const ended = making.begin(1, 0, () => Promise.reject(new Error('no storage')));
   const failed = expect(awake[0]).rejects.toThrow('no storage');
 
   expect(await Promise.race([ended, failed.then(() => 'waits for ever')])).toEqual({ state: 'dropped' });

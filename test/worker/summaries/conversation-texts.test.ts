@@ -1,10 +1,13 @@
 /** The versions that a conversation's object makes: each once, whoever asks, whatever happens. */
 import { describe, expect, it } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
+import type { WrittenText } from '../../../src/storage/conversation/memories.ts';
+import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import {
   boundary,
   conversation,
   digest,
+  LATER,
   MINUTE,
   made as madeOf,
   recordLog,
@@ -13,7 +16,7 @@ import {
   written,
 } from './conversation-object.ts';
 
-recordLog();
+const logged = recordLog();
 
 describe.each([
   { life: 'an object that stays awake', evicted: false },
@@ -269,6 +272,58 @@ describe('a version in the making', () => {
     expect(await row(1)).toMatchObject({ status: 'failed', error: 'write_failed' });
     clock.now += MINUTE;
     expect((await ask(4)).state).toBe('wanted');
+  });
+});
+
+describe('the materials of versions in the making', () => {
+  const large = (write: Parameters<typeof writing>[0]) =>
+    Object.assign(writing(write), { words: ['x'.repeat(9 * 1024 * 1024)] });
+  const rolling = { exclusive: 'conversation' } as const;
+
+  it.each([{}, rolling])('are bounded together: with %o one more is left to a later request', async (as) => {
+    const { call, make, overview } = conversation();
+    const first = Promise.withResolvers<WrittenText>();
+    const never = large(() => Promise.reject(new Error('it was ordered')));
+    const states = await call(async (memory) => [
+      await memory.text(
+        request(4, as),
+        large(() => first.promise),
+        0,
+      ),
+      await memory.text(request(6, as), never, 0),
+    ]);
+    expect(states.map(({ state }) => state)).toEqual(['pending', 'pending']);
+    expect((await overview()).memories).toHaveLength(1);
+    expect(logged()).toContain('warn a summary was not ordered: too much is in the making');
+
+    await call(async (memory) => {
+      first.resolve({ made: { ok: true, value: written('four') }, usage: NO_USAGE });
+      await memory.idle(10_000);
+    });
+    expect((await overview()).memories.map(({ memory_text }) => memory_text)).toEqual(['four']);
+    expect((await make(6, 'six', as)).memory_text).toBe('six');
+  });
+
+  it('that wait count, too', async () => {
+    const { call, overview } = conversation();
+    const never = () => new Promise<never>(() => undefined);
+    await call(async (memory) => {
+      await memory.text(request(4, rolling), Object.assign(writing(never), { words: ['x'] }), 0);
+      await memory.text(request(6, rolling), large(never), 0);
+      await memory.text(request(6), large(never), 0);
+    });
+    expect((await overview()).memories).toHaveLength(1);
+  });
+
+  it('are bounded for digests of outputs, whose previews stay', async () => {
+    const { call } = conversation();
+    const material = large(async () => ({ made: { ok: true, value: written('a digest') }, usage: NO_USAGE }));
+    const orders = ['one', 'two'].map((key) => ({ key, material }));
+    const answers = await call((memory) => memory.makeDigests(orders, 10_000, LATER));
+    expect(answers).toMatchObject([
+      { text: 'a digest', isDegraded: false },
+      { text: null, isDegraded: true },
+    ]);
   });
 });
 
