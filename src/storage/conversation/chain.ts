@@ -64,7 +64,7 @@ interface ChainStorage {
  */
 const MOST_UNLINKED = 4;
 
-/** After so many attempts whose writer was lost, another lost one counts as a failure. */
+/** So many lost writers in a row count as a failure. */
 const MOST_LOST = 5;
 
 export class MemoryChain implements StoredPart {
@@ -137,8 +137,9 @@ export class MemoryChain implements StoredPart {
     this.lineages.use(lineage, undefined, began);
     for (const { memory_id } of rows) this.writer.close(memory_id, WRITER_LOST);
     const attempts = 1 + Math.max(0, ...rows.map((row) => row.attempts));
+    const lost = Math.max(0, ...rows.map((row) => row.lost + 1));
     // A text that ends each life of the object would otherwise be begun forever.
-    if (attempts > MOST_LOST) {
+    if (lost >= MOST_LOST) {
       const failed = afterFailure(health, began, request.retryIntervalMs);
       this.lineages.saveHealth(lineage, failed);
       return { state: 'resting', base, retryAt: failed.retryAt };
@@ -148,7 +149,7 @@ export class MemoryChain implements StoredPart {
       this.state.saveContinuity({ unlinked, retryAt: began + TIME_LIMITS.unlinkedRestMs });
     }
     if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
-    const memoryId = this.writer.open(request, lineage, base, attempts);
+    const memoryId = this.writer.open(request, lineage, base, { attempts, lost });
     return { state: 'claimed', memoryId, base, lineage, began, request };
   }
 

@@ -45,7 +45,8 @@ const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 type Row = Pick<Memory, keyof Memory>;
 type ListedRow = Pick<ListedMemory, keyof ListedMemory>;
 
-type RowInTheMaking = { readonly memory_id: number; readonly attempts: number };
+/** One without an end. `lost`: how many writers in a row were lost before its own. */
+type RowInTheMaking = { readonly memory_id: number; readonly attempts: number; readonly lost: number };
 
 /** Which versions `longest` may choose. */
 interface LongestOptions {
@@ -123,7 +124,7 @@ export class MemoryRows {
     if (!this.tables.exists()) return [];
     return this.tables.sql
       .exec<RowInTheMaking>(
-        `SELECT memory_id, attempts FROM memories
+        `SELECT memory_id, attempts, lost FROM memories
          WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
          ORDER BY memory_id`,
         strategyHash,
@@ -208,15 +209,19 @@ export class MemoryRows {
     return { versions, tokens: newest?.tokens ?? null, stuck: this.isStuck(making), days };
   }
 
-  /** A row whose writer is lost is missed by nobody once its boundary has a version. */
+  /**
+   * A row whose writer is lost is missed by nobody once its boundary has a version, or the
+   * conversation has a later one.
+   */
   private isStuck(making: readonly number[]): boolean {
     const { sql } = this.tables;
     const lost = sql.exec(
       `SELECT 1 FROM memories mine
        WHERE mine.status = 'processing' AND mine.memory_id NOT IN (SELECT value FROM json_each(?))
          AND NOT EXISTS (
-           SELECT 1 FROM memories m WHERE m.prefix_hash = mine.prefix_hash
-             AND m.strategy_hash = mine.strategy_hash AND m.status = 'completed')
+           SELECT 1 FROM memories m WHERE m.strategy_hash = mine.strategy_hash AND m.status = 'completed'
+             AND (m.prefix_hash = mine.prefix_hash
+               OR (m.lineage = mine.lineage AND m.covers_end > mine.covers_end)))
        LIMIT 1`,
       JSON.stringify(making),
     );

@@ -26,6 +26,7 @@ const SCHEMA = `
     tokens INTEGER,
     model TEXT,
     attempts INTEGER NOT NULL DEFAULT 1,
+    lost INTEGER NOT NULL DEFAULT 0,
     error TEXT,
     conversation TEXT NOT NULL,
     lineage TEXT NOT NULL DEFAULT '',
@@ -78,7 +79,7 @@ export class ConversationTables extends Tables implements MemoryTables {
   private readonly state = this.lazy(['state'], STATE);
   private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
     oldest: 'lineage',
-    added: ['signed TEXT'],
+    added: ['signed TEXT', 'lost INTEGER NOT NULL DEFAULT 0'],
     retired: ['lease', 'lease_ms', 'lease_until', 'retry_interval_ms'],
   });
   private readonly ofMemory: LazyTables[] = [this.versions];

@@ -50,14 +50,19 @@ export class MemoryWriter {
     this.ports = ports;
   }
 
-  /** Adds a processing row. @returns its id */
-  open(request: TextRequest, lineage: string, base: Memory | null, attempts: number): number {
+  /** Adds a processing row. @param tried see `RowInTheMaking` @returns its id */
+  open(
+    request: TextRequest,
+    lineage: string,
+    base: Memory | null,
+    tried: { readonly attempts: number; readonly lost: number },
+  ): number {
     const memoryId = this.insert(lineage, {
       ...this.columnsOf(request),
       base_memory_id: base?.memory_id ?? null,
       base_end_seq: base?.end_sequence ?? null,
       status: 'processing',
-      attempts,
+      ...tried,
     });
     this.logStatus(memoryId, 'processing');
     return memoryId;

@@ -435,6 +435,22 @@ describe('a version whose object is restarted in the middle', () => {
     expect(await call((memory) => memory.idle(10_000))).toBe(true);
   });
 
+  it('is missed by nobody once the conversation has gone on', async () => {
+    const { make, overview } = await restarted(4);
+    await make(2, 'an earlier one');
+    expect((await overview()).stuck).toBe(true);
+    await make(8, 'a later one', { bases: [boundary(2)] });
+    expect((await overview()).stuck).toBe(false);
+  });
+
+  it('is made anew however often its summarizer was asked', async () => {
+    const { begin, restart, make } = conversation();
+    const { act } = await begin(4);
+    for (let retry = 0; retry < 5; retry++) await act(({ retrying }) => retrying('timeout'));
+    await restart();
+    expect(await make(4, 'anew')).toMatchObject({ memory_text: 'anew', attempts: 7 });
+  });
+
   it('counts as a failure when it has ended the object a few times', async () => {
     const made = conversation();
     for (let life = 0; life < 5; life++) await restarted(4, made);
