@@ -3,6 +3,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
+import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
@@ -64,7 +65,7 @@ async function start() {
     );
     return app.chat(body([user('go'), ...steps.flat(), ...more.flat()], options));
   };
-  return { ask, goOn, ref, path, watched, parts, bodies, letHang };
+  return { app, ask, goOn, ref, path, watched, parts, bodies, letHang };
 }
 
 type Started = Awaited<ReturnType<typeof start>>;
@@ -167,11 +168,13 @@ describe('a wait for background memory while storage hangs', () => {
   it('is over for end when the user’s memory does not answer', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const one = await start();
+    one.app.answer.words = () => writeSections(new Map([['## Progress', 'Asked to go on.']]));
     make(one, ['USER_MEMORY', 'put']);
 
     const response = await one.ask('POST', `${one.path}/end`, end);
 
     expect([response.status, await response.json()]).toMatchObject([503, failed]);
+    expect(one.parts.USER_MEMORY.calls).toContain('put');
   });
 
   it('is over for flush when R2 does not take what is handed over', async () => {
