@@ -252,6 +252,17 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
     expect(prompts()).toEqual([]);
   });
 
+  it('is refused for good with a memory that leaves too much, and orders no other', async () => {
+    const as = fields({ total_max_tokens: 1_300 });
+    await refusalOf(ask(crowded(), as));
+    expect((await flush(as.conversation_id)).status).toBe(200);
+
+    for (let again = 0; again < 3; again++)
+      expect((await refusalOf(ask(crowded(), as))).message).toContain('No memory is being made');
+
+    expect(prompts()).toHaveLength(1);
+  });
+
   it('makes no memory in a dry run', async () => {
     const as = fields();
     const { status } = await compact(crowded(), { ...as, force: true, dry_run: true });
