@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { ROOT } from '../../../tools/worker-server.ts';
 
 const execute = promisify(execFile);
@@ -18,7 +18,52 @@ interface Ended {
   readonly stderr: string;
 }
 
-function run(script: string, ...args: string[]): Promise<Ended> {
+class Exit extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`the process would end with ${code}`);
+    this.code = code;
+  }
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+let runs = 0;
+
+/** Runs a script within this process: a process of its own would load all that it imports again. */
+async function run(script: string, ...args: string[]): Promise<Ended> {
+  const stdout = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const stderr = vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Exit(Number(code));
+  });
+  vi.stubEnv('TRACES_DIR', undefined);
+  const { argv } = process;
+  process.argv = [process.execPath, script, ...args];
+  try {
+    const code = await import(`${join(ROOT, 'bench', `${script}.ts`)}?run=${++runs}`).then(
+      () => 0,
+      (error: unknown) => {
+        if (error instanceof Exit) return error.code;
+        throw error;
+      },
+    );
+    return { code, stdout: printedBy(stdout), stderr: printedBy(stderr) };
+  } finally {
+    process.argv = argv;
+  }
+}
+
+function printedBy({ mock }: { mock: { calls: unknown[][] } }): string {
+  return mock.calls.map((values) => `${values.join(' ')}\n`).join('');
+}
+
+/** Runs a script in a process of its own. */
+function runApart(script: string, ...args: string[]): Promise<Ended> {
   const { TRACES_DIR: _, ...env } = process.env;
   return execute(process.execPath, [join(ROOT, 'bench', `${script}.ts`), ...args], { cwd: ROOT, env }).then(
     (output) => ({ ...output, code: 0 }),
@@ -58,6 +103,17 @@ describe('the command line of a benchmark', () => {
     expect(stderr).toMatch(sentence);
     expect(stderr).not.toMatch(/^ +at /m);
     expect(code).toBe(2);
+  });
+
+  it('is that of its process, which ends with its status', async () => {
+    const [help, fault] = await Promise.all([
+      runApart('plan', '--help'),
+      runApart('proxy', '--rounds', 'ten'),
+    ]);
+
+    expect([help.code, help.stdout]).toEqual([0, expect.stringMatching(/^npm run bench:plan -- /)]);
+    expect([fault.code, fault.stdout]).toEqual([2, '']);
+    expect(fault.stderr).toMatch(/^--rounds must be a number over 0, and is 'ten'\.$/m);
   });
 
   it('says why it can tell nothing of what stays visible', async () => {
