@@ -12,6 +12,7 @@ import {
   conversation,
   richConversation,
 } from '../../support/conversations/arbitrary-conversation.ts';
+import { runs } from '../../support/laws/runs.ts';
 import {
   type SummaryWriter,
   messagesOf as sentIn,
@@ -19,7 +20,7 @@ import {
   viewOfRequest,
 } from '../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: 60, endOnFailure: true };
+const RUNS = { numRuns: runs(40, 60), endOnFailure: true };
 
 type Json = Record<string, unknown>;
 

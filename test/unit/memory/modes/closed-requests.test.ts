@@ -8,6 +8,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines, step, user } from '../../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../../support/laws/laws.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 const LARGE = lines(2_000);
@@ -63,7 +64,7 @@ describe('the views of a conversation with such requests', () => {
           }
         },
       ),
-      { numRuns: 100, endOnFailure: true },
+      { numRuns: runs(16, 100), endOnFailure: true },
     );
   });
 });

@@ -12,6 +12,7 @@ import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { violations } from '../../../../tools/upstream/strict-chat.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -330,7 +331,7 @@ describe('a rolling view', () => {
           }
         },
       ),
-      { numRuns: 200, endOnFailure: true },
+      { numRuns: runs(100, 200), endOnFailure: true },
     );
   });
 
@@ -361,7 +362,7 @@ describe('a rolling view', () => {
           }
         },
       ),
-      { numRuns: 300, endOnFailure: true },
+      { numRuns: runs(60, 300), endOnFailure: true },
     );
   });
 });

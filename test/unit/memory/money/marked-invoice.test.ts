@@ -15,6 +15,7 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { markedShare } from '../../../../src/request/cache-marks.ts';
 import { termsFor } from '../../../../src/view/made-before.ts';
 import { Vendor } from '../../../../tools/upstream/invoice.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { strategyOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -215,7 +216,7 @@ describe.each(Object.entries(FORMATS))('the bills of an agent over %s', (_, form
         const estimate = sum(bills.map(({ would_be }) => would_be?.amount));
         expect(Math.abs(estimate - nanos(without)) / nanos(without)).toBeLessThan(0.1);
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: runs(15, 25), endOnFailure: true },
     );
   });
 });

@@ -12,6 +12,7 @@ import {
   strategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, step, user } from '../../../support/conversations/chat.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, viewOf } from '../../../support/laws/view-of.ts';
 
 const SCHEDULE: Schedule = {
@@ -69,7 +70,7 @@ describe('the course of a conversation', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(30, 60) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { viewItems } from '../../../../src/memory/plan/view-items.ts';
 import { clearingStrategy, richConversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 /** The items of a view by type, as its report has them. */
@@ -26,7 +27,7 @@ describe('the items of a view', () => {
         expect(counts).toEqual(reported(viewed));
         expect(new Set(items.map(({ name }) => name)).size).toBe(items.length);
       }),
-      { numRuns: 200, endOnFailure: true },
+      { numRuns: runs(40, 200), endOnFailure: true },
     );
   });
 });

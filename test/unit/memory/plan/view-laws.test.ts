@@ -17,6 +17,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import {
   messagesOf,
   stranger,
@@ -26,7 +27,7 @@ import {
   viewOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: 60, endOnFailure: true };
+const RUNS = { numRuns: runs(30, 60), endOnFailure: true };
 
 /** The input of a view. */
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];
@@ -221,7 +222,7 @@ describe('a view that comes back as the array', () => {
       }),
       RUNS,
     );
-    expect(edited).toBeGreaterThan(10);
+    expect(edited).toBeGreaterThan(RUNS.numRuns / 6);
   });
 
   it('is left as it is by the reversible edits of auto wherever the floor is off and nothing is said again', () => {
@@ -246,6 +247,6 @@ describe('a view that comes back as the array', () => {
       }),
       RUNS,
     );
-    expect(over).toBeGreaterThan(10);
+    expect(over).toBeGreaterThan(RUNS.numRuns / 6);
   });
 });

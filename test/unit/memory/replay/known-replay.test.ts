@@ -27,6 +27,7 @@ import {
 import { lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import { roundOf } from '../../../support/laws/kept-rounds.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, type Viewed, type ViewOptions, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -272,6 +273,8 @@ function leftBy({ plan: { history } }: Viewed<ModelRequest>): object | undefined
   return left && { terms: left.terms, state: left.state, bonds: left.bonds };
 }
 
+const RUNS = runs(16, 80);
+
 describe.each(CLIENTS)('a replay over $protocol that goes on', ({ protocol, talk, read, fields }) => {
   it('makes the plan, the view, the report and the event of one from the beginning', () => {
     const passed = vi.spyOn(Tails.prototype, 'at');
@@ -318,11 +321,11 @@ describe.each(CLIENTS)('a replay over $protocol that goes on', ({ protocol, talk
           }
         },
       ),
-      { numRuns: 80, endOnFailure: true },
+      { numRuns: RUNS, endOnFailure: true },
     );
-    expect(resumed).toBeGreaterThan(300);
-    expect(moved).toBeGreaterThan(100);
-    expect(bound).toBeGreaterThan(30);
+    expect(resumed).toBeGreaterThan(3 * RUNS);
+    expect(moved).toBeGreaterThan(RUNS);
+    expect(bound).toBeGreaterThan(RUNS / 4);
   });
 });
 

@@ -8,6 +8,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../../support/laws/laws.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import {
   counter,
   messagesOf,
@@ -197,7 +198,7 @@ describe('large outputs of generated conversations', () => {
           if (viewed.plan.replay.moves.some(({ trigger }) => trigger === 'large_output')) early++;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(30, 200) },
     );
     expect(early).toBeGreaterThan(0);
   });

@@ -9,6 +9,7 @@ import { TABLES } from '#token-tables';
 import { loadEncoding } from '../../../../src/memory/tokens/encoding.ts';
 import { NO_RANK, TokenRanks } from '../../../../src/memory/tokens/ranks.ts';
 import { sampleTraces } from '../../../support/conversations/traces.ts';
+import { runs } from '../../../support/laws/runs.ts';
 
 /** What the rules of the encodings distinguish, in ASCII and beyond. */
 const FRAGMENTS = [
@@ -92,7 +93,7 @@ describe.each([
   };
 
   it('counts what its rules distinguish as gpt-tokenizer does', () => {
-    fc.assert(fc.property(texts(), expectSame), { numRuns: 3_000 });
+    fc.assert(fc.property(texts(), expectSame), { numRuns: runs(1_500, 3_000) });
   });
 
   it.each([

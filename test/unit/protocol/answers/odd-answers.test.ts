@@ -7,6 +7,7 @@ import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { mutated, mutations } from '../../../support/conversations/mutations.ts';
+import { runs } from '../../../support/laws/runs.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const encoder = new TextEncoder();
@@ -205,6 +206,8 @@ function messageEvents(mark: () => string, name: string): Json[] {
   ];
 }
 
+const RUNS = { numRuns: runs(500, 2_000) };
+
 const FORMATS = [
   { name: 'chat', format: chatFormat, events: chatChunks, body: chatBody, end: ['[DONE]'] },
   { name: 'responses', format: responsesFormat, events: responseEvents, body: responseBody, end: [] },
@@ -224,7 +227,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
           answers.map((answer) => [...(Array.isArray(answer) ? answer : [answer]), ...end]),
         );
       }),
-      { numRuns: 2_000 },
+      RUNS,
     );
   });
 
@@ -237,7 +240,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
           called.map((name) => mutated<unknown>(body(mark, name), changes)),
         );
       }),
-      { numRuns: 2_000 },
+      RUNS,
     );
   });
 
@@ -247,7 +250,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
         const sent = mutated<unknown>(body(marker(), 'search'), changes);
         expect(whole(format, [sent])).toBe(JSON.stringify(sent));
       }),
-      { numRuns: 2_000 },
+      RUNS,
     );
   });
 });
@@ -303,7 +306,7 @@ describe.each([
         const shown = streamed(format, [[...list, ...end]]);
         for (const mark of marksIn(list)) expect(shown).toContain(mark);
       }),
-      { numRuns: 2_000 },
+      RUNS,
     );
   });
 });

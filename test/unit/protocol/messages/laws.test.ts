@@ -22,10 +22,11 @@ import {
   parsed,
   viewInMessages,
 } from '../../../support/laws/in-messages.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { type SummaryWriter, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 import type { Json } from './edited.ts';
 
-const RUNS = { numRuns: 60, endOnFailure: true };
+const RUNS = { numRuns: runs(24, 60), endOnFailure: true };
 
 /** Without previews, which would name a part by its protocol's type. */
 function withoutPreviews(input: MemoryStrategyRequest): MemoryStrategyRequest {
@@ -84,7 +85,7 @@ describe.each(CASES)('any conversation in Messages, %s', (_, planned) => {
       }),
       RUNS,
     );
-    expect(edited).toBeGreaterThan(10);
+    expect(edited).toBeGreaterThan(RUNS.numRuns / 6);
   });
 
   it('keeps a summary of the API that begins an answer with calls', () => {

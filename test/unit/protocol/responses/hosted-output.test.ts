@@ -24,6 +24,7 @@ import {
   shellStep,
   webSearch,
 } from '../../../support/conversations/hosted-items.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 } as const;
@@ -246,7 +247,7 @@ describe.each([
           before = sent;
         }
       }),
-      { numRuns: 100, endOnFailure: true },
+      { numRuns: runs(50, 100), endOnFailure: true },
     );
     expect(edited).toBeGreaterThan(0);
   });

@@ -5,6 +5,7 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
 import { type AutoRequest, autoStrategy } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines } from '../../../support/conversations/chat.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Item = Record<string, unknown>;
@@ -237,7 +238,7 @@ describe('any conversation with reasoning items', () => {
           }
         },
       ),
-      { numRuns: 150, endOnFailure: true },
+      { numRuns: runs(30, 150), endOnFailure: true },
     );
     expect(cleared).toBeGreaterThan(0);
   });
