@@ -9,7 +9,6 @@ import { removalsUnder } from '../edits/known-removal.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
-import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
@@ -69,7 +68,7 @@ function planCompact(strategy: CompactStrategy, request: ReplayRequest, context:
   const removals = removalsBy(history, strategy, contents);
   const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
-  const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'reversible');
+  const mover = new CursorMover(rule, cursor, inView, 'reversible');
   const result = replayOn(request, sums, mover, contents.settings);
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));

@@ -5,7 +5,6 @@ import { settingsOf } from '../edits/known-removal.ts';
 import { RunningRequests } from '../edits/running-requests.ts';
 import { coveredMessages, prefixesOf } from '../edits/summarize.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
-import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { PrefixCursor } from '../replay/prefix-cursor.ts';
 import { frontierUnit } from '../replay/rule.ts';
@@ -46,7 +45,7 @@ function planSummarize(strategy: SummarizeStrategy, request: ReplayRequest, cont
   const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first, running);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
-  const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'summarize');
+  const mover = new CursorMover(rule, cursor, inView, 'summarize');
   const result = replayOn(request, sums, mover, settingsOf(strategy, context), first);
   const rounds = inView.shown(frontierUnit(result.cuts));
   const planned = { replay: result, segments: [], rounds };

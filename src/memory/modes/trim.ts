@@ -6,7 +6,6 @@ import { goesWithSteps, type History, messagesOf } from '../conversation/history
 import { settingsOf } from '../edits/known-removal.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import type { Effect } from '../replay/frontier.ts';
-import { RoundsCursor } from '../replay/kept-rounds.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
@@ -43,7 +42,7 @@ function planTrim(strategy: TrimStrategy, request: ReplayRequest, context: PlanC
   const { history, rule, sums, inView } = request;
   const effect = trimEffect(history, sums);
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
-  const mover = new CursorMover(rule, new RoundsCursor(cursor, inView), 'trim');
+  const mover = new CursorMover(rule, cursor, inView, 'trim');
   const result = replayOn(request, sums, mover, settingsOf(strategy, context));
   const { cuts } = result;
   const rounds = inView.shown(frontierUnit(cuts));

@@ -1,21 +1,32 @@
 /** The moves of a mode with one cursor: as far as necessary, or not at all. */
-
 import type { Cursor, Mover, Position } from './frontier.ts';
-import type { CursorState, RoundsCursor } from './kept-rounds.ts';
+import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
-/** Moves a cursor. */
+interface CursorState {
+  /** Of the cursor: without the rounds. */
+  readonly position: Position;
+  readonly turnsCut: number;
+  readonly rounds: RoundsState;
+}
+
+/** A move that was not made. */
+type Failed = Pick<Refusal, 'freed' | 'least'>;
+
+/** Moves a cursor. Kept rounds leave the view when its cuts pass their answers. */
 export class CursorMover implements Mover<CursorState> {
   private readonly rule: ReplayRule;
-  private readonly cursor: RoundsCursor;
+  private readonly cursor: Cursor;
+  private readonly rounds: RoundsInView;
   private readonly phase: Refusal['phase'];
   /** What the last move would have freed, and the least; undefined if it was made. */
   private failed: Failed | undefined;
 
-  constructor(rule: ReplayRule, cursor: RoundsCursor, phase: Refusal['phase']) {
+  constructor(rule: ReplayRule, cursor: Cursor, rounds: RoundsInView, phase: Refusal['phase']) {
     this.rule = rule;
     this.cursor = cursor;
+    this.rounds = rounds;
     this.phase = phase;
   }
 
@@ -26,19 +37,25 @@ export class CursorMover implements Mover<CursorState> {
   }
 
   get state(): CursorState {
-    return this.cursor.state;
+    const { position, turnsCut } = this.cursor;
+    return { position, turnsCut, rounds: this.rounds.state };
   }
 
-  set state(state: CursorState) {
-    this.cursor.state = state;
+  set state({ position, turnsCut, rounds }: CursorState) {
+    this.rounds.state = rounds;
+    this.cursor.position = position;
+    this.cursor.turnsCut = turnsCut;
   }
 
   get position(): Position {
-    return this.cursor.position;
+    const { tokens, cursor } = this;
+    const { position } = cursor;
+    return tokens === 0 ? position : { ...position, freed: position.freed - tokens };
   }
 
   set position(position: Position) {
-    this.cursor.position = position;
+    const tokens = this.rounds.tokens(frontierUnit(position.cuts));
+    this.cursor.position = { ...position, freed: position.freed + tokens };
   }
 
   get turnsCut(): number {
@@ -58,7 +75,7 @@ export class CursorMover implements Mover<CursorState> {
   }
 
   get settledUnit(): number {
-    return frontierUnit(this.cursor.position.cuts);
+    return frontierUnit(this.leftCuts);
   }
 
   get rewrites(): boolean {
@@ -66,59 +83,65 @@ export class CursorMover implements Mover<CursorState> {
   }
 
   arrive(messages: number): boolean {
+    this.rounds.arrive(messages, this.settledUnit);
     return this.cursor.arrive(messages);
   }
 
   shed(over: number): boolean {
-    return this.cursor.shed(over);
+    const { rounds, settledUnit: unit } = this;
+    return (over > 0 ? rounds.shed(unit, over) : rounds.overflow(unit)) !== undefined;
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number): void {
-    const failed = move(this.cursor, this.rule, tail, due, arrayTokens);
+    const failed = this.tryMove(tail, due, arrayTokens);
     // A slide moves on every request, as far as there is something to edit.
     this.failed = this.rule.frontier === 'slide' ? undefined : failed;
   }
 
   settle(): void {}
-}
 
-/** A move that was not made. */
-type Failed = Pick<Refusal, 'freed' | 'least'>;
+  /**
+   * Moves the cuts as far as necessary, and undoes the move if it frees too little. A move that
+   * frees nothing at all stays: it changes no byte, and if the view comes back as an array, the
+   * replay stays in step with the one of the original array.
+   *
+   * @returns what it would have freed, or the most that it could have, if it frees too little
+   */
+  private tryMove(tail: Cuts, due: Due, arrayTokens: number): Failed | undefined {
+    const { rule, cursor } = this;
+    const leastFreed = due.unconditional ? 0 : rule.minReclaim;
+    const most = leastFreed > 0 ? this.mostFreed(frontierUnit(tail)) : 0;
+    if (most < leastFreed) return { freed: Math.max(0, most), least: leastFreed };
+    const before = this.position;
+    // The rounds that are passed on the way are not counted, so it may go further than it must.
+    cursor.turnTo(tail.turn, arrayTokens + this.tokens - due.target);
+    const turned = this.position;
+    if (
+      due.shrinkOver !== undefined &&
+      rule.keepSteps !== undefined &&
+      arrayTokens - turned.freed > due.shrinkOver
+    )
+      cursor.stepTo(tail.step, arrayTokens + this.tokens - due.target);
+    // A request that stays may weigh more than the steps that leave.
+    if (cursor.rewrites && this.position.freed <= turned.freed) this.position = turned;
+    const least = cursor.rewrites ? Math.max(1, leastFreed) : leastFreed;
+    cursor.refill?.(arrayTokens + this.tokens, due, before.freed + least + this.tokens);
+    const freed = this.position.freed - before.freed;
+    if (freed < least && (freed > 0 || cursor.rewrites)) this.position = before;
+    // If turns leave the view, any move resets the turn trigger. Otherwise only its own moves do:
+    // tokens missing from an array that came back would shift the count.
+    else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
+    return freed < Math.max(1, least) ? { freed: Math.max(0, freed), least } : undefined;
+  }
 
-/**
- * Moves the cuts as far as necessary, and undoes the move if it frees too little. A move that frees
- * nothing at all stays: it changes no byte, and if the view comes back as an array, the replay
- * stays in step with the one of the original array.
- *
- * @returns what it would have freed, or the most that it could have, if it frees too little
- */
-function move(
-  cursor: Cursor,
-  rule: ReplayRule,
-  tail: Cuts,
-  due: Due,
-  arrayTokens: number,
-): Failed | undefined {
-  const leastFreed = due.unconditional ? 0 : rule.minReclaim;
-  const most = leastFreed > 0 ? cursor.mostFreed(frontierUnit(tail)) : 0;
-  if (most < leastFreed) return { freed: Math.max(0, most), least: leastFreed };
-  const before = cursor.position;
-  cursor.turnTo(tail.turn, arrayTokens - due.target);
-  const turned = cursor.position;
-  if (
-    due.shrinkOver !== undefined &&
-    rule.keepSteps !== undefined &&
-    arrayTokens - cursor.position.freed > due.shrinkOver
-  )
-    cursor.stepTo(tail.step, arrayTokens - due.target);
-  // A request that stays may weigh more than the steps that leave.
-  if (cursor.rewrites && cursor.position.freed <= turned.freed) cursor.position = turned;
-  const least = cursor.rewrites ? Math.max(1, leastFreed) : leastFreed;
-  cursor.refill?.(arrayTokens, due, before.freed + least);
-  const freed = cursor.position.freed - before.freed;
-  if (freed < least && (freed > 0 || cursor.rewrites)) cursor.position = before;
-  // If turns leave the view, any move resets the turn trigger. Otherwise only its own moves do:
-  // tokens missing from an array that came back would shift the count.
-  else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
-  return freed < Math.max(1, least) ? { freed: Math.max(0, freed), least } : undefined;
+  /** An upper bound of what a move to a unit frees, with the rounds that it passes. */
+  private mostFreed(unit: number): number {
+    const left = this.rounds.tokens(Math.max(unit, this.settledUnit));
+    return this.cursor.mostFreed(unit) + this.tokens - left;
+  }
+
+  /** Of the rounds in the view. */
+  private get tokens(): number {
+    return this.rounds.tokens(this.settledUnit);
+  }
 }

@@ -9,8 +9,6 @@
  * Those whose messages are lost count as before: the moves of earlier requests stay as they were.
  */
 import type { History } from '../conversation/history.ts';
-import type { Cursor, Position } from './frontier.ts';
-import { frontierUnit } from './rule.ts';
 
 /** The rounds that led to one answer. */
 export interface KeptRounds {
@@ -200,97 +198,4 @@ function scaled({ rounds, tokens, bytes }: Size, share: number): Size {
 
 function exceeds(size: Size, most: Size): boolean {
   return size.rounds > most.rounds || size.tokens > most.tokens || size.bytes > most.bytes;
-}
-
-/** Where a cursor over an array with rounds stands. */
-export interface CursorState {
-  /** Without the rounds. */
-  readonly position: Position;
-  readonly turnsCut: number;
-  readonly rounds: RoundsState;
-}
-
-/** A cursor over an array with rounds. They leave the view when its cuts pass their answers. */
-export class RoundsCursor implements Cursor {
-  readonly rewrites: boolean;
-  private readonly cursor: Cursor;
-  private readonly rounds: RoundsInView;
-  /** The last position that was read, so that one that has not changed is the same object. */
-  private known: { readonly of: Position; readonly tokens: number; readonly position: Position } | undefined;
-
-  constructor(cursor: Cursor, rounds: RoundsInView) {
-    this.cursor = cursor;
-    this.rounds = rounds;
-    this.rewrites = cursor.rewrites;
-    if (cursor.refill)
-      this.refill = (arrayTokens, due, least) =>
-        cursor.refill?.(arrayTokens + this.tokens, due, least + this.tokens);
-  }
-
-  get state(): CursorState {
-    const { position, turnsCut } = this.cursor;
-    return { position, turnsCut, rounds: this.rounds.state };
-  }
-
-  /** Goes on from an earlier state. */
-  set state({ position, turnsCut, rounds }: CursorState) {
-    this.rounds.state = rounds;
-    this.cursor.position = position;
-    this.cursor.turnsCut = turnsCut;
-  }
-
-  refill?: NonNullable<Cursor['refill']>;
-
-  get position(): Position {
-    const { cursor, tokens, known } = this;
-    const of = cursor.position;
-    if (known?.of === of && known.tokens === tokens) return known.position;
-    const position = { ...of, freed: of.freed - tokens };
-    this.known = { of, tokens, position };
-    return position;
-  }
-
-  set position(position: Position) {
-    const tokens = this.rounds.tokens(frontierUnit(position.cuts));
-    this.cursor.position = { ...position, freed: position.freed + tokens };
-  }
-
-  get turnsCut(): number {
-    return this.cursor.turnsCut;
-  }
-
-  set turnsCut(turns: number) {
-    this.cursor.turnsCut = turns;
-  }
-
-  arrive(messages: number): boolean {
-    this.rounds.arrive(messages, this.unit);
-    return this.cursor.arrive(messages);
-  }
-
-  mostFreed(unit: number): number {
-    return this.cursor.mostFreed(unit) + this.tokens - this.rounds.tokens(Math.max(unit, this.unit));
-  }
-
-  /** The rounds that are passed on the way are not counted, so it may go further than it must. */
-  turnTo(limit: number, enough: number): void {
-    this.cursor.turnTo(limit, enough + this.tokens);
-  }
-
-  stepTo(limit: number, enough: number): void {
-    this.cursor.stepTo(limit, enough + this.tokens);
-  }
-
-  shed(over: number): boolean {
-    const { rounds, unit } = this;
-    return (over > 0 ? rounds.shed(unit, over) : rounds.overflow(unit)) !== undefined;
-  }
-
-  private get unit(): number {
-    return frontierUnit(this.cursor.position.cuts);
-  }
-
-  private get tokens(): number {
-    return this.rounds.tokens(this.unit);
-  }
 }
