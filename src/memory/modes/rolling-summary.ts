@@ -76,7 +76,7 @@ function roundsAfter(unit: number, { history, inView }: RecallRequest) {
   let moved = false;
   for (const { messages } of history.requestPoints) {
     inView.arrive(messages, 0);
-    moved = inView.overflow(0) !== undefined;
+    moved = inView.shed(0, 0) !== undefined;
   }
   return { shown: inView.shown(unit), tokens: inView.tokens(unit), moved };
 }

@@ -88,8 +88,7 @@ export class CursorMover implements Mover<CursorState> {
   }
 
   shed(over: number): boolean {
-    const { rounds, settledUnit: unit } = this;
-    return (over > 0 ? rounds.shed(unit, over) : rounds.overflow(unit)) !== undefined;
+    return this.rounds.shed(this.settledUnit, over) !== undefined;
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number): void {

@@ -44,8 +44,6 @@ const MOST_SHARE = 0.25;
  */
 const KEPT_SHARE = 0.5;
 
-const NO_SIZE: Size = { rounds: 0, tokens: 0, bytes: 0 };
-
 interface Placed extends KeptRounds {
   /** The unit of the answer. */
   readonly unit: number;
@@ -58,9 +56,11 @@ interface Left {
   readonly tokens: number;
 }
 
-/** Which rounds have come so far, and which of them are in the view, by their messages. */
+/** The rounds that have come so far. */
 export interface RoundsState {
-  readonly came: readonly Pick<KeptRounds, 'message' | keyof Size>[];
+  /** Equal ones mean the same rounds of the same messages. */
+  readonly came: string;
+  /** The messages of those in the view. */
   readonly inView: readonly number[];
 }
 
@@ -109,30 +109,18 @@ export class RoundsInView {
 
   get state(): RoundsState {
     const came = this.all.slice(0, this.came);
-    return {
-      came: came.map(({ message, rounds, tokens, bytes }) => ({ message, rounds, tokens, bytes })),
-      inView: this.inView.map(({ message }) => message),
-    };
+    return { came: namesOf(came), inView: this.inView.map(({ message }) => message) };
   }
 
-  /** Goes on from an earlier state, which has had the same rounds (`isSameBefore`). */
-  set state({ came, inView }: RoundsState) {
+  /** Goes on from an earlier state, whose rounds have arrived (`isSameBefore`). */
+  set state({ inView }: RoundsState) {
     const shown = new Set(inView);
-    this.came = came.length;
-    this.inView = this.all.slice(0, came.length).filter(({ message }) => shown.has(message));
+    this.inView = this.all.slice(0, this.came).filter(({ message }) => shown.has(message));
   }
 
   /** Whether the rounds before a message are those that have come in a state. */
   isSameBefore(messages: number, { came }: RoundsState): boolean {
-    const own = this.all.filter(({ message }) => message < messages);
-    return (
-      own.length === came.length &&
-      own.every(({ message, rounds, tokens, bytes }, at) => {
-        const other = came[at];
-        const isAt = other?.message === message && other.rounds === rounds;
-        return isAt && other.tokens === tokens && other.bytes === bytes;
-      })
-    );
+    return namesOf(this.all.filter(({ message }) => message < messages)) === came;
   }
 
   /** Those in a view. @param frontier see `arrive` */
@@ -152,50 +140,39 @@ export class RoundsInView {
     return this.inView.find(({ unit }) => unit >= frontier)?.unit;
   }
 
-  /** Lets the oldest leave if all of them exceed a bound. */
-  overflow(frontier: number): Left | undefined {
-    const stays = (share: number) => (rest: readonly Size[]) =>
-      !exceeds(sumOf(rest), scaled(this.most, share));
-    if (stays(1)(this.shown(frontier))) return undefined;
-    const fits = stays(KEPT_SHARE);
-    return this.leave(frontier, (rest) => rest.length > 1 && !fits(rest));
-  }
-
-  /** Lets the oldest leave until so many tokens are free, or all have left. */
+  /**
+   * Lets the oldest leave.
+   *
+   * @param frontier the first unit whose rounds stay
+   * @param enough leave until so many tokens are free, or all have left; 0: if they exceed a bound
+   */
   shed(frontier: number, enough: number): Left | undefined {
-    const least = this.tokens(frontier) - enough;
-    return this.leave(frontier, (rest) => rest.length > 0 && sumOf(rest).tokens > least);
-  }
-
-  private leave(frontier: number, goesOn: (rest: readonly Placed[]) => boolean): Left | undefined {
     let rest = this.inView.filter(({ unit }) => unit >= frontier);
     const [first] = rest;
-    let tokens = 0;
-    while (goesOn(rest)) {
-      tokens += rest[0]?.tokens ?? 0;
-      rest = rest.slice(1);
-    }
-    if (!first || tokens === 0) return undefined;
+    if (!first) return undefined;
+    const all = sumOf(rest);
+    if (enough === 0 && !exceeds(all, this.most)) return undefined;
+    const goesOn = () =>
+      enough > 0
+        ? rest.length > 0 && sumOf(rest).tokens > all.tokens - enough
+        : rest.length > 1 && exceeds(sumOf(rest), this.most, KEPT_SHARE);
+    while (goesOn()) rest = rest.slice(1);
+    const tokens = all.tokens - sumOf(rest).tokens;
+    if (tokens === 0) return undefined;
     this.inView = rest;
     return { unit: first.unit, tokens };
   }
 }
 
+function namesOf(some: readonly KeptRounds[]): string {
+  return some.map(({ message, rounds, tokens, bytes }) => [message, rounds, tokens, bytes].join(' ')).join();
+}
+
 function sumOf(some: readonly Size[]): Size {
-  return some.reduce(
-    (sum, one) => ({
-      rounds: sum.rounds + one.rounds,
-      tokens: sum.tokens + one.tokens,
-      bytes: sum.bytes + one.bytes,
-    }),
-    NO_SIZE,
-  );
+  const sum = (of: keyof Size) => some.reduce((total, one) => total + one[of], 0);
+  return { rounds: sum('rounds'), tokens: sum('tokens'), bytes: sum('bytes') };
 }
 
-function scaled({ rounds, tokens, bytes }: Size, share: number): Size {
-  return { rounds: rounds * share, tokens: tokens * share, bytes: bytes * share };
-}
-
-function exceeds(size: Size, most: Size): boolean {
-  return size.rounds > most.rounds || size.tokens > most.tokens || size.bytes > most.bytes;
+function exceeds({ rounds, tokens, bytes }: Size, most: Size, share = 1): boolean {
+  return rounds > most.rounds * share || tokens > most.tokens * share || bytes > most.bytes * share;
 }

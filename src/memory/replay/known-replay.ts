@@ -177,6 +177,6 @@ function bytesOf({ others }: ReplayTerms, { moves, mover }: ReplayState<MoverSta
   const { rounds, entries = [], light = [] } = mover;
   const removals = [...entries, ...light].flatMap((one) => one.removals);
   const texts = removals.reduce((sum, { replacement }) => sum + textBytes(replacement), 0);
-  const all = 1 + moves.length + entries.length + light.length + removals.length + rounds.came.length;
-  return textBytes(others) + ENTRY_BYTES * all + texts;
+  const all = 1 + moves.length + entries.length + light.length + removals.length + rounds.inView.length;
+  return textBytes(others) + textBytes(rounds.came) + ENTRY_BYTES * all + texts;
 }

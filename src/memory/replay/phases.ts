@@ -172,10 +172,8 @@ export class PhaseMover implements Mover<PhaseState> {
 
   shed(over: number): boolean {
     const { rounds, standing, journal } = this;
-    const { heavy } = standing.passed;
-    const enough = Math.max(over, this.crowding);
+    const left = rounds.shed(standing.passed.heavy, Math.max(over, this.crowding));
     this.crowding = 0;
-    const left = enough > 0 ? rounds.shed(heavy, enough) : rounds.overflow(heavy);
     if (!left) return false;
     const kept = Math.min(this.keptByLeaving, this.reread(left.unit));
     this.keptByLeaving = kept;
