@@ -138,7 +138,7 @@ export class FoundRounds {
   }
 
   /** Remembers that a view is reported to be without rounds that are kept no more. */
-  tell({ lost = [] }: Pick<Plan, 'lost'>): void {
+  tell({ lost }: Pick<Plan, 'lost'>): void {
     const { keptRounds } = this.conversation.remembered;
     for (const { key } of this.isDry ? [] : lost) {
       const known = keptRounds.last(key);

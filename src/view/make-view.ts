@@ -95,7 +95,7 @@ async function planWith(
     const plan = scope.timings.time('plan', () =>
       planOf(strategy, outline, { memory, rounds: rounds?.kept, closed }, tools, isolate),
     );
-    const messages = await rounds?.read(plan.rounds ?? []);
+    const messages = await rounds?.read(plan.rounds);
     if (messages) rounds?.tell(plan);
     if (!rounds || messages) return { plan, messages, counter: counting.counter };
   }

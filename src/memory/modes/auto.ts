@@ -123,7 +123,6 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     ...(prefix ? { prefix } : {}),
     ...(trimmed ? { trimmed } : {}),
     ...(misses.length > 0 ? { misses } : {}),
-    rounds: mover.shown(),
   };
 }
 

@@ -77,7 +77,6 @@ function planCompact(strategy: CompactStrategy, request: ReplayRequest, context:
     segments: result.moves.map(({ cuts }, index) => collect(result.moves[index - 1]?.cuts ?? START, cuts)),
     ahead: once(() => ({ upcoming: collect(result.cuts, result.next) })),
     dropped: [],
-    rounds: inView.shown(frontierUnit(result.cuts)),
     isDearer: terms.prices.free !== true && costsMore(history, result.moves, sums, terms),
   };
 }

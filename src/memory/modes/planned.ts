@@ -93,10 +93,6 @@ export interface Planned extends ViewNeeds {
   readonly misses?: readonly Miss[];
   /** Thinking that is bound to what has changed. Absent if none has left. */
   readonly thinking?: LeftThinking;
-  /** Rounds of ours that stand in the view. Absent: none. */
-  readonly rounds?: readonly KeptRounds[];
-  /** Rounds that would stand in it, but for their messages. Absent: none. */
-  readonly lost?: readonly KeptRounds[];
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
   /** Whether the moves so far cost more than they save. Absent: not asked, or they don't. */

@@ -60,25 +60,15 @@ export const rollingSummary = {
  */
 function planRolling(strategy: RollingStrategy, request: RecallRequest, context: PlanContext): RecalledPlan {
   const planned = planAround(strategy, request, context);
-  const { cuts } = planned.replay;
-  const { shown: rounds, tokens, moved } = roundsAfter(frontierUnit(cuts), request);
-  if (tokens === 0 && !moved) return planned;
   const { replay } = planned;
-  return {
-    ...planned,
-    replay: { ...replay, after: replay.after + tokens, moved: replay.moved || moved },
-    rounds,
-  };
-}
-
-/** The rounds of ours in a view without the units before one. */
-function roundsAfter(unit: number, { history, inView }: RecallRequest) {
-  let moved = false;
+  const { history, inView } = request;
+  let { moved } = replay;
   for (const { messages } of history.requestPoints) {
     inView.arrive(messages, 0);
-    moved = inView.shed(0, 0) !== undefined;
+    moved = inView.shed(0, 0) !== undefined || replay.moved;
   }
-  return { shown: inView.shown(unit), tokens: inView.tokens(unit), moved };
+  inView.settle(frontierUnit(replay.cuts));
+  return { ...planned, replay: { ...replay, after: replay.after + inView.tokens(0), moved } };
 }
 
 function planAround(

@@ -47,8 +47,7 @@ function planSummarize(strategy: SummarizeStrategy, request: ReplayRequest, cont
   const cursor = new PrefixCursor(history, prefixes, refills);
   const mover = new CursorMover(rule, cursor, inView, 'summarize');
   const result = replayOn(request, sums, mover, settingsOf(strategy, context), first);
-  const rounds = inView.shown(frontierUnit(result.cuts));
-  const planned = { replay: result, segments: [], rounds };
+  const planned = { replay: result, segments: [] };
   if (frontierUnit(result.cuts) === 0) return { ...planned, dropped: [] };
   const prefix = { ...cursor.prefix, since: result.moves.at(-1)?.messages };
   return { ...planned, prefix, dropped: coveredMessages(history, prefix) };

@@ -44,9 +44,7 @@ function planTrim(strategy: TrimStrategy, request: ReplayRequest, context: PlanC
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
   const mover = new CursorMover(rule, cursor, inView, 'trim');
   const result = replayOn(request, sums, mover, settingsOf(strategy, context));
-  const { cuts } = result;
-  const rounds = inView.shown(frontierUnit(cuts));
-  return { replay: result, segments: [], dropped: trimmedMessages(history, cuts), rounds };
+  return { replay: result, segments: [], dropped: trimmedMessages(history, result.cuts) };
 }
 
 function trimEffect(history: History, sums: TokenSums): Effect {

@@ -17,7 +17,7 @@ import type { Budgets, PlanContext, Planned, PlanRequest } from '../modes/planne
 import { answerRoomOf, budgetsOf, frontierOf } from '../modes/strategy.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
-import { RoundsInView } from '../replay/kept-rounds.ts';
+import { type KeptRounds, RoundsInView, tokensOfRounds } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { sumsWithout, tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
@@ -31,7 +31,11 @@ export interface Plan extends Planned {
   readonly actsOnSoft: boolean;
   /** Tokens of the array up to its previous request, with the tools; 0 for the first one. */
   readonly repeated: number;
-  /** Whether rounds of ours may be missing in the view. */
+  /** The kept rounds in the view. */
+  readonly rounds: readonly KeptRounds[];
+  /** Rounds that would be in it, but for their messages. */
+  readonly lost: readonly KeptRounds[];
+  /** Whether rounds may be missing in the view. */
   readonly lacksRounds: boolean;
   /** Whether its view gets marks. */
   readonly marks: boolean;
@@ -95,13 +99,16 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const thinking = bindsThinking(request.terms.reasoning) ? thinkingIn(history, context.counter) : undefined;
   // What may leave by itself is no part of what else leaves.
   const sums = thinking ? sumsWithout(all, (index) => thinking.tokens.at(index)) : all;
-  const without = <Made extends Planned>(made: Made, from: number) => {
-    const planned = withoutLost(made);
-    const { lost = [] } = planned;
-    const lacksRounds = request.rounds === 'absent' || lost.some((rounds) => rounds.lost !== 'told');
-    // Some of it is bound to rounds that are not there.
+  const bound = <Made extends Planned>(made: Made, { shown }: RoundsInView, from: number) => {
+    const rounds = shown.filter((one) => one.lost === undefined);
+    const lost = shown.filter((one) => one.lost !== undefined);
+    const lacksRounds = request.rounds === 'absent' || lost.some((one) => one.lost !== 'told');
+    // Lost ones count where it is decided what moves, as they did in earlier requests.
+    const after = made.replay.after - tokensOfRounds(lost);
+    const planned = { ...made, replay: { ...made.replay, after } };
+    // Some thinking is bound to rounds that are not there.
     const end = lacksRounds ? history.messages.length : from;
-    return { lacksRounds, ...withoutThinkingBefore(planned, history, thinking, end) };
+    return { rounds, lost, lacksRounds, ...withoutThinkingBefore(planned, history, thinking, end) };
   };
   const previous = history.requestPoints.at(-2);
   const repeated = previous ? all.before(previous.messages) : 0;
@@ -109,8 +116,8 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     const budgets = budgetsFor(strategy, request);
     const inView = roundsInView(request, budgets);
     const planned = recalled.plan(strategy, { ...request, budgets, sums, inView }, context);
-    const bound = without(planned, keptBesideMemory(planned, history, thinking));
-    return { strategy, history, actsOnSoft: false, repeated, marks: false, ...bound };
+    const made = bound(planned, inView, keptBesideMemory(planned, history, thinking));
+    return { strategy, history, actsOnSoft: false, repeated, marks: false, ...made };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
@@ -120,22 +127,9 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request, thinking);
   const inView = roundsInView(request, budgets);
   const planned = replayed.plan(strategy, { ...request, rule, sums, inView }, context);
-  const bound = without(planned, planned.replay.thinkingFrom ?? 0);
+  const made = bound(planned, inView, planned.replay.thinkingFrom ?? 0);
   const { marks } = request.terms;
-  return { strategy, history, budgets, actsOnSoft, repeated, marks, ...bound };
-}
-
-/**
- * A plan whose view has no lost rounds. They count where it is decided what moves, as they did in
- * earlier requests, and not in its tokens.
- */
-function withoutLost<Made extends Planned>(planned: Made): Made {
-  const { rounds = [], replay } = planned;
-  const lost = rounds.filter((one) => one.lost !== undefined);
-  if (lost.length === 0) return planned;
-  const after = lost.reduce((sum, { tokens }) => sum - tokens, replay.after);
-  const shown = rounds.filter((one) => one.lost === undefined);
-  return { ...planned, replay: { ...replay, after }, rounds: shown, lost };
+  return { strategy, history, budgets, actsOnSoft, repeated, marks, ...made };
 }
 
 /** The rounds of ours in the views of an array, before its first request. */

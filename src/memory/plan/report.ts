@@ -9,6 +9,7 @@ import { freedBy, type Removal } from '../edits/removal.ts';
 import type { ShownOutput } from '../edits/shown-outputs.ts';
 import type { Mode } from '../modes/table.ts';
 import type { TokenUsage } from '../money/usage-schema.ts';
+import { tokensOfRounds } from '../replay/kept-rounds.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
 import type {
@@ -20,7 +21,7 @@ import type {
   StrategySource,
 } from './report-schema.ts';
 import { reportedMisses } from './reported-misses.ts';
-import { roundsTokens, type View } from './view.ts';
+import type { View } from './view.ts';
 import type { Warning } from './warnings.ts';
 
 export type { TokenUsage } from '../money/usage-schema.ts';
@@ -115,7 +116,7 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
     return counted ? [editOf(counted, facts)] : [];
   });
   if (view.dropped.size === 0) return edits;
-  const cleared_tokens = plan.replay.before + roundsTokens(plan) - view.tokens - freedBy(removals);
+  const cleared_tokens = plan.replay.before + tokensOfRounds(plan.rounds) - view.tokens - freedBy(removals);
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
 }
 
@@ -198,8 +199,7 @@ export function reportedOutputs(outputs: readonly ShownOutput[]): ReportedOutput
 
 function keptRoundsOf(shown: NonNullable<View['rounds']>): NonNullable<Report['kept_rounds']> {
   const all = [...shown.values()];
-  const sum = (of: 'rounds' | 'tokens') => all.reduce((total, one) => total + one[of], 0);
-  return { rounds: sum('rounds'), tokens: sum('tokens') };
+  return { rounds: all.reduce((sum, { rounds }) => sum + rounds, 0), tokens: tokensOfRounds(all) };
 }
 
 /** The frontier of a plan. A view that may lack rounds of ours differs from the one before. */

@@ -7,7 +7,7 @@ import type { Removal } from '../edits/removal.ts';
 import { showOutputs } from '../edits/shown-outputs.ts';
 import { type ShownSummary, type SummaryWords, showSummary } from '../edits/shown-summary.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
-import type { KeptRounds } from '../replay/kept-rounds.ts';
+import { type KeptRounds, tokensOfRounds } from '../replay/kept-rounds.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { marksOf } from './marks.ts';
 import type { Plan } from './plan.ts';
@@ -116,7 +116,13 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(plan.thinking ? { thinkingFrom: plan.thinking.from } : {}),
   };
   if (stays)
-    return { removals, dropped, ...beside, tokens: replay.before - made + roundsTokens(plan), incomplete };
+    return {
+      removals,
+      dropped,
+      ...beside,
+      tokens: replay.before - made + tokensOfRounds(plan.rounds),
+      incomplete,
+    };
   const marks = plan.marks ? marksOf(plan, removals, dropped, { summary, trim }) : [];
   const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
   const recap = recapOf(summary, trim);
@@ -143,7 +149,7 @@ function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
   return { summary, stays, trim, dropped };
 }
 
-function shownRounds({ rounds = [] }: Plan, words: ViewWords): ReadonlyMap<number, ShownRounds> {
+function shownRounds({ rounds }: Plan, words: ViewWords): ReadonlyMap<number, ShownRounds> {
   return new Map(
     rounds.map(({ key, message, rounds, tokens }) => {
       const json = words.rounds?.get(key);
@@ -151,11 +157,6 @@ function shownRounds({ rounds = [] }: Plan, words: ViewWords): ReadonlyMap<numbe
       return [message, { json, rounds, tokens }];
     }),
   );
-}
-
-/** Tokens of the rounds in the view of a plan. */
-export function roundsTokens({ rounds = [] }: Pick<Plan, 'rounds'>): number {
-  return rounds.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** Whether an output behind the summary lacks its ref, since it is not known to be written. */

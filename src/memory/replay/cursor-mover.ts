@@ -97,7 +97,9 @@ export class CursorMover implements Mover<CursorState> {
     this.failed = this.rule.frontier === 'slide' ? undefined : failed;
   }
 
-  settle(): void {}
+  settle(): void {
+    this.rounds.settle(this.settledUnit);
+  }
 
   /**
    * Moves the cuts as far as necessary, and undoes the move if it frees too little. A move that

@@ -90,13 +90,12 @@ export class RoundsInView {
   }
 
   /**
-   * Adds those of the answers before a message, and forgets those that the frontier has passed.
+   * Adds those of the answers before a message.
    *
    * @param frontier the first unit whose rounds stay
    * @returns tokens of those that have come
    */
   arrive(messages: number, frontier: number): number {
-    this.inView = this.inView.filter(({ unit }) => unit >= frontier);
     let tokens = 0;
     for (let next = this.all[this.came]; next && next.message < messages; next = this.all[this.came]) {
       this.came++;
@@ -123,9 +122,14 @@ export class RoundsInView {
     return namesOf(this.all.filter(({ message }) => message < messages)) === came;
   }
 
-  /** Those in a view. @param frontier see `arrive` */
-  shown(frontier: number): readonly KeptRounds[] {
-    return this.inView.filter(({ unit }) => unit >= frontier);
+  /** Ends a request point. @param frontier the first unit whose rounds stay */
+  settle(frontier: number): void {
+    this.inView = this.inView.filter(({ unit }) => unit >= frontier);
+  }
+
+  /** Those in the view of the last request point. */
+  get shown(): readonly KeptRounds[] {
+    return this.inView;
   }
 
   /** Tokens of those in a view. @param before only those of the units before this one */
@@ -162,6 +166,11 @@ export class RoundsInView {
     this.inView = rest;
     return { unit: first.unit, tokens };
   }
+}
+
+/** Tokens of rounds together. */
+export function tokensOfRounds(some: readonly Pick<KeptRounds, 'tokens'>[]): number {
+  return some.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function namesOf(some: readonly KeptRounds[]): string {

@@ -20,7 +20,7 @@ import type { Floor } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { Mover } from './frontier.ts';
 import type { Journal } from './journal.ts';
-import type { KeptRounds, RoundsInView } from './kept-rounds.ts';
+import type { RoundsInView } from './kept-rounds.ts';
 import { withLateResults } from './late-calls.ts';
 import { LossyPhases } from './lossy-phases.ts';
 import { Misses, type Recalling } from './misses.ts';
@@ -165,11 +165,6 @@ export class PhaseMover implements Mover<PhaseState> {
     return trimmedSpanOf(this.history, this.standing, this.weights, this.settings.running);
   }
 
-  /** The rounds that stay in the view. */
-  shown(): readonly KeptRounds[] {
-    return this.rounds.shown(this.standing.passed.heavy);
-  }
-
   shed(over: number): boolean {
     const { rounds, standing, journal } = this;
     const left = rounds.shed(standing.passed.heavy, Math.max(over, this.crowding));
@@ -309,6 +304,7 @@ export class PhaseMover implements Mover<PhaseState> {
     this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0);
     this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.view.settled = this.standing;
+    this.rounds.settle(this.standing.passed.heavy);
   }
 
   /** Whether the model could not fetch at a request. */
