@@ -8,7 +8,9 @@
  * room and the list of rounds, so each isolate finds the same ones.
  * Those whose messages are lost count as before: the moves of earlier requests stay as they were.
  */
+import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
+import { mostFitting } from '../tokens/fitting.ts';
 
 /** The rounds that led to one answer. */
 export interface KeptRounds {
@@ -79,12 +81,12 @@ export class RoundsInView {
    * @param budget of the view, in tokens
    */
   constructor({ units }: Pick<History, 'units'>, rounds: readonly KeptRounds[], budget: number) {
-    const byMessage = new Map(rounds.map((kept) => [kept.message, kept]));
-    this.all = units.flatMap(({ kind, first, last }, unit) => {
-      if (kind !== 'assistant' || byMessage.size === 0) return [];
+    this.all = rounds.flatMap((kept) => {
       // An answer that has paused is a unit with the one that goes on after it.
-      const inside = Array.from({ length: last - first + 1 }, (_, at) => byMessage.get(first + at));
-      return inside.flatMap((kept) => (kept ? [{ ...kept, unit }] : []));
+      const unit =
+        mostFitting(units.length, (count) => elementAt(units, count - 1).first <= kept.message) - 1;
+      const { kind, last = -1 } = units[unit] ?? {};
+      return kind === 'assistant' && kept.message <= last ? [{ ...kept, unit }] : [];
     });
     this.most = { rounds: MOST_ROUNDS, tokens: Math.floor(budget * MOST_SHARE), bytes: MOST_BYTES };
   }
@@ -137,11 +139,6 @@ export class RoundsInView {
     let tokens = 0;
     for (const { unit, tokens: more } of this.inView) if (unit >= frontier && unit < before) tokens += more;
     return tokens;
-  }
-
-  /** The first unit with rounds in a view; undefined if there is none. */
-  first(frontier: number): number | undefined {
-    return this.inView.find(({ unit }) => unit >= frontier)?.unit;
   }
 
   /**

@@ -27,36 +27,33 @@ export class Pass {
   private readonly journal: Journal;
   private readonly rounds: RoundsInView;
   private readonly before: number;
-  /** The first unit that the phase of this name has not passed by now. */
-  private heavy: number;
   private readonly goal: (first: number) => number;
 
   /** @param rounds those in the view, which leave where the phase `heavy` passes */
   constructor(journal: Journal, rounds: RoundsInView, passed: Passed, goal: (first: number) => number) {
     this.journal = journal;
     this.rounds = rounds;
-    this.heavy = passed.heavy;
     this.before = journal.freed - rounds.tokens(passed.heavy);
     this.passed = passed;
     this.goal = goal;
   }
 
   run(phase: keyof Passed, limit: number, removals: (unit: number) => readonly Removal[]): void {
+    const passesRounds = phase === 'heavy';
     let unit = this.passed[phase];
-    for (; unit < limit && !this.isEnough(); unit++) {
+    for (; unit < limit && !this.isEnough(passesRounds ? unit : this.passed.heavy); unit++) {
       const { length } = this.journal;
       this.journal.add(unit, removals(unit));
-      const leaves = phase === 'heavy' && this.rounds.first(unit) === unit;
+      const leaves = passesRounds && this.rounds.tokens(unit, unit + 1) > 0;
       if (leaves || this.journal.length > length) this.first = Math.min(unit, this.first ?? unit);
-      if (phase === 'heavy') this.heavy = unit + 1;
     }
     this.tried += Math.max(0, unit - this.passed[phase]);
     this.passed = { ...this.passed, [phase]: Math.max(unit, this.passed[phase]) };
   }
 
-  private isEnough(): boolean {
+  private isEnough(heavy: number): boolean {
     if (this.first === undefined) return false;
-    const freed = this.journal.freed - this.rounds.tokens(this.heavy);
+    const freed = this.journal.freed - this.rounds.tokens(heavy);
     return freed - this.before >= this.goal(this.first);
   }
 }

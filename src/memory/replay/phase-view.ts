@@ -81,8 +81,7 @@ export class PhaseView {
    * that end among the newest messages.
    */
   keptBefore(unit: number, { messages }: RequestPoint, standing: PhaseStanding): number {
-    const { heavy } = standing.passed;
-    const own = this.rounds.tokens(heavy, unit + 1) - this.rounds.tokens(heavy, unit);
+    const own = this.rounds.tokens(Math.max(standing.passed.heavy, unit), unit + 1);
     const kept = this.before(unit, standing) + own;
     const { first, kind } = elementAt(this.history.units, unit);
     return kind === 'assistant' && messages - first <= LOOKED_BACK ? kept : this.reread(kept, standing);
@@ -102,7 +101,6 @@ export class PhaseView {
 
   /** Tokens before a unit after the summary; for the first unit, of the preamble. */
   before(unit: number, { leftOut, passed }: PhaseStanding): number {
-    const rounds = unit === 0 ? 0 : this.rounds.tokens(passed.heavy, unit);
-    return this.weights.before(unit, leftOut) + rounds;
+    return this.weights.before(unit, leftOut) + this.rounds.tokens(passed.heavy, unit);
   }
 }
