@@ -11,6 +11,7 @@ import { Attempts } from './attempt.ts';
 import type { ModelApi } from './model-api.ts';
 import { relay } from './relay.ts';
 import { retriesOf } from './retries/reasons.ts';
+import type { NextAttempt } from './retries/retry.ts';
 import { retrievalOf } from './rounds/retrieval-of.ts';
 
 /** @throws ApiError */
@@ -25,7 +26,12 @@ export async function answerRead(
   const options = { force: false, dryRun: false, count: chosen.report, viewOnly: false };
   const [first, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const attempts = new Attempts({ path, call, came, life, frozen });
-  const asking = { request, answers, services: scope.services, make: attempts.make };
+  const asking = {
+    request,
+    answers,
+    services: scope.services,
+    send: (next: NextAttempt) => attempts.send(next),
+  };
   const attempt = await askAgain(attempts.first(first), retriesOf(call, first, options, attempts), asking);
   const { answer, sent: body, usages } = attempt;
   const report = await attempt.report;

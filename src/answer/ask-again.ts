@@ -22,7 +22,7 @@ interface Asking {
   readonly answers: AnswerFormat;
   readonly services: Pick<Services, 'config' | 'log'>;
   /** @throws ApiError when there is no answer */
-  make(next: NextAttempt): Promise<Attempt>;
+  send(next: NextAttempt): Promise<Attempt>;
 }
 
 /**
@@ -37,14 +37,14 @@ export async function askAgain(
   asking: Asking,
 ): Promise<Attempt> {
   const tried: Retry[] = [];
-  let attempt = await asking.make(first);
+  let attempt = await asking.send(first);
   for (;;) {
     const left = retries.filter((retry) => !tried.includes(retry));
     const { answer, isAnswer, refusal } = await beginningOf(attempt, left, tried, asking);
     attempt = { ...attempt, answer };
     if (isAnswer) for (const retry of tried) retry.answered?.();
     const found = refusal && (await nextAfter(attempt, refusal, left));
-    const again = found && (await unlessRefused(asking.make(found.next)));
+    const again = found && (await unlessRefused(asking.send(found.next)));
     if (!found || !again) return attempt;
     answer.abort();
     tried.push(found.retry);

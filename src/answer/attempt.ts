@@ -1,24 +1,17 @@
-/**
- * Writes the bodies of the attempts at one answer, and sends them. Nothing else writes a body for
- * the upstream, but for one that goes up as it came.
- */
+/** Makes the attempts at one answer, and at its rounds. */
 
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
-import type { Additions } from '../protocol/model-request.ts';
-import { withoutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
-import { compactionOf } from '../request/native-compaction.ts';
 import type { CallLife } from '../tell/life.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
-import { bodies } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { noteSent, type SentBefore, sentBefore } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
@@ -28,6 +21,7 @@ import { marksOf, refusesMarks } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
 import { asksUsage } from './retries/stream-usage.ts';
+import { ALL_THINKING, betaOf, type WrittenBody, writeBody } from './write-body.ts';
 
 /** What the attempts at one answer share. */
 interface Asking {
@@ -40,6 +34,19 @@ interface Asking {
   readonly frozen: Injected;
 }
 
+/** A round that an answer goes on with. */
+interface Round {
+  readonly left: AbortSignal;
+  /** Takes the usage of its answer. */
+  readonly usages: UsageTail[];
+  /**
+   * The body with the rounds so far.
+   *
+   * @param write the body of the view, for one that the answer did not begin with
+   */
+  bodyOf(write: () => Uint8Array): Uint8Array;
+}
+
 /** What the attempts with one view share. */
 interface Viewed {
   readonly added: AddedMessages;
@@ -49,7 +56,6 @@ interface Viewed {
   report(): Promise<Report>;
 }
 
-/** Makes the attempts at one answer. */
 export class Attempts {
   private readonly asking: Asking;
   private readonly viewed = new Map<MadeView, Viewed>();
@@ -85,31 +91,56 @@ export class Attempts {
     return { made, without };
   }
 
-  /** Sends a view. @throws ApiError if there is no answer */
-  readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
+  /**
+   * Sends a view.
+   *
+   * @param round the round that it goes on with; absent: the answer begins with it
+   * @throws ApiError if there is no answer
+   */
+  async send({ made, without }: NextAttempt, round?: Round): Promise<Attempt> {
     const { call, came, life } = this.asking;
-    const viewed = await this.viewOf(made);
-    const { added } = viewed;
-    const usages: UsageTail[] = [];
-    const { body: sent, thinkingFrom } = this.bodyOf({ made, without, added });
+    const { added, report } = await this.viewOf(made);
+    const usages = round?.usages ?? [];
+    let written: WrittenBody | undefined;
+    const write = (): Uint8Array => {
+      written = this.bodyOf({ made, without, added });
+      return written.body;
+    };
+    const sent = round ? round.bodyOf(write) : write();
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies go up unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
+    if (round && this.sent) this.sent.hadRounds = true;
     const answering =
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })
-        : this.ask(sent, usages, { tokens: made.report.tokens?.after, listed: betaOf(made, call) });
+        : this.ask(sent, usages, {
+            left: round?.left,
+            tokens: round ? undefined : made.report.tokens?.after,
+            listed: betaOf(made, call),
+          });
     const plan = { report: made.report, view: made.view, refused: made.refused ?? [] };
-    life.sent({ body: sent, usages, plan });
-    const viewReport = viewed.report();
+    if (!round) life.sent({ body: sent, usages, plan });
+    const viewReport = report();
     const answer = await answering;
+    const thinkingFrom = written?.thinkingFrom ?? 0;
+    // The caller has the report of the view that the answer began with.
+    const earlier = round && this.sent;
+    if (written && answer.response.ok)
+      this.sent = noteSent(call, made, added.messages, thinkingFrom, earlier);
     const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);
-    const report = isLess
-      ? viewReport.then((told) => withLessThinking(told, call, thinkingFrom, this.before))
-      : viewReport;
-    if (answer.response.ok) this.sent = noteSent(call, made, added.messages, thinkingFrom);
-    return { made, without, added, sent, answer, usages, report };
-  };
+    return {
+      made,
+      without,
+      added,
+      sent,
+      answer,
+      usages,
+      report: isLess
+        ? viewReport.then((reported) => withLessThinking(reported, call, thinkingFrom, this.before))
+        : viewReport,
+    };
+  }
 
   /** The body of an attempt. */
   bodyOf({ made, without, added }: Pick<Attempt, 'made' | 'without' | 'added'>): WrittenBody {
@@ -126,54 +157,12 @@ export class Attempts {
   }
 
   /**
-   * Goes on after a round of ours.
-   *
-   * @param usages takes the usage of its answer
-   * @param made the view that the body begins with
-   * @throws ApiError
-   */
-  goOn(
-    body: Uint8Array,
-    usages: UsageTail[],
-    left: AbortSignal,
-    made: Pick<MadeView, 'view'>,
-  ): Promise<UpstreamAnswer> {
-    if (this.sent) this.sent.hadRounds = true;
-    return this.ask(body, usages, { left, listed: betaOf(made, this.asking.call) });
-  }
-
-  /**
-   * Goes on with another view.
-   *
-   * @param usages takes the usage of its answer
-   * @param onto puts the rounds so far after its body
-   * @throws ApiError
-   */
-  async goOnWith(
-    { made, without }: NextAttempt,
-    usages: UsageTail[],
-    left: AbortSignal,
-    onto: (body: Uint8Array) => Uint8Array,
-  ): Promise<Attempt> {
-    const { added, report } = await this.viewOf(made);
-    const { call } = this.asking;
-    const { body, thinkingFrom } = this.bodyOf({ made, without, added });
-    const sent = onto(body);
-    const answer = await this.ask(sent, usages, { left, listed: betaOf(made, call) });
-    // The caller has the report of the view before.
-    const reported = this.sent?.reported;
-    if (answer.response.ok) this.sent = noteSent(call, made, added.messages, thinkingFrom, reported);
-    if (this.sent) this.sent.hadRounds = true;
-    return { made, without, added, sent, answer, usages, report: report() };
-  }
-
-  /**
    * Sends a body of the same request.
    *
    * @param usages takes the usage of its answer
    * @throws ApiError
    */
-  async ask(
+  private async ask(
     body: Uint8Array | ReadableStream,
     usages: UsageTail[],
     options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens' | 'listed'> = {},
@@ -206,44 +195,4 @@ export class Attempts {
     this.viewed.set(made, viewed);
     return viewed;
   }
-}
-
-/** What the headers must say of a view with a summary that the API has signed. */
-export function betaOf({ view }: Pick<MadeView, 'view'>, { request }: Call): AskOptions['listed'] {
-  return view?.summary?.signed === undefined ? undefined : request.ownCompaction?.beta;
-}
-
-/** That of all messages, and of what else a body has. */
-const ALL_THINKING = Number.POSITIVE_INFINITY;
-
-interface WrittenBody {
-  readonly body: Uint8Array;
-  /** The messages before this one have lost their thinking. */
-  readonly thinkingFrom: number;
-}
-
-/** The body of a view with all that is added to it. The upstream's count reads it too. */
-export function writeBody(
-  { request, chosen, scope, kept }: Call,
-  { view, tools, movesInstructions }: Pick<MadeView, 'view' | 'tools' | 'movesInstructions'>,
-  added: Pick<AddedMessages, 'messages'>,
-  more: Pick<Additions, 'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey' | 'usage'>,
-  thinkingFrom: number,
-): WrittenBody {
-  const additions = {
-    injected: added.messages,
-    tools: tools?.definitions,
-    movesInstructions: movesInstructions === true,
-    compaction: compactionOf(chosen.strategy, request, scope.services.config),
-    ...more,
-    ...(thinkingFrom === ALL_THINKING ? {} : { thinkingFrom }),
-  };
-  const { injected, ...others } = additions;
-  // What is added from storage is read anew, and can be deleted.
-  const isSame = view !== undefined && injected.length === 0;
-  const write = () => request.write(view, additions, isSame ? kept : undefined);
-  const body = isSame ? bodies.of(view, [request, ...Object.values(others)], write) : write();
-  if (thinkingFrom !== ALL_THINKING) return { body, thinkingFrom };
-  const cut = withoutThinking(body, request.conversationField);
-  return { body: cut ?? body, thinkingFrom: request.messages.length };
 }

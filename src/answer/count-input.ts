@@ -13,9 +13,9 @@ import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { sentBefore } from '../view/sent-before.ts';
 import { askUpstream } from './ask-upstream.ts';
-import { betaOf, writeBody } from './attempt.ts';
 import { keptThinkingFrom } from './kept-thinking.ts';
 import { unread } from './unread/unread-body.ts';
+import { betaOf, writeBody } from './write-body.ts';
 
 /** @param path of the upstream's count, below its base URL. @throws ApiError */
 export async function countInput(path: string, answers: AnswerFormat, call: Call): Promise<Response> {

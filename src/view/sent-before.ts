@@ -101,7 +101,7 @@ export function moved(report: Report): Report {
 /**
  * Notes that a request was sent.
  *
- * @param reported of the request, where a later round goes on with another view
+ * @param earlier what is noted of the request already, where a round goes on with another view
  * @returns what is noted; undefined if nothing is
  */
 export function noteSent(
@@ -109,13 +109,13 @@ export function noteSent(
   made: Sent,
   added: readonly InjectedMessage[],
   thinkingFrom: number,
-  reported?: OwnPrefix,
+  earlier?: SentRequest,
 ): SentRequest | undefined {
   const owner = ownerOf(call);
   if (owner === undefined) return undefined;
   const { messages } = call.request;
   const own = ownPrefix(made, added, messages.length);
-  const sent = { own, reported: reported ?? own, thinkingFrom, hadRounds: false };
+  const sent = { own, reported: earlier?.reported ?? own, thinkingFrom, hadRounds: earlier !== undefined };
   const asked = elementAt(prefixHashes(messages, sha256Hex), messages.length);
   call.scope.services.memory.of('sentRequests').set(owner, asked, sent);
   return sent;

@@ -28,11 +28,13 @@ export function askRounds(first: Attempt, attempts: Attempts, { call, answers, o
   // Its body is not kept while the model answers.
   let current: Omit<Attempt, 'sent' | 'answer'> = { made, without, added, usages, report };
   return async (body, left, onto) => {
-    const make = async (next: NextAttempt): Promise<Attempt> =>
-      next === current
-        ? { ...current, sent: body, answer: await attempts.goOn(body, usages, left, current.made) }
-        : attempts.goOnWith(next, usages, left, onto);
-    const asking = { request, answers, services: scope.services, make };
+    const send = (next: NextAttempt): Promise<Attempt> =>
+      attempts.send(next, {
+        left,
+        usages,
+        bodyOf: (write) => (next === current ? body : onto(write())),
+      });
+    const asking = { request, answers, services: scope.services, send };
     const { sent: _, answer, ...asked } = await askAgain(current, [withWholeOutputs(call, options)], asking);
     current = asked;
     return answer;
