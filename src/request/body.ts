@@ -16,12 +16,7 @@ import { TIME_LIMITS } from '../time-limits.ts';
 import type { Chunks } from '../upstream/chunks.ts';
 import { ApiError } from './errors.ts';
 import { readingBodies } from './reading-bodies.ts';
-
-/**
- * Largest body that is read, before and after decoding, in bytes
- * (docs/design.md#9-tokens-and-bytes).
- */
-const LARGEST_BODY = 16 * 1024 * 1024;
+import { SIZE_LIMITS } from './size-limits.ts';
 
 /** A body that announces no more is read at once, and is not counted. In bytes. */
 const SHORT_BODY = 64 * 1024;
@@ -73,7 +68,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array, maxOutputLength: num
 export async function readBody(
   request: Request,
   param: string | null,
-  limit = LARGEST_BODY,
+  limit = SIZE_LIMITS.body,
 ): Promise<Uint8Array> {
   const read = await tryBody(request, param, limit);
   if ('fault' in read) throw await refused(read);
@@ -97,7 +92,7 @@ export async function refused({ fault, whole, isNear }: UnreadBody): Promise<Api
 export async function tryBody(
   request: Request,
   param: string | null,
-  limit = LARGEST_BODY,
+  limit = SIZE_LIMITS.body,
 ): Promise<ReadBody | UnreadBody> {
   checkCharset(request.headers);
   const { body } = request;
@@ -201,7 +196,7 @@ function tooLarge(limit: number, param: string | null): ApiError {
 export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${LARGEST_BODY} bytes, decoded too: ${why}.`,
+    `The request body must have at most ${SIZE_LIMITS.body} bytes, decoded too: ${why}.`,
     param,
   );
 }
@@ -220,10 +215,10 @@ function notReadable(code: 'invalid_value' | 'unsupported_media_type', fault: st
  * @throws ApiError `body_too_large`
  */
 export function checkSize({ bytes, conversationField }: ModelRequest): void {
-  if (bytes.length <= LARGEST_BODY) return;
+  if (bytes.length <= SIZE_LIMITS.body) return;
   throw new ApiError(
     'body_too_large',
-    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${LARGEST_BODY} are taken.`,
+    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${SIZE_LIMITS.body} are taken.`,
     conversationField,
   );
 }
