@@ -9,6 +9,7 @@ import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { MINUTE_MS } from '../../../src/memory/money/spending.ts';
 import { NO_DAY_SUMS } from '../../../src/memory/run/day-sums.ts';
 import { RESERVED_MS, type Reservation } from '../../../src/storage/tenant/spending.ts';
+import { runs } from '../../support/laws/runs.ts';
 
 const NOON = Date.UTC(2026, 10, 26, 12);
 const TODAY = dayOf(NOON);
@@ -72,7 +73,7 @@ describe('a budget', () => {
         expect(day?.amount ?? 0).toBe(counted);
         expect(counted).toBeLessThan(most + Math.max(...all.map(({ amount }) => amount)));
       }),
-      { numRuns: 15 },
+      { numRuns: runs(5, 15) },
     );
   });
 
