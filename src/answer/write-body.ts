@@ -1,4 +1,7 @@
-/** The body of a view. Nothing else writes one for the upstream, but for one that goes up as it came. */
+/**
+ * The body of a view. Nothing else writes one for the upstream, but for one that goes up as it
+ * came.
+ */
 import type { Additions } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
 import type { Call } from '../request/call.ts';
