@@ -43,11 +43,11 @@ export const prompts: Readonly<Record<string, string>> = {
 export const agents: readonly AgentSpec[] = [
   {
     // One turn of hundreds of steps. Most of the context is file contents and test output, which
-    // the agent can read again. Most of the bill is for requests over 64 000 tokens. A jump down to
+    // the agent can read again. Most of the bill is for requests over 64,000 tokens. A jump down to
     // half of that leaves room for tens of steps before the next one, so the cached prefix holds in
     // between. Ten steps stay, because the model mostly checks an edit against the last few. Only
-    // where placeholders alone exceed the budget is the beginning summarised. The files that were
-    // read last then stand after the summary, so the agent need not read them again.
+    // where placeholders alone exceed the budget is the beginning summarized. The files that were
+    // read last then follow the summary, so the agent need not read them again.
     key: 'coding',
     memory_strategy: {
       mode: 'auto',
@@ -61,7 +61,7 @@ export const agents: readonly AgentSpec[] = [
   {
     // People wait for each answer, so memory is made in the background. The last ten rounds of a
     // chat stay verbatim. Memory covers the ten rounds before them (a window of 20 sequence
-    // numbers); older ones are dropped, except for the user's standing instructions. 8 000 tokens
+    // numbers); older ones are dropped, except for the user's standing instructions. 8,000 tokens
     // are enough for a page of memory and ten long rounds of typed text.
     key: 'chat',
     memory_strategy: {
@@ -73,7 +73,7 @@ export const agents: readonly AgentSpec[] = [
   },
   {
     // A case can run for weeks and must not lose an order number, a promise or a refusal, so
-    // everything is summarised instead of a window. At 16 turns the oldest 12 are summarised at
+    // everything is summarized instead of a window. At 16 turns the oldest 12 are summarized at
     // once, and then not again for 12 turns: one pause of a few seconds in twelve answers, and a
     // cached prefix in between. The focus names what the next clerk will look for. Earlier cases of
     // the same customer get 400 tokens, about a paragraph each. Most cases are over after a few

@@ -75,10 +75,10 @@ export function createApp(): Hono<AppEnv> {
   return app;
 }
 
-/** Never forwarded, whatever stands there. */
+/** Never forwarded, whatever is there. */
 const BELOW_ADMIN = /^\/v1\/admin(?:\/|$)/;
 
-/** The routes of the table, their 405s, and a 404 for any other path below one of ours. */
+/** The routes of the table, their 405s, and a 404 for any other path below one of Precis's. */
 function addRoutes(app: Hono<AppEnv>): void {
   for (const route of ROUTES) {
     for (const [method, handler] of Object.entries(route.handlers)) app.on(method, route.path, handler);

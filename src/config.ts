@@ -75,7 +75,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** The tenant of callers without a key. */
 interface LocalTenant {
   readonly name: string;
-  /** The deployment's host names beside those of the machine, in lower case, without ports. */
+  /** The deployment's host names beside the machine's, in lower case, without ports. */
   readonly hosts: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export interface Config extends ModelTables {
   /** Callers' limits, by the names of access keys. */
   readonly callerLimits: ConfiguredLimits;
   /**
-   * Whether a request goes up although it is not known whether its caller may still spend, or is
+   * Whether a request is sent although it is not known whether its caller may still spend, or is
    * still a caller.
    */
   readonly allowsUnknown: boolean;

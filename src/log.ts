@@ -43,9 +43,9 @@ const FAULTS = new Set([
 ]);
 
 /**
- * Logs a caught error by its code, its name and where it was thrown, those of the cause of a
- * `StoreError`. Its message is left out, since it may hold content. An `ApiError` has its own code,
- * a failure of storage is `store_failed`, and anything else, such as a bug in our code, is
+ * Logs a caught error by its code, its name and where it was thrown; of a `StoreError`, by its
+ * cause's. Its message is left out, since it may hold content. An `ApiError` has its own code, a
+ * failure of storage is `store_failed`, and anything else, such as a bug in our code, is
  * `internal_error`.
  *
  * @returns the code
@@ -64,7 +64,7 @@ export function logCaught(log: Log, level: LogLevel, message: string, error: unk
 /**
  * The fields of a log line that say which error was caught: its name, and where it was thrown.
  *
- * @param outer the error that it is the cause of; it says where, if the cause has no frame of ours
+ * @param outer the error that it is the cause of; says where, if the cause has no frame of Precis
  */
 export function errorFields(error: unknown, outer?: unknown): { error: string; at?: string } {
   const at = thrownAt(error) ?? thrownAt(outer);

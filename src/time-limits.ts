@@ -2,9 +2,9 @@
  * The time limits of the Worker: how long it waits, for whom, and how long it rests. All are in
  * milliseconds, and each is read when its wait begins.
  *
- * A limit is here if a timer runs for it. For how long a fact is relied on
- * (a verdict, a price, what storage has shown) stands beside the fact: nobody waits for that, and
- * tests move the clock.
+ * A limit is here if a timer runs for it. For how long a fact is relied on (a verdict, a price,
+ * what storage has shown) is defined beside the fact: nobody waits for that, and tests move the
+ * clock.
  *
  * Nothing in `src/` can change a limit, and no variable does. Tests shorten them from outside
  * (test/support/time-limits.ts), so a build from `src/index.ts` has these values and no others.
@@ -61,7 +61,7 @@ const VALUES = {
 
   /** Whether a caller may still spend (docs/operating.md#budgets-and-limits). */
   limitsMs: 1_500,
-  /** Until what a call has spent is told again that could not be counted. */
+  /** The pause before spent tokens that could not be counted are reported again. */
   tellSpentPauseMs: 2_000,
   /** The register of callers. */
   registerMs: 1_500,

@@ -14,7 +14,7 @@ export type { TurnDigest } from './memory/plan/turn-digest.ts';
 export type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
 export type { MemoryBlocksRequest } from './memory/strategy/memory-blocks.ts';
 
-/** How summarising has gone lately: `health` of a conversation's memory. */
+/** How summarizing has gone lately: `health` of a conversation's memory. */
 export type MemoryHealth = z.output<typeof healthSchema>;
 /** One of `memories` of a conversation's memory. */
 export type MemoryVersion = z.output<typeof versionSchema>;

@@ -16,14 +16,14 @@ const MOST_TAKEN = 0.6;
 
 /**
  * Numbers by the hashes of texts. It holds no object per entry, and no text. Two texts with the
- * same hash share an entry; of 150 000 texts two do so with a probability of about one in a hundred
+ * same hash share an entry; of 150,000 texts two do so with a probability of about one in a hundred
  * million.
  *
  * The hashes have no seed, so anyone can make texts that collide. Therefore an entry stays in the
  * bucket that its hash chooses, and a text that finds its bucket full gets no entry. A text keeps
  * its entry: when the table doubles, each bucket splits in two. So whether a text has an entry
- * depends on the texts added until then alone. Of 150 000 texts that nobody has chosen, hardly ever
- * one gets none.
+ * depends on the texts added until then alone. Of 150,000 texts that nobody has chosen, hardly one
+ * gets no entry.
  */
 export class HashTable {
   /** The number of entries. */
@@ -46,7 +46,7 @@ export class HashTable {
   /**
    * Gives a text a number, unless it has one or its bucket is full.
    *
-   * @param value 0 to 2 147 483 646
+   * @param value 0 to 2,147,483,646
    */
   add({ low, high }: Hashed, value: number): void {
     const slot = slotOf(this.slots, low, high);

@@ -12,7 +12,7 @@ import { type Bound, Lru, TenantLru } from './lru.ts';
 
 /** A row of the table. */
 interface Row<Value> extends Bound<Value> {
-  /** What it is, and why it has so many bytes. Markdown. */
+  /** What it is, and why it has this many bytes. Markdown. */
   readonly about: string;
   /** `nobody`: it holds no caller's data. */
   readonly owner: 'tenant' | 'conversation' | 'nobody';
@@ -140,7 +140,7 @@ export class Beliefs<Value> {
     return seen && this.now() - seen.at < this.kind.holdsMs ? seen : undefined;
   }
 
-  /** The last value that was seen, also if it can't be relied on any more. */
+  /** The last value that was seen, also if it can no longer be relied on. */
   last(owner: string, key: string): Seen<Value> | undefined {
     const seen = this.entries.get(owner, key);
     if (!seen || this.kind.outlivesOwner) return seen;
@@ -171,7 +171,7 @@ export class Beliefs<Value> {
     return new OwnBeliefs(this, owner);
   }
 
-  /** Forgets this kind alone. What was asked for before is not taken any more. */
+  /** Forgets this kind alone. What was asked for before is no longer taken. */
   forget(owner: string): void {
     this.deletions.note(owner, this.name, this.now());
     this.entries.forget(owner);
@@ -213,7 +213,7 @@ export class OwnBeliefs<Value> {
 
 const EVERY_KIND = '';
 
-/** Bytes of what `Deletions` remembers, beside all rows: about 1 000 owners. */
+/** Bytes of what `Deletions` remembers, beside all rows: about 1,000 owners. */
 export const DELETIONS_BYTES = 256 * 1024;
 
 /** When owners were forgotten, so that an answer from before counts for nothing after it. */

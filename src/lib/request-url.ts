@@ -27,19 +27,19 @@ export function partOfSearch(search: string, isKept: (name: string) => boolean):
 /** This machine, and names that public DNS never resolves (RFC 6761). */
 const LOCAL_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[::1\])$/;
 
-/** Whether a URL's host name stands for this machine. */
+/** Whether a URL's host name means this machine. */
 export function isLocalHost(hostname: string): boolean {
   return LOCAL_HOST.test(hostname);
 }
 
 /**
  * Addresses of private networks (RFC 1918), and names that only such a network or machine resolves:
- * of one label, as containers have, and those of RFC 6762.
+ * of one label, as containers have, and the names of RFC 6762.
  */
 const PRIVATE_HOST =
   /^(?:10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|\[f[cd][\da-f:]+\]|[^.:]+|.+\.(?:local|internal))$/;
 
-/** Whether a URL's host name stands for this machine or one in its own network. */
+/** Whether a URL's host name means this machine or one in its own network. */
 export function isPrivateHost(hostname: string): boolean {
   return isLocalHost(hostname) || PRIVATE_HOST.test(hostname);
 }

@@ -1,6 +1,6 @@
 /**
- * Finds a secret anywhere in texts. The time does not tell how much of it a text holds, as that of
- * `includes` might.
+ * Finds a secret anywhere in texts. The time does not reveal how much of it a text holds, as the
+ * time of `includes` might.
  */
 import { timingSafeEqual } from 'node:crypto';
 

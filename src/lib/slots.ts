@@ -2,8 +2,9 @@
 
 /**
  * Connections of one invocation that may wait for response headers at once. The platform queues any
- * more (https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections).
- * Calls to R2 count too.
+ * further ones
+ * (https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). Calls
+ * to R2 count too.
  */
 export const AT_ONCE = 6;
 
@@ -30,7 +31,7 @@ export class Slots {
   }
 }
 
-/** So many bytes of memory. What needs more than is left waits, first come, first served. */
+/** This many bytes of memory. What needs more than is left waits, first come, first served. */
 export class Room {
   private readonly size: number;
   private left: number;

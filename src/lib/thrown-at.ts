@@ -21,7 +21,7 @@ const FUNCTION = /^(?:new )?[\w$.#<>]{1,80}/;
 export function thrownAt(error: unknown): string | undefined {
   const { stack, message } = Object(error) as { stack?: unknown; message?: unknown };
   if (typeof stack !== 'string' || typeof message !== 'string') return undefined;
-  // The message stands before the frames, and may have lines that look like one.
+  // The message comes before the frames, and may have lines that look like one.
   const start = stack.indexOf(message);
   if (start < 0) return undefined;
   for (const line of stack.slice(start + message.length).split('\n')) {

@@ -20,7 +20,7 @@ export function after(milliseconds: number): TimeLimit {
 }
 
 /**
- * The result of `work`, or undefined after so many milliseconds.
+ * The result of `work`, or undefined after this many milliseconds.
  *
  * @throws if `work` rejects in time
  */
@@ -38,7 +38,7 @@ const LATE = Symbol();
 /**
  * The result of `work` in storage.
  *
- * @throws what it rejects with; StoreError if it takes longer than so many milliseconds
+ * @throws what it rejects with; StoreError if it takes longer than this many milliseconds
  */
 export async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
   const limit = after(milliseconds);
@@ -52,8 +52,8 @@ export async function within<Value>(milliseconds: number, work: Promise<Value>):
 }
 
 /**
- * The first timer of a `Patience` fires after so many milliseconds. Most answers have come by then,
- * and a short wait after a long one needs no timer of its own.
+ * The first timer of a `Patience` fires after this many milliseconds. Most answers have come by
+ * then, and a short wait after a long one needs no timer of its own.
  */
 const FIRST_MS = 5;
 
@@ -68,7 +68,7 @@ export class Patience {
   private giveUp: (() => void) | undefined;
 
   /**
-   * The result of `work`, or undefined after so many milliseconds. One wait at a time.
+   * The result of `work`, or undefined after this many milliseconds. One wait at a time.
    *
    * @throws if `work` rejects in time
    */

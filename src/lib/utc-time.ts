@@ -16,7 +16,7 @@ export function dayOf(at: number): number {
 }
 
 /**
- * The month of a time, as days since 1970: its first day, and that of the next month.
+ * The month of a time, as days since 1970: its first day, and the first day of the next month.
  *
  * @param at milliseconds since 1970
  */

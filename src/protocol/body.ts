@@ -24,7 +24,7 @@ const MOST_LEVELS = 500;
 
 /**
  * A decoded value takes up to a hundred bytes of memory, and a single byte of a body can be a
- * value. 20 000 messages with calls and results have half as many.
+ * value. 20,000 messages with calls and results have half as many.
  */
 const MOST_VALUES = 300_000;
 

@@ -1,16 +1,16 @@
-/** Compares the conversation of a body with that of the body that went up for it. */
+/** Compares the conversation of a body with the conversation that was sent for it. */
 import { Buffer } from 'node:buffer';
 import { COMPACTED_MARK } from './chat/message.ts';
 import { fieldOf, scanObject } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 import { REASONING_MARK } from './responses/reasoning.ts';
 
-/** Marks of ours, which are cut out of a conversation in every mode. */
+/** Precis's marks, which are cut out of a conversation in every mode. */
 const MARKS = [COMPACTED_MARK, REASONING_MARK].map((mark) => `"${mark}"`);
 
 /**
  * How many bytes of the conversation differ in a body that was sent: those between the first
- * difference and the last. 0 for a conversation with marks of ours, which are cut out.
+ * difference and the last. 0 for a conversation with Precis's marks, which are cut out.
  */
 export function changedBytes(
   { bytes, conversationField }: Pick<ModelRequest, 'bytes' | 'conversationField'>,

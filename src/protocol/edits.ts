@@ -42,7 +42,7 @@ export function openingOf(
   return { text, taken: Math.max(taken, trim?.request?.opening ?? 0) };
 }
 
-/** Puts rounds of ours before a message or an item. */
+/** Puts Precis's rounds before a message or an item. */
 export function roundsSplice({ start }: Pick<JsonSpan, 'start'>, json: string): Splice {
   return { start, end: start, with: `${json},` };
 }
@@ -102,7 +102,7 @@ export const CLAUDE_MARKS: CacheMarks = {
   refusal: REFUSAL,
 };
 
-/** A mark as the member of a part behind which the upstream's cache is read and written. */
+/** A mark as the member of a part; the upstream's cache is read and written after that part. */
 function memberOf({ field, json }: CacheMarks): string {
   return `,"${field}":${json}`;
 }
@@ -115,7 +115,7 @@ export function latestMarks(view: View | undefined, most: number): readonly numb
   return most > 0 ? (view?.marks ?? []).slice(-most) : [];
 }
 
-/** Puts a mark behind a content; nothing if it can't have one, or has one. */
+/** Puts a mark after a content; nothing if it can't have one, or has one. */
 export function markSplices(
   bytes: Uint8Array,
   content: JsonSpan | undefined,
@@ -142,7 +142,7 @@ export function markSplices(
   return [{ start: end, end, with: memberOf(marks) }];
 }
 
-/** Whether a text is white space alone, which upstreams refuse as a part, or behind a mark. */
+/** Whether a text is white space alone, which upstreams refuse as a part, or after a mark. */
 function isBlank(bytes: Uint8Array, text: JsonSpan): boolean {
   const first = bytes[text.start + 1];
   const mayBe = first === QUOTE || first === SPACE || first === BACKSLASH;
@@ -227,8 +227,8 @@ export function openingSplice(
  * A part before the first one. A part with an earlier summary keeps its other fields, such as a
  * cache breakpoint.
  *
- * @param content the list that it stands in
- * @param first the part before which it stands; undefined in an empty list
+ * @param content the list that it is in
+ * @param first the part before which it is; undefined in an empty list
  */
 export function openingPart(
   message: Pick<Spoken, 'opening'>,
@@ -248,7 +248,7 @@ export function openingPart(
   return { start: first.start, end: first.start, with: `${part},` };
 }
 
-/** A text of ours, and the one after it. */
+/** A text of Precis, and the one after it. */
 export function openedText(block: string, rest: string): string {
   return rest === '' ? block : `${block}\n\n${rest}`;
 }

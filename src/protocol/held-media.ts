@@ -1,7 +1,7 @@
 /**
  * Images and files that are inline in a stored content: the parts of a message, or one of them, as
- * a caller of any protocol has sent them. A model that fetches the content reads words in the place
- * of the base64, and gets the media themselves where a result can carry them.
+ * a caller of any protocol has sent them. A model that fetches the content reads words instead of
+ * the base64, and gets the media themselves where a result can carry them.
  */
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from '../lib/json.ts';
@@ -19,7 +19,7 @@ export interface Media {
 interface ReadableContent {
   /** The texts of the parts, with a line for each of the media. */
   readonly text: string;
-  /** The parts as JSON, with that line in the place of the data. */
+  /** The parts as JSON, with that line instead of the data. */
   readonly json: string;
   readonly media: readonly Media[];
 }

@@ -12,7 +12,7 @@
  * array that was forgotten costs time and nothing else.
  *
  * A body whose every byte is known is the same request: it is not read at all. What was made of it
- * before, up to the bytes that went up, belongs to the request (`lib/latest.ts`).
+ * before, up to the bytes that were sent, belongs to the request (`lib/latest.ts`).
  *
  * `test/unit/protocol/known-arrays.test.ts` compares the view of every array with the one that it
  * has on its own, and `test/worker/requests/steady-work.test.ts` counts what a known conversation
@@ -35,7 +35,7 @@ const MOST_ARRAYS = 256;
 /** The most arrays that are searched for a beginning that a body shares. */
 const MOST_SEARCHED = 16;
 
-/** An array that shares so much of an earlier one, in bytes, takes its place. */
+/** An array that shares this much of an earlier one, in bytes, replaces it. */
 const SAME_SHARE = 7 / 8;
 
 /** The bytes that are compared first, at an array's end. */
@@ -198,7 +198,7 @@ function partsBytes(parts: readonly JsonSpan[]): number {
   return parts.reduce((sum, { fields = [] }) => sum + PART_BYTES + FIELD_BYTES * fields.length, 0);
 }
 
-/** Bytes of an element's spans: its own, and those of its fields. */
+/** Bytes of an element's spans: its own, and its fields'. */
 const SPAN_BYTES = 600;
 /** Bytes of a part of a content, and of each field of it that is kept. */
 const PART_BYTES = 200;

@@ -1,9 +1,9 @@
 /**
- * Tools whose definitions the model gets only once something in the conversation has loaded them:
- * a reference in a result, an output of a search for tools, the listing of an MCP server
+ * Tools whose definitions the model gets only once something in the conversation has loaded them: a
+ * reference in a result, an output of a search for tools, the listing of an MCP server
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool,
  * https://developers.openai.com/api/docs/guides/tools-tool-search). While the request has such a
- * tool, what has loaded it is no text: without it, the model can't call the tool any more.
+ * tool, what has loaded it is no text: without it, the model can no longer call the tool.
  */
 import { asObject, asString, isObject } from '../lib/json.ts';
 
@@ -22,7 +22,7 @@ export function loadedBy(value: unknown): readonly string[] {
   return [content, tool_references].flatMap(loadedBy);
 }
 
-/** Types of which one stands in everything that loads a tool. */
+/** Types of which one is in everything that loads a tool. */
 export const LOADING: readonly string[] = [
   ...['tool_reference', 'mcp_tool_listing', 'mcp_list_tools', 'tool_search_output'],
 ];
@@ -71,7 +71,7 @@ function deferredIn(tool: Readonly<Record<string, unknown>>): string[] {
   return tool.defer_loading === true ? [asString(tool.name)] : [];
 }
 
-/** Whether a tool stands for others whose names are known once they are loaded. */
+/** Whether a tool is a placeholder for others whose names are known once they are loaded. */
 function defersOthers({
   type,
   execution,

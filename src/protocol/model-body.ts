@@ -89,8 +89,8 @@ export abstract class ModelBody {
   }
 
   /**
-   * Puts a prompt cache key into a body that has none. It stands first, so that a longer array
-   * still begins with the bytes of the request before.
+   * Puts a prompt cache key into a body that has none. It is first, so that a longer array still
+   * begins with the bytes of the request before.
    */
   keySplices({ cacheKey }: Pick<Additions, 'cacheKey'>): Splice[] {
     const at = this.root.start + 1;

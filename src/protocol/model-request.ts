@@ -13,11 +13,11 @@ import type { KnownStart } from './written-bodies.ts';
 export interface WireMessage extends Message {
   /** The role in the message itself. */
   readonly wireRole: string | undefined;
-  /** The message as it came. If it consists of several items, they keep the commas between them. */
+  /** The message unchanged. If it consists of several items, they keep the commas between them. */
   readonly json: Uint8Array;
 }
 
-/** A message of ours, which is inserted after the preamble. */
+/** One of Precis's messages, which is inserted after the preamble. */
 export interface InjectedMessage {
   readonly role: 'system' | 'user';
   readonly content: string;
@@ -40,9 +40,9 @@ export interface SharedAccount {
 export interface CacheMarks {
   /** The member of a part that is one. */
   readonly field: string;
-  /** The value of one of ours, as JSON. */
+  /** The value of Precis's, as JSON. */
   readonly json: string;
-  /** The most in a body: the caller's and ours. */
+  /** The most in a body: the caller's and Precis's. */
   readonly most: number;
   /** Whether callers of models whose callers place marks set them in this form. */
   readonly areCallers: boolean;
@@ -50,7 +50,7 @@ export interface CacheMarks {
   readonly refusal: RegExp;
 }
 
-/** A part of a conversation that its API is to summarise. */
+/** A part of a conversation that its API is to summarize. */
 export interface CompactionRange {
   /** The messages that leave, ascending; at least one. */
   readonly messages: readonly number[];
@@ -60,7 +60,7 @@ export interface CompactionRange {
   readonly tools?: readonly string[] | undefined;
 }
 
-/** How an API summarises a part of a conversation on demand, and signs the summary. */
+/** How an API summarizes a part of a conversation on demand, and signs the summary. */
 export interface OwnCompaction {
   /** A header, and the name to add to its list, in each request that has to do with it. */
   readonly beta: readonly [header: string, name: string];
@@ -74,17 +74,17 @@ export interface OwnCompaction {
 export interface Additions {
   /** After the preamble, in this order. */
   readonly injected?: readonly InjectedMessage[];
-  /** The most marks of ours to write: of those of the view, the latest ones. */
+  /** The most marks of Precis to write: of the view's marks, the latest ones. */
   readonly marks?: number;
   /** Whether one of them moves along with the end of the conversation. */
   readonly movesMark?: boolean;
-  /** Whether the caller's marks leave with their blocks. Absent: they move to what stands there. */
+  /** Whether the caller's marks leave with their blocks. Absent: they move to what replaces them. */
   readonly losesMarks?: boolean;
-  /** Tools of ours, each as its JSON. */
+  /** Precis's tools, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
   /** Set if callers share the upstream's account: the upstream must store nothing then. */
   readonly shared?: SharedAccount | undefined;
-  /** Whether `ModelRequest.instructions` stand in the array, as its first message. */
+  /** Whether `ModelRequest.instructions` are in the array, as its first message. */
   readonly movesInstructions?: boolean;
   /** A prompt cache key, for a body that has none. */
   readonly cacheKey?: string | undefined;
@@ -102,7 +102,7 @@ export interface Additions {
 }
 
 export interface ModelRequest {
-  /** The body as it came. */
+  /** The body unchanged. */
   readonly bytes: Uint8Array;
   readonly protocol: Protocol;
   /** The field that holds the conversation. */
@@ -113,7 +113,7 @@ export interface ModelRequest {
   readonly array: ReadArray | undefined;
   /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
-  /** The first message, if it has a field of its own and could stand in the array. */
+  /** The first message, if it has a field of its own and could be in the array. */
   readonly instructions?: WireMessage | undefined;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
@@ -123,7 +123,7 @@ export interface ModelRequest {
   readonly beginsThinking?: boolean;
   /** The field that refers to a conversation stored upstream. No view can be made then. */
   readonly upstreamState: string | undefined;
-  /** Names of the caller's tools, which ours must not repeat. */
+  /** Names of the caller's tools, which Precis's must not repeat. */
   readonly toolNames: ReadonlySet<string>;
   readonly cacheMarks: CacheMarks;
   /** How many marks the body has, or texts that look like one; exact below the most. */
@@ -144,7 +144,7 @@ export interface ModelRequest {
   /** Undefined where the API has none, or the request rules it out. */
   readonly ownCompaction?: OwnCompaction | undefined;
   /**
-   * Preamble messages that stand for earlier parts of the conversation and can't be read here, such
+   * Preamble messages that replace earlier parts of the conversation and can't be read here, such
    * as the upstream's own compactions.
    */
   readonly compacted: readonly WireMessage[];
@@ -185,7 +185,7 @@ export interface ModelRequest {
   keepContents(): void;
 }
 
-/** Messages of ours as JSON, to be put into a list. */
+/** Precis's messages as JSON, to be put into a list. */
 export function injectedJson(injected: readonly InjectedMessage[]): string {
   return injected.map(({ role, content }) => JSON.stringify({ role, content })).join(',');
 }

@@ -16,7 +16,7 @@ const LEAST_BYTES_PER_TOKEN = 2;
 
 interface MarkedArray<Place> {
   readonly messages: readonly Place[];
-  /** Whether a mark can stand behind a message in the view. */
+  /** Whether a mark can follow a message in the view. */
   bears(message: Place, index: number): boolean;
   /** How many parts a message has, as the cache counts them. */
   parts(message: Place): number;

@@ -249,7 +249,7 @@ export function weightOfJson(value: unknown): Weight {
 /** @param holder the object that has the member @returns 0 for text */
 function mediaPrice(holder: Record<string, unknown>, member: string): number {
   const { type, detail, mimeType, mime_type, media_type, format } = holder;
-  // Anthropic's sources have a media type, also those of plain text.
+  // Anthropic's sources have a media type, also the sources of plain text.
   const mime = mimeType ?? mime_type ?? (type === 'base64' ? media_type : undefined);
   const [, inline] = DATA_URL.exec(member.slice(0, 256)) ?? [];
   if (IMAGES.has(asString(type)) || inline === 'image') return imagePrice(detail);

@@ -1,5 +1,5 @@
 /**
- * What the caller's copy of an answer repeats of the rounds of ours before it. The caller got the
+ * What the caller's copy of an answer repeats of Precis's rounds before it. The caller got the
  * answers of all rounds joined into one, so its array has the words, thoughts and items of earlier
  * rounds in that answer, and a view has them in the rounds, too. There they are where the model
  * wrote them: thinking is bound to what was before it, and OpenAI refuses an item id twice. So the
@@ -7,7 +7,7 @@
  */
 import { parseJson } from '../lib/json.ts';
 
-/** How a piece of an answer is recognised: a block, an item, or an element of a list. */
+/** How a piece of an answer is recognized: a block, an item, or an element of a list. */
 export interface Piece {
   /** An id, a signature, or encrypted data: nothing else has the same. */
   readonly id?: string | undefined;
@@ -17,10 +17,10 @@ export interface Piece {
 
 /**
  * The index of the first piece that no round has: with it, the last answer begins. Pieces that
- * can't be recognised belong to the next one that can be.
+ * can't be recognized belong to the next one that can be.
  *
  * @param pieces of the caller's answer
- * @param earlier those of the rounds, in order. The caller need not have seen all of them
+ * @param earlier the pieces of the rounds, in order. The caller need not have seen all of them
  * @returns the number of pieces if rounds have all of them
  */
 export function firstOwn(pieces: readonly Piece[], earlier: readonly Piece[]): number {

@@ -13,7 +13,7 @@ import { elementsOf, jsonOf, membersOf, textOf } from './json/spans.ts';
 import type { PartFormat } from './parts.ts';
 import { BREAKPOINTS, isBreakpoint } from './unmarked.ts';
 
-/** Marks of prompt caches, which stand in messages, in their parts and in calls. */
+/** Marks of prompt caches, which are in messages, in their parts and in calls. */
 export const MARKS: readonly LeftOut[] = BREAKPOINTS.map((key) => leftOut(key));
 
 /** Lists of a text part that say nothing while they are empty. Some clients leave them out. */
@@ -22,7 +22,7 @@ const EMPTY: ReadonlySet<string> = new Set(['[]', 'null']);
 
 /**
  * @param element the message or item
- * @param content the value of its member with the content, which a single text part stands for
+ * @param content the value of its member with the content, which a single text part replaces
  * @param left members that say nothing
  */
 export function saidIn(

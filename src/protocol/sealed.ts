@@ -11,7 +11,7 @@ import type { ModelRequest } from './model-request.ts';
 import type { Protocol } from './protocol.ts';
 import { isMarked } from './responses/reasoning.ts';
 
-/** A message or item with an opaque text of ours. */
+/** A message or item with an opaque text by Precis. */
 export interface Sealed {
   readonly span: JsonSpan;
   readonly text: string;
@@ -35,12 +35,13 @@ export const COMPACTIONS: ReadonlySet<string> = new Set([
   'context_compaction',
 ]);
 
-/** How to recognise our opaque texts. */
+/** How to recognize our opaque texts. */
 interface SealedForm {
   /** Their prefix, which the mark of reasoning has too. */
   readonly prefix: string;
   /**
-   * Whether a text is one of ours, of any owner. A user's text may happen to begin with the prefix.
+   * Whether a text is one of Precis's, of any owner. A user's text may happen to begin with the
+   * prefix.
    */
   isWhole(text: string): boolean;
 }
@@ -49,7 +50,7 @@ interface SealedForm {
  * Our items in a body; empty if the body can't be read, which is reported elsewhere.
  *
  * @param most longest list that is searched
- * @param from where to begin; no item before it is ours
+ * @param from where to begin; no item before it is Precis's
  */
 export function ownItemsIn(
   bytes: Uint8Array,
@@ -104,7 +105,7 @@ const BLOCKS = /^(?:image|document|search_result|thinking|redacted_thinking|\w*t
  * have another form. Plain messages are the same in all.
  *
  * @param content JSON, separated by commas
- * @returns undefined if they can stand in this one
+ * @returns undefined if they can be in this one
  */
 export function otherProtocolOf(content: string, protocol: Protocol): Protocol | undefined {
   const elements = parseJson(`[${content}]`);
@@ -113,7 +114,7 @@ export function otherProtocolOf(content: string, protocol: Protocol): Protocol |
   return found.find((maker) => maker !== undefined);
 }
 
-/** The protocol of an element, if it can't stand in this one. */
+/** The protocol of an element, if it can't be in this one. */
 function makerOf(element: JsonObject, protocol: Protocol): Protocol | undefined {
   const parts: unknown[] = Array.isArray(element.content) ? element.content : [];
   const kinds = parts.map((part) => asString(asObject(part).type));

@@ -3,8 +3,8 @@
  * containers, skills, prompts, responses and their items, audio, voices, connectors. Callers who
  * share an account must not name any, since nothing says whose they are.
  *
- * The places are those of OpenAI's types, `openai` 6.49 for Node (`ResponseInputItem`, `Tool`,
- * `ChatCompletionMessageParam` and their parts), and of
+ * The places follow OpenAI's types, `openai` 6.49 for Node (`ResponseInputItem`, `Tool`,
+ * `ChatCompletionMessageParam` and their parts), and
  * https://developers.openai.com/api/reference/resources/responses/methods/create:
  *
  * - `input[]`: `{id, type?: 'item_reference' | null}` is an item reference, and so is `{id}`.
@@ -48,7 +48,7 @@ export interface StoredName {
   readonly message: string;
 }
 
-/** Item kinds that contain everything they stand for. */
+/** Item kinds that contain everything they replace. */
 const ITEMS = new Set(
   [
     'message reasoning compaction compaction_trigger additional_tools configuration_update web_search_call',

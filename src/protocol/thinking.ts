@@ -10,10 +10,10 @@ import { type JsonSpan, levels } from './json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 
-/** One of these stands in every body with thinking. */
+/** One of these is in every body with thinking. */
 const SIGNS = ['reasoning', 'thinking'];
 
-/** Items that may stand without the reasoning before them, but not with its id. */
+/** Items that may be without the reasoning before them, but not with its id. */
 const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call']);
 
 /**

@@ -3,8 +3,8 @@
  * (https://platform.openai.com/docs/api-reference/chat/create,
  * https://platform.openai.com/docs/api-reference/responses/create,
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use). A list of
- * allowed tools gets ours, too. Where no tool or a certain one is chosen, the model can't call
- * ours.
+ * allowed tools gets Precis's, too. Where no tool or a certain one is chosen, the model can't call
+ * Precis's.
  */
 import { asObject, asString, isObject, type JsonObject } from '../lib/json.ts';
 import { type JsonSpan, levels, type Span } from './json/outline.ts';
@@ -18,7 +18,7 @@ const LISTED = 'allowed_tools';
 /** Words after which the model must call a tool: OpenAI's, and Anthropic's. */
 const FORCED: ReadonlySet<unknown> = new Set(['required', 'any']);
 
-/** Whether a model may call tools of ours. @param choice the value of the field; null: absent */
+/** Whether a model may call Precis's tools. @param choice the value of the field; null: absent */
 export function leavesOurs(choice: unknown): boolean {
   if (choice === undefined || choice === null) return true;
   const word = typeof choice === 'string' ? choice : asObject(choice).type;
@@ -26,7 +26,7 @@ export function leavesOurs(choice: unknown): boolean {
   return word === 'auto' || FORCED.has(word);
 }
 
-/** Adds tools of ours to the caller's list of allowed ones. @param names of ours */
+/** Adds Precis's tools to the caller's list of allowed ones. @param names Precis's */
 export function allowSplices(bytes: Uint8Array, root: JsonSpan, names: () => readonly string[]): Splice[] {
   const list = allowedTools(bytes, root);
   if (!list?.items) return [];

@@ -51,7 +51,7 @@ export function readTools(
   };
 }
 
-/** The caller's tools and ours, for counting. @param definitions of ours, each as its JSON */
+/** The caller's tools and Precis's, for counting. @param definitions Precis's, each as its JSON */
 export function toolsWith(tools: Tools | undefined, definitions: readonly string[]): Tools {
   const definition = definitions.join(',');
   return {

@@ -1,5 +1,5 @@
 /**
- * Bodies for the upstream that go on where that of an earlier request has come to. The body of a
+ * Bodies for the upstream that continue where the body of an earlier request ended. The body of a
  * conversation's next request mostly begins as the last one did: with the same bytes, and the same
  * edits in them. What these have become is copied as one piece.
  *

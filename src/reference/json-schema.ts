@@ -4,7 +4,7 @@ import type { JsonSchema, Shape } from './shape.ts';
 
 type Tree = Record<string, unknown>;
 
-/** Zod's names of a schema, which stand in a document as the key of the component. */
+/** Zod's names of a schema, which a document has as the key of the component. */
 const NAMES = new Set(['$schema', '$id', 'id', '$defs']);
 
 /** Collects the named schemas of a document. */

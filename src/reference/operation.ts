@@ -55,7 +55,7 @@ export interface Operation {
   };
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Codes beside those of all routes with this access. */
+  /** Codes beside the codes of all routes with this access. */
   readonly errors?: readonly ErrorCode[];
   /** Examples beside the one with curl. */
   readonly samples?: readonly Sample[];

@@ -8,7 +8,7 @@ const TOKENS: Readonly<Record<Operation['access'], string | undefined>> = {
   none: undefined,
 };
 
-/** The example with curl, and those of the entry. */
+/** The example with curl, and the examples of the entry. */
 export function samplesOf(operation: Operation): Sample[] {
   return [{ lang: 'Shell', label: 'curl', source: curlOf(operation) }, ...(operation.samples ?? [])];
 }

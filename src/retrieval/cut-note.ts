@@ -9,14 +9,14 @@ export const CUT_BY_ROOM = '[cut here: there is no room for more in this answer]
 /** Any of the notes. */
 const NOTE = /\n\[cut (here|behind line|in line)[^\n]*\]$/;
 
-/** What stands before the note of a result that was cut; undefined if it was not. */
+/** What comes before the note of a result that was cut; undefined if it was not. */
 export function shownBefore(result: string): string | undefined {
   const note = NOTE.exec(result);
   return note ? result.slice(0, note.index) : undefined;
 }
 
 /**
- * Tells the model how to get the rest.
+ * Says to the model how to get the rest.
  *
  * @param shown the part of the query's answer, or without a query of the content, that was given
  * @param maxTokens the limit that cut it

@@ -1,5 +1,5 @@
 /**
- * What the results of earlier calls, which stand in the view, hold of contents. A content never
+ * What the results of earlier calls, which are in the view, hold of contents. A content never
  * changes, so what they hold needs no storage. Pure.
  *
  * A result says by its words alone whether it is a content, and whether it was cut. A content that

@@ -89,7 +89,7 @@ export interface Listable {
   readonly callId: string;
   readonly tokens: number;
   readonly text: string;
-  /** Whether the ref is that of a transcript which holds the content among others. */
+  /** Whether the ref names a transcript, which holds the content among others. */
   readonly within?: boolean;
 }
 
@@ -119,7 +119,7 @@ export function describeRefs(
   return isCut ? `${text.trimEnd()}\n[cut here; ask for a text or a tool, so that less is listed]` : all;
 }
 
-/** Behind the tokens of a content that has no ref of its own. */
+/** After the tokens of a content that has no ref of its own. */
 const WITHIN = ', inside this transcript (use grep)';
 
 function nothingListed([newest]: readonly string[]): string {

@@ -5,7 +5,7 @@ import type { SaidAnswer } from '../protocol/answers/answer-format.ts';
 export interface EndedAnswer {
   /** Undefined if it is not complete, or says nothing that a client sends back. */
   readonly said: SaidAnswer | undefined;
-  /** Whether each call of ours has got content, or a definite word that there is none. */
+  /** Whether each call of Precis's tools has got content, or a definite word that there is none. */
   readonly isSettled: boolean;
 }
 

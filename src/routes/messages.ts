@@ -21,7 +21,7 @@ export function messages(c: Context<AppEnv>): Promise<Response> {
   return answerCall(tracedScope(c), MESSAGES);
 }
 
-/** `POST /v1/messages/count_tokens`: of the view that would go up. */
+/** `POST /v1/messages/count_tokens`: of the view that would be sent. */
 export async function countMessagesInput(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const request = await readRequest(await readBody(c.req.raw, MESSAGES.field), MESSAGES, scope);

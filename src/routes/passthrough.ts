@@ -34,8 +34,8 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * A body whose fields all stand once: the upstream may read another model than the one that limits
- * have been asked about.
+ * A body in which each field is there once: the upstream may read another model than the one that
+ * limits have been asked about.
  *
  * @throws ApiError `invalid_json`
  */

@@ -70,7 +70,7 @@ function compactedItems({ request, chosen }: Call<ResponsesRequest>, compaction:
   return Response.json(compactionBody(texts, answerOf(compaction, chosen.report)));
 }
 
-/** `POST /v1/responses/input_tokens`: of the view that would go up. */
+/** `POST /v1/responses/input_tokens`: of the view that would be sent. */
 export async function countResponsesInput(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const body = await readBody(c.req.raw, RESPONSES.field);

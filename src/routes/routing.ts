@@ -37,8 +37,8 @@ const ABOUT_THE_SITE = '/.well-known/';
 const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]*)(\/.*)$/;
 
 /**
- * An agent after the version. `/v1/agents/…` may also be the upstream's, so this holds for routes
- * of ours and for agents of the deployment.
+ * An agent after the version. `/v1/agents/…` may also be the upstream's, so this holds for Precis's
+ * routes and for agents of the deployment.
  */
 const AGENT_AFTER_VERSION = /^(?:(?!\/v1\/).)*\/v1\/agents\/([^/]*)(\/.*)$/;
 
@@ -102,7 +102,7 @@ class Matcher {
   private readonly names: ReadonlySet<string>;
 
   constructor(routes: readonly RoutePath[]) {
-    // The front page has no name that could stand after a prefix.
+    // The front page has no name that could follow a prefix.
     const named = routes.filter(({ path }) => path !== '/');
     const below = named.filter(isVersioned);
     const pages = named.filter((route) => !isVersioned(route));

@@ -23,7 +23,7 @@ export async function stored<Value>(
  * Runs a deletion. If it has begun when the time is up, it goes on in the background.
  *
  * @param work calls `begin` before it deletes anything. `begin` throws if the caller has already
- *   been told of a failure.
+ *   got a failure.
  * @returns `under way` if it goes on
  * @throws ApiError `store_failed` if the work fails, or has not begun in time
  */

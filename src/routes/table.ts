@@ -1,6 +1,6 @@
 /**
  * The routes: their paths, methods and handlers (docs/deploying.md#routes). The app, its 405s, its
- * 404s below a route of ours and the matching of other spellings of a path follow from this table.
+ * 404s below Precis's routes and the matching of other spellings of a path follow from this table.
  */
 import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
@@ -128,14 +128,16 @@ const NAMES: ReadonlySet<string | undefined> = new Set(
   ROUTES.filter(({ path }) => path.startsWith('/v1/')).map(({ path }) => path.split('/')[2]),
 );
 
-/** Whether a canonical path is that of a route, or below one. */
+/** Whether a canonical path is a route's, or below one. */
 export function isRoute(path: string): boolean {
   return path.startsWith('/v1/') && NAMES.has(path.split('/')[2]);
 }
 
 const FOR_OPERATORS = pathsOf(({ isForOperator }) => isForOperator === true);
 
-/** All below the version but those of models, and what is read beside routes of the upstream. */
+/**
+ * All below the version but the routes of models, and what is read beside routes of the upstream.
+ */
 const OWN = pathsOf(({ path, shared }) => path.startsWith('/v1/') && !shared);
 const READ_BESIDE = pathsOf(({ shared, handlers }) => shared === true && handlers.GET !== undefined);
 

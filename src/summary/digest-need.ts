@@ -15,7 +15,7 @@ import { DIGEST_PROMPT_VERSION, type OutputTask, taskOf, writeDigestPrompt } fro
 
 /**
  * The most tokens of an output that a summarizer reads, whatever its window. A request waits, and
- * so many tokens take seconds.
+ * this many tokens take seconds.
  */
 const MOST_READ = 100_000;
 

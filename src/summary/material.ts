@@ -28,9 +28,9 @@ import type { SummaryHints } from './text/prompt.ts';
 import { type KnownSummary, knownOf, newest, recent, type SummaryTask } from './writer.ts';
 
 /**
- * A memory may always have so many tokens, even if they exceed half of the messages that it covers:
- * the first rounds of a conversation are short. A memory that is longer than its messages is not
- * used.
+ * A memory may always have this many tokens, even if they exceed half of the messages that it
+ * covers: the first rounds of a conversation are short. A memory that is longer than its messages
+ * is not used.
  */
 export const ROOM_OF_THE_FIRST = 256;
 

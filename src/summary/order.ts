@@ -1,8 +1,8 @@
 /**
  * How a version of a summary is asked for, over a prefix or over a window of rounds, with or
  * without a request that waits: by one method of the conversation's object, which makes it
- * (`background.ts`). Those of prefixes, windows and sessions differ in their order alone: a range
- * of messages, and the terms of the version.
+ * (`background.ts`). Memories of prefixes, windows and sessions differ in their order alone: a
+ * range of messages, and the terms of the version.
  */
 import { within } from '../lib/time-limit.ts';
 import type { Memory, TextAnswer, TextRequest, Transcript } from '../storage/conversation/memories.ts';

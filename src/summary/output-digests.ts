@@ -1,9 +1,9 @@
 /**
  * Digests of offloaded outputs, for a request that waits for them. The conversation's object makes
- * a digest once, and its first verdict stays: the text, or that the preview stands.
+ * a digest once, and its first verdict stays: the text, or that the preview is kept.
  *
  * A removal has a place for a digest (`memory/edits/output-digest.ts`). `view/output-digests.ts`
- * says which digests a view shows, and which of them this request may make: only those of outputs
+ * says which digests a view shows, and which of them this request may make: only digests of outputs
  * that no earlier request can have offloaded. `digest-need.ts` names each by output, task and
  * settings. `render` puts the texts into their places.
  */
@@ -44,7 +44,7 @@ interface WantedDigests {
 }
 
 interface ServedDigests {
-  /** By key. Without a text the preview stands. */
+  /** By key. Without a text the preview is kept. */
   readonly texts: ReadonlyMap<string, string>;
   readonly warnings: readonly Warning[];
   /** Undefined if the summarizer was not called. */
@@ -72,7 +72,7 @@ export function rememberedDigests(
 }
 
 /**
- * Stores that previews stand which were shown when the object could not be asked. Call after the
+ * Stores that previews are kept which were shown when the object could not be asked. Call after the
  * answer.
  *
  * @throws if the object does not answer

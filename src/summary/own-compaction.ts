@@ -54,7 +54,7 @@ interface SignedSummary {
   readonly block: string;
   /** Identifies the API and the account that have signed it. */
   readonly account: string;
-  /** Digests of the messages before its end that it does not stand for, in order. */
+  /** Digests of the messages before its end that it does not replace, in order. */
   readonly left: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export interface OwnCompactions {
   call(range: Pick<CompactionRange, 'messages' | 'before'>): Omit<CompactionCall, 'mostTokens' | 'bound'>;
 }
 
-/** A prefix to be summarised. */
+/** A prefix to be summarized. */
 interface Wanted {
   readonly history: History;
   readonly prefix: SummarizedPrefix;
@@ -75,10 +75,10 @@ interface Wanted {
 
 /**
  * The call for the summary of a prefix, over exactly the messages that leave: the block before it,
- * and those that this block does not stand for.
+ * and the messages that this block does not replace.
  *
  * @param base the version that it builds on
- * @returns undefined if nothing is left to be summarised
+ * @returns undefined if nothing is left to be summarized
  */
 export function compactionFor(
   { account, call }: OwnCompactions,
@@ -98,8 +98,8 @@ export function compactionFor(
 }
 
 /**
- * The block of a version, if a view may show it in place of a prefix: its API and account are
- * those of the request, and it stands for exactly the messages that leave.
+ * The block of a version, if a view may show it in place of a prefix: its API and account are the
+ * request's, and it replaces exactly the messages that leave.
  */
 export function shownBlock(
   { account }: OwnCompactions,
@@ -118,8 +118,8 @@ interface KnownBase {
 }
 
 /**
- * A version as the view has shown it. Undefined for a block that stands for messages which stay
- * now: these would be in the view twice.
+ * A version as the view has shown it. Undefined for a block that replaces messages which stay now:
+ * these would be in the view twice.
  */
 function baseIn(base: Memory, account: string, { history, prefix }: Wanted): KnownBase | undefined {
   const { covers_end, memory_text, ref } = base;
@@ -136,7 +136,7 @@ function baseIn(base: Memory, account: string, { history, prefix }: Wanted): Kno
 
 /**
  * The messages before the end of a version that its text does not tell of, ascending: those that
- * stayed beside its block. A text of ours tells of all of them.
+ * stayed beside its block. A text by Precis covers all of them.
  */
 export function leftMessages(memory: Pick<Memory, 'covers_end' | 'signed'>, history: History): number[] {
   return leftBefore(memory.covers_end, signedOf(memory), history);
@@ -165,8 +165,8 @@ function signedOf({ signed }: Pick<Memory, 'signed'>): SignedSummary | undefined
 }
 
 /**
- * A block is as long as its API likes. One of more than so many times the limit of a summary would
- * make a view that is far from its plan.
+ * A block is as long as its API likes. One of more than this many times the limit of a summary
+ * would make a view that is far from its plan.
  */
 const MOST_LIMITS = 4;
 

@@ -6,8 +6,8 @@ import { entriesOf } from './text/entries.ts';
 import { withProven } from './text/proven.ts';
 
 /**
- * The text of a summary as it is shown in the place of a prefix. A function of the text and of the
- * array up to the request that showed it first.
+ * The text of a summary as it is shown instead of a prefix. A function of the text and of the array
+ * up to the request that showed it first.
  */
 export async function provenText(
   text: string,

@@ -21,7 +21,7 @@ export function hintsOf({ summary_focus, summary_instructions }: SummarizingStra
 export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
   const { mode, summary_max_tokens, summary_focus = '', summary_instructions: instructions } = strategy;
   const own = summaryFacts(strategy);
-  // Without instructions, the hash is that of versions that knew of none.
+  // Without instructions, the hash is the same as for versions that knew of none.
   const more = instructions === undefined ? [] : [{ instructions }];
   const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own, ...more];
   return sha256Hex(JSON.stringify(facts));

@@ -22,7 +22,7 @@ export interface SummarizerTarget extends ModelServer {
   readonly model: string;
   /** Set for a server of Anthropic's API; chat completions otherwise. */
   readonly speaks?: 'messages';
-  /** Whether the deployment has no key for it: it is never asked, and a digest takes its place. */
+  /** Whether the deployment has no key for it: it is never asked, and a digest is made instead. */
   readonly isClosed?: boolean;
   /** The model's context window in tokens. */
   readonly window: number;
@@ -117,7 +117,7 @@ function tollOf(
     input: Math.ceil(Buffer.byteLength(system + user) / BYTES_PER_TOKEN),
     output: answerRoom(target, maxTokens),
   });
-  // A server that tells no usage has been paid all the same.
+  // A server that reports no usage has been paid all the same.
   const endOf = ({ usage }: SummarizerAnswer) => (usage.total_tokens > 0 ? usage : 'unknown');
   return { guard, model, schedule, isDeployers, most, endOf };
 }
@@ -141,14 +141,14 @@ export function leastRoom(model: string): number {
   return reasoningOf(model).reasons ? REASONING_ROOM : LEAST_ROOM;
 }
 
-/** The answer's limit for a summary of so many tokens. */
+/** The answer's limit for a summary of this many tokens. */
 export function answerRoom({ model, window, longestAnswer }: SummarizerTarget, maxTokens: number): number {
   const least = leastRoom(model);
   const most = Math.max(1, Math.floor(window * ANSWER_SHARE));
   return Math.min(Math.max(least, ROOM * maxTokens), longestAnswer ?? most, most);
 }
 
-/** The most tokens of a whole prompt that asks for a summary of so many tokens. */
+/** The most tokens of a whole prompt that asks for a summary of this many tokens. */
 export function promptRoom(target: SummarizerTarget, maxTokens: number): number {
   return Math.floor((target.window - answerRoom(target, maxTokens)) * USABLE_SHARE);
 }

@@ -33,7 +33,7 @@ export interface KnownSummary {
   readonly end: number;
 }
 
-/** The messages to be summarised, as plain data. */
+/** The messages to be summarized, as plain data. */
 export interface SummaryTask {
   /** The new messages, oldest first. Those that the base covers are skipped. */
   readonly pieces: readonly Piece[];
@@ -97,7 +97,7 @@ export interface WritingFault {
   readonly error:
     | SummaryFault
     | ModelFault['code']
-    /** Nobody wants it any more, or there is no time left. */
+    /** Nobody wants it now, or there is no time left. */
     | 'given_up'
     | 'base_gone'
     | 'window_too_small';

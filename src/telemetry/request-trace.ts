@@ -1,9 +1,9 @@
 /**
- * The trace of one request to a model: a span of ours, below it one for each model call and for
+ * The trace of one request to a model: Precis's own span, below it one for each model call and for
  * each part that took time (docs/operating.md#traces).
  *
  * `routes/scope-of.ts` gives a request its trace. `answer/ask-upstream.ts` opens a span for each
- * model call, whose id goes up as the parent in `traceparent`; `lib/server-timing.ts` has the parts
+ * model call, whose id is sent as the parent in `traceparent`; `lib/server-timing.ts` has the parts
  * that took time. `exporter.ts` sends the spans, as `otlp.ts` writes them.
  */
 import { copyOf } from '../lib/copy.ts';
@@ -127,7 +127,7 @@ export class RequestTrace {
     return call;
   }
 
-  /** Ends the trace, once. @param error the code of an error of ours */
+  /** Ends the trace, once. @param error the code of an error by Precis */
   end(status: number, how: AnswerEnd, error?: string): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
@@ -233,7 +233,7 @@ export class RequestTrace {
 /** A call of the model. */
 export class ModelCall {
   readonly url: string;
-  /** The header `traceparent` for the upstream; undefined if the caller's goes up as it came. */
+  /** The header `traceparent` for the upstream; undefined if the caller's is sent unchanged. */
   readonly traceparent: string | undefined;
   private counted: RunUsage | undefined;
   private model: string | undefined;

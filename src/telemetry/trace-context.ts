@@ -35,7 +35,7 @@ export function isSampled({ flags }: Pick<TraceContext, 'flags'>): boolean {
   return (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED;
 }
 
-/** A new id of so many bytes in hexadecimal digits. Not all of them are 0. */
+/** A new id of this many bytes in hexadecimal digits. Not all of them are 0. */
 export function newId(bytes: 8 | 16): string {
   for (;;) {
     const id = [...crypto.getRandomValues(new Uint8Array(bytes))].map(hex).join('');

@@ -7,8 +7,8 @@
  * distinguished from a damaged one.
  *
  * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
- * content. That of an archive pack is the pack, that of a round its messages. Tenant, name and
- * purpose are additional data, so an object copied to another key does not open there.
+ * content. The plaintext of an archive pack is the pack, and of a round its messages. Tenant, name
+ * and purpose are additional data, so an object copied to another key does not open there.
  */
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';

@@ -22,7 +22,7 @@ interface Secrets {
 
 /**
  * Refuses a published secret outside of development. The request's host decides, since a variable
- * could be set by mistake or left behind. A deployment with such a secret answers no request.
+ * could be set by mistake or forgotten. A deployment with such a secret answers no request.
  *
  * @param hostname of the request's URL
  * @throws ConfigError

@@ -4,8 +4,8 @@
  *
  *     precis1_ base64url( envelope )
  *
- * The envelope is that of stored objects, with its own key. It is bound to the tenant, and to the
- * user and conversation that the sealing request names; nobody else can open or make one.
+ * The envelope is the same as for stored objects, with its own key. It is bound to the tenant, and
+ * to the user and conversation that the sealing request names; nobody else can open or make one.
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
@@ -24,7 +24,7 @@ export interface ItemOwner {
 /**
  * Seals a compaction item.
  *
- * @param content the messages or items that it stands for: JSON, separated by commas
+ * @param content the messages or items that it replaces: JSON, separated by commas
  * @returns the item's opaque text
  */
 export async function sealCompaction(tenant: Tenant, owner: ItemOwner, content: string): Promise<string> {

@@ -67,7 +67,7 @@ export class AcceptedKeys {
 
   /**
    * The latest verdict that still holds. A key that either upstream has accepted is a real one, and
-   * its tenant that of who has it; what one of them refuses, the other may accept.
+   * its tenant belongs to whoever has the key; what one of them refuses, the other may accept.
    */
   known(tenant: string, api: ApiName): Verdict {
     return this.isKnown(tenant) ? 'accepted' : toldOf(this.verdicts.get(tenant, api)?.value ?? 'unheeded');

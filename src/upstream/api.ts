@@ -1,6 +1,6 @@
 /**
  * The two APIs that a deployment forwards to, and what they have in common with no other: how a key
- * goes up, which headers and queries belong to them (docs/design.md#10-upstream-and-access).
+ * is sent, which headers and queries belong to them (docs/design.md#10-upstream-and-access).
  */
 
 export interface UpstreamApi {
@@ -11,28 +11,28 @@ export interface UpstreamApi {
   readonly accountHeaders: readonly string[];
   /** Headers that callers of a shared account may send to it. A trailing `*` matches any suffix. */
   readonly sharedRequest: readonly string[];
-  /** Those of them that choose within the account all the same: a workspace, an end user. */
+  /** The listed headers that choose within the account all the same: a workspace, an end user. */
   readonly choosing?: RegExp;
   /** Headers of its answers that such callers get, likewise. */
   readonly sharedResponse: readonly string[];
-  /** Those of them that reveal the account all the same. */
+  /** The listed headers that reveal the account all the same. */
   readonly ofAccount?: RegExp;
   /** Parameters of the query that such callers may send. */
   readonly sharedQuery: readonly string[];
   /**
-   * The key by which its caller is known. It alone goes up, so that no tenant is that of a key
-   * which another one has opened the upstream for.
+   * The key by which its caller is known. It alone is sent, so that no tenant belongs to a key for
+   * which another key has opened the upstream.
    */
   keyIn(headers: Headers): string | undefined;
   /**
-   * Deletes keys beside that of `keyIn` from a request's headers.
+   * Deletes keys beside the one of `keyIn` from a request's headers.
    *
    * @param isVendor whether the request goes to OpenAI's own server, and not to a gateway
    */
   dropOthers(headers: Headers, isVendor: boolean): void;
   /** Sets a key in a request's headers. */
   setKey(headers: Headers, key: string): void;
-  /** Adds what a request of ours must have. */
+  /** Adds what Precis's own requests must have. */
   complete?(headers: Headers): void;
 }
 
@@ -56,7 +56,7 @@ export const OPENAI: UpstreamApi = {
   setKey: (headers, key) => headers.set('authorization', `Bearer ${key}`),
 };
 
-/** Of requests of ours (https://platform.claude.com/docs/en/api/versioning). */
+/** Of Precis's own requests (https://platform.claude.com/docs/en/api/versioning). */
 const VERSION = '2023-06-01';
 
 export const ANTHROPIC: UpstreamApi = {
@@ -97,8 +97,8 @@ function ownKey(headers: Headers): string | undefined {
 }
 
 /**
- * All keys of a request, of which one may be a key of the deployment: that of the API first. The
- * other one never goes up.
+ * All keys of a request, of which one may be a key of the deployment: the API's own first. The
+ * other one is never sent.
  */
 export function keysIn(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>): string[] {
   const keys = [keyIn(headers), bearerToken(headers), ownKey(headers)];
@@ -111,7 +111,7 @@ const COMPLETIONS = /^\/v1\/(?:chat\/|responses(?:\/|$)|embeddings(?:\/|$))/;
 
 /**
  * The API that a request speaks. Where the path does not say it, the headers do: a key alone only
- * where Precis has the route, since any other path may be that of a gateway.
+ * where Precis has the route, since any other path may be a gateway's.
  *
  * @param path the canonical one
  * @param isKnown whether a path is one of a route
@@ -142,10 +142,10 @@ function hasAnthropicKey(headers: Headers): boolean {
   return ANTHROPIC_KEY.test(bearerToken(headers) ?? '');
 }
 
-/** OpenAI's own server, also that of a region (`eu.api.openai.com`). */
+/** OpenAI's own server, also of a region (`eu.api.openai.com`). */
 const OPENAI_HOST = /(?:^|\.)api\.openai\.com$/;
 
-/** Whether a base URL is that of OpenAI's own server, and not of a gateway or another vendor. */
+/** Whether a base URL is OpenAI's own server, and not a gateway or another vendor. */
 export function isOpenAi(baseUrl: string): boolean {
   return OPENAI_HOST.test(new URL(baseUrl).hostname);
 }

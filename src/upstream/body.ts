@@ -1,6 +1,6 @@
 /**
  * Bodies other than event streams: read completely if they are short enough, or relayed as they
- * come. Either way a silent upstream is given up, and the caller can distinguish a broken body
+ * arrive. Either way a silent upstream is given up, and the caller can distinguish a broken body
  * from a complete one.
  */
 import { concat } from '../lib/bytes.ts';
@@ -30,7 +30,7 @@ export interface BodyRelay {
   broken(fault: UpstreamFault): void;
   /** Called with the reason when the connection breaks off. */
   readonly died?: (error: unknown) => void;
-  /** Called once, when a body that is relayed as it comes has ended. */
+  /** Called once, when a body that is relayed as it arrives has ended. */
   ended?(how: AnswerEnd): void;
 }
 
@@ -68,9 +68,9 @@ export async function readBody(
 }
 
 /**
- * Relays a body as it comes. Waits for the first byte, so that a failure until then can still be a
- * status. Null for an empty body; bytes if a short one comes at once, since a stream of ours costs
- * more than all else that is done for such an answer.
+ * Relays a body as it arrives. Waits for the first byte, so that a failure until then can still be
+ * a status. Null for an empty body; bytes if a short one comes at once, since a stream of Precis's
+ * own costs more than all else that is done for such an answer.
  *
  * @param length of the body, if it is known
  */

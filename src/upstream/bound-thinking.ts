@@ -9,7 +9,7 @@ import { wordsOfError } from './too-long.ts';
 const WORDS = /invalid\W{1,4}signature\W{1,4}in\W{1,4}(?:redacted_)?thinking\W{1,4}block/i;
 
 /**
- * Whether an error refuses thinking for what stands before it.
+ * Whether an error refuses thinking for what is before it.
  *
  * @param json its body, or an event
  */

@@ -1,5 +1,5 @@
 /**
- * What stands before each call that Precis itself makes to a model: whether it may go up, and who
+ * What comes before each call that Precis itself makes to a model: whether it may be sent, and who
  * counts what it has spent (docs/operating.md#budgets-and-limits). Calls for an answer to a caller
  * pass the same limits in `answer/ask-upstream.ts`.
  */
@@ -22,9 +22,9 @@ export interface GuardedCall {
 export type CallEnd = TokenUsage | 'unknown' | 'nothing';
 
 export interface CallGuard {
-  /** @returns to be called once, when the call has ended; undefined if it must not go up */
+  /** @returns to be called once, when the call has ended; undefined if it must not be sent */
   admit(call: GuardedCall): Promise<((end: CallEnd) => void | Promise<void>) | undefined>;
 }
 
-/** Before calls that count for nobody: those of callers without limits. */
+/** Before calls that count for nobody: calls of callers without limits. */
 export const NO_LIMITS: CallGuard = { admit: async () => () => undefined };

@@ -26,7 +26,8 @@ export function identifies(name: string): boolean {
 }
 
 /**
- * The headers of a request, as they are sent upstream, that may hold a key beside that of `keyIn`.
+ * The headers of a request, as they are sent upstream, that may hold a key beside the one of
+ * `keyIn`.
  */
 export function otherKeys(headers: Headers, api: UpstreamApi): string[] {
   const key = api.keyIn(headers);

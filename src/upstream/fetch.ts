@@ -15,8 +15,8 @@ export class UpstreamError extends Error {
 }
 
 /**
- * Why a request did not reach the upstream, as far as the runtime says: it tells a refused
- * connection from one that broke off as little as an unknown name from a failed TLS handshake.
+ * Why a request did not reach the upstream, as far as the runtime says: it distinguishes neither a
+ * refused connection from one that broke off, nor an unknown name from a failed TLS handshake.
  */
 export function unreachedBy(cause: unknown): string {
   const { message = '' } = Object(cause) as { readonly message?: string };

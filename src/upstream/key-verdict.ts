@@ -19,12 +19,12 @@ interface Asker {
 }
 
 /**
- * A trusted tenant needs no verdict. A caller's own key needs that of the upstream, which is asked
- * with this key alone. If that is no proof and the request has other keys, such as a gateway's, it
- * is asked with all of them, and once more with an invented key in the place of the caller's: only
- * where that makes the difference is the caller's key accepted.
+ * A trusted tenant needs no verdict. A caller's own key needs the upstream's verdict, which is
+ * asked with this key alone. If that is no proof and the request has other keys, such as a
+ * gateway's, it is asked with all of them, and once more with an invented key instead of the
+ * caller's: only where that makes the difference is the caller's key accepted.
  *
- * @param api that of the request: no other upstream gets the key
+ * @param api the request's: no other upstream gets the key
  */
 export async function verdictOn(
   tenant: Tenant,
@@ -72,7 +72,7 @@ export async function verdictOn(
 
 /**
  * Servers that list their models to anybody, and whose list says nothing about a key. OpenRouter
- * tells who has a key, and takes it as a bearer there
+ * says who has a key, and takes it as a bearer there
  * (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key).
  */
 const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai\.?$/;

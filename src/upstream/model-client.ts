@@ -1,6 +1,6 @@
 /**
- * Calls that Precis itself makes to an OpenAI-compatible model, with the `openai` package: those of
- * the summarizer and of the embeddings.
+ * Calls that Precis itself makes to an OpenAI-compatible model, with the `openai` package: the
+ * summarizer's and the embeddings'.
  */
 import OpenAI, { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
@@ -13,9 +13,9 @@ export interface ModelServer {
   readonly baseUrl: string;
   /** The deployer's. Absent where the headers are the caller's, which hold its key, if any. */
   readonly apiKey?: string;
-  /** In lower case. They replace those of the package. */
+  /** In lower case. They replace the package's. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The query of each call, with its `?`, beside that of the base URL. */
+  /** The query of each call, with its `?`, beside the query of the base URL. */
   readonly search?: string;
 }
 
@@ -29,7 +29,7 @@ interface CallLimits {
 
 /** Why there is no answer. */
 export interface ModelFault {
-  /** `over_limit`: the limits of the caller have kept it from going up. */
+  /** `over_limit`: the limits of the caller have kept it from being sent. */
   readonly code: 'timeout' | 'unreachable' | 'rate_limited' | 'upstream_error' | 'refused' | 'over_limit';
   /** Whether the same call may succeed later. */
   readonly again: boolean;
@@ -54,7 +54,7 @@ export interface Toll<Answer> extends GuardedCall {
 }
 
 /**
- * @param toll `free` for a call that no model answers, and for those of the deployer alone
+ * @param toll `free` for a call that no model answers, and for the deployer's own calls
  * @param call makes the call with this client, until the signal, and reads its answer
  */
 export async function askModel<Answer>(

@@ -17,7 +17,7 @@ interface Opened {
 
 /**
  * Reads a body without consuming it. One that breaks off ends with the bytes received: the status
- * says whether to retry, which an error of ours would hide.
+ * says whether to retry, which an error by Precis would hide.
  *
  * @param most how many bytes to read
  * @param limitMs how long to read, in milliseconds
@@ -55,7 +55,7 @@ interface Looker {
   end(): void;
 }
 
-/** A beginning that says nothing in so many bytes is no error, whatever follows. */
+/** A beginning that says nothing in this many bytes is no error, whatever follows. */
 const LONGEST_BEGINNING = 1024 * 1024;
 
 /**

@@ -64,14 +64,14 @@ const isReserved = (name: string): boolean => name.startsWith('x-memory-');
 const isOwnHeader = (name: string): boolean => isReserved(name) || OWN_HEADERS.has(name);
 
 /**
- * Headers that callers of a shared account may send, beside those of the API. Any other could make
- * a gateway in front of the upstream choose another host, path, method or account, with the
+ * Headers that callers of a shared account may send, beside the API's own. Any other could make a
+ * gateway in front of the upstream choose another host, path, method or account, with the
  * deployer's key.
  */
 const SHARED_REQUEST = ['accept', 'user-agent', 'x-stainless-*'];
 
 /**
- * Response headers that callers of a shared account get, beside those of the API. Others reveal the
+ * Response headers that callers of a shared account get, beside the API's own. Others reveal the
  * account: its organization, its limits, and how much of them is left
  * (https://platform.openai.com/docs/api-reference/debugging-requests).
  */
@@ -104,9 +104,9 @@ export interface UpstreamAccount {
 }
 
 /**
- * The headers for the upstream: the caller's, without those of the connection, of Precis and of the
- * edge, and without `accept-encoding`, since answers are read here. With the deployer's key only
- * listed headers are sent.
+ * The headers for the upstream: the caller's, without the headers of the connection, of Precis and
+ * of the edge, and without `accept-encoding`, since answers are read here. With the deployer's key
+ * only listed headers are sent.
  *
  * The header `connection` names further headers of the connection (RFC 9110 §7.6.1). A key, an
  * account or a version is never one: without it the upstream would answer another caller than the
@@ -129,7 +129,7 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
       continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
     if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
-    // Lines of a repeated header go up as one, so an upstream reads the key that is read here.
+    // Lines of a repeated header are sent as one, so an upstream reads the key that is read here.
     headers.append(name, value);
   }
   if (apiKey === undefined) {
@@ -280,8 +280,8 @@ function isListed(name: string, list: readonly string[]): boolean {
 
 /**
  * Headers that an edge or a reverse proxy has set
- * (https://developers.cloudflare.com/fundamentals/reference/http-headers/). Those of Cloudflare's
- * AI Gateway (`cf-aig-*`) are the caller's.
+ * (https://developers.cloudflare.com/fundamentals/reference/http-headers/). The headers of
+ * Cloudflare's AI Gateway (`cf-aig-*`) are the caller's.
  */
 const EDGE = /^(?:cf-(?!aig-)|x-forwarded-|(?:cdn-loop|forwarded|true-client-ip|x-real-ip)$)/;
 

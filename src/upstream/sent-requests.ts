@@ -24,7 +24,7 @@ export interface OwnPrefix {
 export interface SentRequest {
   /** What its answer follows, and what its thinking is bound to. */
   readonly own: OwnPrefix;
-  /** What its report says. It differs where a later round has gone on with another view. */
+  /** What its report says. It differs where a later round has continued another view. */
   readonly reported: OwnPrefix;
   /** The messages before this one went without their thinking. */
   readonly thinkingFrom: number;

@@ -61,7 +61,7 @@ export interface EventFormat {
 /** How to relay a stream. */
 interface StreamRelay extends BodyRelay {
   /**
-   * After so many milliseconds of silence the caller gets a frame without meaning. It keeps
+   * After this many milliseconds of silence the caller gets a frame without meaning. It keeps
    * connections open, and shows whether the caller has left.
    */
   readonly keepaliveMs: number;

@@ -238,7 +238,7 @@ export function readTooLongEvent(json: string): TooLong | undefined {
   return readTooLong(typeof status === 'number' ? status : 400, json);
 }
 
-/** The words of an error in JSON, with those of the servers behind a gateway. */
+/** The words of an error in JSON, with the words of the servers that a gateway forwards to. */
 export function wordsOfError(json: string): string {
   return statementIn(json)?.echoing ?? '';
 }
@@ -257,7 +257,7 @@ interface Statement {
 /** Members with words, or with objects that have them. All others may repeat the request. */
 const TELLING = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
 
-/** Errors of gateways contain those of the servers behind them. */
+/** Errors of gateways contain the errors of the servers that they forward to. */
 const DEEPEST = 8;
 const LONGEST_TEXT = 2_000;
 const MOST_ITEMS = 4;

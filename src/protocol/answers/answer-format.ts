@@ -19,7 +19,7 @@ export interface AnswerListener {
   push(frame: Frame): void;
   /** Called once, when the answer is complete. Not called if it breaks off. */
   complete(): void;
-  /** The answer is too long to be read: nothing of it is gathered any more. */
+  /** The answer is too long to be read: nothing more of it is gathered. */
   forget?(): void;
 }
 
@@ -34,7 +34,7 @@ export interface AnswerFault {
   readonly code: string | null;
 }
 
-/** An error that a caller finds in a stream, in the place of an answer. */
+/** An error that a caller finds in a stream, instead of an answer. */
 export interface StreamFault extends AnswerFault {
   /** The status of HTTP that it has outside of streams. */
   readonly status?: number;
@@ -42,7 +42,9 @@ export interface StreamFault extends AnswerFault {
 
 /** How a stream treats callers who know less, or more, than its protocol asks of them. */
 export interface StreamForm {
-  /** Whether an error is told as an answer that has failed, where the protocol has such answers. */
+  /**
+   * Whether an error is reported as an answer that has failed, where the protocol has such answers.
+   */
   readonly failsAsAnswer?: boolean;
   /**
    * Where an event may be a sign of life: as long as the answer has no content, since clients may
@@ -57,7 +59,7 @@ export interface StreamForm {
 /** Rewords an error of the upstream for the caller; undefined leaves it as it is. */
 export type Reword = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
 
-/** Recognises how the stream of an answer ends, and adds the report there. */
+/** Recognizes how the stream of an answer ends, and adds the report there. */
 export interface AnswerStream {
   /** The longest frame that is read, in bytes. A longer one passes in pieces. */
   readonly longestFrame: number;
@@ -70,7 +72,7 @@ export interface AnswerStream {
    * may matter: then each has to be pushed.
    */
   skip(block: Block): boolean;
-  /** The frames that take the place of one frame. */
+  /** The frames that replace one frame. */
   push(frame: Frame): Frame[];
   /** The upstream has closed the stream. */
   end(): { readonly complete: boolean; readonly frames: Frame[] };
@@ -139,7 +141,7 @@ export interface JoinedStreams extends JoinedAnswers {
   readonly turn: ToolTurn | undefined;
   /** Whether an answer with such a turn is complete. */
   readonly isThrough: boolean;
-  /** The frames that take the place of one frame. */
+  /** The frames that replace one frame. */
   take(frame: Frame): Frame[];
   /** The upstream has closed the stream of its answer. */
   end(): void;
@@ -150,8 +152,8 @@ export interface JoinedStreams extends JoinedAnswers {
   /** Frames that wait for more of an answer that has broken off. Absent if none ever wait. */
   release?(): Frame[];
   /**
-   * The answer is too long to be read. What it says is not gathered any more, and none of its calls
-   * is answered. Absent if no more is gathered than its last event has.
+   * The answer is too long to be read. What it says is no longer gathered, and none of its calls is
+   * answered. Absent if no more is gathered than its last event has.
    */
   forget?(): void;
 }
@@ -165,7 +167,10 @@ export interface JoinedForm {
   readonly isJson?: boolean | undefined;
   /** Whether reasoning in encrypted form is hidden, since the caller has not asked for it. */
   readonly isHidden?: boolean | undefined;
-  /** Whether the API binds reasoning to what is before it, where rounds of ours won't be again. */
+  /**
+   * Whether the API binds reasoning to what is before it, where Precis's rounds won't be when it
+   * comes back.
+   */
   readonly isBound?: boolean | undefined;
   /** Whether the request asks the upstream not to store its answer. The answer may contradict. */
   readonly isUnstored?: boolean | undefined;

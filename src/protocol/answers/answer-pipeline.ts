@@ -6,7 +6,7 @@
  * Frames are split here, once, and pass through a list of stages, which parse them where they need
  * to (`Frame`). Frames that come together and matter to no stage pass as one block, which is only
  * searched for words. `join` makes one answer of several (`retrieval/stream.ts`), `gather` reads
- * the text for memory and archive, and `report` recognises the end and adds the report
+ * the text for memory and archive, and `report` recognizes the end and adds the report
  * (`AnswerStream`).
  *
  * The words of a block decide only that it can be skipped (`AnswerStream.skip`); what a frame means
@@ -23,7 +23,7 @@ import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 interface Stage {
   /** Whether whole frames stay as they are and don't matter here. */
   skip(block: Block): boolean;
-  /** The frames that take the place of one frame. */
+  /** The frames that replace one frame. */
   push(frame: Frame): Frame[];
 }
 
@@ -205,7 +205,7 @@ export class AnswerPipeline<Next extends object = never> {
  */
 const LONGEST_GATHERED = 512 * 1024;
 
-/** In bytes. So many can't have more tokens. */
+/** In bytes. In this many bytes there can't be more tokens. */
 const UNMEASURED = 2 * 1024 * 1024;
 
 /** A line of an event's data. */

@@ -29,8 +29,8 @@ export abstract class CountedAnswers implements JoinedAnswers {
   }
 
   /**
-   * Whether thinking goes to the caller so that it can come back. What is thought behind rounds of
-   * ours may be bound to them, and the caller never sends those.
+   * Whether thinking goes to the caller so that it can come back. What is thought after Precis's
+   * rounds may be bound to them, and the caller never sends those rounds.
    */
   protected get signs(): boolean {
     return !(this.isLater && this.form.isBound);

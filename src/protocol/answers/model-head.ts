@@ -4,7 +4,7 @@
  */
 import { concat } from '../../lib/bytes.ts';
 
-/** In bytes. The model stands before the contents, after a response's instructions at worst. */
+/** In bytes. The model is before the contents, after a response's instructions at worst. */
 const HEAD_BYTES = 4 * 1024;
 
 const decoder = new TextDecoder();

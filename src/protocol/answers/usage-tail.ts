@@ -1,7 +1,7 @@
 /**
  * The usage that an upstream reports, read from the end of an answer in any protocol, whole or
- * streamed, without parsing it: usage stands near the end, and in a JSON text no quote of a content
- * is unescaped. A stream of Messages tells its input at its beginning, too.
+ * streamed, without parsing it: usage is near the end, and in a JSON text no quote of a content is
+ * unescaped. A stream of Messages reports its input at its beginning, too.
  */
 
 import { bufferOf, concat } from '../../lib/bytes.ts';
@@ -82,7 +82,7 @@ export class UsageTail {
     const messages = this.messagesUsage();
     if (messages) {
       const usage = runUsageOf(messages);
-      // At its beginning a stream tells the output of its first event.
+      // At its beginning a stream reports the output of its first event.
       return usage && this.isUnfinished ? { ...usage, output: null } : usage;
     }
     const text = this.tailText;
@@ -107,7 +107,7 @@ export class UsageTail {
     return [...this.tailText.matchAll(REASON)].at(-1)?.[1] === WINDOW_FULL;
   }
 
-  /** Of the cache writes, those that are kept for an hour. 0 where no lifetimes are told. */
+  /** Of the cache writes, those that are kept for an hour. 0 where no lifetimes are reported. */
   hourWrites(): number {
     const messages = this.messagesUsage();
     return messages ? hourWrites(messages) : 0;
@@ -127,7 +127,7 @@ export class UsageTail {
     return this.text;
   }
 
-  /** Whether a stream of Messages has not come to the event that tells its whole output. */
+  /** Whether a stream of Messages has not come to the event that reports its whole output. */
   private get isUnfinished(): boolean {
     return this.isMessages && !tellsOutput(this.tailText);
   }
@@ -156,7 +156,7 @@ const WINDOW_FULL = 'model_context_window_exceeded';
 const REASON = /"(?:stop|finish)_reason"\s*:\s*"(\w+)"/g;
 const LF = new Uint8Array([0x0a]);
 
-/** The text is that of the end of a stream of Messages. */
+/** Expects the text at the end of a stream of Messages. */
 function tellsOutput(text: string): boolean {
   return /^data: ?\{.{0,40}"message_delta"/m.test(text);
 }

@@ -1,6 +1,6 @@
 /**
- * Errors in the place of an answer, or in the middle of one. OpenRouter puts a provider's error
- * beside `choices`, with the finish reason `error`; others send it alone.
+ * Errors that come instead of an answer, or in the middle of one. OpenRouter puts a provider's
+ * error beside `choices`, with the finish reason `error`; others send it alone.
  *
  * https://openrouter.ai/docs/api-reference/errors#mid-stream-error-handling
  */
@@ -14,7 +14,7 @@ export function mayHoldError(answer: string | Uint8Array): boolean {
   return typeof answer === 'string' ? answer.includes(SIGN) : bufferOf(answer).includes(SIGN);
 }
 
-/** Whether a chunk or a completion tells an error. */
+/** Whether a chunk or a completion reports an error. */
 export function holdsError(answer: unknown): boolean {
   const { error, object, choices } = asObject(answer);
   if (isError(error) || object === 'error') return true;

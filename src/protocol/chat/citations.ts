@@ -15,7 +15,7 @@ export function withMovedCitations(fields: JsonObject, by: number): JsonObject {
   return { ...fields, annotations: annotations.map((annotation) => moved(annotation, by)) };
 }
 
-/** The places stand in the annotation, or in a member that is named by its type. */
+/** The places are in the annotation, or in a member that is named by its type. */
 function moved(value: unknown, by: number): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(

@@ -4,8 +4,9 @@
  *
  * Text passes at once, frame by frame, with its bytes unchanged. Only the pieces of a call wait
  * until its name is known. The first call decides who answers the turn. If it is the caller's, it
- * can't be taken back once it has been sent, so later calls of ours are dropped. If it is ours and
- * a round is left, the turn is answered here, and the model decides again about its other calls.
+ * can't be taken back once it has been sent, so later calls of Precis's tools are dropped. If it is
+ * Precis's and a round is left, the turn is answered here, and the model decides again about its
+ * other calls.
  *
  * Calls of custom tools are always the caller's.
  *

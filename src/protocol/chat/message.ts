@@ -49,7 +49,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
   ['function', 'tool'],
 ]);
 
-/** What an answer may have in the place of a content, beside calls. */
+/** What an answer may have instead of a content, beside calls. */
 const SPOKEN = ['refusal', 'audio'];
 
 /** Text fields of a message that the model reads, beside `content` and its reasoning. */
@@ -101,7 +101,7 @@ export interface ChatFacts extends MessageFacts {
   answers?: string | null;
   /** Whether it has `COMPACTED_MARK`. */
   isMarked?: boolean;
-  /** Where the arguments of its calls stand, in bytes from its own start; null without any. */
+  /** Where the arguments of its calls are, in bytes from its own start; null without any. */
   inputs?: readonly ({ readonly start: number; readonly end: number } | null)[];
 }
 
@@ -320,7 +320,7 @@ function bytesOf(spans: readonly JsonSpan[]): number {
 }
 
 /**
- * The arguments of a message's calls, in their order; null for a call without any. They stand in
+ * The arguments of a message's calls, in their order; null for a call without any. They are in
  * `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`.
  */
 export function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null)[] {
@@ -360,7 +360,7 @@ function readCall(call: unknown): ReadCall {
 }
 
 /**
- * The deprecated `function_call` has no id, so the function's name stands in for it. Results are
+ * The deprecated `function_call` has no id, so the function's name is used as one. Results are
  * paired by position anyway.
  */
 function readLegacyCall(call: unknown): ReadCall {

@@ -1,6 +1,7 @@
 /**
- * What a chat message repeats of the rounds of ours before it (`repeated.ts`). The caller got each
- * field of all answers joined into one, so those of the rounds are the beginnings of its fields.
+ * What a chat message repeats of Precis's rounds before it (`repeated.ts`). The caller got each
+ * field of all answers joined into one, so the fields of the rounds are the beginnings of its
+ * fields.
  */
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { sourceLength } from '../../lib/json-strings.ts';

@@ -1,7 +1,7 @@
 /**
  * Chat completions: reads a body into messages, writes a view back, and adds the report.
  *
- * Reading keeps spans and writing splices them, so unedited parts go up as the bytes that came.
+ * Reading keeps spans and writing splices them, so unedited parts are sent as the bytes that came.
  */
 
 import { asObject, isObject } from '../../lib/json.ts';
@@ -96,7 +96,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   }
 
   /**
-   * Asks for the usage of the stream. New options stand first, so that a longer array still begins
+   * Asks for the usage of the stream. New options are first, so that a longer array still begins
    * with the bytes of the request before.
    */
   usageSplices({ usage = false }: Pick<Additions, 'usage'>): Splice[] {
@@ -206,8 +206,8 @@ export function writeChatRequest(
 }
 
 /**
- * The messages that get a mark of ours: those that move along, that behind the instructions where
- * the caller sets none, and as many of the view's as have room.
+ * The messages that get one of Precis's marks: those that move along, the one after the
+ * instructions where the caller sets none, and as many of the view's as have room.
  *
  * @param most marks
  */
@@ -276,7 +276,7 @@ interface WrittenView {
 const NO_REMOVALS: readonly Removal[] = [];
 const NO_EDITS = { removals: new Map<number, readonly Removal[]>(), dropped: new Set<number>() };
 
-/** @param losesMark whether a mark of ours is cut from a message */
+/** @param losesMark whether one of Precis's marks is cut from a message */
 function viewSplices(
   request: ChatRequest,
   view: View | undefined,
@@ -334,7 +334,7 @@ function viewSplices(
   return splices;
 }
 
-/** The messages that leave a view: those that it drops, and those of which nothing is left. */
+/** The messages that leave a view: those that it drops, and those with nothing left. */
 function leaving(request: ChatRequest, view: View | undefined, thinkingFrom: number): ReadonlySet<number> {
   const left = new Set(view?.dropped);
   for (const [index, removals] of view?.removals ?? [])

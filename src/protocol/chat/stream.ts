@@ -20,7 +20,7 @@ const FINISHED = /"finish_reason"\s*:\s*"/;
 const MAY_MATTER = /\[DONE\]|"error"|"finish_reason"(?! ?: ?null)/;
 
 /**
- * A chunk as it comes where nobody asks for usage; undefined where there would be none. A usage
+ * A chunk as it arrives where nobody asks for usage; undefined where there would be none. A usage
  * beside choices stays: servers that tell it there do so unasked.
  */
 function withoutUsage(frame: Frame): Frame | undefined {

@@ -2,7 +2,7 @@
  * Lists of thinking in the deltas of a stream. A block comes in pieces: its text first, and its
  * signature last. OpenRouter gives all pieces of a block the same `index`
  * (https://github.com/agno-agi/agno/issues/8794, 2026-07-07). LiteLLM gives none, and a block ends
- * with its signature. A piece is no block, so one that goes up by itself is refused.
+ * with its signature. A piece is no block, so one that is sent by itself is refused.
  */
 import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
 import { isThinkingList, isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';

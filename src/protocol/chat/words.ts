@@ -2,7 +2,7 @@
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import { isThinkingPart } from './reasoning.ts';
 
-/** What says something of the text, or takes its place. */
+/** What says something of the text, or replaces it. */
 const OF_TEXT: ReadonlySet<string> = new Set(['content', 'refusal', 'audio', 'annotations']);
 
 /** Whether a message or a delta has words. */

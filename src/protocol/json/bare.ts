@@ -73,7 +73,7 @@ function isLeftOut(
   );
 }
 
-/** Where the value of a member begins; undefined behind a string that is no key. */
+/** Where the value of a member begins; undefined after a string that is no key. */
 function valueAfter(json: Uint8Array, keyEnd: number): number | undefined {
   const colon = afterSpace(json, keyEnd);
   return json[colon] === COLON ? afterSpace(json, colon + 1) : undefined;

@@ -167,7 +167,7 @@ export function splice(bytes: Uint8Array, within: Span, splices: readonly Splice
 
 const NOTHING = new Uint8Array();
 
-/** Those of one place keep their order. */
+/** Splices at one place keep their order. */
 export function inOrder(splices: readonly Splice[]): Splice[] {
   return splices.toSorted((a, b) => a.start - b.start);
 }

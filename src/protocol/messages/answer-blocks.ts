@@ -24,8 +24,8 @@ export function waitsForCaller({ type }: JsonObject): boolean {
 }
 
 /**
- * Stands in an answer that would have nothing but thinking, since all that it says are calls of
- * ours that are not answered. Upstreams refuse an empty message in a history.
+ * Added to an answer that would have nothing but thinking, since all that it says are Precis's
+ * calls that are not answered. Upstreams refuse an empty message in a history.
  */
 export const NOTHING_SAID: JsonObject = {
   type: 'text',

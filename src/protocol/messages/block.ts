@@ -96,7 +96,7 @@ export class Block {
     return json === 'null' ? undefined : json;
   }
 
-  /** Whether a mark can be put behind it. */
+  /** Whether a mark can be put after it. */
   get takesMark(): boolean {
     if (this.mark !== undefined || !MARKABLE.has(this.type)) return false;
     return this.type !== 'text' || (this.string('text') ?? '').trim() !== '';
@@ -152,7 +152,7 @@ function withoutEncrypted(value: unknown): Weight {
   return { texts, flat: flat + encrypted };
 }
 
-/** Blocks without their marks, and without those of the blocks inside them. */
+/** Blocks without their marks, and without the marks of the blocks inside them. */
 export function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isObject(value)) return value;

@@ -1,11 +1,12 @@
 /**
  * Marks of the prompt cache (https://platform.claude.com/docs/en/build-with-claude/prompt-caching):
- * four at most, one with a longer lifetime never behind one with a shorter.
+ * four at most, one with a longer lifetime never after one with a shorter.
  *
- * The caller's stay where their blocks stay. One whose block leaves moves to what stands in its
- * place: the text of ours there, or else the last message before it that can bear a mark. Ours are
- * added while fewer than four stand: behind the last message and the places of the view, and, where
- * the caller sets none, behind tools and a `system` that are long enough for the model's cache.
+ * The caller's stay where their blocks stay. One whose block leaves moves to what replaces the
+ * block: Precis's text there, or else the last message before it that can bear a mark. Precis's are
+ * added while fewer than four are set: after the last message and the places of the view, and,
+ * where the caller sets none, after tools and a `system` that are long enough for the model's
+ * cache.
  */
 import { asObject, isObject } from '../../lib/json.ts';
 import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
@@ -23,11 +24,11 @@ const BYTES_PER_TOKEN = 4;
 
 /** The marks to write, each as its JSON. */
 export interface WrittenMarks {
-  /** By the message behind which they stand. */
+  /** By the message that they follow. */
   readonly messages: ReadonlyMap<number, string>;
-  /** By the entry of ours that gets one. */
+  /** By Precis's entry that gets one. */
   readonly ours: ReadonlyMap<OurEntry, string>;
-  /** Behind the last tool, and the last entry of `system`. */
+  /** After the last tool, and the last entry of `system`. */
   readonly tools?: string | undefined;
   readonly system?: string | undefined;
 }
@@ -45,7 +46,7 @@ interface MarkedBody {
 
 /** The marks to add to a view. */
 interface MarkOrder {
-  /** The messages behind which ours may stand, ascending. */
+  /** The messages after which Precis's marks may be, ascending. */
   readonly places: readonly number[];
   /** See `Additions`. */
   readonly movesMark: boolean;
@@ -76,7 +77,7 @@ export function marksFor(
   return withOurs(body, layout, { places, moving }, moved, standing);
 }
 
-/** A mark behind a message, or around all of them. */
+/** A mark after a message, or around all of them. */
 interface StandingMark {
   readonly at: number;
   readonly json: string;
@@ -111,7 +112,7 @@ function withOurs(
   };
 }
 
-/** The messages behind which marks of ours move along. */
+/** The messages after which Precis's marks move along. */
 function movingMarks({ messages }: MarkedBody, { left }: Layout): readonly number[] {
   const found = messages.map((message) => (message instanceof ElementMessage ? message : PREAMBLE));
   const bears = (message: ElementMessage | typeof PREAMBLE, index: number): boolean =>
@@ -151,7 +152,7 @@ export function markedUntil(body: MarkedBody): number | undefined {
   return system.findLastIndex((entry) => hasMarks(body.bytes, entry));
 }
 
-/** The caller's marks behind messages. */
+/** The caller's marks after messages. */
 function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
   return new Map(
     messages.flatMap((message, index) => {
@@ -161,7 +162,7 @@ function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
   );
 }
 
-/** Those in tools and `system`, and the automatic one behind the last block. */
+/** Those in tools and `system`, and the automatic one after the last block. */
 function marksAround({ bytes, root }: MarkedBody): StandingMark[] {
   const lists = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const entries = lists.flatMap((list) => (list?.kind === 'array' ? (list.items ?? []) : []));
@@ -184,7 +185,7 @@ function marksBehind(message: ElementMessage): string[] {
   return message.element.marks === 0 ? [] : listedMarks((message.blocks ?? []).map((block) => block.value()));
 }
 
-/** Those of blocks, and of the blocks inside them. */
+/** Marks of blocks, and of the blocks inside them. */
 function listedMarks(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((block) => {
@@ -195,7 +196,7 @@ function listedMarks(value: unknown): string[] {
   });
 }
 
-/** A message of the caller's or of ours behind which a mark may stand. */
+/** A message of the caller's or of Precis's after which a mark may be. */
 interface MarkPlace {
   readonly at: number;
   readonly entry?: OurEntry;
@@ -209,7 +210,7 @@ function movedMarks(
 ): WrittenMarks {
   const onMessages = new Map<number, string>();
   const onOurs = new Map<OurEntry, string>();
-  // Entries stand in the order of the messages that they are or stand for.
+  // Entries are in the order of the messages that they are or replace.
   const places = entries.flatMap((entry): MarkPlace[] => {
     if (entry.kind === 'own') return entry.messages.map((at) => ({ at }));
     return entry.stands ? [{ at: entry.at, entry }] : [];
@@ -221,7 +222,7 @@ function movedMarks(
   // A place with a mark of the caller's needs no other one.
   const mayTake = (place: MarkPlace): boolean =>
     place.entry !== undefined || marks.has(place.at) || isFree(place);
-  /** Where nothing stands before a summary that opens a message: behind that message. */
+  /** Where nothing is before a summary that opens a message: after that message. */
   const openedBehind = (index: number): MarkPlace | undefined => {
     if (opened === undefined || opened <= index) return undefined;
     const hasOther = [...marks.keys()].some((at) => at > index && at <= opened && !left.has(at));
@@ -246,7 +247,7 @@ function canBear(message: ElementMessage): boolean {
   return message.role !== 'preamble' && message.bearsMark(false);
 }
 
-/** Messages of ours with a mark behind the last one. The API's own summary keeps its bytes. */
+/** Precis's messages with a mark after the last one. The API's own summary keeps its bytes. */
 export function withMark({ json, isSigned = false }: OurEntry, mark: string): string {
   if (isSigned) return markedBlock(json, mark);
   const messages = JSON.parse(`[${json}]`) as { role: string; content: unknown }[];
@@ -260,7 +261,7 @@ export function withMark({ json, isSigned = false }: OurEntry, mark: string): st
     .join(',');
 }
 
-/** The mark behind an object at its end: the last tool, or the last entry of `system`. */
+/** The mark after an object at its end: the last tool, or the last entry of `system`. */
 export function takesMark(bytes: Uint8Array, last: JsonSpan | undefined): last is JsonSpan {
   if (last?.kind !== 'object') return false;
   const { fields = [] } = within(bytes, last, levels(1));

@@ -34,10 +34,10 @@ export function isClosing(stopReason: unknown): boolean {
  * Sorts the blocks of one answer as they begin.
  *
  * The first call decides the answer. A call of the caller's can't be taken back once it is
- * streamed, so calls of ours after it are dropped. If ours comes first, and rounds are left, all
- * our calls are answered here, and the model plans again. Thinking passes at once, since most of it
- * is long. What is thought after a call of ours may be bound to that call, which the caller never
- * sends back, and is hidden with it.
+ * streamed, so Precis's calls after it are dropped. If Precis's comes first, and rounds are left,
+ * all calls of Precis's tools are answered here, and the model plans again. Thinking passes at
+ * once, since most of it is long. What is thought after one of Precis's calls may be bound to that
+ * call, which the caller never sends back, and is hidden with it.
  *
  * An answer in a form such as JSON has no texts of turns that are answered here, and nothing that
  * is thought after them.
@@ -104,7 +104,7 @@ export class BlockSorter {
     return !this.isOurs;
   }
 
-  /** Whether it is a call of ours. A tool of a toolset is another one, whatever its name. */
+  /** Whether it is one of Precis's calls. A tool of a toolset is another one, whatever its name. */
   calls(block: JsonObject): boolean {
     const { name, toolset_name } = block;
     return waitsForCaller(block) && this.names.has(asString(name)) && (toolset_name ?? null) === null;

@@ -18,7 +18,7 @@ export function writeCompactedMessages(request: MessagesRequest, view: View | un
 }
 
 /**
- * The view in two parts: what leads and stands for an earlier conversation, as the API's own
+ * The view in two parts: what comes first and replaces an earlier conversation, as the API's own
  * summaries do, and all other messages.
  *
  * @returns each element of `messages` as JSON

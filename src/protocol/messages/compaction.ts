@@ -18,8 +18,8 @@ import { countedUsage } from './usage.ts';
 const BETA = ['anthropic-beta', 'compact-2026-09-04'] as const;
 
 /**
- * The answer's limit: that of the summary, with the thinking before it. The page says to allow
- * several thousand tokens.
+ * The answer's limit: the summary's, with the thinking before it. The page says to allow several
+ * thousand tokens.
  */
 const MOST_TOKENS = 25_000;
 
@@ -29,7 +29,7 @@ const OF_ANSWERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * How the API summarises for a request. Undefined where the request rules it out: it compacts by
+ * How the API summarizes for a request. Undefined where the request rules it out: it compacts by
  * itself, asks for context editing or for a remaining budget, or has a block already.
  */
 export function ownCompaction(request: ModelRequest): OwnCompaction | undefined {
@@ -45,15 +45,15 @@ export function ownCompaction(request: ModelRequest): OwnCompaction | undefined 
 }
 
 /**
- * What stands for the request of the turn, which stays in the view: a conversation begins with a
- * user message.
+ * What replaces the request of the turn, which stays in the view: a conversation begins with a user
+ * message.
  */
 const STANDS_BESIDE =
   '[The request that the following work is about is not part of this summary. It stands behind it, word for word.]';
 
 /**
  * The body that asks for a summary of some messages: with the model, the tools and the instructions
- * of the request, and without thinking, since what stood before it has changed.
+ * of the request, and without thinking, since what was before it has changed.
  */
 function bodyOf(request: ModelRequest, { messages, before, tools }: CompactionRange): Uint8Array {
   const sent = new Set(messages);
@@ -169,7 +169,7 @@ export function signedMessage(signed: string): string {
   return `{"role":"assistant","content":[${signed}]}`;
 }
 
-/** The same with a mark of the prompt cache, which stands behind the summary. */
+/** The same with a mark of the prompt cache, which follows the summary. */
 export function markedBlock(message: string, mark: string): string {
   return `${message.slice(0, -'}]}'.length)},"${MARK_FIELD}":${mark}}]}`;
 }

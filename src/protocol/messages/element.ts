@@ -5,7 +5,7 @@ import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf } from '../json/spans.ts';
 import { Block, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 
-/** Where the blocks of a message stand in its element. */
+/** Where the blocks of a message are in its element. */
 export interface Part {
   readonly role: Role;
   readonly from: number;
@@ -13,8 +13,8 @@ export interface Part {
 }
 
 /**
- * Uses and results of the API's tools whose counterpart stands in another element: while a call of
- * the caller's waits for its result, a tool of the API does too, and it may call the caller's tools
+ * Uses and results of the API's tools whose counterpart is in another element: while a call of the
+ * caller's waits for its result, a tool of the API does too, and it may call the caller's tools
  * itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling).
  */
 export interface HostedParts {
@@ -24,7 +24,7 @@ export interface HostedParts {
   readonly results: readonly string[];
 }
 
-/** Facts about an element, whatever stands before it (see `MessageFacts`). */
+/** Facts about an element, whatever is before it (see `MessageFacts`). */
 export interface ElementFacts {
   /** Null if it is not a string. */
   role?: string | null;

@@ -3,7 +3,7 @@ import type { AnswerFault } from '../answers/answer-format.ts';
 
 interface MessagesError {
   readonly type: 'error';
-  /** With `code` and `param`, by which Precis tells its own errors apart. */
+  /** With `code` and `param`, which distinguish Precis's own errors. */
   readonly error: {
     readonly type: string;
     readonly message: string;

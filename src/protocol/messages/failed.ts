@@ -1,4 +1,4 @@
-/** An error in the place of an answer, as Anthropic's API has it in a stream. */
+/** An error instead of an answer, as Anthropic's API has it in a stream. */
 import { asObject } from '../../lib/json.ts';
 import type { AnswerFault, StreamFault } from '../answers/answer-format.ts';
 import { eventFrame } from '../answers/sse.ts';
@@ -26,7 +26,7 @@ export function failedEvent(fault: StreamFault): Uint8Array {
   return eventFrame('error', JSON.stringify({ type: 'error', error }));
 }
 
-/** The error that an event tells; undefined for any other event. Some gateways name no type. */
+/** The error that an event reports; undefined for any other event. Some gateways name no type. */
 export function errorIn(event: unknown): unknown {
   const { type, error } = asObject(event);
   return type === 'error' || type === undefined ? (error ?? undefined) : undefined;

@@ -33,10 +33,11 @@ export class JoinedFields {
   }
 
   /**
-   * The fields of the answer that the caller sees, as far as any round has told them.
+   * The fields of the answer that the caller sees, as far as any round has reported them.
    *
-   * Each round sends again what the caller has sent, so the same change may be told several times.
-   * One of a block has the block's path, and is told once; an edit of the API counts each time.
+   * Each round sends again what the caller has sent, so the same change may be reported several
+   * times. One of a block has the block's path, and is reported once; an edit of the API counts
+   * each time.
    */
   get joined(): Told {
     const managed = this.all('context_management').filter(isObject);

@@ -54,7 +54,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   private hasFailed = false;
   private counted: Usage | undefined;
   private readonly fields = new JoinedFields();
-  /** As `message_start` has told the caller. */
+  /** As `message_start` has reported it to the caller. */
   private transformed: unknown;
 
   constructor(...joining: Parameters<Joining<JoinedMessagesStreams>>) {
@@ -208,7 +208,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     return [Frame.of(moved, typeof type === 'string' ? type : undefined)];
   }
 
-  /** Takes the event before the last one. It tells the usage of all answers. */
+  /** Takes the event before the last one. It reports the usage of all answers. */
   private messageDelta(event: JsonObject, frame: Frame): Frame[] {
     this.count(event.usage);
     const delta = asObject(event.delta);
@@ -240,7 +240,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     return isNew ? { ...others, input_transformations: changes } : others;
   }
 
-  /** The block that stands in an answer without any other. */
+  /** The only block of an answer that would have none. */
   private nothingSaid(stop: unknown): Frame[] {
     const seen = () => this.seen.map(({ block }) => block);
     if (!this.sorter.saysNothing(seen, stop)) return [];

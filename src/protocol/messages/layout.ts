@@ -1,14 +1,14 @@
 /**
- * Which messages of the caller's stand in a view, in which order, and where messages of ours stand
+ * Which messages of the caller's are in a view, in which order, and where Precis's messages are
  * among them.
  *
  * A note of the system with an end (`clear_at`) is not shown to the model once a user message
- * stands behind it. So one that is over stays where it is, with a user message behind it, or
- * leaves: in any other place it would speak again.
+ * follows it. So one that is over stays where it is, with a user message after it, or leaves: in
+ * any other place it would speak again.
  *
- * A user message of which only parts stay keeps these. Where a message of ours stands between two
- * of them, it becomes two. A message of the system must follow a user message, and an answer must
- * follow it, so one that has lost its place stands behind the next user message.
+ * A user message of which only parts stay keeps these. Where one of Precis's messages is between
+ * two of them, it becomes two. A message of the system must follow a user message, and an answer
+ * must follow it, so one that has lost its place follows the next user message.
  *
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
@@ -35,11 +35,11 @@ export interface OwnEntry {
   readonly place: number;
   /** Their indices. */
   readonly messages: readonly number[];
-  /** Whether other messages of the element stand apart from these. */
+  /** Whether other messages of the element are apart from these. */
   readonly isPiece: boolean;
 }
 
-/** Messages of ours. */
+/** Precis's messages. */
 export interface OurEntry {
   readonly kind: 'ours';
   /** Roles of the first and the last of them. */
@@ -47,13 +47,13 @@ export interface OurEntry {
   readonly last: string | undefined;
   /** JSON, separated by commas. */
   readonly json: string;
-  /** Whether they stand for messages that left. */
+  /** Whether they replace messages that left. */
   readonly stands: boolean;
   /** Whether they are the API's own summary. */
   readonly isSigned?: boolean;
   /** Whether they are rounds that led to an answer. */
   readonly isRound?: boolean;
-  /** The message before or behind which they stand. */
+  /** The message before or after which they are. */
   readonly at: number;
 }
 
@@ -70,7 +70,7 @@ export interface Layout {
 }
 
 /**
- * @param injected messages of ours of the role `user`, as JSON; empty without any
+ * @param injected Precis's messages of the role `user`, as JSON; empty without any
  * @param behind see `lastThreshold`
  */
 export function layoutOf(
@@ -102,7 +102,7 @@ export function layoutOf(
   });
 
   const entries: Entry[] = [];
-  /** The last entry, and its messages so far: thousands of results may stand in one element. */
+  /** The last entry, and its messages so far: thousands of results may be in one element. */
   let open: { readonly entry: OwnEntry; readonly indices: number[] } | undefined;
   let isPieced = false;
   for (const [index] of messages.entries()) {
@@ -154,7 +154,7 @@ export function layoutOf(
   };
 }
 
-/** The messages that leave a view: those that it drops, and those of which nothing is left. */
+/** The messages that leave a view: those that it drops, and those with nothing left. */
 function leaving(
   messages: readonly object[],
   { removals, dropped }: EditedMessages,
@@ -182,7 +182,7 @@ function askedFirst(entries: readonly Entry[], elements: readonly Element[]): re
   return [{ kind: 'ours', at, json, first: 'user', last: 'user', stands: false }, ...entries];
 }
 
-/** A summary that the API has signed stands before all other messages, or it is refused. */
+/** A summary that the API has signed is before all other messages, or it is refused. */
 function openingFirst(
   entries: readonly Entry[],
   elements: readonly Element[],
@@ -196,10 +196,10 @@ function openingFirst(
 }
 
 /**
- * Messages of ours behind a summary of the API that leaves out all before it, and before the calls
- * of its answer. Rounds stay, and so does a summary of ours that has nothing to add.
+ * Precis's messages after a summary of the API that leaves out all before it, and before the calls
+ * of its answer. Rounds stay, and so does a summary by Precis that has nothing to add.
  *
- * @param covered the last message that the summary of ours covers
+ * @param covered the last message that Precis's summary covers
  */
 function entriesBehind(
   entries: readonly Entry[],
@@ -235,7 +235,7 @@ function withPieces(entries: readonly Entry[]): readonly Entry[] {
   );
 }
 
-/** Puts messages of the system that have lost their place behind the next user message. */
+/** Puts messages of the system that have lost their place after the next user message. */
 function withSystemInPlace(entries: readonly Entry[], elements: readonly Element[]): readonly Entry[] {
   if (!elements.some(isSystem)) return entries;
   const placed: Entry[] = [];
@@ -295,7 +295,7 @@ function clears({ body, span, role }: Element): boolean {
 const CLEAR_AT = 'clear_at';
 const NEXT_USER_MESSAGE = 'next_user_message';
 
-/** The messages of the system that stand in a row from an entry on. */
+/** The consecutive messages of the system from an entry on. */
 function systemRun(entries: readonly Entry[], from: number, elements: readonly Element[]): OwnEntry[] {
   const run: OwnEntry[] = [];
   for (let at = from; at < entries.length; at++) {
@@ -308,7 +308,7 @@ function systemRun(entries: readonly Entry[], from: number, elements: readonly E
 
 /**
  * Whether messages of the system stay although no answer may follow them here: those with settings
- * alone, which may stand anywhere but first and beside words of the system
+ * alone, which may be anywhere but first and beside words of the system
  * (https://platform.claude.com/docs/en/build-with-claude/effort-per-message), and those that had no
  * place before, which is for the upstream to refuse.
  */
@@ -325,7 +325,7 @@ function speaks(element: Element | undefined): boolean {
   return element !== undefined && isSystem(element) && (!element.content || blocksIn(element).length > 0);
 }
 
-/** Whether a message stands where its kind may stand. One that never did is not moved. */
+/** Whether a message is where its kind may be. One that never did is not moved. */
 function wasInPlace(place: number, elements: readonly Element[]): boolean {
   const [before, own, next] = [elements[place - 1], elements[place], elements[place + 1]];
   if (before?.role === 'user' && (!next || next.role === 'assistant')) return true;
@@ -336,7 +336,7 @@ function mayStand(before: Entry | undefined, next: Entry | undefined): boolean {
   return before?.last === 'user' && (!next || next.first === 'assistant');
 }
 
-/** Whether messages of the system that stand in their place need no edit. */
+/** Whether messages of the system that are in their place need no edit. */
 function isAsItCame(
   waiting: readonly OwnEntry[],
   run: readonly OwnEntry[],
@@ -347,8 +347,8 @@ function isAsItCame(
 }
 
 /**
- * Messages of the system as one, without marks: these would stand behind later ones. Of their
- * settings the last count.
+ * Messages of the system as one, without marks: these would follow later ones. Of their settings
+ * the last count.
  */
 function merged(entries: readonly OwnEntry[], elements: readonly Element[]): OurEntry {
   const all = entries.flatMap(({ place }) => elements[place] ?? []);

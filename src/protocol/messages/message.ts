@@ -2,7 +2,7 @@
  * Elements of `messages` (https://platform.claude.com/docs/en/api/messages/create) as messages.
  *
  * A user message with results of tools is several messages of the core: one for each result, and
- * one for what stands behind them. So units and indices are those of chat, and a conversation has
+ * one for what follows them. So units and indices are the same as in chat, and a conversation has
  * the same view in both protocols. An answer that begins with a summary of the API and calls tools
  * is two: the summary stays, and the calls leave with their results. The writer (`view-splices.ts`)
  * edits what is in the caller's message.
@@ -78,7 +78,7 @@ function newFacts({ blocks }: Element, { role, from }: Part): BlockFacts {
 
 function partsOf({ role, blocks = [] }: Element): Part[] {
   const whole = (of: Role): Part[] => [{ role: of, from: 0, end: blocks.length }];
-  // The API's own summary stands for what it has summarised, and for nothing else.
+  // The API's own summary replaces what it has summarized, and nothing else.
   const behind = blocks.findLastIndex(({ type }) => type === 'compaction') + 1;
   const call = blocks.findIndex(({ type }) => type === 'tool_use');
   if (behind > 0 && call < 0) return whole('preamble');
@@ -98,13 +98,13 @@ function partsOf({ role, blocks = [] }: Element): Part[] {
     else parts.push({ role: 'user', from: at, end: at + 1 });
   }
   const [last, before] = [parts.at(-1), parts.at(-2)];
-  // What a harness says behind results belongs to them: nobody has asked it of the model.
+  // What a harness says after results belongs to them: nobody has asked it of the model.
   if (last?.role === 'user' && before && blocks.slice(last.from).every((block) => isReminder(block)))
     parts.splice(-2, 2, { ...before, end: last.end });
   return parts.length > 0 ? parts : whole('user');
 }
 
-/** What begins and ends texts that Claude Code puts behind results. */
+/** What begins and ends texts that Claude Code puts after results. */
 const REMINDER = 'system-reminder';
 const REMINDER_START = `<${REMINDER}>`;
 const REMINDER_END = `</${REMINDER}>`;
@@ -129,7 +129,7 @@ const HOSTED: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use'])
 
 const HOSTED_RESULT = /._tool_result$/;
 
-/** A result may stand in another message than its use. */
+/** A result may be in another message than its use. */
 function usesHosted(blocks: readonly Block[] = []): boolean {
   return blocks.some(({ type }) => HOSTED.has(type) || HOSTED_RESULT.test(type));
 }
@@ -163,7 +163,7 @@ export interface BlockFacts extends MessageFacts {
 interface Place {
   /** The index of the element. */
   readonly place: number;
-  /** Whether no other message stands in the element. */
+  /** Whether it is the only message of the element. */
   readonly isWhole: boolean;
   readonly continues: boolean;
   readonly resumes: boolean;

@@ -1,4 +1,4 @@
-/** The blocks of an answer that rounds of ours before it have, too (`repeated.ts`). */
+/** The blocks of an answer that Precis's rounds before it have, too (`repeated.ts`). */
 import { asObject, asString } from '../../lib/json.ts';
 import { firstOwn, type Piece, readRounds } from '../repeated.ts';
 import { isBlank, waitsForCaller } from './answer-blocks.ts';

@@ -2,9 +2,9 @@
  * The Messages API: reads a body into messages and writes a view back
  * (https://platform.claude.com/docs/en/api/messages/create).
  *
- * As for chat, reading keeps spans and writing splices them, so unedited parts go up as the bytes
- * that came. Fields that are not read pass: `thinking`, `context_management`, `container` and all
- * others.
+ * As for chat, reading keeps spans and writing splices them, so unedited parts are sent as the
+ * bytes that came. Fields that are not read pass: `thinking`, `context_management`, `container` and
+ * all others.
  */
 import { bufferOf } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
@@ -73,7 +73,7 @@ const THREAD = 'thread';
 export class MessagesRequest extends ModelBody implements ModelRequest {
   readonly protocol = 'messages';
   readonly conversationField = 'messages';
-  /** The entries of `system`, then those of `messages`. */
+  /** The entries of `system`, then the entries of `messages`. */
   readonly messages: readonly (SystemEntry | ElementMessage)[];
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
@@ -157,7 +157,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return { protocol: 'messages', bytes, list, before, elements, messages };
   }
 
-  /** Also those of the API's own tools, which have fixed names. */
+  /** Also the names of the API's own tools, which are fixed. */
   get toolNames(): ReadonlySet<string> {
     const names = this.listedTools().map((tool) => asObject(tool).name);
     return new Set(names.filter((name) => typeof name === 'string'));
@@ -189,7 +189,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return markedUntil(this);
   }
 
-  /** Those of known elements are not counted again. */
+  /** Marks of known elements are not counted again. */
   private countMarks(): number {
     const { most, field } = this.cacheMarks;
     const { start, end } = this.list;
@@ -239,7 +239,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     return spliceBody(this.bytes, splices, kept);
   }
 
-  /** Our tools behind the caller's, and a mark behind the last one. */
+  /** Precis's tools after the caller's, and a mark after the last one. */
   private toolEdits(tools: readonly string[], { tools: mark }: WrittenMarks): Edits {
     const last = fieldOf(this.root, 'tools')?.value.items?.at(-1);
     if (mark === undefined) return addTools(this.bytes, this.root, tools);
@@ -255,8 +255,8 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   }
 
   /**
-   * Texts of ours behind the caller's, whose first entries stay as they are: Claude Code's first
-   * one says who asks, and nothing may stand before it.
+   * Precis's texts after the caller's, whose first entries stay as they are: Claude Code's first
+   * one says who asks, and nothing may be before it.
    */
   private systemEdits(injected: readonly InjectedMessage[], { system: mark }: WrittenMarks): Edits {
     const system = this.given('system');

@@ -12,7 +12,7 @@ interface MessageEdits {
   readonly removals: readonly Removal[];
   /** The text to put at its beginning, and how many characters of that it replaces. */
   readonly opened?: { readonly text: string; readonly taken: number } | undefined;
-  /** The mark of the prompt cache to put behind it, as its JSON. */
+  /** The mark of the prompt cache to put after it, as its JSON. */
   readonly mark?: string | undefined;
 }
 
@@ -87,7 +87,7 @@ function blockSplices(
     return replaced(part.span, removal, (at === last ? mark : undefined) ?? part.mark);
   });
   return [
-    // Before a text in the place of the first block, which begins where this one is put.
+    // Before a text that replaces the first block, which begins where this one is put.
     ...(opened && content
       ? [openingPart(message, content, blocks[0]?.span, opened.text, opened.taken, 'text')]
       : []),
@@ -96,7 +96,7 @@ function blockSplices(
   ];
 }
 
-/** A text of ours in the place of blocks. */
+/** A text of Precis instead of blocks. */
 function replaced({ start, end }: Span, removal: Removal, mark: string | undefined): Splice {
   const marked = mark === undefined ? '' : `,"${MARK_FIELD}":${mark}`;
   return { start, end, with: `{"type":"text","text":${replacementJson(removal)}${marked}}` };

@@ -1,8 +1,8 @@
 /**
  * Compaction at a threshold, which a caller asks for by `context_management`: the API puts its
- * summary at the beginning of an answer, and leaves out all that stands before it
- * (https://platform.claude.com/docs/en/build-with-claude/compaction-threshold). Nothing of ours may
- * stand there, or the model would not read it.
+ * summary at the beginning of an answer, and leaves out all that is before it
+ * (https://platform.claude.com/docs/en/build-with-claude/compaction-threshold). Nothing of Precis's
+ * may be there, or the model would not read it.
  */
 import type { View } from '../../memory/plan/view.ts';
 import type { Block } from './block.ts';
@@ -12,7 +12,7 @@ type Messages = readonly (ElementMessage | { readonly role: 'preamble' })[];
 
 /**
  * The last message with such a summary; undefined if there is none. A failed one says nothing, and
- * behind one with calls only their results may stand.
+ * after one with calls only their results may be.
  */
 export function lastThreshold(messages: Messages): number | undefined {
   const at = messages.findLastIndex(
@@ -31,7 +31,7 @@ function isSummary(block: Block): boolean {
 }
 
 /**
- * A view whose summary is read: as a message of its own, if it stands for messages behind the API's
+ * A view whose summary is read: as a message of its own, if it replaces messages after the API's
  * summary and would open one before it.
  */
 export function readBehind<Edited extends Pick<View, 'summary' | 'recap'>>(

@@ -1,5 +1,5 @@
 /**
- * The usage of one answer of Messages, which a stream tells in several events
+ * The usage of one answer of Messages, which a stream reports in several events
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
@@ -8,7 +8,7 @@ import type { TokenUsage } from '../../memory/plan/report.ts';
 import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
 
 /**
- * The usage so far with that of a further event. All counts are those of the whole answer, and an
+ * The usage so far, updated with a further event's. All counts are of the whole answer, and an
  * event leaves out, or has as null, what it does not know.
  */
 export function usageWith(known: Usage | undefined, told: unknown): Usage | undefined {
@@ -38,7 +38,7 @@ export function hasStopped(text: string): boolean {
   return STOPS.test(text);
 }
 
-/** The usage that a stream tells. @param text of its beginning and its end */
+/** The usage that a stream reports. @param text of its beginning and its end */
 export function streamedUsage(text: string): Usage | undefined {
   let usage: Usage | undefined;
   for (const [, json = ''] of text.matchAll(TELLS)) {
@@ -49,11 +49,11 @@ export function streamedUsage(text: string): Usage | undefined {
   return usage;
 }
 
-/** What only the usage of Messages has, and what only that of Responses has. */
+/** What only the usage of Messages has, and what only the usage of Responses has. */
 const OWN = ['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'];
 const OTHERS = ['prompt_tokens', 'total_tokens', 'input_tokens_details'];
 
-/** Whether a usage is one of Messages. Gateways add its members to that of other protocols. */
+/** Whether a usage is one of Messages. Gateways add its members to the usage of other protocols. */
 export function isMessagesUsage(usage: Usage): boolean {
   return OWN.some((key) => key in usage) && !OTHERS.some((key) => key in usage);
 }

@@ -102,8 +102,8 @@ function mayLoseBlocks(index: number, { view, layout }: WrittenView): boolean {
 }
 
 /**
- * The blocks of a message that stay: not those of its rounds, nor thinking that is cleared. Where
- * none would be left, what it says stands again.
+ * The blocks of a message that stay: neither the blocks of its rounds, nor thinking that is
+ * cleared. Where none would be left, what it says is added again.
  */
 function keptBlocks(index: number, { view, layout, ...written }: WrittenView): readonly Block[] {
   const message = messageAt(written, index);

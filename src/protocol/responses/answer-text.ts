@@ -59,7 +59,7 @@ function isSaid({ status, details }: Ending): boolean {
 }
 
 /**
- * The items of a caller's answer as they come back; undefined if the answer is not complete. An
+ * The items of a caller's answer as they arrive back; undefined if the answer is not complete. An
  * item that is marked is cut out of the request that brings it back.
  */
 export function saidItems(items: readonly unknown[], ending: Ending): SaidAnswer | undefined {

@@ -21,9 +21,9 @@ export type Fate = 'shown' | 'held' | 'hidden';
  * Sorts the items of one answer as they begin.
  *
  * The first call decides the answer. A call of the caller's can't be taken back once it is
- * streamed, so calls of ours after it are dropped. If ours comes first, and rounds are left, all
- * our calls are answered here, and the model plans again. Reasoning belongs to the item after it,
- * and shares its fate, since upstreams refuse one without the other.
+ * streamed, so Precis's calls after it are dropped. If Precis's comes first, and rounds are left,
+ * all calls of Precis's tools are answered here, and the model plans again. Reasoning belongs to
+ * the item after it, and shares its fate, since upstreams refuse one without the other.
  *
  * An answer in a form such as JSON has no messages of turns that are answered here.
  */
@@ -62,7 +62,7 @@ export class ItemSorter {
     return this.decided === 'callers' ? 'shown' : 'hidden';
   }
 
-  /** Whether it is a call of ours. Tools in a namespace are others, whatever their names. */
+  /** Whether it is one of Precis's calls. Tools in a namespace are others, whatever their names. */
   calls({ type, name, namespace }: JsonObject): boolean {
     return type === 'function_call' && this.names.has(asString(name)) && (namespace ?? null) === null;
   }

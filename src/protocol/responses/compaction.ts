@@ -123,7 +123,7 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
 
 /**
  * Items beside the compaction. A user message is written as the API writes output (parts, not a
- * string); others stay as they came.
+ * string); others stay unchanged.
  *
  * @param json of a message, possibly followed by items of unknown kinds, separated by commas. After
  *   a user message these are dropped

@@ -1,7 +1,7 @@
 /**
- * The codes of `response.failed`: those of the API (`ResponseError`), and those that Codex looks
- * for (codex-rs/codex-api/src/sse/responses.rs in openai/codex). It tries again after any other
- * code. The file imports nothing, since the reference shares it with requests.
+ * The codes of `response.failed`: the API's (`ResponseError`), and the ones that Codex looks for
+ * (codex-rs/codex-api/src/sse/responses.rs in openai/codex). It tries again after any other code.
+ * The file imports nothing, since the reference shares it with requests.
  */
 
 /** By code, what it is for. */

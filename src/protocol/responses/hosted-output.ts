@@ -1,11 +1,11 @@
 /**
- * Outputs of OpenAI's own tools: where their texts stand in an item, and how a placeholder takes
- * their place (https://platform.openai.com/docs/api-reference/responses/create).
+ * Outputs of OpenAI's own tools: where their texts are in an item, and how a placeholder replaces
+ * them (https://platform.openai.com/docs/api-reference/responses/create).
  *
  * Only texts are edited. The first one becomes the placeholder and the others become empty, so each
  * list keeps its elements with their ids, names, scores and exit codes, and each item the fields
  * that its type requires. An output with a single text counts as that text, which is how a
- * placeholder that comes back is recognised.
+ * placeholder that comes back is recognized.
  */
 import { bufferOf } from '../../lib/bytes.ts';
 import type { Content } from '../../memory/conversation/message.ts';
@@ -119,7 +119,7 @@ export class HostedOutput {
     return this.replacing(JSON.stringify(placeholder));
   }
 
-  /** @param first the JSON in the place of the first text */
+  /** @param first the JSON instead of the first text */
   private replacing(first: string): Splice[] {
     return this.spans.map(({ start, end }, index) => ({ start, end, with: index === 0 ? first : EMPTY }));
   }

@@ -137,7 +137,7 @@ export interface ItemFacts {
   call?: ToolCall;
 }
 
-/** One of these stands in every item of another type with thinking. */
+/** One of these is in every item of another type with thinking. */
 const THINKING_SIGNS = [...THINKING_LISTS, '"thinking"', '"redacted_thinking"'];
 
 /** In bytes of JSON. Names, types and ids are shorter. */
@@ -265,7 +265,7 @@ export class Item {
     return span?.kind === 'string' || span?.kind === 'array' ? span : undefined;
   }
 
-  /** Puts the replacement in the place of what is cleared of a call's arguments. */
+  /** Puts the replacement where the arguments of a call are cleared. */
   askedSplice(removal: Removal): Splice | undefined {
     const span = this.askedSpan();
     if (!span) return undefined;

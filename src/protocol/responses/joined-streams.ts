@@ -10,8 +10,8 @@
  * `response.in_progress`: clients count events, not comments, as signs of life.
  *
  * If the upstream stores nothing, clients send reasoning back as whole items. Then reasoning passes
- * at once, and only its last event waits. If it led only to a call of ours, it ends with a mark
- * (`REASONING_MARK`), and is removed when it comes back.
+ * at once, and only its last event waits. If it led only to one of Precis's calls, it ends with a
+ * mark (`REASONING_MARK`), and is removed when it comes back.
  *
  * After 15 seconds without events the caller gets the opening, and later `response.in_progress`
  * with the items so far, but never in the middle of an item, since clients take the response in
@@ -121,7 +121,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     return data === undefined ? [] : [Frame.of(data, IN_PROGRESS)];
   }
 
-  /** Reasoning with a call of ours stays hidden with it. */
+  /** Reasoning with one of Precis's calls stays hidden with it. */
   release(): Frame[] {
     const frames = this.settled(this.scout.isOurs);
     return [...frames, ...this.releaseItems()];

@@ -5,9 +5,9 @@
  * assistant message, so reasoning stays or goes with the items after it. Items of unknown kinds
  * belong to the message before them, and are never edited.
  *
- * Units and indices are thus those of chat, and a conversation has the same view in both protocols.
- * `instructions` is the first message. An output that must not be edited has no room for a
- * placeholder.
+ * Units and indices are thus the same as in chat, and a conversation has the same view in both
+ * protocols. `instructions` is the first message. An output that must not be edited has no room for
+ * a placeholder.
  */
 
 import { concat } from '../../lib/bytes.ts';

@@ -6,12 +6,12 @@ import { thinkingIn } from '../thinking.ts';
 import type { Item } from './item.ts';
 
 /**
- * Items that stand without the reasoning before them. Those of hosted tools are known by ids, which
+ * Items that are without the reasoning before them. Items of hosted tools are known by ids, which
  * need it.
  */
 const FREE = new Set(['message', 'function_call', 'custom_tool_call']);
 
-/** The reasoning among the items of a turn of the model, if all others stand without it. */
+/** The reasoning among the items of a turn of the model, if all others are without it. */
 export function reasoningIn(items: readonly Item[]): Reasoning | undefined {
   const thoughts = items.filter(({ type }) => type === 'reasoning');
   const others = items.filter(({ type }) => type !== 'reasoning');
@@ -60,7 +60,7 @@ function bytesOf(items: readonly Item[]): number {
  * OpenAI refuses an item with its id and without that reasoning ("… was provided without its
  * required 'reasoning' item"), and accepts one without an id
  * (https://github.com/laravel/ai/pull/1052, 2026-09-21). Calls and results are paired by `call_id`,
- * which stays. So do the ids of hosted tools' items, which stand for what the upstream has stored.
+ * which stays. So do the ids of hosted tools' items, which replace what the upstream has stored.
  */
 export function withoutThinking(bytes: Uint8Array, { type, span }: Item): Splice[] {
   if (!FREE.has(type)) return [];

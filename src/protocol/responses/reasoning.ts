@@ -11,9 +11,9 @@ import { asObject } from '../../lib/json.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
- * Replaces the `encrypted_content` of reasoning that was shown and led only to a call of ours. The
- * caller never sees that call, and upstreams refuse reasoning without the item that follows it. So
- * an item with this mark is removed from a request before it goes up.
+ * Replaces the `encrypted_content` of reasoning that was shown and led only to one of Precis's
+ * calls. The caller never sees that call, and upstreams refuse reasoning without the item that
+ * follows it. So an item with this mark is removed from a request before it is sent.
  */
 export const REASONING_MARK = 'precis1_reasoning';
 

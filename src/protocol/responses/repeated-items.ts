@@ -1,4 +1,4 @@
-/** The items of an answer that rounds of ours before it have, too (`repeated.ts`). */
+/** The items of an answer that Precis's rounds before it have, too (`repeated.ts`). */
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { firstOwn, type Piece, readRounds } from '../repeated.ts';
 

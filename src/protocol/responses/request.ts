@@ -2,8 +2,8 @@
  * The Responses API: reads a body into messages and writes a view back
  * (https://platform.openai.com/docs/api-reference/responses/create).
  *
- * As for chat, reading keeps spans and writing splices them, so unedited parts go up as the bytes
- * that came.
+ * As for chat, reading keeps spans and writing splices them, so unedited parts are sent as the
+ * bytes that came.
  */
 
 import { asObject } from '../../lib/json.ts';
@@ -104,7 +104,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     this.upstreamState = this.stateField();
   }
 
-  /** Where gateways serve Anthropic's models here, no form is known in which ours would do. */
+  /**
+   * Where gateways serve Anthropic's models here, no form is known in which Precis's marks would
+   * work.
+   */
   override get cacheMarks(): CacheMarks {
     return isClaude(this.model) ? CALLERS_MARKS : OPENAI_MARKS;
   }
@@ -247,7 +250,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return spliceBody(this.bytes, splices, kept);
   }
 
-  /** The messages with a mark of ours: those that move along, and of the view's what has room. */
+  /**
+   * The messages with one of Precis's marks: those that move along, and as many of the view's as
+   * have room.
+   */
   private markedMessages(view: View | undefined, most: number, moves: boolean): readonly number[] {
     if (!moves || most === 0) return latestMarks(view, most);
     const bears = (message: WireMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
@@ -284,11 +290,11 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   /**
-   * Inserts messages of ours after the leading preamble, where the position does not change as the
+   * Inserts Precis's messages after the leading preamble, where the position does not change as the
    * conversation grows.
    *
-   * @param first a message to stand before all others; empty without one
-   * @param json messages of ours; empty without any
+   * @param first a message to be before all others; empty without one
+   * @param json Precis's messages; empty without any
    */
   private injection(first: string, json: string): AddedMessages {
     const both = [first, json].filter((each) => each !== '').join(',');
@@ -339,7 +345,7 @@ export function readResponsesRequest(
   return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input, shared) };
 }
 
-/** The edits that add messages of ours to a body. */
+/** The edits that add Precis's messages to a body. */
 interface AddedMessages {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];

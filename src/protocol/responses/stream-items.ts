@@ -32,7 +32,7 @@ export interface ItemState {
    * its first event, or more.
    */
   pending: 'added' | 'inside' | undefined;
-  /** Whether it has passed, and led only to a call of ours. */
+  /** Whether it has passed, and led only to one of Precis's calls. */
   isMarked: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * How the stream of a response lives and ends: the last event contains the report, an error may be
- * told as `response.failed`, and `response.in_progress` is the sign of life.
+ * reported as `response.failed`, and `response.in_progress` is the sign of life.
  *
  * A sign of life has the number of the event before it. The upstream's numbers stay as they are,
  * and a caller who goes on after a number misses nothing.

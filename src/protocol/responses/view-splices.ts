@@ -54,7 +54,7 @@ export function viewSplices(
     items.map(({ item }) => item.span),
     (place) => {
       const { item, index = -1, at } = items[place] ?? {};
-      // What replaces a message, or is before it, takes the place of its first item.
+      // What replaces a message, or is before it, replaces its first item.
       if (at === 0 && (index === replaced || (view.rounds?.has(index) && !dropped.has(index)))) return false;
       return dropped.has(index) || (item !== undefined && isLeft(item, index));
     },

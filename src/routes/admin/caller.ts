@@ -28,7 +28,7 @@ const FIELDS = ['state', 'limits', 'new_key'] as const;
 /** What a body asks for. What is absent stays, or with `PUT` is as usual. */
 interface AskedChange {
   readonly state?: 'active' | 'disabled' | undefined;
-  /** Null: those of the configuration. */
+  /** Null: the configuration's. */
   readonly limits?: CallerLimits | null | undefined;
   readonly newKey: boolean;
 }
@@ -67,7 +67,7 @@ export async function patchCaller(c: Context<AppEnv>): Promise<Response> {
 
 /**
  * `DELETE /v1/admin/callers/{name}`: deletes all data of a caller, whose key is refused from then
- * on, also while it stands in `ACCESS_KEYS`. What takes longer is deleted in the background (202).
+ * on, also while it is in `ACCESS_KEYS`. What takes longer is deleted in the background (202).
  */
 export async function deleteCaller(c: Context<AppEnv>): Promise<Response> {
   const asked = askedFor(c);

@@ -112,7 +112,7 @@ async function upstream(config: Config, api: UpstreamApi, key: string | undefine
   const server = serverOf(baseUrlOf(api, config), bearer);
   const answer = await asked({ ...server, headers: Object.fromEntries(headers) });
   if (answer === 'ok') return key === undefined && vouchesForAny(config, api) ? OPEN_LIST : OK;
-  // Without a key of ours, a refusal is what a healthy upstream says.
+  // Without a key of the deployment, a refusal is what a healthy upstream says.
   if (answer === 'refused' && key === undefined) return OK;
   if (answer === 'refused') return { status: 'failed', reason: `the upstream refuses ${api.keyVariable}` };
   return { status: 'failed', reason: `the upstream: ${answer}` };

@@ -90,7 +90,7 @@ export class KnownCallers {
     return { name, kind: 'access_key', tenants, isConfigured: false, registered: undefined, seen: [] };
   }
 
-  /** A caller as it is told, with what it has used. */
+  /** A caller as it is shown, with what it has used. */
   async told(caller: KnownCaller): Promise<ToldCaller> {
     const { name, kind, tenants, isConfigured, registered, seen } = caller;
     const now = Date.now();
@@ -182,7 +182,7 @@ function nameOfTenant(id: string): string {
   return `tenant-${id.slice(0, SHORT_ID)}`;
 }
 
-/** Whether a name is that of a tenant, which no access key made here may have. */
+/** Whether a name is a tenant's, which no access key made here may have. */
 export function isTenantName(name: string): boolean {
   return name.startsWith('tenant-');
 }
@@ -216,7 +216,7 @@ function sumOf(days: SumsByDay, from: number): DaySums {
   return since.reduce((sum, [, one]) => joinDaySums(sum, one), NO_DAY_SUMS);
 }
 
-/** What conversations have told. What is not known is null, never 0. */
+/** What conversations have reported. What is not known is null, never 0. */
 function requestsOf({ requests, failed, tokens_sent, billed, sent, summarizer, unpriced }: DaySums) {
   const isKnown = billed > 0 && unpriced === 0;
   return { requests, failed, tokens_sent, billed, actual: isKnown ? sent + summarizer : null };

@@ -4,7 +4,7 @@ import { isBearer } from '../../request/callers/caller.ts';
 import { ApiError } from '../../request/errors.ts';
 import { type AppEnv, type Services, servicesOf } from '../../request/services.ts';
 
-/** The secrets that open routes for operators, and where they stand in the configuration. */
+/** The secrets that open routes for operators, and where they are in the configuration. */
 const TOKENS = { METRICS_TOKEN: 'metricsToken', ADMIN_TOKEN: 'adminToken' } as const;
 
 /**

@@ -10,7 +10,7 @@ import { TIME_LIMITS } from '../../time-limits.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 
-/** Days are those of UTC, the last one being today. */
+/** Days are in UTC, the last one being today. */
 export async function getDays(c: Context<AppEnv>, asked: string): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));

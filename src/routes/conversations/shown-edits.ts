@@ -1,6 +1,6 @@
 /**
- * `POST /v1/conversations/{id}/requests/{n}/view`: what stood in the view of a request in the place
- * of each edit (docs/design.md#5-routes).
+ * `POST /v1/conversations/{id}/requests/{n}/view`: what was in the view of a request instead of
+ * each edit (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
 import { readHistory } from '../../memory/conversation/history.ts';

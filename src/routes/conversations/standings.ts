@@ -31,8 +31,8 @@ export interface Place extends ListPlace {
 }
 
 /**
- * The conversations of a caller in the order of a query. Those of one value come in the order of
- * the tenants, so under `created` one list follows the other.
+ * The conversations of a caller in the order of a query. Conversations with the same value come in
+ * the order of the tenants, so under `created` one list follows the other.
  *
  * @param after the place to go on from; null: the beginning
  * @throws StoreError

@@ -56,7 +56,7 @@ ${copied(FIRST_REQUESTS.anthropic, facts)}
   return documentOf('Precis: a memory proxy for OpenAI and Anthropic', '', body, '');
 }
 
-/** What tells the first requests of two APIs apart. */
+/** What distinguishes the first requests of two APIs. */
 interface FirstRequest {
   readonly path: string;
   /** The header with the caller's key. */

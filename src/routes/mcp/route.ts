@@ -46,7 +46,7 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   const tenant = await tenantOrChallenge(c);
   if (tenant instanceof Response) return tenant;
   const body = await readBody(c.req.raw, null, LARGEST_MESSAGE);
-  // The protocol has no batches. In one, a request could cancel its neighbour, which would then
+  // The protocol has no batches. In one, a request could cancel its neighbor, which would then
   // never be answered.
   if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
     return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');

@@ -20,7 +20,7 @@ export interface ServedTool {
 
 /**
  * How long clients may keep what a list says. It changes with the deployment alone, so five minutes
- * are short enough. `private`: no cache that others share may answer in the place of a key.
+ * are short enough. `private`: no cache that others share may answer instead of a key.
  */
 const LISTS: CacheHint = { ttlMs: 300_000, cacheScope: 'private' };
 

@@ -37,7 +37,7 @@ export function readAttachment(line: string): SentAttachment | undefined {
  * first. Those that a user has sent come before what tools have returned, names that people give
  * before addresses, and later ones before earlier ones.
  *
- * @param prior those of the ledger before these entries
+ * @param prior the attachments in the ledger before these entries
  */
 export function rankedAttachments(
   entries: readonly Entry[],
@@ -59,7 +59,7 @@ export function rankedAttachments(
 }
 
 /**
- * The lines that fit. What does not fit with its addresses stands there without them.
+ * The lines that fit. What does not fit with its addresses is listed without them.
  *
  * @param written the text before them. What it names is not repeated
  */

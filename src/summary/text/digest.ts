@@ -52,8 +52,8 @@ export function writeDigest(input: DigestInput): string {
   const sections = gather(input.entries, input.priorText ?? '');
   const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
   const orders = new UserOrders([...said, ...userWordsIn(input.priorText ?? '')]);
-  // Tokens of lines need not add up to those of the text. If they exceed them, the text is written
-  // again with less room.
+  // Tokens of lines need not add up to the tokens of the text. If they exceed them, the text is
+  // written again with less room.
   for (let room = maxTokens; room > 0; room = Math.floor(room * 0.9)) {
     const text = writeWithin(sections, room, input, orders);
     if (counter.text(text) <= maxTokens) return text;

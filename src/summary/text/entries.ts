@@ -14,8 +14,8 @@ import { describeAttachment } from './attachments.ts';
 type Detail = 'readable' | 'whole';
 
 /**
- * The messages `[from, to)`, without the preamble and without what is ours of a summary that the
- * caller has sent back.
+ * The messages `[from, to)`, without the preamble and without Precis's own part of a summary that
+ * the caller has sent back.
  */
 export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {
   const entries: Entry[] = [];

@@ -20,7 +20,7 @@ export const HEADINGS = [
 
 export type Heading = (typeof HEADINGS)[number];
 
-/** What belongs below each heading, as the summarizer is told. */
+/** What belongs below each heading, as the prompt says. */
 export const BELONGS: Readonly<Record<Heading, string>> = {
   '## User Intent':
     'What the user asked for, in their words where they matter, and what it has become since.',

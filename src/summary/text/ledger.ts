@@ -146,7 +146,7 @@ export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
 }
 
 /**
- * Tokens of parts need not add up to those of the whole, so the least important literals are
+ * Tokens of parts need not add up to the tokens of the whole, so the least important literals are
  * dropped until the whole fits.
  */
 function assemble(

@@ -105,7 +105,7 @@ function headerOf(entry: Entry): string {
 }
 
 /**
- * How an entry without calls begins, behind its number: the rest of its header, and so many
+ * How an entry without calls begins, after its number: the rest of its header, and this many
  * characters of its text.
  */
 export function beginningOf(
@@ -116,7 +116,7 @@ export function beginningOf(
   return `${label.toWellFormed()}\n${textIn(text, most)}`;
 }
 
-/** The first characters of a text as they stand in a transcript. */
+/** The first characters of a text as they are in a transcript. */
 export function textIn(text: string, most: number): string {
   return text.slice(0, most).replace(FORGED_HEADER, '\\').toWellFormed();
 }
@@ -153,7 +153,7 @@ function splitEntries(entries: readonly Entry[], limit: number, counter: TokenCo
 
   /**
    * Closes a chunk, at the end of a line if one ends in its second half. Tokens of blocks need not
-   * add up to those of their text, so the excess goes into the next chunk.
+   * add up to the tokens of their text, so the excess goes into the next chunk.
    */
   const flush = (): void => {
     const whole = blocks.map((block) => block.text).join('');

@@ -136,7 +136,7 @@ function hasForm(text: string): boolean {
 /** The most repetitions of a line or sentence. */
 const MOST_REPEATS = 3;
 const SHORTEST_SENTENCE = 8;
-/** The least share of distinct words, for texts with at least so many words. */
+/** The least share of distinct words, for texts with at least this many words. */
 const MANY_WORDS = 150;
 const LEAST_DIVERSITY = 0.2;
 const SENTENCE_END = /(?<=[.!?]\s)|(?<=[。！？\n])/;
@@ -179,7 +179,7 @@ const SCRIPTS = {
 
 type Script = keyof typeof SCRIPTS;
 
-/** A character of these scripts counts as so many letters of the others. */
+/** A character of these scripts counts as this many letters of the others. */
 const DENSE: readonly Script[] = ['han', 'kana', 'hangul'];
 const DENSITY = 3;
 /** Japanese uses both scripts. From this share of kana on, a text is Japanese. */

@@ -1,6 +1,6 @@
 /**
  * The turns of CONTRIBUTING.md's word list, and the prose of files in which they are looked for:
- * pages, and the strings of code.
+ * pages, and the strings and comments of code.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,6 +60,24 @@ export function stringsOfCode(code: string, path: string): string {
     .map(([string]) => string.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll('\\n', ' '))
     .filter((string) => /\w\s+\w/.test(string) && !SQL.test(string))
     .join('\n');
+}
+
+/** A block, or lines one after another. In code, both come after a space. */
+const COMMENT = /(?<=^|\s)(?:\/\*[\s\S]*?\*\/|\/\/ .*(?:\n\s*\/\/ .*)*)/gm;
+
+/** The gutter of a comment, and the name of a parameter, which is code. */
+const NOT_SAID = /^\s*(?:\/\*+|\*(?!\/)|\/\/)|\*\/$|(?<=@param )[\w.]+/gm;
+
+/** What the comments in a file of code say, without names; lines keep their numbers. */
+export function commentsOfCode(code: string): string {
+  let end = 0;
+  const parts: string[] = [];
+  for (const { 0: comment, index } of code.matchAll(COMMENT)) {
+    parts.push(code.slice(end, index).replaceAll(/[^\n]+/g, ' '));
+    parts.push(proseOfPage(comment.replaceAll(NOT_SAID, ' ')));
+    end = index + comment.length;
+  }
+  return parts.join('');
 }
 
 /** The turns in a file's prose. */
