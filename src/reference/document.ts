@@ -18,7 +18,7 @@ import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import { withoutLinks } from './links.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
-import { samplesOf } from './samples.ts';
+import { samplesOf } from './operation.ts';
 import * as errors from './schemas/errors.ts';
 import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';

@@ -1,4 +1,4 @@
-/** The table of all routes. A new route of `app.ts` is one entry here. */
+/** The table of all routes. A new route is one entry of these. */
 import type { Operation } from './operation.ts';
 import { CALLERS } from './operations/callers.ts';
 import { CONVERSATIONS } from './operations/conversations.ts';

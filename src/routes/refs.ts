@@ -17,9 +17,7 @@ import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
-import { parseRange } from './byte-range.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
-import { safeHeaders } from './safe-headers.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
@@ -187,4 +185,44 @@ function part({ text, type, truncated }: Answer): Response {
 
 function queryError({ reason, message, param }: QueryFault): ApiError {
   return new ApiError(reason === 'invalid' ? 'invalid_value' : 'ref_not_found', message, param);
+}
+
+interface ByteRange {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+/**
+ * Reads a `Range` header.
+ *
+ * @param size length of the content in bytes
+ * @returns `whole` if the header is to be ignored: absent, malformed, in another unit, or with
+ *   several ranges
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? [];
+  if (first === '' && last === '') return 'whole';
+  if (first === '') {
+    const suffix = Number(last);
+    return suffix === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - suffix), end: size };
+  }
+  const start = Number(first);
+  const end = last === '' ? size : Math.min(size, Number(last) + 1);
+  if (last !== '' && Number(last) < start) return 'whole';
+  return start >= size ? 'unsatisfiable' : { start, end };
+}
+
+/**
+ * Headers for content that any tool may have printed: browsers must not run it, guess its type or
+ * store it.
+ */
+function safeHeaders(contentType: string): Headers {
+  return new Headers({
+    'content-type': contentType,
+    'x-content-type-options': 'nosniff',
+    'content-disposition': 'attachment',
+    'content-security-policy': 'sandbox',
+    'cache-control': 'private, no-store, no-transform',
+  });
 }

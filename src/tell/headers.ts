@@ -38,3 +38,12 @@ export function frontierState({ frontier }: Report): 'kept' | 'moved' | 'none' {
   if (frontier.moved) return 'moved';
   return frontier.unit > 0 ? 'kept' : 'none';
 }
+
+/** The form of request ids. Anything else in that header could be a text. */
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+/** The `x-request-id` of an answer; null without one. */
+export function requestIdIn(headers: Headers): string | null {
+  const id = headers.get('x-request-id');
+  return id !== null && REQUEST_ID.test(id) ? id : null;
+}

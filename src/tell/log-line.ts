@@ -4,9 +4,8 @@
  */
 import { isLogged, type LogFields } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { editsOf, frontierState } from './headers.ts';
+import { editsOf, frontierState, requestIdIn } from './headers.ts';
 import type { Head, ScopeFeature } from './listener.ts';
-import { requestIdIn } from './request-id.ts';
 
 export const logLine: ScopeFeature = ({ services, timings }) => {
   if (!isLogged('info', services.config.logLevel)) return undefined;

@@ -2,10 +2,13 @@
 import { pause } from '../lib/time-limit.ts';
 import { isNotice } from '../memory/plan/notices.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
+import { type ViewItem, viewItems } from '../memory/plan/view-items.ts';
 import { changedBytes } from '../protocol/changed-bytes.ts';
 import type { Call } from '../request/call.ts';
+import { conversationOfCall } from '../request/conversation.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import type { MadeView } from '../view/made-view.ts';
 import type {
   AskedModel,
   CallFeature,
@@ -15,7 +18,6 @@ import type {
   ScopeFeature,
   SettledCall,
 } from './listener.ts';
-import { newItems } from './new-items.ts';
 
 /** What the report of each answer says. */
 export const metrics: ScopeFeature = (scope, protocol) => {
@@ -106,4 +108,23 @@ function itemsOf(edit: AppliedEdit): number {
   if ('messages' in edit) return edit.messages;
   const others = edit.type === 'compact' ? edit.cleared_tool_inputs + (edit.cleared_parts ?? 0) : 0;
   return edit.cleared_tool_results + others;
+}
+
+/**
+ * Counts the items that a view has left out or replaced and that no earlier one had, by type of
+ * edit, and remembers them. Of a request whose conversation is not known, all are new. Undefined
+ * where nothing is counted.
+ */
+export function newItems({ view }: MadeView, call: Call): ReadonlyMap<ViewItem['type'], number> | undefined {
+  const { services } = call.scope;
+  if (!view || !services.metrics.isOn) return undefined;
+  const items = viewItems(view);
+  if (items.length === 0) return undefined;
+  const conversation = conversationOfCall(call);
+  const known = conversation && services.memory.of('items').of(conversation.name);
+  const before = known?.get('');
+  const counts = new Map<ViewItem['type'], number>();
+  for (const { type, name } of items) if (!before?.has(name)) counts.set(type, (counts.get(type) ?? 0) + 1);
+  if (counts.size > 0) known?.set('', new Set([...(before ?? []), ...items.map(({ name }) => name)]));
+  return counts;
 }

@@ -26,6 +26,7 @@ import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
+import { requestIdIn } from './headers.ts';
 import type {
   AskedModel,
   CallEnd,
@@ -36,7 +37,6 @@ import type {
   SentBody,
   SettledCall,
 } from './listener.ts';
-import { requestIdIn } from './request-id.ts';
 
 /**
  * Off if the request has no tenant, no conversation, or memory is off for it. A request that passes

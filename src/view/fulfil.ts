@@ -5,24 +5,27 @@
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import type { History } from '../memory/conversation/history.ts';
 import { shownWith } from '../memory/edits/output-digest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
+import type { TrimmedSpan } from '../memory/edits/trim.ts';
 import { recalls, summarizes } from '../memory/modes/strategy.ts';
 import type { RecallingStrategy } from '../memory/modes/table.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
-import { droppedBy, type ViewWords } from '../memory/plan/view.ts';
+import { droppedBy, type ShownTrim, type ViewWords } from '../memory/plan/view.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { Found, TextState } from '../storage/conversation/memories.ts';
 import type { SummaryPorts } from '../summary/conversation.ts';
+import { keepContent } from '../summary/kept-transcript.ts';
 import { type MemoryNeed, type RecalledMemory, recallMemory, rollMemory } from '../summary/rolling-memory.ts';
+import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
 import type { MadeView, ViewCall } from './made-view.ts';
 import { type OutputDigests, outputDigests } from './output-digests.ts';
 import { PlanStorage } from './plan-storage.ts';
 import { PrefixSummary } from './prefix-summary.ts';
 import { type NamedSummary, summariesOf } from './summaries.ts';
-import { keepTrimmed } from './trimmed-messages.ts';
 
 /** The memory for a mode that is planned around one. It is recalled before the plan. */
 export interface Recalled {
@@ -119,4 +122,21 @@ async function remember(
     logCaught(scope.services.log, 'warn', 'a round could not be remembered', error);
     return undefined;
   }
+}
+
+/** The line for trimmed messages. Undefined if they are not known to be stored. */
+async function keepTrimmed(
+  history: History,
+  trimmed: TrimmedSpan,
+  { scope, options }: ViewCall,
+  { conversation, refs }: SummaryPorts,
+  counter: TokenCounter,
+): Promise<ShownTrim | undefined> {
+  const { tenant, label } = conversation ?? {};
+  const { segments, shown } = trimmedTranscript(history, trimmed, tenant, label, counter);
+  if (!conversation || !refs || options.dryRun) return shown;
+  const isKept = segments.every(({ ref }) => refs.isKnown(ref));
+  if (!isKept && !(await scope.mayStore(conversation.tenant))) return undefined;
+  const kept = await Promise.all(segments.map((segment) => keepContent(segment, refs)));
+  return kept.includes(false) ? undefined : shown;
 }

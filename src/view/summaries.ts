@@ -5,14 +5,17 @@ import type { ShownSummary } from '../memory/edits/shown-summary.ts';
 import { tokenMeasure } from '../memory/modes/strategy.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import { type ReportedSummary, reportedOutputs } from '../memory/plan/report.ts';
+import { scheduleOfRequest } from '../request/callers/billing.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
+import { ownUpstream } from '../request/own-upstream.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import { learnWindow, summarizerTarget } from '../request/summarizer-target.ts';
 import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
+import type { OwnCompactions } from '../summary/own-compaction.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { addToList } from '../upstream/request.ts';
 import type { ViewCall } from './made-view.ts';
-import { ownSummaries } from './own-summaries.ts';
 
 export interface RequestSummaries {
   readonly boundaries: Boundaries;
@@ -87,5 +90,30 @@ export function reportedSummary(
     ...(memoryId === undefined ? {} : { memory_id: memoryId, base_memory_id: baseMemoryId ?? null }),
     ...(rehydrated ? { rehydrated: reportedOutputs(rehydrated) } : {}),
     usage,
+  };
+}
+
+/** Undefined if the view has none. */
+function ownSummaries({ own, tools, request, scope }: ViewCall): OwnCompactions | undefined {
+  const { caller, services, api } = scope;
+  if (!own || !caller.tenant) return undefined;
+  const { tenant } = caller;
+  const { baseUrl, search, headers: forwarded } = ownUpstream(scope);
+  const headers = new Headers(forwarded);
+  addToList(headers, own.beta);
+  const { model = '' } = request;
+  return {
+    timeoutMs: TIME_LIMITS.ownSummaryMs,
+    // A key of the deployer's may change, and the caller's own is the tenant.
+    account: tenant.seal(`own_compaction:${baseUrl} ${api.keyIn(headers) ?? ''}`),
+    call: (range) => ({
+      server: { baseUrl, search, headers: Object.fromEntries(headers) },
+      model,
+      path: own.path,
+      body: own.body({ ...range, tools: tools?.definitions }),
+      timeoutMs: TIME_LIMITS.ownSummaryMs,
+      backoffMs: TIME_LIMITS.longestSummaryPauseMs,
+      schedule: scheduleOfRequest(request, services),
+    }),
   };
 }

@@ -5,12 +5,14 @@
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { logCaught } from '../../log.ts';
+import { FETCH_NAMES } from '../../memory/edits/repeats.ts';
 import { measureOf, type TokenMeasure } from '../../memory/models/facts.ts';
 import { termsOf } from '../../memory/models/terms.ts';
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../../memory/modes/strategy.ts';
+import type { View } from '../../memory/plan/view.ts';
 import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
 import type { ToolCall } from '../../protocol/answers/tool-turn.ts';
-import type { MessageReader } from '../../protocol/read-messages.ts';
+import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { archiveWithArray } from '../../request/archive.ts';
 import type { Call } from '../../request/call.ts';
 import { ApiError } from '../../request/errors.ts';
@@ -18,16 +20,16 @@ import { TenantBlocks } from '../../request/memory-blocks.ts';
 import { upstreamCompacts } from '../../request/native-compaction.ts';
 import { shelfOf } from '../../request/shelf.ts';
 import { UserArchive } from '../../request/user-archive.ts';
+import type { HeldResult } from '../../retrieval/held-contents.ts';
 import { answerInsert, type Inserted } from '../../retrieval/insert-passage.ts';
 import { namedIn, Retriever } from '../../retrieval/retriever.ts';
-import type { RoundsStart } from '../../retrieval/rounds.ts';
+import { type RoundsStart, withoutNote } from '../../retrieval/rounds.ts';
 import { answerSearch, type Searched, type SearchScope } from '../../retrieval/search-memory.ts';
 import { STORAGE_FAILED } from '../../retrieval/shelf.ts';
 import { BlockWriter, type Written } from '../../retrieval/write-blocks.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import type { MadeView } from '../../view/made-view.ts';
 import type { OfferedTools } from '../../view/offer-tools.ts';
-import { heldResults } from './held-results.ts';
 import { answerList } from './listed-refs.ts';
 import { type ModelRoom, retrievalRoom, type SentRequest } from './retrieval-room.ts';
 
@@ -158,4 +160,21 @@ function countingOf({ request, chosen, scope }: Call): ModelRoom & { readonly me
     window: budgetsOf(strategy, terms).window,
     input,
   };
+}
+
+/** The results of calls that fetch, oldest first. */
+function heldResults(view: Pick<View, 'rounds'> | undefined, api: MessageReader): HeldResult[] {
+  const held: HeldResult[] = [];
+  for (const { json } of view?.rounds?.values() ?? []) {
+    const asked = new Map<string, string>();
+    for (const message of readMessages(api, json)) {
+      for (const { id, name, input } of message.calls)
+        if (FETCH_NAMES.some((fetches) => fetches === name)) asked.set(id, input);
+      const args = asked.get(message.answers ?? '');
+      const { text, type } = message.content();
+      // One with images is no text of the content.
+      if (args !== undefined && type !== 'application/json') held.push({ args, result: withoutNote(text) });
+    }
+  }
+  return held;
 }

@@ -2,11 +2,11 @@
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import { reservedFor, type SummarizedPrefix, summarizedPrefix } from '../edits/summarize.ts';
+import { type FirstRequest, type RecapPlace, recapPlace } from '../edits/first-request.ts';
+import { askedBy, reservedFor, type SummarizedPrefix, summarizedPrefix } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS } from '../edits/trim.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import { Journal } from './journal.ts';
-import { KeptRequests } from './kept-requests.ts';
 import type { PhaseSettings } from './phase-standing.ts';
 
 export class ViewWeights {
@@ -92,5 +92,48 @@ export class ViewWeights {
   /** Of a unit as it is in the view. */
   private of(unit: number): number {
     return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  }
+}
+
+class KeptRequests {
+  private readonly history: History;
+  private readonly first: FirstRequest | undefined;
+  private readonly asked: readonly (number | undefined)[];
+
+  /** @param first the first request, if it stays */
+  constructor(history: History, first: FirstRequest | undefined) {
+    this.history = history;
+    this.first = first;
+    this.asked = askedBy(history);
+  }
+
+  /** The first request, if it is before a unit and stays. */
+  firstBefore(unit: number): FirstRequest | undefined {
+    const { first } = this;
+    const end = this.history.units[unit]?.first ?? this.history.messages.length;
+    return first && first.message < end ? first : undefined;
+  }
+
+  /** The user unit of the turn that is in progress before a unit. */
+  askedBefore(unit: number): number | undefined {
+    return this.asked[unit - 1];
+  }
+
+  /** The user unit before this one that stays, since its turn continues. */
+  at(unit: number): number | undefined {
+    return this.history.units[unit]?.kind === 'user' ? undefined : this.askedBefore(unit);
+  }
+
+  /**
+   * The place of the line for trimmed messages: the recap, or the first user message that stays.
+   */
+  linePlace(unit: number): RecapPlace | { readonly opens: number } | undefined {
+    const { history } = this;
+    const request = this.at(unit);
+    const asked = history.units[request ?? -1]?.first;
+    const recap = recapPlace(history, unit, asked, this.firstBefore(unit)?.message);
+    const user = request ?? history.turns.find((turn) => turn >= unit);
+    const opens = history.units[user ?? -1]?.first;
+    return recap ?? (opens === undefined ? undefined : { opens });
   }
 }

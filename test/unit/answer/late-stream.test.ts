@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inTime } from '../../../src/answer/late-stream.ts';
+import { inTime } from '../../../src/answer/compacted.ts';
 import type { StreamForm } from '../../../src/protocol/answers/answer-format.ts';
 import { Frame } from '../../../src/protocol/answers/sse.ts';
 import { responsesFormat } from '../../../src/protocol/responses/format.ts';

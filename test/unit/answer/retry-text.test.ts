@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withRetryText } from '../../../src/answer/retry-text.ts';
+import { withRetryText } from '../../../src/answer/stream-errors.ts';
 
 const fault = { message: 'Wait.', type: 'requests', param: null, code: null };
 const wordsOf = (headers: Record<string, string>, message = 'Wait.') =>

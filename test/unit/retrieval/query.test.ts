@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerQuery, parseQuery } from '../../../src/retrieval/query.ts';
-import { parseRange } from '../../../src/routes/byte-range.ts';
+import { parseRange } from '../../../src/routes/refs.ts';
 
 const ask = (content: string, parameters: Record<string, string>) => {
   const query = parseQuery((name) => parameters[name]);
