@@ -2,7 +2,6 @@
 import { within } from '../lib/time-limit.ts';
 import type { Services } from '../request/services.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
-import { untilIdle } from '../summary/until-idle.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 
 /**
@@ -18,4 +17,24 @@ export async function untilSettled(conversation: StoredConversation, services: S
   const handedOver = within(TIME_LIMITS.idleCallMs, services.pending.settled(conversation.name));
   await Promise.all([handedOver, untilIdle(conversation, 0)]);
   return untilIdle(conversation, Math.max(0, end - Date.now()));
+}
+
+/**
+ * Waits until the object makes nothing more. It is asked again every few seconds, so that one that
+ * no longer answers is distinguished from one that waits for its summarizer.
+ *
+ * @param ms how long to wait at most, in milliseconds; 0 only asks
+ * @returns whether it makes nothing
+ * @throws if the object does not answer within ten seconds
+ */
+async function untilIdle({ memory }: StoredConversation, ms: number): Promise<boolean> {
+  const end = Date.now() + ms;
+  for (let left = ms; ; left = end - Date.now()) {
+    const turn = Math.max(0, Math.min(left, TIME_LIMITS.idleTurnMs));
+    const isIdle = await within(
+      TIME_LIMITS.idleCallMs,
+      memory((stub) => stub.idle(turn)),
+    );
+    if (isIdle || left <= TIME_LIMITS.idleTurnMs) return isIdle;
+  }
 }

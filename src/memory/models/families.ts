@@ -185,3 +185,6 @@ function indexOf<Row extends FamilyRow>(rows: readonly Row[]): TableIndex<Row> {
   INDEXES.set(rows, index);
   return index;
 }
+
+/** What may follow a model's name: dates of versions, and words for the newest one. */
+export const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;

@@ -1,6 +1,5 @@
 /** When vendors switch models off, as their pages say it. */
-import { type FamilyRow, rowAsNamed, variantOf } from './families.ts';
-import { VERSION } from './versions.ts';
+import { type FamilyRow, rowAsNamed, VERSION, variantOf } from './families.ts';
 
 interface Retirement {
   /** The first day without the model (YYYY-MM-DD). */

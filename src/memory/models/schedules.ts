@@ -1,9 +1,8 @@
 /** Finds the prices of a model, for its bill and for the plan of its views. */
 import type { UtcTime } from '../../lib/utc-time.ts';
-import { bareName, baseName, rowAsNamed, rowOf, withoutGateway } from './families.ts';
+import { bareName, baseName, rowAsNamed, rowOf, VERSION, withoutGateway } from './families.ts';
 import { type Peak, PUBLISHED_PRICES, type PublishedPrices } from './published-prices.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
-import { VERSION } from './versions.ts';
 
 /** Of a deployer's price: the cache that most servers have. */
 const DEPLOYER_HITS = 'prefix-128';

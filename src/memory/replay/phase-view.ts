@@ -1,6 +1,9 @@
 /** Tokens of a view at a position of the phases, and of its parts that a move leaves alone. */
 import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
+import type { RunningRequests } from '../edits/running-requests.ts';
+import { coveredMessages } from '../edits/summarize.ts';
+import type { TrimmedSpan } from '../edits/trim.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { Journal } from './journal.ts';
 import type { RoundsInView } from './kept-rounds.ts';
@@ -103,4 +106,38 @@ export class PhaseView {
   before(unit: number, { leftOut, passed }: PhaseStanding): number {
     return this.weights.before(unit, leftOut) + this.rounds.tokens(passed.heavy, unit);
   }
+}
+
+/** The trimmed messages of a position. Undefined if it has trimmed none. */
+export function trimmedSpanOf(
+  history: History,
+  { trims, prefix, leftOut }: PhaseStanding,
+  weights: ViewWeights,
+  inProgress: RunningRequests | undefined,
+): TrimmedSpan | undefined {
+  const { requests } = weights;
+  const unit = trims.at(-1);
+  const place = unit === undefined ? undefined : requests.linePlace(unit);
+  if (unit === undefined || place === undefined) return undefined;
+  const { units, messages } = history;
+  const request = units[requests.at(unit) ?? -1]?.first;
+  const first = requests.firstBefore(unit)?.message;
+  const running = inProgress?.at(unit)?.message;
+  const end = units[unit]?.first ?? messages.length;
+  return {
+    from: messages.findIndex(({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0)),
+    ends: trims.map((trim) => units[trim]?.first ?? messages.length),
+    place,
+    dropped: coveredMessages(history, { unit, end, request, first, running }),
+    prefix: prefix && {
+      ...prefix,
+      unit,
+      request,
+      first,
+      running,
+      freed: leftOut,
+      unsure: weights.unsureBefore(unit),
+    },
+    freed: leftOut - (prefix?.freed ?? 0),
+  };
 }

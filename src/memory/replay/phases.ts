@@ -28,12 +28,11 @@ import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from './phase-standing.ts';
 import type { PhaseState } from './phase-state.ts';
-import { PhaseView } from './phase-view.ts';
+import { PhaseView, trimmedSpanOf } from './phase-view.ts';
 import { PhaseWorth } from './phase-worth.ts';
 import type { Refusal } from './refusal.ts';
 import type { Cuts, Due, TailCuts } from './rule.ts';
 import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
-import { trimmedSpanOf } from './trimmed-span.ts';
 import type { ViewWeights } from './view-weights.ts';
 
 export class PhaseMover implements Mover<PhaseState> {

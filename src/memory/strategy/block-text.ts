@@ -1,6 +1,5 @@
 /** Memory blocks: labels, limits, edits, and how a view shows them (docs/memory-blocks.md). */
 import type { Result } from '../../lib/result.ts';
-import { withoutTag } from './fence.ts';
 
 /** In characters (code points). */
 export const LONGEST_BLOCK = 5_000;
@@ -86,4 +85,13 @@ export function writeBlocks(blocks: readonly MemoryBlock[]): string {
 export function writeBlock({ label, version, text }: MemoryBlock): string {
   const lines = text === '' ? [] : [withoutTag(text, TAG)];
   return [`<${TAG} label="${label}" version="${version}">`, ...lines, `</${TAG}>`].join('\n');
+}
+
+/** White space and slashes that a forged tag may have before its name, in characters. */
+const BEFORE_NAME = 8;
+
+/** A text that is well-formed, and has no tag of this name. @param tag letters and underscores */
+export function withoutTag(text: string, tag: string): string {
+  const forged = new RegExp(`<(?=[\\s/]{0,${BEFORE_NAME}}${tag})`, 'gi');
+  return text.toWellFormed().replace(forged, '<\\');
 }

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { withoutTag } from './fence.ts';
+import { withoutTag } from './block-text.ts';
 import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
 import { whatIsWrong } from './hint.ts';
 
