@@ -7,6 +7,7 @@ import type { ReadBody } from '../request/body.ts';
 import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
+import { isRefused } from '../request/model-refusals.ts';
 import type { CallLife } from '../tell/life.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { SentRequest } from '../upstream/sent-requests.ts';
@@ -16,8 +17,7 @@ import type { MadeView } from '../view/made-view.ts';
 import { noteSent, type SentBefore, sentBefore } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
-import { refusesKeys } from './retries/cache-key.ts';
-import { marksOf, refusesMarks } from './retries/cache-marks.ts';
+import { marksOf } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
 import { asksUsage } from './retries/stream-usage.ts';
@@ -85,8 +85,8 @@ export class Attempts {
     const { call } = this.asking;
     const { request, scope } = call;
     const without = new Set<BodyPart>();
-    if (refusesMarks(request, scope)) without.add('marks');
-    if (this.sendsKey && refusesKeys(request, scope)) without.add('key');
+    if (isRefused('marks', request, scope)) without.add('marks');
+    if (this.sendsKey && isRefused('key', request, scope)) without.add('key');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
     return { made, without };
   }

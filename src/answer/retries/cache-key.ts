@@ -3,15 +3,10 @@
  * asked again without, and gets none for a while.
  */
 import type { ModelRequest } from '../../protocol/model-request.ts';
-import { isRefused, noteRefused } from '../../request/model-refusals.ts';
+import { noteRefused } from '../../request/model-refusals.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
 import type { Retry } from './retry.ts';
-
-/** Whether the upstream is known to refuse keys for this model. */
-export function refusesKeys(request: ModelRequest, scope: RequestScope): boolean {
-  return isRefused('key', request, scope);
-}
 
 export function withoutKey(request: ModelRequest, scope: RequestScope): Retry {
   return {

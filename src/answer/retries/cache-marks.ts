@@ -9,15 +9,9 @@ import type { MemoryStrategy } from '../../memory/modes/table.ts';
 import type { Additions, ModelRequest } from '../../protocol/model-request.ts';
 import { marksMessages } from '../../request/cache-marks.ts';
 import type { Call } from '../../request/call.ts';
-import { isRefused, noteRefused } from '../../request/model-refusals.ts';
-import type { RequestScope } from '../../request/scope.ts';
+import { noteRefused } from '../../request/model-refusals.ts';
 import { termsFor } from '../../view/made-before.ts';
 import type { BodyOf, Retry } from './retry.ts';
-
-/** Whether the upstream is known to refuse marks for this model. */
-export function refusesMarks(request: ModelRequest, scope: RequestScope): boolean {
-  return isRefused('marks', request, scope);
-}
 
 type Marks = Pick<Additions, 'marks' | 'movesMark' | 'losesMarks'>;
 
