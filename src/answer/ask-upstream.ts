@@ -21,7 +21,7 @@ import {
 } from '../upstream/request.ts';
 import { tap } from '../upstream/tap.ts';
 
-/** How a request goes up. */
+/** How a request is sent. */
 export interface AskOptions {
   /** Aborts when the caller leaves and the request's own signal does not show it. */
   readonly left?: AbortSignal | undefined;
@@ -29,7 +29,7 @@ export interface AskOptions {
   readonly asItCame?: boolean;
   /** Whether another body of the same request was sent before. */
   readonly isFurther?: boolean;
-  /** A header of ours. */
+  /** A header that Precis adds. */
   readonly header?: readonly [name: string, value: string] | undefined;
   /** A header, and a name to add to its list. */
   readonly listed?: readonly [header: string, name: string] | undefined;
@@ -150,7 +150,7 @@ function counted(
       metrics.count('precis_upstream_tokens_total', { state }, tokens);
     metrics.sendLater(waitUntil);
   };
-  // A stream that calls a tool of ours is not read beyond its last event.
+  // A stream that calls one of Precis's tools is not read beyond its last event.
   const cut = (): void => {
     if (usage.isOver()) end();
     else {
@@ -184,7 +184,7 @@ function withoutAccount(
   return { ...answer, response };
 }
 
-/** With limits, bodies are read before they go up. @throws InvariantError for one that is not */
+/** With limits, bodies are read before they are sent. @throws InvariantError for one that is not */
 function wholeOf(body: Uint8Array | ReadableStream): Uint8Array {
   if (body instanceof Uint8Array) return body;
   throw new InvariantError('a body that limits count is not read');

@@ -34,7 +34,7 @@ interface Asking {
   readonly frozen: Injected;
 }
 
-/** A round that an answer goes on with. */
+/** A round that an answer continues. */
 interface Round {
   readonly left: AbortSignal;
   /** Takes the usage of its answer. */
@@ -50,7 +50,7 @@ interface Round {
 /** What the attempts with one view share. */
 interface Viewed {
   readonly added: AddedMessages;
-  /** The messages before this one go up without their thinking. */
+  /** The messages before this one are sent without their thinking. */
   readonly thinkingFrom: number;
   /** Begun when it is first asked for. */
   report(): Promise<Report>;
@@ -75,7 +75,7 @@ export class Attempts {
     this.asksUsage = asksUsage(asking.call, asking.life.readsUsage);
   }
 
-  /** Whether bodies have a key of ours. */
+  /** Whether bodies have a key by Precis. */
   get sendsKey(): boolean {
     return this.key !== undefined && this.key.header === undefined;
   }
@@ -94,7 +94,7 @@ export class Attempts {
   /**
    * Sends a view.
    *
-   * @param round the round that it goes on with; absent: the answer begins with it
+   * @param round the round that it continues; absent: the answer begins with it
    * @throws ApiError if there is no answer
    */
   async send({ made, without }: NextAttempt, round?: Round): Promise<Attempt> {
@@ -108,7 +108,7 @@ export class Attempts {
     };
     const sent = round ? round.bodyOf(write) : write();
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
-    // With the deployer's key, bodies go up unencoded.
+    // With the deployer's key, bodies are sent unencoded.
     const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
     if (round && this.sent) this.sent.hadRounds = true;
     const answering =

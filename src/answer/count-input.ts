@@ -1,6 +1,6 @@
 /**
- * `POST /v1/responses/input_tokens`: the upstream counts the view that would go up, with the tools
- * and messages of ours. Nothing is stored for it, and no summary is made.
+ * `POST /v1/responses/input_tokens`: the upstream counts the view that would be sent, with the
+ * tools and Precis's messages. Nothing is stored for it, and no summary is made.
  */
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';

@@ -1,5 +1,5 @@
 /**
- * The thinking of earlier answers that a request goes up with, where its API binds it to what
+ * The thinking of earlier answers that a request is sent with, where its API binds it to what
  * precedes it (docs/design.md#bound-thinking). The plan knows what its own moves take along. What
  * else has changed since the request before, this isolate knows (`view/sent-before.ts`). Another
  * isolate may have asked for the answers that this one does not know, so their thinking stays. If
@@ -18,8 +18,8 @@ import { moved, ownPrefix, type SentBefore } from '../view/sent-before.ts';
 import { THINKING } from './retries/bound-thinking.ts';
 
 /**
- * @param added the messages that go up with the view
- * @returns the messages before this one go up without their thinking
+ * @param added the messages that are sent with the view
+ * @returns the messages before this one are sent without their thinking
  */
 export function keptThinkingFrom(
   call: Call,
@@ -37,7 +37,7 @@ export function keptThinkingFrom(
   return Math.max(thinkingFrom, refused, before ? knownFrom(before, call, made, added) : 0);
 }
 
-/** What a request that is known to have gone up leaves of it. */
+/** What is left of it by a request that is known to have been sent. */
 function knownFrom(
   { sent, messages: end }: SentBefore,
   { request }: Call,
@@ -55,7 +55,7 @@ function knownFrom(
 }
 
 /**
- * The report of a request that went up without more thinking than its plan has left out. It has
+ * The report of a request that was sent without more thinking than its plan has left out. It has
  * moved where the request before had that thinking.
  */
 export function withLessThinking(

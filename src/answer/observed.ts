@@ -1,4 +1,4 @@
-/** Forwards a request as it came, and plans what its strategy would have done. */
+/** Forwards a request unchanged, and plans what its strategy would have done. */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
@@ -26,7 +26,7 @@ export async function answerObserved(
   const { access } = scope.services.config;
   const body = request.write(undefined, { shared: sharedAccount(scope) });
   const isSame = body.buffer === came.bytes.buffer && body.length === came.bytes.length;
-  // With the deployer's key, bodies go up unencoded.
+  // With the deployer's key, bodies are sent unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;
   const counts = life.readsUsage || chosen.report;
   const answering = askUpstream(scope, path, encoded ?? body, { asItCame: encoded !== undefined, counts });
@@ -55,9 +55,9 @@ export async function answerObserved(
   return relay(answer, report, how, scope);
 }
 
-/** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */
+/** What the strategy would have done. A failure is no reason to refuse what is sent unchanged. */
 async function potentialOf(call: Call): Promise<{ potential: Potential; plan?: RunPlan }> {
-  // The runtime sends what is to go up when this work pauses.
+  // The runtime sends what is to be sent when this work pauses.
   await pause(0);
   const options = { force: false, dryRun: true, count: true, viewOnly: false };
   try {

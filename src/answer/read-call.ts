@@ -27,17 +27,17 @@ export async function readModelCall(came: ReadBody, api: ModelApi, scope: Reques
   const found = caller.tenant && caches.arrays.find(came.bytes, api.answers.name);
   const request = found?.same ?? (await readRequest(came.bytes, api, scope, found));
   checkState(request, scope);
-  // No summary is made for a request that is refused when it goes up.
+  // No summary is made for a request that is refused when it is sent.
   scope.spending?.checkPrice(request);
   const call = await readCall(request, scope, goesAside(request, scope));
-  // A body with items of ours was opened, and is not kept.
+  // A body with Precis's items was opened, and is not kept.
   const kept = found?.same || request.bytes === came.bytes ? { found } : undefined;
   return { ...call, kept };
 }
 
 /**
- * The request with its owner and all of its settings, for a view whose report is not joined with
- * that of an injection. @throws ApiError
+ * The request with its owner and all of its settings, for a view whose report is not joined with an
+ * injection's. @throws ApiError
  */
 export async function readWholeCall<Request extends ModelRequest>(
   ...read: Parameters<typeof readCall<Request>>
@@ -56,7 +56,7 @@ export async function withSettings<Request extends ModelRequest>(
 
 /**
  * Whether a request goes to a model beside its conversation: its class says so, or it asks its API
- * for a summary, which must read all that it is to stand for.
+ * for a summary, which must read all that it is to replace.
  */
 export function goesAside({ protocol, isCompaction }: ModelRequest, { headers }: RequestScope): boolean {
   return isAside(headers) || (protocol === 'messages' && isCompaction);
@@ -97,7 +97,7 @@ async function readCall<Request extends ModelRequest>(
   return call;
 }
 
-/** Whether the upstream has stored the messages before those of the body, as a message thread. */
+/** Whether the upstream has stored the messages before the body's own, as a message thread. */
 function isThread({ protocol, upstreamState }: ModelRequest): boolean {
   return protocol === 'messages' && upstreamState !== undefined;
 }
@@ -149,7 +149,7 @@ export async function readRequest<Read extends ModelRequest>(
   shared?: SharedArray,
 ): Promise<Read> {
   const sealed = reader(body, shared);
-  // Arrays with items of ours are not kept, so there are none in the shared part.
+  // Arrays with Precis's items are not kept, so there are none in the shared part.
   const bytes = sealed.ok ? await opened(sealed.value, scope, shared?.end) : undefined;
   const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;

@@ -35,9 +35,9 @@ export interface RelayOptions {
   readonly inBody: boolean;
   /** Whether the caller asked for a stream. */
   readonly streams: boolean;
-  /** Absent if the answer passes as it came. */
+  /** Absent if the answer passes unchanged. */
   readonly form?: StreamForm;
-  /** Absent if the model was given no tools of ours. */
+  /** Absent if the model was given no tools of Precis. */
   readonly retrieval: Retrieval | undefined;
   readonly life: CallLife;
   /** Adds to the body's report what is known when the answer has come. */
@@ -65,7 +65,7 @@ export async function relay(
     if (isEventStream(response)) return relayStream(answer, report, options, scope);
     const isJson = response.headers.get('content-type')?.includes('json');
     const isRead = isJson && (options.inBody || options.life.readsAnswer);
-    // Read it even if it isn't labelled as JSON: it may hold a call of our tools.
+    // Read it even if it isn't labeled as JSON: it may hold a call of our tools.
     const mayCall = options.retrieval && (isJson || !options.streams);
     if (isRead || mayCall) return relayWhole(answer, report, options, scope);
   }

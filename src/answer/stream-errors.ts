@@ -1,13 +1,13 @@
 /**
- * Tells errors in streams, to callers who look for them there and not in the status
+ * Reports errors in streams, to callers who look for them there and not in the status
  * (docs/answers-and-errors.md#errors-in-streams). Codex shortens its conversation, or waits, only
  * for events.
  *
  * An error is first made as for any caller, so logs, metrics and the call's event have its true
- * status. Only then its response becomes a stream with that error as an event. Told so are errors
- * of Precis, an upstream's word that the prompt is too long, and its rate limits; never 401, 402,
- * 403 and 404, by which clients renew keys and find models. A call that passes as it came has its
- * request's faults alone, once that is known.
+ * status. Only then its response becomes a stream with that error as an event. Errors of Precis are
+ * reported so, an upstream's word that the prompt is too long, and its rate limits; never 401, 402,
+ * 403 and 404, by which clients renew keys and find models. A call that is forwarded unchanged has
+ * its request's faults alone, once that is known.
  */
 import { asObject, parseJson } from '../lib/json.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
@@ -27,7 +27,7 @@ import { LONGEST_ERROR, mayBeTooLong, readTooLong, readTooLongEvent } from '../u
 
 const RATE_LIMITED = 429;
 
-/** Statuses that stay, whoever is told. */
+/** Statuses that stay, whoever the caller is. */
 const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([401, 402, 403, 404]);
 
 /** The errors of one call. */
@@ -35,7 +35,7 @@ export class StreamErrors {
   private readonly scope: RequestScope;
   private readonly answers: AnswerFormat;
   private body: Uint8Array | undefined;
-  /** Whether all failures of the call are told, not its request's faults alone. */
+  /** Whether all failures of the call are reported, not its request's faults alone. */
   private tellsAll = false;
 
   constructor(scope: RequestScope, answers: AnswerFormat) {
@@ -63,7 +63,7 @@ export class StreamErrors {
     this.tellsAll = !passesThrough(call.chosen.strategy) && !isObserved(call);
   }
 
-  /** The answer of the work, or its error, in the caller's form. @throws what is not told so */
+  /** The answer of the work, or its error, in the caller's form. @throws what is not reported so */
   async through(work: () => Promise<Response>): Promise<Response> {
     try {
       const answer = await work();
@@ -76,7 +76,7 @@ export class StreamErrors {
     }
   }
 
-  /** Whether an error is told in events. */
+  /** Whether an error is reported in events. */
   private tells(error: unknown): boolean {
     if (!(error instanceof ApiError)) return this.tellsAll;
     return (this.tellsAll || error.status < 500) && !OF_THE_ACCOUNT.has(error.status);
@@ -108,7 +108,7 @@ export class StreamErrors {
     return fault ? this.inStream(fault, headers) : opened.answer.response;
   }
 
-  /** The error of an answer, as it is told in a stream; undefined if it is not. */
+  /** The error of an answer, as it is reported in a stream; undefined if it is not. */
   private faultIn(body: string, status: number, headers: Headers): StreamFault | undefined {
     const isTooLong = readTooLong(status, body) !== undefined;
     if (!isTooLong && status !== RATE_LIMITED) return undefined;
@@ -119,7 +119,7 @@ export class StreamErrors {
     return this.answers.name === 'chat' ? said : { ...said, code: TOO_LONG };
   }
 
-  /** A stream of nothing but an error. @param headers of the answer that it takes the place of */
+  /** A stream of nothing but an error. @param headers of the answer that it replaces */
   private inStream(fault: StreamFault, headers?: Headers): Response {
     const format = this.answers.stream(undefined, undefined, { failsAsAnswer: true });
     const head = new Headers(headers);
@@ -133,7 +133,7 @@ export class StreamErrors {
 
 const TOO_LONG = 'context_length_exceeded';
 
-/** Of an error without a message: so many characters of its body are one. */
+/** Of an error without a message: this many characters of its body are one. */
 const LONGEST_TEXT = 500;
 
 /** Gives an error in a stream the code that clients know, where its words say that it is that. */

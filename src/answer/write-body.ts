@@ -1,6 +1,5 @@
 /**
- * The body of a view. Nothing else writes one for the upstream, but for one that goes up as it
- * came.
+ * The body of a view. Nothing else writes one for the upstream, but for one that is sent unchanged.
  */
 import type { Additions } from '../protocol/model-request.ts';
 import { withoutThinking } from '../protocol/thinking.ts';
@@ -16,7 +15,7 @@ export function betaOf({ view }: Pick<MadeView, 'view'>, { request }: Call): Ask
   return view?.summary?.signed === undefined ? undefined : request.ownCompaction?.beta;
 }
 
-/** That of all messages, and of what else a body has. */
+/** The hash of all messages, and of what else a body has. */
 export const ALL_THINKING = Number.POSITIVE_INFINITY;
 
 export interface WrittenBody {

@@ -31,7 +31,7 @@ export interface ReadBody {
 /** A body that is not read because of its size or its encoding. */
 export interface UnreadBody {
   readonly fault: ApiError;
-  /** The complete body as it came. */
+  /** The complete body unchanged. */
   readonly whole: ReadableStream<Uint8Array> | Uint8Array;
   /** Whether the body exceeds the limit by so little that the rest is read and dropped. */
   readonly isNear?: boolean;

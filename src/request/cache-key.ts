@@ -11,7 +11,7 @@ import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
 import { CACHE_KEY_CHARACTERS } from './callers/shared-account.ts';
 
-/** Where a key goes up: the field `prompt_cache_key`, or a header. */
+/** Where a key is sent: the field `prompt_cache_key`, or a header. */
 export interface ConversationKey {
   readonly key: string;
   /** Absent: the field. */
@@ -37,7 +37,7 @@ export function conversationKey(call: Call): ConversationKey | undefined {
   if (!tenant || !cache) return undefined;
   // A shared account has keys of its tenants.
   if (cache === 'openai' && (config.access || owner.conversation === undefined)) return undefined;
-  // The header of a shared account's caller does not go up.
+  // The header of a shared account's caller is not sent.
   const hasHeader = !config.access && scope.incoming.headers.has(HEADER);
   if (request.field(FIELD) !== undefined || hasHeader) return undefined;
   const key = tenant.seal(`conversation_cache_key:${nameOf(call)}`).slice(0, CACHE_KEY_CHARACTERS);

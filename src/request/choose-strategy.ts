@@ -148,8 +148,8 @@ const ELSEWHERE: readonly Warning[] = ['settings_without_user'];
 /** A conversation's settings. */
 export interface FoundSettings extends Settings {
   /**
-   * Those of the conversation of the same name without a user, which do not hold for a request with
-   * one. Absent if there are none, or if the conversation has its own.
+   * The settings of the conversation of the same name without a user, which do not hold for a
+   * request with one. Absent if there are none, or if the conversation has its own.
    */
   readonly withoutUser?: Settings;
 }
@@ -353,7 +353,7 @@ export function agentOf(
 /**
  * The error lists the known agents only to callers with an accepted key.
  *
- * @param param where the key stands; null: in the base URL
+ * @param param where the key is; null: in the base URL
  * @throws ApiError `unknown_agent`
  */
 export function knownAgent(

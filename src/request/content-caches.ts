@@ -3,7 +3,7 @@
  * own memory, which ends with it.
  *
  * The number of literals kept per text and per array is bounded: a body of 16 MiB holds millions,
- * and is planned within a heap of 100 MB. A body may have 300 000 values (`protocol/body.ts`),
+ * and is planned within a heap of 100 MB. A body may have 300,000 values (`protocol/body.ts`),
  * parts are decoded one by one, and a request keeps 4 million characters of contents decoded
  * (`protocol/kept-contents.ts`). The tokenizer keeps nothing of a text.
  */
@@ -32,7 +32,7 @@ export class ContentCaches {
     this.tenant = tenant;
   }
 
-  /** Those of a request without a tenant. */
+  /** The caches of a request without a tenant. */
   static ofRequest(): ContentCaches {
     return new ContentCaches(isolateMemory(), '');
   }

@@ -13,7 +13,7 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
 export interface Flags {
   /** `x-memory-report`: the report in the body. */
   readonly report: boolean;
-  /** `x-memory-observe`: the request goes up as it came. */
+  /** `x-memory-observe`: the request is sent unchanged. */
   readonly observe: boolean;
 }
 

@@ -12,7 +12,7 @@ import type { Call } from './call.ts';
 import { refWriterOf } from './ref-writer.ts';
 
 /**
- * At most so many refs per body are checked. Each costs a few HMACs, and no real conversation has
+ * At most this many refs per body are checked. Each costs a few HMACs, and no real conversation has
  * more.
  */
 const MOST_NAMED = 10_000;
@@ -86,7 +86,7 @@ function search(body: Uint8Array, tenant: NamingTenant, continued: ReturnType<ty
   return searched;
 }
 
-/** Whether a byte stands in refs: `REF_PATTERN`. */
+/** Whether a byte is in refs: `REF_PATTERN`. */
 function isInRefs(byte = 0): boolean {
   return (
     (byte >= CODES.a && byte <= CODES.z) || (byte >= CODES.two && byte <= CODES.seven) || byte === CODES._

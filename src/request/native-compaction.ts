@@ -50,8 +50,8 @@ export function compactionOf(
 }
 
 /**
- * How the upstream summarises this conversation on demand, in the mode `native`. Undefined where it
- * can't, or where another summary of its own rules it out: a summary of ours takes its place.
+ * How the upstream summarizes this conversation on demand, in the mode `native`. Undefined where it
+ * can't, or where another summary of its own rules it out: a summary by Precis replaces it.
  */
 export function ownCompactionOf({ request, chosen, scope }: Call): OwnCompaction | undefined {
   const { caller } = scope;

@@ -1,5 +1,5 @@
 /**
- * Whether a request is only observed (docs/design.md#observing): it goes up as it came, and the
+ * Whether a request is only observed (docs/design.md#observing): it is sent unchanged, and the
  * report says what the strategy would have done.
  */
 import { sha256Hex } from '../tenant/identity.ts';
@@ -16,7 +16,7 @@ export function isObserved(call: Call): boolean {
 }
 
 /**
- * Whether the request's conversation is in the control group. It is for ever, also under another
+ * Whether the request's conversation is in the control group. It is so forever, also under another
  * key: the conversation's name decides, or its first user message, which every later array has.
  */
 function isControl({ request, owner }: Call, share: number): boolean {

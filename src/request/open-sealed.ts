@@ -12,7 +12,7 @@ import type { Tenant } from '../tenant/identity.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import { ApiError } from './errors.ts';
 
-/** Compaction items in a body. One stands for all of a past, so clients send one or two. */
+/** Compaction items in a body. One replaces all of a past, so clients send one or two. */
 const MOST_ITEMS = 64;
 
 /**
@@ -20,7 +20,7 @@ const MOST_ITEMS = 64;
  * undefined if it has neither.
  *
  * @param owner the request's owner; called only if there is a compaction item
- * @param from where to begin; no item before it is ours
+ * @param from where to begin; no item before it is Precis's
  * @throws ApiError `invalid_encrypted_content` for an item that can't be opened, or for too many
  */
 export async function openSealed(

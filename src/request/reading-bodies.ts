@@ -18,7 +18,7 @@ const MOST_READING = 48 * 1024 * 1024;
 class ReadingBody {
   size = 0;
   readonly began = Date.now();
-  /** Whether it was told to give way. */
+  /** Whether it had to give way. */
   isOut = false;
   private readonly cancel: () => void;
 
@@ -112,5 +112,5 @@ export class ReadingBodies {
 
 const NO_ROOM = 'there is no room for the rest of this body';
 
-/** Those of this isolate. */
+/** The bodies that this isolate reads. */
 export const readingBodies = new ReadingBodies();

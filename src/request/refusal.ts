@@ -1,4 +1,4 @@
-/** Requests that end with an error of Precis: the log and the metrics are told of each. */
+/** Requests that end with an error of Precis: each is reported to the log and the metrics. */
 import { errorFields } from '../log.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { ApiError, internalError } from './errors.ts';

@@ -9,7 +9,7 @@ import { flagsIn } from './flag-headers.ts';
 interface ReportOptions {
   /** Whether to put the report into the body of the answer. */
   readonly report: boolean;
-  /** Whether it sets what has no effect any more. */
+  /** Whether it sets what no longer has an effect. */
   readonly retired: boolean;
 }
 

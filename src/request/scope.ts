@@ -17,7 +17,7 @@ import type { Agent, Services } from './services.ts';
 /** The context of one request. */
 export interface RequestScope {
   readonly services: Services;
-  /** The request as it came. */
+  /** The request unchanged. */
   readonly incoming: Request;
   /** The API that it speaks. */
   readonly api: UpstreamApi;
@@ -45,7 +45,10 @@ export interface RequestScope {
   mayStore(tenant: Tenant): Promise<boolean>;
 }
 
-/** Our own header, and those of opencode and Codex (docs/design.md#3-what-the-caller-says). */
+/**
+ * Precis's own header, and the headers of opencode and Codex
+ * (docs/design.md#3-what-the-caller-says).
+ */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
 /** What the context of a request is made from. */
@@ -92,5 +95,5 @@ export function scopeFor({ services, incoming, api, agent, trace, named, waitUnt
 }
 
 const yes = (): true => true;
-/** The request is refused before it goes up. */
+/** The request is refused before it is sent. */
 const no = (): false => false;

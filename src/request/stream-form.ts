@@ -1,6 +1,6 @@
 /**
  * How streams treat their caller (docs/answers-and-errors.md#errors-in-streams): whether errors are
- * told in them, and what keeps them alive.
+ * reported in them, and what keeps them alive.
  */
 
 import { passesThrough } from '../memory/modes/strategy.ts';
@@ -10,7 +10,7 @@ import type { Protocol } from '../protocol/protocol.ts';
 import type { Call } from './call.ts';
 import { ApiError } from './errors.ts';
 
-/** Where a caller is told of errors. */
+/** Where a caller finds errors. */
 type ErrorPlace = 'events' | 'http';
 
 const STREAM_ERRORS = 'x-memory-stream-errors';
@@ -32,7 +32,7 @@ export function errorPlaceIn(headers: Headers): ErrorPlace | undefined {
   );
 }
 
-/** Whether errors are told in streams. @throws ApiError for an invalid header */
+/** Whether errors are reported in streams. @throws ApiError for an invalid header */
 export function findsErrorsInStreams(headers: Headers, protocol: Protocol): boolean {
   const asked = errorPlaceIn(headers);
   return asked === undefined ? protocol === 'responses' && isCodex(headers) : asked === 'events';
@@ -49,8 +49,8 @@ export function streamFormOf({ chosen, scope: { headers } }: Call, protocol: Pro
 
 /**
  * Codex names itself in both headers, by the program that runs it: `codex_cli_rs`, `codex-tui`,
- * `codex_exec`, `codex_vscode`, `codex_sdk_ts`, `Codex Desktop`. The user agent goes on with a
- * slash and the version (codex-rs/login/src/auth/default_client.rs in openai/codex).
+ * `codex_exec`, `codex_vscode`, `codex_sdk_ts`, `Codex Desktop`. In the user agent, a slash and the
+ * version follow (codex-rs/login/src/auth/default_client.rs in openai/codex).
  */
 const CODEX = /^codex(?:[ _-]|\/|$)/i;
 

@@ -27,7 +27,7 @@ export type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'
 /**
  * The order for the bill of a request.
  *
- * @param made the view that went up
+ * @param made the view that was sent
  * @param answers of the upstream, in order
  */
 export function billOrderOf(
@@ -48,7 +48,7 @@ export function billOrderOf(
   };
 }
 
-/** The order for the bill of a request that went up as it came. */
+/** The order for the bill of a request that was sent unchanged. */
 export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): BillOrder {
   const schedule = scheduleFor(answers, call);
   const marked = schedule?.hits && markedShare(call.request, schedule.hits);
@@ -82,7 +82,7 @@ export function potentialBillOf(
   });
 }
 
-/** See `BilledRequest`. A mark of ours that moves along stands at the end. */
+/** See `BilledRequest`. A mark by Precis that moves along is at the end. */
 function writtenShare(
   { request, chosen, scope }: Call,
   hits: HitRule,

@@ -53,7 +53,7 @@ class Instructions implements CallListener {
     known.set('', afterAnswer(known.get(''), answer));
   }
 
-  /** The tokens of instructions and tools; 0 if there are no more than so many for certain. */
+  /** The tokens of instructions and tools; 0 if there are no more than this many for certain. */
   private async tokensOver(cached: number): Promise<number> {
     const { request, chosen, scope } = this.call;
     const bytes = this.instructions.bytes + (request.tools?.bytes ?? 0);

@@ -21,7 +21,7 @@ export interface Head {
   readonly headers: Headers;
 }
 
-/** An attempt at the answer, as it goes up. */
+/** An attempt at the answer, as it is sent. */
 export interface SentBody {
   readonly body: Uint8Array;
   /** The usage of its answers, which come later. Empty if no listener reads it. */
@@ -35,13 +35,13 @@ export interface AskedModel extends SentBody {
   /** The view, with the report of the answer. */
   readonly made: MadeView;
   readonly answer: Pick<Response, 'ok' | 'status'>;
-  /** They go on until the answer is complete. Absent if the model is given no tools of ours. */
+  /** They go on until the answer is complete. Absent if the model is given no tools of Precis. */
   readonly rounds?: Rounds | undefined;
-  /** Present if the body went up as it came: why nothing could be planned for it, if so. */
+  /** Present if the body was sent unchanged: why nothing could be planned for it, if so. */
   readonly observed?: { readonly error: string | undefined };
 }
 
-/** What was planned for a call, and what has gone up. */
+/** What was planned for a call, and what has been sent. */
 export interface SettledCall {
   /** Of an observed request: what its strategy would have done. */
   readonly plan: RunPlan;
@@ -71,9 +71,9 @@ export interface CallListener {
   readonly readsUsage?: boolean;
   /** Whether the answer is read for it (see `completes`). Asked when the answer begins to come. */
   readonly readsAnswer?: boolean;
-  /** A body has gone up. A later attempt takes its place. */
+  /** A body has been sent. A later attempt replaces it. */
   sent?(body: SentBody): void;
-  /** Fields for the report of a view whose body has gone up. The answer waits for them. */
+  /** Fields for the report of a view whose body has been sent. The answer waits for them. */
   reports?(made: MadeView): Promise<Partial<Report>>;
   /** It is known which attempt the caller gets the answer of. */
   settled?(call: SettledCall): void;

@@ -30,8 +30,7 @@ export const movedSince: CallFeature = (call) => {
 };
 
 /**
- * The report of a view that does not go up, with a frontier that has moved since the request
- * before.
+ * The report of a view that is not sent, with a frontier that has moved since the request before.
  */
 export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
   const conversation = namedConversation(call);
@@ -55,7 +54,7 @@ async function frontierSince(
  * How many messages the longest beginning of the array had that was answered. Undefined if that is
  * not known.
  *
- * @param enough if this isolate knows of one with so many, no longer one is asked for
+ * @param enough if this isolate knows of one with this many, none with more is asked for
  */
 async function messagesBefore(
   conversation: StoredConversation,

@@ -12,7 +12,7 @@ export const receipt: CallFeature = (call) =>
 
 /** Never throws: a report without a receipt is better than no answer. */
 async function receiptLater(call: Call, made: MadeView): Promise<Pick<Report, 'receipt'>> {
-  // The runtime sends what is to go up when this work pauses.
+  // The runtime sends what is to be sent when this work pauses.
   await pause(0);
   try {
     const signed = receiptOf(call, made);

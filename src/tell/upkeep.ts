@@ -46,7 +46,7 @@ function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void 
  * Keeps the array, so that the next request is read from where it differs, with all facts about it
  * that are known by now.
  *
- * @param body as it went up, which is kept with it
+ * @param body as it was sent, which is kept with it
  */
 function keepArray({ request, kept, chosen, scope }: Call, body: Uint8Array): void {
   if (!kept || passesThrough(chosen.strategy)) return;

@@ -1,4 +1,4 @@
-/** Tells the deployer of turns and of moves of the frontier (docs/operating.md#callbacks). */
+/** Reports turns and moves of the frontier to the deployer (docs/operating.md#callbacks). */
 import type { Call } from '../request/call.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { WebhookData, WebhookType } from '../webhooks.ts';

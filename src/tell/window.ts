@@ -1,7 +1,7 @@
 /**
  * Learns how long a model's context is from an answer that was cut short because it has filled it.
- * Such an answer goes out as it came: it is paid for, and says why it stops. The next views leave
- * room for a whole one.
+ * Such an answer is forwarded unchanged: it is paid for, and says why it stops. The next views
+ * leave room for a whole one.
  */
 import { edits } from '../memory/modes/strategy.ts';
 import type { Call } from '../request/call.ts';
@@ -34,7 +34,7 @@ class Window implements CallListener {
     if (how !== 'complete' || !asked || !last?.filledWindow()) return;
     const { input, output } = last.usage() ?? {};
     const tokens = asked.made.report.tokens?.after;
-    // Rounds of ours are in the last prompt alone, and in no count of the view.
+    // Precis's rounds are in the last prompt alone, and in no count of the view.
     const prompt = asked.usages[0]?.usage()?.input;
     if (typeof input !== 'number' || typeof output !== 'number' || !prompt || tokens === undefined) return;
     const full = { limit: input + output, prompt, withAnswer: true };

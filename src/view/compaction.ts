@@ -2,8 +2,8 @@
  * Compacts a whole conversation into one opaque item. The caller sends the item back in place of
  * the messages that it covers (docs/design.md#5-routes).
  *
- * The whole array is summarised (`make-view.ts`). The item also holds recent user messages and the
- * contents that no summary stands for, sealed for the user and the conversation that are named
+ * The whole array is summarized (`make-view.ts`). The item also holds recent user messages and the
+ * contents that no summary replaces, sealed for the user and the conversation that are named
  * (`tenant/sealed-item.ts`). `request/open-sealed.ts` opens it in the caller's bytes before the
  * body is read, so no later code knows of it.
  */
@@ -26,7 +26,7 @@ import { sealCompaction } from '../tenant/sealed-item.ts';
 import { workLimited } from './limited-summary.ts';
 import { makeView } from './make-view.ts';
 
-/** The user messages returned next to an item have at most so many tokens. */
+/** The user messages returned next to an item have at most this many tokens. */
 const RECENT_USER_TOKENS = 20_000;
 
 export interface Compaction {

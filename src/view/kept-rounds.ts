@@ -1,6 +1,6 @@
 /**
- * The rounds of ours that are kept of the answers in an array (docs/design.md#kept-rounds). What
- * the isolate has seen of them it does not ask for again.
+ * Precis's rounds that are kept of the answers in an array (docs/design.md#kept-rounds). What the
+ * isolate has seen of them it does not ask for again.
  */
 import { elementAt } from '../lib/elements.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
@@ -63,7 +63,7 @@ export class FoundRounds {
   kept: readonly KeptRounds[] | 'absent' = [];
   private readonly conversation: StoredConversation;
   private readonly scope: RequestScope;
-  /** Whether no view goes up. */
+  /** Whether no view is sent. */
   private readonly isDry: boolean;
   private readonly seen = new Map<string, Seen<SeenRounds>>();
 
@@ -73,7 +73,7 @@ export class FoundRounds {
     this.isDry = options.dryRun;
   }
 
-  /** Finds those of the answers in an array. */
+  /** Finds the rounds of the answers in an array. */
   async find(history: History): Promise<void> {
     const answers = answersIn(history, sha256Hex).slice(-MOST_ANSWERS);
     const { keptRounds } = this.conversation.remembered;
@@ -111,7 +111,7 @@ export class FoundRounds {
   /**
    * What the isolate remembers of an answer. A client may write its answers anew: cut white space
    * or a tag out, or give calls other ids. Where it is known to, another answer to an array is
-   * taken for that of this isolate, which had no rounds, until storage is asked after the answer.
+   * taken for this isolate's, which had no rounds, until storage is asked after the answer.
    */
   private knownOf({ key, asked }: KeyedAnswer, isRewritten: boolean): Seen<SeenRounds | null> | undefined {
     const { keptRounds } = this.conversation.remembered;
@@ -188,7 +188,7 @@ export class FoundRounds {
   }
 
   /**
-   * Has what the isolate has remembered confirmed behind the answer.
+   * Has what the isolate has remembered confirmed after the answer.
    *
    * @param times when it was seen
    */

@@ -47,7 +47,7 @@ function areLeftOut(call: Call): boolean {
 }
 
 /**
- * Remembers how long a context may be, and tells the deployer.
+ * Remembers how long a context may be, and reports it to the deployer.
  *
  * @param limit undefined if nothing was learned
  * @param stated the upstream's own number of tokens, which the limit was made from

@@ -12,7 +12,7 @@ import { answerRoom } from '../summary/summarizer.ts';
  * Does what a caller asks for that no model answers: a request of its own, of which the summary is
  * paid by the deployer.
  *
- * @param strategy by which it may be summarised
+ * @param strategy by which it may be summarized
  * @throws ApiError if a limit is reached or a model not allowed, and what `work` throws
  */
 export function workLimited<Result>(
@@ -25,7 +25,7 @@ export function workLimited<Result>(
   return spending.summarizing(estimateOf(strategy, call), work);
 }
 
-/** As if the whole array were summarised. @throws ApiError for a model that is not allowed */
+/** As if the whole array were summarized. @throws ApiError for a model that is not allowed */
 function estimateOf(strategy: MemoryStrategy, { request, scope }: Pick<Call, 'request' | 'scope'>): Spend {
   if (!summarizes(strategy)) return NO_SPEND;
   const target = summarizerTarget(strategy, request, scope);

@@ -1,8 +1,8 @@
 /**
- * The pure steps from a request to the bytes that go up, each with the result that it had before.
- * An isolate keeps requests (`protocol/known-arrays.ts`), and a body that comes again is the same
- * request: a step is done again only if one of its other inputs has changed. What storage says is
- * asked anew.
+ * The pure steps from a request to the bytes that are sent, each with the result that it had
+ * before. An isolate keeps requests (`protocol/known-arrays.ts`), and a body that comes again is
+ * the same request: a step is done again only if one of its other inputs has changed. What storage
+ * says is asked anew.
  */
 import { Latest } from '../lib/latest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
@@ -49,7 +49,7 @@ export function offeredTools(
 
 type Rest = Parameters<typeof offerTools> extends [unknown, unknown, ...infer Others] ? Others : never;
 
-/** All tools that are sent upstream, including ours. */
+/** All tools that are sent upstream, including Precis's. */
 export function sentTools(request: ModelRequest, ours: OfferedTools | undefined): Tools | undefined {
   return ours ? tools.of(ours, [request], () => toolsWith(request.tools, ours.definitions)) : request.tools;
 }
@@ -92,7 +92,7 @@ export function viewOf(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   return views.of(plan, [], () => render(plan, words, counter));
 }
 
-/** The same for the same rounds of ours, and the same closed requests. */
+/** The same for the same Precis's rounds, and the same closed requests. */
 function keysOf({ rounds, closed }: Beside): readonly unknown[] {
   const shown = Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds;
   return [shown, closed?.join()];

@@ -44,7 +44,7 @@ export interface MadeView {
   readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
   readonly refused?: readonly Refusal[];
-  /** The rounds of ours that the view was planned with. Undefined where none can be kept. */
+  /** Precis's rounds that the view was planned with. Undefined where none can be kept. */
   readonly rounds?: PlanRequest['rounds'];
   /** Present if it was asked for and a view was planned. */
   readonly explanation?: Explanation;
@@ -73,7 +73,7 @@ export interface MakeViewOptions {
   readonly count: boolean;
   /** Whether the caller wants the view alone. Then a summary is made even if it can't be stored. */
   readonly viewOnly: boolean;
-  /** Whether rounds of ours are left out, since the view goes back to the caller. */
+  /** Whether Precis's rounds are left out, since the view goes back to the caller. */
   readonly bare?: boolean;
   /** Whether the plan is explained. */
   readonly explain?: boolean;
@@ -83,7 +83,7 @@ export interface MakeViewOptions {
   readonly isAnswered?: boolean;
   /** The limit that the upstream has just stated. Absent: the one that is known already, if any. */
   readonly limit?: LearnedLimit | 'none';
-  /** Whether a summary that the API has signed is shown as a text of ours. */
+  /** Whether a summary that the API has signed is shown as one of Precis's texts. */
   readonly unsigned?: boolean | undefined;
   /** See `PlanContext`. Absent: those that are known already, if any. */
   readonly unedited?: ReadonlySet<string> | undefined;

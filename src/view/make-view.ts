@@ -61,7 +61,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
 interface Beside {
   readonly recalled: Recalled | undefined;
   readonly rounds: FoundRounds | undefined;
-  /** Those of the terms, too. */
+  /** The terms' own, too. */
   readonly warnings: readonly Warning[];
 }
 
@@ -78,7 +78,7 @@ interface PlannedView {
   readonly messages: ReadonlyMap<string, string> | undefined;
 }
 
-/** A plan whose rounds of ours can be shown. Undefined if the strategy has nothing to do. */
+/** A plan whose rounds can be shown. Undefined if the strategy has nothing to do. */
 async function planWith(
   { strategy, call, outline, measure, tools, made }: ViewTerms,
   { recalled, rounds }: Beside,

@@ -6,7 +6,7 @@
  * Their key is a label and the hash of the messages before the frontier. It follows from the array,
  * like the frontier itself, so an isolate that remembers it never shows less than another one that
  * has seen a move, and a request that is repeated shows the same bytes. A hash of the opening names
- * many conversations, so there the first key is that of the second request. Conversations have no
+ * many conversations, so there the first key belongs to the second request. Conversations have no
  * setting for blocks: a view is planned while settings are read, and counts the tools.
  */
 import { elementAt } from '../lib/elements.ts';
@@ -123,8 +123,8 @@ class BlocksOfView {
 
   /**
    * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
-   * its first move it is that of the messages of the first request whose conversation has a name,
-   * which without an id is the second one. A longer opening also separates conversations that
+   * its first move it is the hash of the messages of the first request whose conversation has a
+   * name, which without an id is the second one. A longer opening also separates conversations that
    * begin in the same way. All requests of an array agree on the point, and nobody is asked for it.
    */
   private readonly point = once((): string => {

@@ -70,12 +70,12 @@ export class OutputDigests {
     await this.get(left);
   }
 
-  /** Gets those of the outputs that stay although the plan leaves them out. */
+  /** Gets the digests of the outputs that stay although the plan leaves them out. */
   async serveStaying(dropped: ReadonlySet<number>): Promise<void> {
     await this.get(dropped);
   }
 
-  /** The digest in the place of a removed output. */
+  /** The digest that replaces a removed output. */
   readonly textOf = ({ message }: Removal): string | undefined =>
     this.texts.get(this.needs.get(message)?.key ?? '');
 

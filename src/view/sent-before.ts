@@ -101,7 +101,7 @@ export function moved(report: Report): Report {
 /**
  * Notes that a request was sent.
  *
- * @param earlier what is noted of the request already, where a round goes on with another view
+ * @param earlier what is noted of the request already, where a round continues another view
  * @returns what is noted; undefined if nothing is
  */
 export function noteSent(
@@ -121,7 +121,7 @@ export function noteSent(
   return sent;
 }
 
-/** Whose requests are known by their arrays. Undefined where nothing of Precis's goes up. */
+/** Whose requests are known by their arrays. Undefined where nothing of Precis's is sent. */
 function ownerOf({ chosen, owner, scope }: Call): string | undefined {
   const { tenant } = scope.caller;
   const { conversation: id, user } = owner;

@@ -41,7 +41,7 @@ async function rememberRound(text: string | undefined, call: Call): Promise<void
   }
 }
 
-/** What the caller is told about the end of its conversation. */
+/** What the caller learns about the end of its conversation. */
 interface EndedSession {
   readonly summary: ReportedSummary | null;
   /** Whether the user's other conversations are given it. */

@@ -24,7 +24,7 @@ export interface ViewTerms {
   readonly call: ViewCall;
   readonly outline: PlanRequest;
   readonly measure: TokenMeasure;
-  /** All tools that are sent upstream, including ours. */
+  /** All tools that are sent upstream, including Precis's. */
   readonly tools: Tools | undefined;
   /** What the view has of them. */
   readonly made: Pick<MadeView, 'tools' | 'limit' | 'unedited' | 'movesInstructions'>;

@@ -1,5 +1,5 @@
 /**
- * Marks of ours for the upstream's prompt cache (docs/design.md#marks). An upstream that refuses
+ * Precis's marks for the upstream's prompt cache (docs/design.md#marks). An upstream that refuses
  * them is asked again without, and gets none for a while.
  */
 
@@ -16,8 +16,8 @@ import type { BodyOf, Retry } from './retry.ts';
 type Marks = Pick<Additions, 'marks' | 'movesMark' | 'losesMarks'>;
 
 /**
- * The marks to write: as many of ours as the caller's leave room for. One moves along unless the
- * caller's do.
+ * The marks to write: as many of Precis's as the caller's leave room for. One moves along unless
+ * the caller's do.
  */
 export function marksOf(request: ModelRequest, strategy: MemoryStrategy, tables: ModelTables): Marks {
   const losesMarks = marksChoiceOf(strategy) === 'off';
@@ -37,7 +37,7 @@ export function withoutMarks({ request, chosen, scope }: Call, bodyOf: BodyOf): 
     next: async (refused, { json }) => {
       if (!request.cacheMarks.refusal.test(json)) return undefined;
       const without = new Set([...refused.without, 'marks' as const]);
-      // Where there was none of ours, the upstream refuses a mark of the caller's.
+      // Where there were none of Precis's, the upstream refuses a mark of the caller's.
       const isSame = Buffer.compare(bodyOf({ ...refused, without }).body, refused.sent) === 0;
       return isSame ? undefined : { made: refused.made, without };
     },

@@ -28,7 +28,7 @@ export interface JoinedReasoning {
 /**
  * Whether Precis asks for reasoning.
  *
- * @param offersTools whether the model is given tools of ours
+ * @param offersTools whether the model is given Precis's tools
  */
 export function asksReasoning(
   { asksReasoning: isCallers, model }: ModelRequest,

@@ -13,7 +13,7 @@ import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
 
 /**
- * @param first the view that goes up first
+ * @param first the view that is sent first
  * @param options of the request's views
  * @param attempts that are made
  */
@@ -26,7 +26,7 @@ export function retriesOf(
   const { request, scope } = call;
   return [
     withoutReasoning(request, scope),
-    // What goes up as it came is not shortened.
+    // What is sent unchanged is not shortened.
     ...(passesThrough(report)
       ? []
       : [

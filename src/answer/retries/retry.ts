@@ -8,7 +8,7 @@ import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import type { AddedMessages } from '../../view/added-messages.ts';
 import type { MadeView } from '../../view/made-view.ts';
 
-/** A part that an upstream may refuse, so that a body goes up without it. */
+/** A part that an upstream may refuse, so that a body is sent without it. */
 export type BodyPart = 'key' | 'marks' | 'reasoning' | 'thinking' | 'usage';
 
 /** An attempt to make. */
@@ -17,13 +17,13 @@ export interface NextAttempt {
   readonly without: ReadonlySet<BodyPart>;
 }
 
-/** A view, the messages that are added to it, the body that went up with both, and the answer. */
+/** A view, the messages that are added to it, the body that was sent with both, and the answer. */
 export interface Attempt extends NextAttempt {
   readonly added: AddedMessages;
-  /** The body that went up. */
+  /** The body that was sent. */
   readonly sent: Uint8Array;
   readonly answer: UpstreamAnswer;
-  /** The usage of its answers, as they come. Empty if nobody reads it. */
+  /** The usage of its answers, as they arrive. Empty if nobody reads it. */
   readonly usages: UsageTail[];
   /** The report of the view, with the added messages and its receipt. */
   readonly report: Promise<Report>;

@@ -1,5 +1,5 @@
 /**
- * Shows a summary as a text of ours, once the upstream has refused the block that its API has
+ * Shows a summary as a text by Precis, once the upstream has refused the block that its API has
  * signed (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand, "Errors").
  */
 import type { Call } from '../../request/call.ts';

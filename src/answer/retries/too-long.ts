@@ -46,7 +46,7 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
 
 /**
  * The size of what was refused; undefined if it can't be counted. If the view was never counted,
- * the array went up unchanged.
+ * the array was sent unchanged.
  */
 async function countRefused(
   { made, added }: Attempt,

@@ -7,7 +7,7 @@ import { beginningOf, textIn } from '../../summary/text/transcript.ts';
 /** How many transcripts are read; each names the one before it. */
 const MOST_READ = 8;
 
-/** In characters. The beginning of an output that is looked for, behind its tool and call. */
+/** In characters. The beginning of an output that is looked for, after its tool and call. */
 const LOOKED_FOR = 1_000;
 
 /** An output, as a transcript would have it. */

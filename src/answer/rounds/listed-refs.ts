@@ -157,7 +157,7 @@ function listableOf(
 ): Listable & Pick<HiddenOutput, 'entry'> & { readonly isShown: boolean } {
   if (removal?.ref !== undefined)
     return { ...named, ref: removal.ref, tokens: removal.tokens, isShown: true };
-  // The caller may have sent a placeholder of ours.
+  // The caller may have sent one of Precis's placeholders.
   const marker = parseMarker(named.text);
   const own = marker?.ref !== undefined && refs.owns(marker.ref) ? marker : undefined;
   if (own?.ref !== undefined)

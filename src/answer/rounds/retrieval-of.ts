@@ -1,4 +1,4 @@
-/** The retrieval rounds of an answer whose model was given tools of ours. */
+/** The retrieval rounds of an answer whose model was given Precis's tools. */
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
@@ -35,7 +35,7 @@ interface Asked {
   readonly options: MakeViewOptions;
 }
 
-/** Undefined if the model was given no tools of ours. @param attempt the one that was answered */
+/** Undefined if the model was given no tools of Precis. @param attempt the one that was answered */
 export function retrievalOf(attempt: Attempt, attempts: Attempts, asked: Asked): Retrieval | undefined {
   const { call, api, options } = asked;
   const { made, without, added } = attempt;

@@ -14,7 +14,7 @@ import { type LearnedLimit, roomIn } from '../../upstream/learned-limits.ts';
  */
 const ANSWER_TOKENS = 4_000;
 const ANSWER_SHARE = 0.25;
-/** Share of the rest that is used, since the upstream's tokenizer may count more than ours. */
+/** Share of the rest that is used, since the upstream's tokenizer may count more than Precis's. */
 const TAKEN = 0.9;
 
 /** A request as it was sent. */

@@ -34,7 +34,7 @@ import { answerList } from './listed-refs.ts';
 import { type ModelRoom, retrievalRoom, type SentRequest } from './retrieval-room.ts';
 
 /**
- * @param sent a request with tools of ours
+ * @param sent a request with Precis's tools
  * @param made its view
  */
 export async function startRounds(

@@ -52,7 +52,7 @@ const ENDINGS = new Map(
 /** Bytes that are searched at a time. */
 const PIECE = 16 * 1024;
 
-/** Fields of ours usually stand at a body's beginning or end. In bytes. */
+/** Precis's fields usually are at a body's beginning or end. In bytes. */
 const EDGE = 2_048;
 
 /** Whether a body must be parsed, since it may hold what concerns Precis. */
@@ -78,7 +78,7 @@ function mayMatch(text: string): boolean {
   for (let at = text.indexOf('_'); at >= 0; at = text.indexOf('_', at + 1)) {
     const beginnings = ENDINGS.get(text.charCodeAt(at - 1));
     if (beginnings?.some((beginning) => text.startsWith(beginning, at - beginning.length))) return true;
-    // With so many underscores a match is the faster way.
+    // With this many underscores a match is the faster way.
     if (--looks < 0) return true;
   }
   return false;

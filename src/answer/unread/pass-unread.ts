@@ -19,7 +19,7 @@ import { holdsName, LONGEST_NAME, mayConcernUs } from './may-concern-us.ts';
 type Api = Pick<ModelApi, 'path' | 'answers'>;
 
 /**
- * Passes on a body as it came, without parsing it. Undefined if it must be parsed: the strategy
+ * Passes on a body unchanged, without parsing it. Undefined if it must be parsed: the strategy
  * edits it, or it may concern Precis.
  *
  * @throws ApiError for invalid headers
@@ -128,7 +128,7 @@ interface Watched {
   found(): boolean;
 }
 
-/** Watches a body on its way up; it must contain no field of ours. */
+/** Watches a body on its way up; it must contain no field of Precis. */
 function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: boolean): Watched {
   let hasFound = false;
   let before: Uint8Array = new Uint8Array();

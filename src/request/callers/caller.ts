@@ -76,7 +76,7 @@ function identity(
   return localTenant === undefined ? undefined : () => tenants.ofLocal(localTenant.name);
 }
 
-/** By what a caller of stored data is told apart from others. */
+/** What distinguishes a caller of stored data from others. */
 export function identifiedBy(
   headers: Headers,
   { config }: Services,
@@ -127,7 +127,7 @@ export function checkState(state: CallerState | undefined): void {
 }
 
 /**
- * Refuses who is no caller of this deployment, and who is none any more.
+ * Refuses who is no caller of this deployment, or is one no longer.
  *
  * @param waitUntil for reading the register
  * @throws ApiError `invalid_api_key`, `caller_disabled`; `key_not_checked` if that can't be known

@@ -12,7 +12,7 @@ const FOREIGN_SITES: ReadonlySet<string | null> = new Set(['cross-site', 'same-s
 /**
  * Refuses a request to another host, and one of a page of another origin.
  *
- * @param hosts names beside those of this machine, in lower case, without ports
+ * @param hosts names beside this machine's own, in lower case, without ports
  * @throws ApiError `forbidden_origin`
  */
 export function checkLocal(headers: Headers, url: URL, hosts: readonly string[]): void {

@@ -31,7 +31,7 @@ function searchFor(token: string): SecretSearch {
   return search;
 }
 
-/** All that is sent upstream of a request beside its body, as it came and decoded. */
+/** All of a request that is sent upstream beside its body, unchanged and decoded. */
 function textOf(request: Request): string {
   const { pathname, search } = urlOf(request);
   const values = [...request.headers].map(([, value]) => value);

@@ -16,8 +16,8 @@ export const OTHER_MODELS = [
 ] as const;
 
 /**
- * The models in such a list: names, objects with a `model`, and objects of names by the name that
- * they stand in for. Undefined if it can't be read.
+ * The models in such a list: names, objects with a `model`, and objects under the names that they
+ * replace. Undefined if it can't be read.
  */
 export function modelsIn(list: unknown): readonly string[] | undefined {
   if (list === undefined || list === null) return [];

@@ -19,7 +19,7 @@ interface BodyUse {
  * Gives each tenant prompt cache keys of its own: hits on a shared one would reveal what others
  * have sent (https://developers.openai.com/api/docs/guides/prompt-caching). Upstreams that may not
  * know the field get it only from a caller that sends it, as do their counts of tokens. Where a
- * conversation has a key of its own, that one tells tenants apart.
+ * conversation has a key of its own, that one distinguishes tenants.
  */
 export function sharedAccount(
   { services, caller: { tenant } }: RequestScope,

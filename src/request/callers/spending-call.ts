@@ -1,4 +1,6 @@
-/** What one call of the upstream spends, told by its end (docs/operating.md#budgets-and-limits). */
+/**
+ * What one call of the upstream spends, known from its end (docs/operating.md#budgets-and-limits).
+ */
 import type { Schedule } from '../../memory/models/schedule.ts';
 import { estimatedSpend, NO_SPEND, type Spend, spendOf } from '../../memory/money/spending.ts';
 import { AnswerSize } from '../../protocol/answers/answer-size.ts';
@@ -44,7 +46,7 @@ export class SpendingCall {
     this.call.over(NO_SPEND);
   }
 
-  /** The upstream has the request, and nobody waits for its answer any more. */
+  /** The upstream has the request, and nobody waits for its answer now. */
   unanswered(): void {
     const { estimated, scheduleOf, over } = this.call;
     over(estimatedSpend({ input: estimated.input, output: this.unseen() }, scheduleOf()));
@@ -71,7 +73,7 @@ export class SpendingCall {
     const output = Math.max(seen, Math.min(this.unseen(), seen + hidden));
     const usage = answer.usage();
     const told = usage?.output ?? null;
-    // What a stream tells before its end is not all.
+    // What a stream reports before its end is not all.
     const least = isFinished || told === null ? told : Math.max(told, output);
     const counted = usage && { ...usage, output: least };
     over(spendOf(counted, scheduleOf(answer, this.model?.read()), { input: estimated.input, output }));

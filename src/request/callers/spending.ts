@@ -1,6 +1,6 @@
 /**
  * What one request spends of its caller's limits (docs/operating.md#budgets-and-limits). Each call
- * of an upstream, for an answer or for a summary, is reserved before it goes up and settled when it
+ * of an upstream, for an answer or for a summary, is reserved before it is sent and settled when it
  * has ended, in the tenant's object. Nothing is asked for a caller without limits.
  */
 import { bufferOf } from '../../lib/bytes.ts';
@@ -71,7 +71,7 @@ export class Spending {
   private readonly services: Services;
   private readonly waitUntil: WaitUntil;
   private readonly budget: Budget;
-  /** Whether a call of this request has gone up. */
+  /** Whether a call of this request has been sent. */
   private hasGone = false;
   private spent: Spent | undefined;
   private checked: Promise<void> | undefined;
@@ -95,7 +95,7 @@ export class Spending {
   }
 
   /**
-   * Reserves a call before it goes up.
+   * Reserves a call before it is sent.
    *
    * @returns undefined if nothing is counted for it
    * @throws ApiError `model_not_allowed`, `budget_exceeded`, `rate_limited`; `store_failed` if that
@@ -110,7 +110,7 @@ export class Spending {
     const { services } = this;
     const input = call.tokens ?? Math.ceil(call.body.length / BYTES_PER_TOKEN);
     const asked = readings.flatMap(({ field, names }) => names.map((name) => ({ name, field })));
-    // What a gateway asks in the place of a model may write longer answers.
+    // What a gateway asks instead of a model may write longer answers.
     const outputs = asked.map(({ name, field }) =>
       mostOutput(call.path, name, field, longestAnswerOf(name, services.config.modelWindows)),
     );
@@ -155,7 +155,7 @@ export class Spending {
 
   /**
    * Leaves the summarizer's work to a conversation's object, which reserves each of its calls: what
-   * is reserved ahead must not stand in their way.
+   * is reserved ahead must not be in their way.
    */
   async handOver(): Promise<Payer> {
     const { ahead, payer } = this;
@@ -170,7 +170,7 @@ export class Spending {
    * @throws ApiError like `begin`
    */
   check(): Promise<void> {
-    // What belongs to a request that has gone up goes on.
+    // What belongs to a request that has been sent continues.
     this.checked ??= this.hasGone ? Promise.resolve() : this.checkOnce();
     return this.checked;
   }
@@ -203,7 +203,7 @@ export class Spending {
   }
 
   /**
-   * The models that the upstream may ask, that of the request first.
+   * The models that the upstream may ask, the request's own first.
    *
    * @throws ApiError `model_not_allowed`
    */
@@ -247,7 +247,7 @@ export class Spending {
     return { name, priced, schedule, amount: dearest ? mostAmount(most, dearest) : 0 };
   }
 
-  /** Tells what is left, as far as it is known by now. */
+  /** Reports what is left, as far as it is known by now. */
   setHeaders(headers: Headers): void {
     if (!this.spent) return;
     for (const [name, value] of Object.entries(headersOf(this.limits, this.spent))) headers.set(name, value);
