@@ -15,7 +15,7 @@ declare module 'vitest' {
 }
 
 /** The Worker as tests start it. */
-const TESTED = join(ROOT, 'test/support/deployment/limited-worker.ts');
+const TESTED = join(ROOT, 'test/support/deployment/tested-worker.ts');
 
 /** Called by vitest before the first file; the returned function runs after the last one. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {

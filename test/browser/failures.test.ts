@@ -7,7 +7,7 @@ import { COMPACT, recorded } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 // Its upstream is taken away for a while.
-const precis = deploy({ alone: true });
+const precis = deploy();
 const { open } = inspect(precis);
 
 const head = (page: Page) => page.locator('.request-head');

@@ -13,7 +13,7 @@ import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { type Manner, type Reading, tokensIn, UNWANTED } from '../../support/deployment/summarizer.ts';
 
-const deployment = deploy({ summarizer: true, alone: true });
+const deployment = deploy({ summarizer: true });
 /** Its summarizer may take longer than a request waits. */
 const hasty = deploy({
   summarizer: true,

@@ -19,7 +19,7 @@ import {
   UNWANTED,
 } from '../../support/deployment/summarizer.ts';
 
-const deployment = deploy({ summarizer: true, alone: true });
+const deployment = deploy({ summarizer: true });
 const patient = deploy(PATIENT);
 
 const strategy = {

@@ -8,7 +8,8 @@ import { refsIn } from '../../support/clients/agent-caller.ts';
 import { assistant, lines, type Message, step, system, user } from '../../support/conversations/chat.ts';
 import { ADMIN_TOKEN, precis } from '../../support/deployment/backups.ts';
 import { settingsOf } from '../../support/deployment/conversation-settings.ts';
-import { type Deployment, deploy, KEY, SECRET } from '../../support/deployment/deployment.ts';
+import { type Deployment, deploy, KEY } from '../../support/deployment/deployment.ts';
+import { SECRET } from '../../support/deployment/file-worker.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
@@ -46,8 +47,8 @@ const reader: Behaviour = (request, response, recorded) => {
 };
 
 const vars = { ...summarizer.vars, ADMIN_TOKEN };
-const home = deploy({ vars, upstream: { chat: reader } });
-const away = deploy({ vars, upstream: { chat: reader } });
+const home = deploy({ vars, upstream: { chat: reader }, alone: true });
+const away = deploy({ vars, upstream: { chat: reader }, alone: true });
 
 const tools = [
   {

@@ -9,7 +9,7 @@ import { Vendor } from '../../../tools/upstream/invoice.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
-const deployment = deploy({ summarizer: true, alone: true });
+const deployment = deploy({ summarizer: true });
 
 const { messages, tools } = recording;
 

@@ -8,7 +8,7 @@ import type { RecordedRequest } from '../../../tools/upstream/recorded-request.t
 import type { Message } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
-const deployment = deploy({ summarizer: true, alone: true });
+const deployment = deploy({ summarizer: true });
 
 const { tools } = recording;
 const messages = recording.messages as readonly Message[];

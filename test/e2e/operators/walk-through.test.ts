@@ -17,8 +17,8 @@ import { SNIPPETS } from '../../support/documents/snippets.ts';
 const METRICS_TOKEN = 'the-token-of-the-metrics';
 /** The reader's key is one of the deployment's, so the page's callers can be added. */
 const ACCESS = { ACCESS_KEYS: `reader=${KEY}`, UPSTREAM_API_KEY: 'sk-the-key-of-the-deployment' };
-const home = deploy({ vars: { ADMIN_TOKEN, METRICS_TOKEN, ...ACCESS } });
-const other = deploy({ vars: { ADMIN_TOKEN, ...ACCESS } });
+const home = deploy({ vars: { ADMIN_TOKEN, METRICS_TOKEN, ...ACCESS }, alone: true });
+const other = deploy({ vars: { ADMIN_TOKEN, ...ACCESS }, alone: true });
 
 const folder = mkdtempSync(join(tmpdir(), 'precis-walk-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 const DAY = 24 * 60 * 60_000;
-const deployment = deploy({ vars: { RETENTION_DAYS: '30' } });
+const deployment = deploy({ vars: { RETENTION_DAYS: '30' }, alone: true });
 
 /** A new caller. */
 function caller(name: string) {

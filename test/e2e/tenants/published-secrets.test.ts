@@ -2,9 +2,10 @@ import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { EARLIER_SECRET } from '../../support/deployment/file-worker.ts';
 
 const published = deploy({ vars: { PRECIS_SECRET: 'development-only-secret-do-not-deploy' } });
-const ofTests = deploy();
+const ofTests = deploy({ vars: { PRECIS_SECRET: EARLIER_SECRET } });
 const ofItsOwn = deploy({ vars: { PRECIS_SECRET: 'a-secret-that-nobody-has-read' } });
 const rotated = deploy({
   vars: {

@@ -21,7 +21,7 @@ const opened = deploy({
 });
 const uncached = deploy({ vars: { ...shared, UPSTREAM_PROMPT_CACHE: 'false' } });
 /** Alone, since the Worker that files share may still write a summary for another one. */
-const ownKeys = deploy({ upstream: { strict: false }, alone: true });
+const ownKeys = deploy({ upstream: { strict: false } });
 
 const model = 'gpt-4.1-mini';
 const chat = { model, messages: [{ role: 'user', content: 'Hello' }] };

@@ -1,64 +1,30 @@
 /** A Worker in front of an upstream that tests control, for one file of end-to-end tests. */
 import OpenAI, { type ClientOptions } from 'openai';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../../../tools/upstream/upstream.ts';
-import type { WorkerServer } from '../../../tools/worker-server.ts';
-import type { TimeLimits } from '../time-limits.ts';
-import { startBuiltWorker } from './built-worker.ts';
+import type { Environment } from './environment.ts';
 import { dataOf } from './event-stream.ts';
+import { FileWorker, type FileWorkerOptions } from './file-worker.ts';
 import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
-import { uncaughtIn } from './watched-worker.ts';
 
-/** The default secret of deployments. */
-export const SECRET = 'secret-of-the-end-to-end-tests';
+/** The default key of callers. */
+export const KEY = 'sk-the-key-of-a-test-caller-0001';
 
-/** The key of the data that earlier versions have stored. */
-const EARLIER_KEY = 'sk-the-key-of-a-test-caller-0001';
-
-/**
- * The default key of callers. Each file that shares a Worker has its own key, and so its own
- * tenant.
- */
-export let KEY = EARLIER_KEY;
-let keys = 1;
-
-export interface DeploymentOptions {
-  /**
-   * The Worker's variables. The secret and the upstream are always set. Files without variables and
-   * without stored data share a Worker.
-   */
-  readonly vars?: Record<string, string>;
-  /** Time limits that differ from `TIME_LIMITS`. */
-  readonly limits?: Partial<TimeLimits>;
+export interface DeploymentOptions extends FileWorkerOptions, Partial<Environment> {
   readonly upstream?: UpstreamOptions;
-  /** The path of a folder with stored data. The Worker reads and changes it. */
-  readonly state?: string;
   /** Whether the deployment has its own summarizer, with a limit of one second per answer. */
   readonly summarizer?: boolean;
-  /**
-   * Whether the file shares no Worker. Needed after failures of a summarizer, since the Worker may
-   * ask it again later.
-   */
-  readonly alone?: boolean;
 }
 
-/** The parts of a deployment. */
+/** What a deployment asks. */
 interface Running {
   upstream: Upstream;
-  readonly worker: WorkerServer;
   readonly summarizer: Summarizer | undefined;
-  /** Length of the Worker's output when the file began. */
-  printed: number;
-  /** Length of the part of it in which no error went uncaught. */
-  checked: number;
 }
-
-/** The shared deployments, without and with a summarizer. A process runs one file at a time. */
-const shared = new Map<boolean, Promise<Running>>();
 
 /** A completion from Precis with its report. */
 export interface Asked {
@@ -73,7 +39,7 @@ export interface Asked {
 export interface Deployment {
   /** The Worker's URL, without `/v1`. */
   readonly url: string;
-  readonly worker: WorkerServer;
+  readonly worker: Pick<FileWorker, 'output'>;
   readonly upstream: Upstream;
   readonly summarizer: Summarizer;
   /** The protocol on the wire. All functions below take and return chat. */
@@ -104,38 +70,10 @@ export interface Deployment {
   ): Promise<Asked>;
 }
 
-async function start(options: DeploymentOptions): Promise<Running> {
-  const upstream = await startUpstream(options.upstream);
-  const summarizer = options.summarizer ? await startSummarizer() : undefined;
-  const worker = await startBuiltWorker({
-    ...(options.state === undefined ? {} : { state: options.state }),
-    vars: {
-      PRECIS_SECRET: SECRET,
-      UPSTREAM_BASE_URL: upstream.url,
-      ...(summarizer && variablesOf(summarizer)),
-      ...options.vars,
-      ...(options.limits && { TEST_TIME_LIMITS: JSON.stringify(options.limits) }),
-    },
-  });
-  return { upstream, worker, summarizer, printed: 0, checked: 0 };
-}
-
-/** The shared deployment, set up for one file. */
-async function startShared({ summarizer = false, upstream = {} }: DeploymentOptions): Promise<Running> {
-  const starting = shared.get(summarizer) ?? start({ summarizer });
-  shared.set(summarizer, starting);
-  const running = await starting;
-  running.upstream.become(upstream);
-  running.printed = running.worker.output().length;
-  return running;
-}
-
-/** Starts both before the tests of a file. Stops them after, unless files share them. */
+/** Starts all before the tests of a file, and stops them after. */
 export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
-  const { vars, limits, upstream: options = {}, state, alone = false } = deploymentOptions;
-  const shares = vars === undefined && limits === undefined && state === undefined && !alone;
-  if (shares) KEY = `sk-the-key-of-a-test-caller-${String(++keys).padStart(4, '0')}`;
-  if (state !== undefined) KEY = EARLIER_KEY;
+  const { vars, limits, upstream: options = {}, summarizer: hasSummarizer = false } = deploymentOptions;
+  const worker = new FileWorker(deploymentOptions);
   let started: Running | undefined;
   let protocol = CHAT;
   const fetchThis = fetchOver(() => protocol);
@@ -146,29 +84,26 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
   };
 
   beforeAll(async () => {
-    started = await (shares ? startShared(deploymentOptions) : start(deploymentOptions));
+    const upstream = await startUpstream(options);
+    const summarizer = hasSummarizer ? await startSummarizer() : undefined;
+    started = { upstream, summarizer };
+    const own = { UPSTREAM_BASE_URL: upstream.url, ...(summarizer && variablesOf(summarizer)) };
+    await worker.start({ vars: { ...own, ...vars }, limits });
   });
   beforeEach(() => {
     running().upstream.requests.length = 0;
     running().summarizer?.reset();
   });
   afterAll(async () => {
-    if (!started) return;
-    if (!shares) {
-      await started.worker.close();
-      await started.upstream.close();
-      await started.summarizer?.close();
-    }
-    expectNothingUncaught(started);
+    await worker.stop();
+    await started?.upstream.close();
+    await started?.summarizer?.close();
   });
 
   const deployment: Deployment = {
+    worker,
     get url() {
-      return running().worker.url;
-    },
-    get worker() {
-      const { worker, printed } = running();
-      return { ...worker, output: () => worker.output().slice(printed) };
+      return worker.url;
     },
     get upstream() {
       return running().upstream;
@@ -236,14 +171,6 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
     },
   };
   return deployment;
-}
-
-/** A shared Worker may print an error late: then the next file fails for it. */
-function expectNothingUncaught(running: Running): void {
-  const output = running.worker.output();
-  const uncaught = uncaughtIn(output.slice(running.checked));
-  running.checked = output.length;
-  expect(uncaught, 'the uncaught errors of the Worker').toEqual([]);
 }
 
 /** Adds `KEY`, unless there is another key. */

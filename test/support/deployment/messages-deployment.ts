@@ -8,20 +8,15 @@ import {
 } from '../../../tools/upstream/messages-upstream.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.ts';
-import type { WorkerServer } from '../../../tools/worker-server.ts';
-import type { TimeLimits } from '../time-limits.ts';
-import { startBuiltWorker } from './built-worker.ts';
-import { SECRET } from './deployment.ts';
-import { uncaughtIn } from './watched-worker.ts';
+import type { Environment } from './environment.ts';
+import { FileWorker } from './file-worker.ts';
 
 /** The caller's key. */
 export const MESSAGES_KEY = 'sk-ant-the-key-of-a-test-caller-1';
 
 export const MESSAGES_MODEL = 'claude-sonnet-4-6';
 
-interface Options {
-  readonly vars?: Record<string, string>;
-  readonly limits?: Partial<TimeLimits>;
+interface Options extends Partial<Environment> {
   readonly upstream?: MessagesUpstreamOptions;
   /** Whether refusals of the upstream are part of the file's tests. */
   readonly refuses?: true;
@@ -41,7 +36,7 @@ interface Told {
 export interface MessagesDeployment {
   /** The Worker's URL, without `/v1`. */
   readonly url: string;
-  readonly worker: WorkerServer;
+  readonly worker: Pick<FileWorker, 'output'>;
   readonly upstream: MessagesUpstream;
   /** The other upstream, of OpenAI's API. */
   readonly openai: Upstream;
@@ -55,7 +50,8 @@ export interface MessagesDeployment {
 
 /** Starts all before the tests of a file, and stops them after. No request may be refused. */
 export function deployMessages({ vars, limits, upstream = {}, refuses }: Options = {}): MessagesDeployment {
-  let started: { worker: WorkerServer; upstream: MessagesUpstream; openai: Upstream } | undefined;
+  const worker = new FileWorker({});
+  let started: { upstream: MessagesUpstream; openai: Upstream } | undefined;
   const running = () => {
     if (!started) throw new Error('the deployment runs only within tests');
     return started;
@@ -63,35 +59,24 @@ export function deployMessages({ vars, limits, upstream = {}, refuses }: Options
   beforeAll(async () => {
     const messages = await startMessagesUpstream(upstream);
     const openai = await startUpstream();
-    const worker = await startBuiltWorker({
-      vars: {
-        PRECIS_SECRET: SECRET,
-        ANTHROPIC_BASE_URL: messages.url,
-        UPSTREAM_BASE_URL: openai.url,
-        ...vars,
-        ...(limits && { TEST_TIME_LIMITS: JSON.stringify(limits) }),
-      },
-    });
-    started = { worker, upstream: messages, openai };
+    started = { upstream: messages, openai };
+    const own = { ANTHROPIC_BASE_URL: messages.url, UPSTREAM_BASE_URL: openai.url };
+    await worker.start({ vars: { ...own, ...vars }, limits });
   });
   beforeEach(() => {
     running().upstream.become(upstream);
     running().openai.requests.length = 0;
   });
   afterAll(async () => {
-    if (!started) return;
-    await started.worker.close();
-    await started.upstream.close();
-    await started.openai.close();
-    expect(uncaughtIn(started.worker.output()), 'the uncaught errors of the Worker').toEqual([]);
-    if (!refuses) expect(started.upstream.refusals).toEqual([]);
+    await worker.stop();
+    await started?.upstream.close();
+    await started?.openai.close();
+    if (!refuses) expect(started?.upstream.refusals).toEqual([]);
   });
   const deployment: MessagesDeployment = {
+    worker,
     get url() {
-      return running().worker.url;
-    },
-    get worker() {
-      return running().worker;
+      return worker.url;
     },
     get upstream() {
       return running().upstream;

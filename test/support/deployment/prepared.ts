@@ -3,11 +3,9 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import type { Sent } from '../clients/agent-caller.ts';
 import { viewOf } from '../laws/view-of.ts';
-import { type Deployment, KEY, SECRET } from './deployment.ts';
+import { type Deployment, KEY } from './deployment.ts';
+import { SECRET } from './file-worker.ts';
 import { until } from './polling.ts';
-
-/** The tenants of deployments, since refs are part of a plan. */
-const tenants = new Tenants(SECRET);
 
 /**
  * Waits until the summary that a request has had prepared is ready; resolves at once without one.
@@ -19,7 +17,8 @@ export async function prepared(
   conversation: string,
   strategy: MemoryStrategyRequest,
 ): Promise<void> {
-  const tenant = tenants.ofToken(deployment.protocol.key(KEY));
+  // Refs are part of a plan.
+  const tenant = new Tenants(SECRET).ofToken(deployment.protocol.key(KEY));
   const { plan } = viewOf({ ...seen.body, messages }, strategy, { tenant });
   const next = plan.ahead?.().next;
   if (!next) return;

@@ -1,0 +1,98 @@
+/**
+ * The Workers of a file of tests. A start takes a second of processor, so the files of a process
+ * share Workers, one file after the other. Nothing of a file reaches the next one: the Worker
+ * forgets what it has learned (`tested-worker.ts`), and with a secret of its own each file has
+ * other tenants, in other objects.
+ */
+import { expect } from 'vitest';
+import type { WorkerServer } from '../../../tools/worker-server.ts';
+import { startBuiltWorker } from './built-worker.ts';
+import { ENVIRONMENT_PATH, type Environment } from './environment.ts';
+import { uncaughtIn } from './watched-worker.ts';
+
+/** The secret of the data that earlier versions have stored, which `PUBLISHED` has. */
+export const EARLIER_SECRET = 'secret-of-the-end-to-end-tests';
+
+/** The secret of the file's deployments that set no other one. */
+export let SECRET = EARLIER_SECRET;
+
+let files = 0;
+/** How many Workers the file has asked for. Those of a file run at the same time. */
+let inFile = 0;
+
+export interface FileWorkerOptions {
+  /** The path of a folder with stored data. The Worker reads and changes it. */
+  readonly state?: string | undefined;
+  /** Whether nothing else may be stored, since the file reads or collects all that is. */
+  readonly alone?: boolean | undefined;
+}
+
+interface Started {
+  readonly worker: WorkerServer;
+  /** Length of the part of its output in which no error went uncaught. */
+  checked: number;
+}
+
+/** By their place in a file. */
+const shared: Promise<Started>[] = [];
+
+/** Made while a file is collected. */
+export class FileWorker {
+  private readonly options: FileWorkerOptions;
+  private readonly isShared: boolean;
+  private readonly place: number;
+  private started: Started | undefined;
+  /** Length of the Worker's output when the file began. */
+  private printed = 0;
+
+  constructor(options: FileWorkerOptions) {
+    this.options = options;
+    this.isShared = options.state === undefined && options.alone !== true;
+    if (inFile === 0) SECRET = `${EARLIER_SECRET} ${++files}`;
+    if (options.state !== undefined) SECRET = EARLIER_SECRET;
+    this.place = inFile++;
+  }
+
+  /** Resolves when it answers in this environment. */
+  async start({ vars, limits }: Environment): Promise<void> {
+    // The next file begins anew, since all deployments of this one are made.
+    inFile = 0;
+    if (this.isShared) shared[this.place] ??= this.launch();
+    this.started = await ((this.isShared && shared[this.place]) || this.launch());
+    this.printed = this.started.worker.output().length;
+    const environment: Environment = { vars: { PRECIS_SECRET: SECRET, ...vars }, limits };
+    const body = JSON.stringify(environment);
+    const response = await fetch(`${this.url}${ENVIRONMENT_PATH}`, { method: 'PUT', body });
+    if (!response.ok) throw new Error(`The Worker took no environment: ${await response.text()}`);
+  }
+
+  get url(): string {
+    return this.running().worker.url;
+  }
+
+  /** What it has printed for this file. What it does later for the file before is there, too. */
+  output(): string {
+    return this.running().worker.output().slice(this.printed);
+  }
+
+  /** Ends it, unless files share it. Fails if it left an error uncaught, maybe an earlier one. */
+  async stop(): Promise<void> {
+    const { started } = this;
+    if (!started) return;
+    if (!this.isShared) await started.worker.close();
+    const output = started.worker.output();
+    const uncaught = uncaughtIn(output.slice(started.checked));
+    started.checked = output.length;
+    expect(uncaught, 'the uncaught errors of the Worker').toEqual([]);
+  }
+
+  private async launch(): Promise<Started> {
+    const { state } = this.options;
+    return { worker: await startBuiltWorker(state === undefined ? {} : { state }), checked: 0 };
+  }
+
+  private running(): Started {
+    if (!this.started) throw new Error('the deployment runs only within tests');
+    return this.started;
+  }
+}
