@@ -12,7 +12,9 @@ import {
 } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
-const STEPS = 5;
+const STEPS = 3;
+/** Of the output of a step: a turn has twice as many tokens as the least budget leaves for it. */
+const LINES = 100;
 
 let model: SigningModel;
 const behaviour: Behaviour = (...given) => {
@@ -33,7 +35,7 @@ function agentOf(dialect: Dialect, stream: ThinkingAgentOptions['stream'], field
   model = signingModel({ dialect, answer: workingModel(steps) });
   const conversation_id = `thinker-${++conversations}`;
   const all = { model: MODELS[conversations % 2], conversation_id, user: 'u', ...fields };
-  const agent = new ThinkingAgent(deployment.client(), { dialect, stream, fields: all });
+  const agent = new ThinkingAgent(deployment.client(), { dialect, stream, fields: all, lines: LINES });
   const sent = () => deployment.upstream.requests.filter(({ path }) => /completions|responses/.test(path));
   return { agent, sent };
 }

@@ -10,12 +10,12 @@ import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
-const IDLE_TIMEOUT_MS = 500;
+const IDLE_TIMEOUT_MS = 250;
 
 const deployment = deploy({
   upstream: { strict: false },
   vars: { UPSTREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS) },
-  limits: { errorBodyMs: 1_000 },
+  limits: { errorBodyMs: 250 },
 });
 
 const model = 'gpt-4.1-mini';

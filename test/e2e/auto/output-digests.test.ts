@@ -13,11 +13,11 @@ import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { type Manner, type Reading, tokensIn, UNWANTED } from '../../support/deployment/summarizer.ts';
 
-const deployment = deploy({ summarizer: true });
+const deployment = deploy({ summarizer: true, limits: { summaryBackoffMs: 20 } });
 /** Its summarizer may take longer than a request waits. */
 const hasty = deploy({
   summarizer: true,
-  vars: { SUMMARIZER_TIMEOUT_MS: '20000', OFFLOAD_DIGEST_WAIT_MS: '3000' },
+  vars: { SUMMARIZER_TIMEOUT_MS: '20000', OFFLOAD_DIGEST_WAIT_MS: '500' },
 });
 
 const LOGS = {

@@ -19,7 +19,7 @@ import {
   UNWANTED,
 } from '../../support/deployment/summarizer.ts';
 
-const deployment = deploy({ summarizer: true });
+const deployment = deploy({ summarizer: true, limits: { summaryBackoffMs: 20 } });
 const patient = deploy(PATIENT);
 
 const strategy = {

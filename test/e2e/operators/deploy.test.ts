@@ -54,6 +54,7 @@ interface Told {
 
 const environment = (vars: Record<string, string>) => ({
   PATH: `${folder}:${dirname(process.execPath)}`,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
   TOLD: told,
   ...vars,
 });

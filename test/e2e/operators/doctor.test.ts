@@ -11,7 +11,8 @@ const ADMIN_TOKEN = 'the-token-of-the-operator';
 
 const doctor = (vars: Record<string, string>, ...args: string[]): Promise<{ code: number; said: string }> =>
   new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, ...vars };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, ...vars };
     execFile(process.execPath, ['bin/precis.js', 'doctor', ...args], { env }, (error, out, err) =>
       resolve({ code: Number(error?.code ?? 0), said: out + err }),
     );

@@ -59,8 +59,9 @@ interface Started {
 
 function spawnIt(vars: Record<string, string>) {
   const [, ...args] = instruction('CMD');
-  const { PATH } = process.env;
-  const env = { PATH, HOST: '127.0.0.1', PORT: '0', DATA_DIR: data, ...vars };
+  // The second is of this machine: what the processes have compiled.
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOST: '127.0.0.1', PORT: '0', DATA_DIR: data, ...vars };
   const child = spawn(process.execPath, args, { cwd: app, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -67,6 +67,7 @@ async function runBlock(code: string): Promise<{ code: number; said: string }> {
     cwd: folder,
     env: {
       PATH: `${programs}:${dirname(process.execPath)}:${REST}`,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       REST,
       TOLD: told,
       MADE: ADMIN_TOKEN,

@@ -12,7 +12,7 @@ import {
   work,
 } from '../../support/deployment/summarizer.ts';
 
-const deployment = deploy({ summarizer: true });
+const deployment = deploy({ summarizer: true, limits: { summaryBackoffMs: 20 } });
 
 const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
 

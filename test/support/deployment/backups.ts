@@ -24,6 +24,7 @@ export function run(program: string, args: readonly string[], options: ExecFileO
 
 /** Runs a command of `bin/precis.js` against a deployment. */
 export function precis({ url }: Pick<Deployment, 'url'>, args: readonly string[]): Promise<Ran> {
-  const env = { PATH: process.env.PATH, PRECIS_URL: url, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, PRECIS_URL: url, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN };
   return run(process.execPath, [join(ROOT, 'bin/precis.js'), ...args], { env });
 }

@@ -17,7 +17,7 @@ export const SUMMARIZER_KEY = 'sk-the-key-of-the-summarizer-0001';
 export const PATIENT = {
   summarizer: true,
   vars: { SUMMARIZER_TIMEOUT_MS: '40000' },
-  limits: { summaryMs: 4_000 },
+  limits: { summaryMs: 2_500 },
 };
 
 /** Part of every answer that is not a summary. It must not reach a view. */
@@ -194,7 +194,7 @@ const MANNERS = {
   summary: (reading) => reply(reading, { content: summaryOf(reading) }),
   slow: (reading) => late(reading, 600),
   /** Later than a request of a `PATIENT` deployment waits for a summary. */
-  'too slow': (reading) => late(reading, PATIENT.limits.summaryMs + 2_000),
+  'too slow': (reading) => late(reading, PATIENT.limits.summaryMs + 1_000),
   'forged tags': (reading) =>
     reply(reading, {
       content: inForm({
