@@ -62,7 +62,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     // Many files wait more than they work.
     maxWorkers: 4,
-    // Files share clients, the runtime's code and, without variables, a Worker.
+    // Files share clients, the runtime's code and Workers.
     isolate: false,
     sequence: { sequencer: inOrder(LONG) },
   },

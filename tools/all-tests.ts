@@ -1,13 +1,12 @@
 /**
- * `npm test`: one queue of scripts, the longest first. One more of them runs than there are cores,
- * since end-to-end tests wait for a part of their time. The output of each script comes in one
- * piece, in order.
+ * `npm test`: all scripts at once. Those that work with a Worker at the other end of a socket have
+ * the processor first, since they have to be in time; the others take what is left, and so no core
+ * is idle. The output of each script comes in one piece, in order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, statfsSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Slots } from '../src/lib/slots.ts';
 import { findChromium } from './chromium.ts';
 
 /** A script of package.json, and what is added to its command. */
@@ -15,18 +14,25 @@ type Job = readonly [script: string, ...args: string[]];
 
 const CORES = availableParallelism();
 
-/** A process of unit or worker tests keeps a core busy, and loads once what its files share. */
-const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
-/** Those before a built Worker wait for it, so more of them take what the others leave. */
+/** Files before a built Worker wait for a part of their time. */
 const WAITING = `--maxWorkers=${CORES + 1}`;
+/** A process keeps a core busy, and loads once what its files share. */
+const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
+/** As many as can use all that is left in the end. */
+const PATIENT = `--maxWorkers=${CORES}`;
 
 const JOBS: readonly Job[] = [
   ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
   ['test:worker', BUSY],
-  ['test:unit', BUSY],
+  ['test:unit', PATIENT],
   ['types'],
   ['lint'],
 ];
+
+/** These ask nobody who waits for a limited time. */
+const PURE: ReadonlySet<string> = new Set(['test:unit', 'types', 'lint']);
+/** A third of the usual share: their tests have time limits, too. */
+const LOWER = 5;
 
 /**
  * Whether the inspector can be tested. Where CI asks for it (`BROWSER_TESTS=required`), the tests
@@ -95,6 +101,7 @@ function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promi
   const color = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
   const env = { NODE_COMPILE_CACHE: COMPILED, ...process.env, TMPDIR: temporaryDirectory(), ...color };
   const child = spawn('npm', ['run', script, '--', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  if (PURE.has(script) && child.pid !== undefined) setPriority(child.pid, LOWER);
   child.stdout.on('data', output.write);
   child.stderr.on('data', output.write);
   return new Promise((resolve, reject) => {
@@ -106,15 +113,9 @@ function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promi
   });
 }
 
-const slots = new Slots(CORES + 1);
 const output = new Output();
-// One that fails does not stop those after it.
-const results = await Promise.all(
-  JOBS.map((job) => {
-    const place = output.place();
-    return slots.run(() => run(job, place));
-  }),
-);
+// One that fails does not stop the others.
+const results = await Promise.all(JOBS.map((job) => run(job, output.place())));
 // `process.exit` would cut off output that a pipe has not taken yet.
 if (!results.every(Boolean)) process.exitCode = 1;
 if (!hasBrowser())
