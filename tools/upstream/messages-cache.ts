@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { Lru } from '../../src/lib/lru.ts';
 
 type Json = Record<string, unknown>;
 
@@ -70,6 +71,9 @@ export class MessagesCache {
   }
 }
 
+/** The tokens of blocks, which come again in each request of a conversation. */
+const counted = new Lru<number>({ bytes: 16 * 1024 ** 2 });
+
 /** The tokens of a whole prompt. */
 export function promptTokens(body: Json): number {
   return blocksOf(body).at(-1)?.tokens ?? 0;
@@ -88,7 +92,7 @@ function blocksOf({ tools, system, messages, cache_control }: Json): ReadBlock[]
   return all.map(([role, { cache_control: mark, ...block }], index) => {
     const text = JSON.stringify([role, block]);
     hash = createHash('sha256').update(hash).update(text).digest('base64url');
-    tokens += countTokens(text);
+    tokens += counted.remember(text, () => countTokens(text));
     const automatic = index === all.length - 1 ? cache_control : undefined;
     return { prefix: hash, tokens, mark: (mark ?? automatic ?? undefined) as Json | undefined };
   });

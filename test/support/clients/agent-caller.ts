@@ -1,15 +1,14 @@
 /** An agent that uses the `openai` client, and checks of the views of its requests. */
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { createTokenCounter, loadTokenize, toolTokens } from '../../../src/memory/tokens/tokens.ts';
+import { toolTokens } from '../../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { type Deployment, KEY } from '../deployment/deployment.ts';
 import { collect } from '../deployment/event-stream.ts';
 import type { WithMemory } from '../deployment/memory-report.ts';
+import { counter } from '../laws/view-of.ts';
 import { type Message, tools } from './agent-run.ts';
-
-const counter = createTokenCounter(await loadTokenize('o200k_base'));
 
 /** The overhead of the answer. */
 const ANSWER_TOKENS = 3;
