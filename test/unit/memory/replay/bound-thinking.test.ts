@@ -249,6 +249,7 @@ describe('a move that would take thinking along', () => {
 
 describe('reasoning that is dropped without an error', () => {
   const BUDGET = 12_000;
+  const WORKS = { numRuns: runs(4, 20), endOnFailure: true };
   /** Over this, a move does not wait for the end of a turn. */
   const LATE = 1.25 * BUDGET;
 
@@ -348,10 +349,10 @@ describe('reasoning that is dropped without an error', () => {
           expect(report.dropped_thinking_blocks ?? 0).toBe(left);
         }
       }),
-      { numRuns: 8, endOnFailure: true },
+      WORKS,
     );
-    expect(moves).toBeGreaterThan(20);
-    expect(interrupted).toBeGreaterThan(3);
+    expect(moves).toBeGreaterThan(2 * WORKS.numRuns);
+    expect(interrupted).toBeGreaterThan(WORKS.numRuns / 3);
   });
 
   it('leaves at the ends of turns, where turns fit the budget and are alike', () => {
@@ -359,14 +360,14 @@ describe('reasoning that is dropped without an error', () => {
     let inside = 0;
     fc.assert(
       fc.property(work(fc.integer({ min: 4, max: 6 })), (done) => {
-        const alike = { ...done, turns: Array<number>(8).fill(done.turns[0] ?? 4) };
+        const alike = { ...done, turns: Array<number>(6).fill(done.turns[0] ?? 4) };
         const moved = asked(alike).filter(({ report }) => report.frontier.moved);
         moves += moved.length;
         inside += moved.filter(({ isAtTurnsEnd }) => !isAtTurnsEnd).length;
       }),
-      { numRuns: 8, endOnFailure: true },
+      WORKS,
     );
-    expect(moves).toBeGreaterThan(20);
+    expect(moves).toBeGreaterThan(2 * WORKS.numRuns);
     // A conversation that ends with the turn would pay for the move, so a few come later.
     expect(inside).toBeLessThan(moves / 5);
   });
