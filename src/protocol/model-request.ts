@@ -78,7 +78,7 @@ export interface Additions {
   readonly marks?: number;
   /** Whether one of them moves along with the end of the conversation. */
   readonly movesMark?: boolean;
-  /** Whether the caller's marks leave with their blocks. Absent: they move to what replaces them. */
+  /** Whether marks of the caller leave with their blocks. Absent: they move to the replacement. */
   readonly losesMarks?: boolean;
   /** Precis's tools, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
