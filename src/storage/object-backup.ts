@@ -2,25 +2,25 @@
  * How a Durable Object is saved in a backup and put back.
  *
  * Its rows leave in pages. If anything was written between two of them, the object begins again, so
- * that its pages are of one moment; after three times they are taken as they come. They come back
+ * that its pages are of one moment; after three times they are taken as they arrive. They come back
  * in parts that are put aside, and become its rows in one transaction when all are there.
  */
 
 import { columnIn, type RowPlace, type RowRules, readRows, UnknownRows, writeRows } from './table-rows.ts';
 import type { LazyTables, Tables } from './tables.ts';
 
-/** Where the saving of an object stands. */
+/** How far the saving of an object is. */
 export interface SavePlace {
   readonly rows: RowPlace;
   /** The number of the next part. */
   readonly part: number;
-  /** Tells whether the object was written to. */
+  /** Shows whether the object was written to. */
   readonly stamp: string;
   /** How often the object has begun again. */
   readonly restarts: number;
 }
 
-/** A part of an object. One with the number 0 takes the place of all before it. */
+/** A part of an object. One with the number 0 replaces all before it. */
 export interface SavedPart {
   readonly part: number;
   readonly text: string;
@@ -38,7 +38,7 @@ export interface PartName {
   readonly used: number | null;
 }
 
-/** What is to be put back: the number of its parts, in the place of that of one. */
+/** What is to be put back: the number of its parts, instead of the number of one. */
 export interface PutBack extends Omit<PartName, 'part'> {
   readonly parts: number;
 }

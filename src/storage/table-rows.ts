@@ -146,7 +146,9 @@ function rowsAfter(
   ];
 }
 
-/** The tables that exist. Those of an earlier version may be fewer than are made together now. */
+/**
+ * The tables that exist. The tables of an earlier version may be fewer than are made together now.
+ */
 function savedTables(tables: Tables): string[] {
   const there = tables.sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")

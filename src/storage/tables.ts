@@ -128,7 +128,7 @@ export class LazyTables {
     this.isThere = undefined;
   }
 
-  /** Looks for them. Those of an earlier version become the present ones, or are dropped. */
+  /** Looks for them. The tables of an earlier version become the present ones, or are dropped. */
   private find(): boolean {
     const [name] = this.names;
     const { oldest, added = [], retired = [] } = this.hooks;

@@ -5,7 +5,7 @@
  * A request notes what it relies on. After its answer the oldest fact of its conversation is
  * confirmed, one a minute, or two where there are more than four. With five minutes of trust, none
  * of them (refs, uses, version, blocks, digests) ever expires in a conversation in use. The
- * confirmation also tells the object that its conversation is in use.
+ * confirmation also reports to the object that its conversation is in use.
  */
 import type { TenantLru } from '../lib/lru.ts';
 import { type Log, logCaught } from '../log.ts';

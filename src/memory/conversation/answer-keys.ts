@@ -64,7 +64,7 @@ export function answerKey(asked: string, answer: readonly Message[], digest: Dig
 }
 
 /**
- * What an answer is told apart by: the ids of its calls, or else its text. Clients write all other
+ * What distinguishes an answer: the ids of its calls, or else its text. Clients write all other
  * members as they like, and some cut white space at the ends of a text.
  */
 function nameOf(answer: readonly Message[]): string | undefined {

@@ -95,7 +95,7 @@ export class HeldTokens {
   /** Further results, latest first. */
   private readonly toCome: { readonly unit: number; readonly message: number; readonly bond: GrowingBond }[];
 
-  /** @param tokensOf the weight of a unit as it came */
+  /** @param tokensOf the weight of a unit unchanged */
   constructor({ bonds, units }: History, tokensOf: (unit: number) => number) {
     this.tokensOf = tokensOf;
     this.sums = bonds.length === 0 ? undefined : new ChangingSums(units.length + 1);

@@ -6,7 +6,7 @@
  * results of a call in the same turn go with the first one; some clients report a running call's
  * progress so.
  *
- * A user message begins a turn, but for what a program has put behind results (`remarks.ts`): that
+ * A user message begins a turn, but for what a program has put after results (`remarks.ts`): that
  * is a unit of the running turn, and is trimmed as a step.
  *
  * A unit is a user message, or an assistant message with all results of its calls in whatever order
@@ -77,7 +77,7 @@ interface BoundUnit {
   readonly further: boolean;
 }
 
-/** A run of steps in which words behind results have begun turns. */
+/** A run of steps in which words after results have begun turns. */
 interface Run {
   /** The index of the user unit that it began with. */
   readonly request: number;
@@ -198,7 +198,7 @@ interface ReadShape {
   readonly isPaired: boolean;
 }
 
-/** Reads the messages after those of a shape. */
+/** Reads the messages after the ones of a shape. */
 function readFrom(
   known: Shape,
   messages: readonly Message[],
@@ -310,7 +310,7 @@ class Reader {
 
   /**
    * Follows the uses of tools of the upstream. One whose result does not come with an answer that
-   * ends its turn is not waited for any more.
+   * ends its turn is no longer waited for.
    */
   private serve(unit: OpenUnit, message: Message): void {
     const { hostedUses = [], hostedResults = [] } = message;
@@ -384,7 +384,7 @@ class Reader {
     this.asked = unit;
   }
 
-  /** Follows the runs: a turn that begins behind results goes on with the run before it. */
+  /** Follows the runs: a turn that begins after results continues the run before it. */
   private run(unit: OpenUnit): void {
     const last = this.runs.at(-1);
     const isOpen = last !== undefined && last.end === undefined;

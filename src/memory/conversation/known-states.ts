@@ -1,6 +1,6 @@
 /**
- * States of walks over an array, from which those of longer arrays go on. A state belongs to the
- * facts about the last message that was walked, so it holds in every array that begins with the
+ * States of walks over an array, from which walks over longer arrays continue. A state belongs to
+ * the facts about the last message that was walked, so it holds in every array that begins with the
  * same messages. A state may be changed by the walk that goes on from it, so it is taken away.
  */
 import type { Message, MessageFacts } from './message.ts';

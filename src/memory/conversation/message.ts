@@ -22,11 +22,11 @@ export interface ToolCall {
    */
   readonly input: string;
   /**
-   * What may take the place of the arguments: a JSON object as text, if absent; a free `text`; or
-   * nothing (`fixed`).
+   * What may replace the arguments: a JSON object as text, if absent; a free `text`; or nothing
+   * (`fixed`).
    */
   readonly form?: 'text' | 'fixed';
-  /** The part of the arguments that it takes the place of; absent: all of them. */
+  /** The part of the arguments that it replaces; absent: all of them. */
   readonly body?: string;
 }
 
@@ -36,7 +36,7 @@ export function inputsOf(message: Message): readonly ToolCall[] {
 }
 
 /**
- * What the model reads: texts to tokenise, and tokens with a flat price (images, audio, files,
+ * What the model reads: texts to tokenize, and tokens with a flat price (images, audio, files,
  * encrypted content).
  */
 export interface Weight {
@@ -72,9 +72,7 @@ export interface Content {
   readonly item?: string;
 }
 
-/**
- * An output of a tool that the upstream runs. It stands in the answer that the tool was used for.
- */
+/** An output of a tool that the upstream runs. It is in the answer that the tool was used for. */
 export interface HostedOutput {
   readonly tool: string;
   /** The id of the element that holds it; undefined without one. */
@@ -142,7 +140,7 @@ export interface MessageFacts {
   written?: readonly (string | undefined)[];
   /** What it loads; empty if it loads nothing. */
   loaded?: readonly string[];
-  /** Of a tool output: whether it may stand behind a summary again. */
+  /** Of a tool output: whether it may follow a summary again. */
   rehydrates?: boolean;
 }
 
@@ -184,7 +182,7 @@ export interface Message {
    * come in a later answer. Absent: none.
    */
   readonly hostedUses?: readonly string[];
-  /** Ids of such uses in earlier answers, whose results stand in this one. Absent: none. */
+  /** Ids of such uses in earlier answers, whose results are in this one. Absent: none. */
   readonly hostedResults?: readonly string[];
   /**
    * Whether it has loaded a tool that the model can't call otherwise (`needed`), or would have if
@@ -202,7 +200,7 @@ export interface Message {
    * that part is not text.
    */
   opening(): string;
-  /** What tells an answer apart beside its calls, however it is written. Absent: its texts. */
+  /** What distinguishes an answer beside its calls, however it is written. Absent: its texts. */
   names?(): readonly string[];
   /** The outputs of hosted tools in an answer. Decoded on each call. Absent: none. */
   hosted?(): readonly HostedOutput[];
@@ -215,15 +213,15 @@ export interface Message {
   otherTexts(): readonly string[];
   /**
    * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest
-   * would not stand without it. Decoded on each call.
+   * can't do without it. Decoded on each call.
    */
   reasoning(): Reasoning | undefined;
   /** The thinking of an answer, in every form; undefined if there is none. Decoded on each call. */
   thinking(): Thinking | undefined;
   /**
-   * Whether a mark of a prompt cache can be put behind the content.
+   * Whether a mark of a prompt cache can be put after the content.
    *
-   * @param isReplaced whether a text of ours stands in its place
+   * @param isReplaced whether a text by Precis is in its place
    */
   bearsMark(isReplaced: boolean): boolean;
 }

@@ -29,7 +29,7 @@ export interface Boundary {
   readonly sequence: number;
 }
 
-/** Entries that are only summarised together, and the boundary after them. */
+/** Entries that are only summarized together, and the boundary after them. */
 export interface Piece {
   readonly entries: readonly Entry[];
   readonly boundary: Boundary;

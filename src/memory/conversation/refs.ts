@@ -1,5 +1,5 @@
 /**
- * Refs, and the beginnings of Precis's own lines, by which they are recognised in an array that
+ * Refs, and the beginnings of Precis's own lines, by which they are recognized in an array that
  * comes back (`edits/placeholder.ts` writes them).
  */
 

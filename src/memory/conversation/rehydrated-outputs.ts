@@ -1,6 +1,6 @@
 /**
- * Tool outputs that stand behind a summary again, as they are written in the view, and how to
- * recognise them when the caller sends the view back.
+ * Tool outputs that follow a summary again, as they are written in the view, and how to recognize
+ * them when the caller sends the view back.
  *
  *     <rehydrated_outputs>
  *     These are outputs of earlier tool calls …
@@ -9,8 +9,8 @@
  *     </rehydrated_output>
  *     </rehydrated_outputs>
  *
- * The contents are verbatim. None of them holds a tag of ours (`mayClose`), so nothing that a tool
- * has printed can end its fence.
+ * The contents are verbatim. None of them holds one of Precis's tags (`mayClose`), so nothing that
+ * a tool has printed can end its fence.
  */
 
 import { shortened } from '../../lib/characters.ts';

@@ -1,14 +1,14 @@
 /**
- * Words that a program puts behind results of tools, while the run that they belong to goes on: the
+ * Words that a program puts after results of tools, while the run that they belong to goes on: the
  * state of the editor, reminders, progress. Nobody has asked them of the model, so they begin no
  * turn.
  *
  * They are known by their form: each text is elements of mark-up and nothing else, or one line in
- * brackets, or one line that is a count with its label; behind a result that has loaded a tool, a
+ * brackets, or one line that is a count with its label; after a result that has loaded a tool, a
  * short line that says so (`Tool loaded.`). Elements that quote the user are the user's. All other
- * words behind results begin a turn, since a user may interrupt a run; the request of that run
- * stays with them (`running-requests.ts`). So the forms are narrow: a remark that is taken for a
- * turn costs some tokens, and a user's words that are taken for a remark may be trimmed.
+ * words after results begin a turn, since a user may interrupt a run; the request of that run stays
+ * with them (`running-requests.ts`). So the forms are narrow: a remark that is taken for a turn
+ * costs some tokens, and a user's words that are taken for a remark may be trimmed.
  */
 import type { Message } from './message.ts';
 

@@ -1,13 +1,13 @@
 /**
- * A summary as it stands in the view (docs/design.md#summary-in-the-view), and how to recognise one
+ * A summary as it is in the view (docs/design.md#summary-in-the-view), and how to recognize one
  * that the caller sends back.
  *
  *     user       the first request of the conversation, as it came
  *     assistant  <session_summary ref="ref_…" covers="0-41">…</session_summary>     ← the recap
  *
- * If the turn of the first request goes on behind the summary, a fixed user line follows. If the
- * first request does not stay, a shadow line stands in its place. If the tail begins inside a turn
- * then, the user message of that turn opens with the summary instead.
+ * If the turn of the first request continues after the summary, a fixed user line follows. If the
+ * first request does not stay, a shadow line replaces it. If the tail begins inside a turn then,
+ * the user message of that turn opens with the summary instead.
  *
  * A summary with a ref of this tenant, directly after the preamble, as the answer to the first
  * request, or after user messages alone (which a compaction keeps before it), is the base of the
@@ -49,8 +49,8 @@ export function writeBlock(text: string, ref: string | undefined, covers: readon
 /** A summary that the caller sends back. */
 export interface Echo {
   /**
-   * Its messages: one that it opens; or the answer and the line before or after it. In the place of
-   * the shadow line, the first request counts among them: its turn has left the conversation.
+   * Its messages: one that it opens; or the answer and the line before or after it. Instead of the
+   * shadow line, the first request counts among them: its turn has left the conversation.
    */
   readonly first: number;
   readonly last: number;
@@ -60,7 +60,7 @@ export interface Echo {
   readonly request?: number;
   readonly text: string;
   readonly ref: string;
-  /** The outputs behind the summary, with their tags. Absent if there are none. */
+  /** The outputs after the summary, with their tags. Absent if there are none. */
   readonly rehydrated?: string;
   /**
    * Characters of that message's opening that are the summary and these outputs. What follows is
@@ -69,7 +69,7 @@ export interface Echo {
   readonly length: number;
 }
 
-/** An echo with the token counts of its text and of the outputs behind it. */
+/** An echo with the token counts of its text and of the outputs after it. */
 export type CountedEcho = Echo & { readonly tokens: number; readonly behind: number };
 
 /**
@@ -87,7 +87,7 @@ export function findEcho(messages: readonly Message[], refs: RefNamer | undefine
   return undefined;
 }
 
-/** A recap with a summary, if nothing but the first request stands before it. */
+/** A recap with a summary, if nothing but the first request is before it. */
 function recapAt(messages: readonly Message[], index: number, refs: RefNamer): Echo | undefined {
   const request = messages.findIndex(({ role }) => role === 'user');
   const recap = messages[index];
@@ -111,7 +111,7 @@ function isPlainAnswer(message: Message | undefined): message is Message {
   return message?.role === 'assistant' && message.calls.length === 0;
 }
 
-/** Extra text in a message of ours is the caller's own. */
+/** Extra text in a message by Precis is the caller's own. */
 function isExactly(message: Message, line: string): boolean {
   return message.opening() === line && message.content().text === line;
 }

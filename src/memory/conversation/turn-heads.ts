@@ -52,7 +52,7 @@ function headsOf({ messages, units }: History): Head[] {
   return heads;
 }
 
-/** Messages with which the API begins a turn: those of the user but for words behind results. */
+/** Messages with which the API begins a turn: the user's, but for words after results. */
 function requestsOf(messages: readonly Message[]): ReadonlySet<number> {
   const requests = new Set<number>();
   let isBehindResults = false;
@@ -65,8 +65,8 @@ function requestsOf(messages: readonly Message[]): ReadonlySet<number> {
 }
 
 /**
- * The bonds with that of an answer to the steps that it leads. A step that another bond holds is
- * led as long as that, and the bonds that an answer is in last as long as its own.
+ * The bonds with an answer's bond to the steps that it leads. A step that another bond holds is led
+ * as long as that, and the bonds that an answer is in last as long as its own.
  */
 function boundTo(
   { unit: head, last }: Head,

@@ -111,7 +111,7 @@ export interface RemovalCandidate extends Pick<Removal, 'message' | 'call' | 'to
   readonly count: () => number;
   /** Possible replacements, best first. */
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
-  /** The marker's line, if a model's words may stand below it instead. */
+  /** The marker's line, if a model's words may be below it instead. */
   readonly digestLine?: ((marker: MarkerStart, facts: Facts) => string) | undefined;
 }
 
@@ -152,7 +152,7 @@ export function compactOutput(
 /**
  * The possible placeholders of a content: its line with a preview, and alone.
  *
- * @param write the preview of so many tokens
+ * @param write the preview of this many tokens
  */
 export function previewed(
   line: string,
@@ -162,14 +162,14 @@ export function previewed(
 ): string[] {
   const most = previewTokens(compact_preview_tokens, tokens);
   const preview = most === 0 ? '' : write(most);
-  // If the preview makes the placeholder too long, it stands without it.
+  // If the preview makes the placeholder too long, it is left out.
   return preview === '' ? [line] : [`${line}\n${preview}`, line];
 }
 
 /**
  * A removal that is computed once for a message at its place.
  *
- * @param name of the removal among those of the message
+ * @param name of the removal among the message's
  */
 export function remembered(
   name: string,
@@ -260,7 +260,7 @@ export function clearedInputs(
 ): Removal[] {
   if (unit.kind !== 'assistant') return [];
   const message = elementAt(history.messages, unit.first);
-  // A plan has counted its tokens, and those of its arguments are among them.
+  // A plan has counted its tokens, and the tokens of its arguments are among them.
   if (context.counter.message(message) < least) return [];
   return inputsOf(message).flatMap((made, index) => {
     const { id, name, form } = made;

@@ -1,5 +1,5 @@
 /**
- * Which literals of an output stand in no earlier message.
+ * Which literals of an output are in no earlier message.
  *
  * A literal that the table of earlier literals has no room for counts as new: it may be named
  * again, and is never left out (`lib/hash-table.ts`).
@@ -41,7 +41,7 @@ export class EarlierLiterals {
   private origins: Origins | undefined;
   /** By message, the literals of its first text that no earlier message holds. */
   private readonly fresh = new Map<number, readonly Literal[]>();
-  /** For so many more characters. Beyond it, a text is scanned again for its preview. */
+  /** For this many more characters. Beyond it, a text is scanned again for its preview. */
   private room = MOST_FRESH;
 
   constructor(messages: readonly Message[]) {
@@ -106,7 +106,7 @@ function takeOrigins(messages: readonly Message[]): Origins {
   return (found && factsOf(found).origins) ?? new Origins();
 }
 
-/** Whether origins stand at the last of an array's messages that they have read. */
+/** Whether origins are at the last of an array's messages that they have read. */
 function areKept(messages: readonly Message[], origins: Origins): boolean {
   if (origins.read === 0) return true;
   const last = messages[origins.read - 1];

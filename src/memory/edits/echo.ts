@@ -1,4 +1,4 @@
-/** Placeholders of ours that come back as content. */
+/** Precis's placeholders that come back as content. */
 
 import type { RefNamer } from '../conversation/refs.ts';
 import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
@@ -12,7 +12,7 @@ interface EchoContext {
   readonly keep: boolean;
 }
 
-/** In tokens. A marker with more text after it than twice the longest preview is not ours. */
+/** In tokens. A marker with more text after it than twice the longest preview is not Precis's. */
 const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
 /**
  * The same for an offloaded output, with its head, its tail and a preview of up to four times the

@@ -6,11 +6,11 @@
 /**
  * What becomes of a message in the view.
  *
- * - kept: it is sent as it came.
+ * - kept: it is sent unchanged.
  * - placeholder: a part of it is replaced by a placeholder.
  * - offloaded: head and tail of its content stay.
  * - cleared: its reasoning has left; all else stays.
- * - summarized: a summary stands for it.
+ * - summarized: a summary replaces it.
  * - trimmed: it has left the view.
  */
 export const FATES = ['kept', 'placeholder', 'offloaded', 'cleared', 'summarized', 'trimmed'] as const;
@@ -46,7 +46,7 @@ export type RemovalEdit = (typeof REMOVAL_REASONS)[RemovalReason]['edit'];
 /**
  * The fate of a message with removals.
  *
- * @param removals at least one. A reason that is not known is that of a placeholder
+ * @param removals at least one. A reason that is not known belongs to a placeholder
  */
 export function fateOf(removals: readonly { readonly reason: string }[]): Fate {
   const fates = new Set(

@@ -1,11 +1,11 @@
 /**
- * The first request of a conversation, which stays as it came in every view
- * (docs/design.md#summary-in-the-view). So the summary begins behind it, and the upstream's cached
+ * The first request of a conversation, which stays unchanged in every view
+ * (docs/design.md#summary-in-the-view). So the summary begins after it, and the upstream's cached
  * prefix reaches through it when the frontier moves.
  *
  * Which message it is follows from the array and the budget alone. Its tokens are subtracted from
  * what a summary or a trimming move frees, so the replay sees the view that is sent. Summary and
- * trim line stand behind it in one message, the recap, and its own bytes are never spliced.
+ * trim line follow it in one message, the recap, and its own bytes are never spliced.
  */
 import type { History } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';
@@ -47,8 +47,8 @@ export function largestKept({ hard, window }: RoomOfView): number {
 }
 
 /**
- * The first user message of a conversation that is no text observation, and does not open with a
- * summary of ours.
+ * The first user message of a conversation that is no text observation, and does not open with one
+ * of Precis's summaries.
  */
 export function firstRequest({ echo, turns, units }: History): number | undefined {
   if (echo?.request !== undefined) return echo.request;
@@ -59,11 +59,11 @@ export function firstRequest({ echo, turns, units }: History): number | undefine
   return undefined;
 }
 
-/** Where a recap stands: behind the first request, in the place of messages that left the view. */
+/** Where a recap is: after the first request, instead of messages that left the view. */
 export interface RecapPlace {
   /** The first request. */
   readonly after: number;
-  /** Whether a user line of ours follows, since the caller's next message is no request. */
+  /** Whether a user line by Precis follows, since the caller's next message is no request. */
   readonly goesOn: boolean;
 }
 

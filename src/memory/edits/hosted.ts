@@ -1,4 +1,4 @@
-/** Replaces old outputs of tools that the upstream runs, where they stand in the answers. */
+/** Replaces old outputs of tools that the upstream runs, where they are in the answers. */
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Unit } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';

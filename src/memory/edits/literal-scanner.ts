@@ -22,7 +22,7 @@ import {
 export interface LiteralRules<Form> {
   /** Characters that end a word, beside white space. */
   readonly ends: string;
-  /** Those of them that a URL may hold. */
+  /** The ones that a URL may hold. */
   readonly inUrls: string;
   /**
    * Sticky: what is no word where one might begin: an escape in a JSON string, or the name of a
@@ -50,7 +50,7 @@ export interface LiteralRules<Form> {
 
 /**
  * A form of literals. The expression is only tried on words whose characters allow it. These are
- * given by examples: `a` stands for a letter, `A` for a capital, `0` for a digit.
+ * given by examples: `a` means a letter, `A` a capital, `0` a digit.
  */
 export interface LiteralForm<Form> {
   readonly form: Form;

@@ -68,7 +68,7 @@ const FORMS: readonly LiteralForm<number>[] = [
   { form: COMMON, expression: /^\d{4,6}$/, of: '0', has: '0' },
   // Longer numbers
   { form: NAME, expression: /^(?=(?:-?\d){7})\d+(?:-\d+)*$/, of: '0-', has: '0' },
-  // Numbers that are ids, colours
+  // Numbers that are ids, colors
   { form: NAME, expression: /^#(?:\d+|[\da-f]{6}|[\da-f]{8})$/i, of: 'A0#', has: '#' },
   // Ids, hashes, UUIDs
   {

@@ -22,7 +22,7 @@ import type { Removal } from './removal.ts';
 
 /** The settings of offloading. */
 interface OffloadSettings extends CompactSettings {
-  /** Whether a model's words stand in the place of preview, head and tail. */
+  /** Whether a model's words replace preview, head and tail. */
   readonly offload_digest: 'preview' | 'model';
 }
 
@@ -31,8 +31,7 @@ const HEAD_TOKENS = 160;
 const TAIL_TOKENS = 80;
 
 /**
- * The preview may be this much longer than that of a compacted output, since the output is much
- * larger.
+ * The preview may be this much longer than a compacted output's, since the output is much larger.
  */
 const PREVIEW_FACTOR = 4;
 /** Tokens of the preview without a setting. */
@@ -107,7 +106,7 @@ function endsOf(text: string, counter: TokenCounter): { head: number; tail: numb
   return { head, tail: text.length - tailOf(text.slice(head), TAIL_TOKENS, counter).length };
 }
 
-/** The beginning of a text with at most so many tokens, cut after a line break if possible. */
+/** The beginning of a text with at most this many tokens, cut after a line break if possible. */
 export function headOf(text: string, tokens: number, counter: TokenCounter): string {
   const head = withoutHalfAtEnd(fitting((length) => text.slice(0, length), text.length, tokens, counter));
   const line = head.lastIndexOf('\n') + 1;
@@ -124,7 +123,7 @@ export function tailOf(text: string, tokens: number, counter: TokenCounter): str
     : whole;
 }
 
-/** The longest cut with at most so many tokens, to within a tenth. */
+/** The longest cut with at most this many tokens, to within a tenth. */
 function fitting(
   cut: (length: number) => string,
   longest: number,

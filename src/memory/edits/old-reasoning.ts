@@ -1,12 +1,12 @@
 /**
  * Clears the reasoning of old turns: whole items or whole fields, with the calls and texts that it
- * led to untouched. Nothing stands in its place, and nothing is stored: what is encrypted can't be
- * read by anyone, and no placeholder could name a ref.
+ * led to untouched. Nothing replaces it, and nothing is stored: what is encrypted can't be read by
+ * anyone, and no placeholder could name a ref.
  *
  * A message says which reasoning it can do without (`Message.reasoning`), the terms of the model
  * whether its API takes a history without it (`memory/models/past-reasoning.ts`), and the request
- * point how many turns keep theirs. The phase passes units by its own count, as that of media does,
- * since the frontier may have passed a unit before its reasoning is old.
+ * point how many turns keep theirs. The phase passes units by its own count, as the one for media
+ * does, since the frontier may have passed a unit before its reasoning is old.
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
@@ -16,7 +16,7 @@ import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
-/** The name in the place of a tool's. */
+/** The name that is used instead of a tool's. */
 const NO_TOOL = 'reasoning';
 
 /** The settings of `auto` for reasoning. */
@@ -59,7 +59,7 @@ export class OldReasoning {
     this.context = context;
   }
 
-  /** The first unit whose reasoning stays in a request with so many turns. */
+  /** The first unit whose reasoning stays in a request with this many turns. */
   staysFrom(turns: number): number {
     return this.history.turns[turns - this.kept] ?? 0;
   }
@@ -94,7 +94,7 @@ export class OldReasoning {
 }
 
 /**
- * The removal of what a message's model has thought. Nothing stands in its place.
+ * The removal of what a message's model has thought. Nothing replaces it.
  *
  * @param message its index
  */

@@ -41,7 +41,7 @@ export class Origins {
     return wasFull || fresh.length > MOST_FRESH ? undefined : fresh;
   }
 
-  /** @param fresh takes the literals that are new, and one more than so many at most */
+  /** @param fresh takes the literals that are new, and one more than this many at most */
   private add(text: string, fresh: Literal[]): void {
     const { first, read } = this;
     eachLiteral(

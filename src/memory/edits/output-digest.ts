@@ -1,6 +1,6 @@
 /**
  * A model's words about an offloaded output, in place of its preview (`offload_digest`). The plan
- * counts the longest words that may stand there. Only the words come from storage.
+ * counts the longest words that may be there. Only the words come from storage.
  *
  *     ⟦removed: tool output for logs (call_id=call_1); reason=offloaded; ref=ref_…; tokens=21034⟧
  *     digest: Three workers restarted, all out of memory. …
@@ -12,7 +12,7 @@ import type { Removal } from './removal.ts';
 /** The most tokens of the words (docs/design.md#digests-of-outputs). */
 export const DIGEST_TOKENS = 300;
 
-/** Tells the model that these are not the output's own words. */
+/** Shows the model that these are not the output's own words. */
 const LABEL = '\ndigest: ';
 
 /** Tokens of a placeholder with the longest words. */

@@ -1,10 +1,10 @@
 /**
- * Markers: the line in the place of removed content (docs/design.md#markers).
+ * Markers: the line that replaces removed content (docs/design.md#markers).
  *
  *     ⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=ref_…; tokens=5012⟧
  *     ⟦removed: observation; reason=context_compaction; ref=ref_…; tokens=5012⟧
  *
- * A marker in the caller's array is recognised by the check characters of its ref, which only
+ * A marker in the caller's array is recognized by the check characters of its ref, which only
  * Precis can make. Text that merely looks like a marker is ordinary content.
  */
 import { parseObject } from '../../lib/json.ts';
@@ -14,7 +14,7 @@ import { isReason, type RemovalReason } from './fates.ts';
 /** The kinds of content that a marker replaces. An observation is the output of no call. */
 type MarkerKind = 'tool output' | 'tool input' | 'observation' | 'image' | 'file';
 
-/** What stands for the tool's name and the call's id where an observation has none. */
+/** What is used instead of the tool's name and the call's id where an observation has none. */
 export const TEXT_OBSERVATION = 'text_observation';
 export const NO_CALL = 'none';
 
@@ -59,7 +59,7 @@ export function writeMarker(marker: Marker): string {
   return tokens === undefined ? `${where}; ref=${ref}⟧` : `${where}; ref=${ref}; tokens=${tokens}⟧`;
 }
 
-/** The line in the place of trimmed messages, with a ref if they are stored. */
+/** The line that replaces trimmed messages, with a ref if they are stored. */
 export function writeTrimLine(
   [first, last]: readonly [number, number],
   kept?: { readonly ref: string; readonly tokens: number },
@@ -96,7 +96,7 @@ export function parseOffloaded(text: string): Marker | undefined {
   return found ? parseMarker(found[0]) : undefined;
 }
 
-/** The arguments in the place of cleared ones: a JSON object, since upstreams parse arguments. */
+/** The arguments that replace cleared ones: a JSON object, since upstreams parse arguments. */
 export function writeClearedInput(marker: Marker): string {
   return JSON.stringify({ [REMOVED_KEY]: writeMarker(marker) });
 }

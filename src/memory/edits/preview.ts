@@ -42,7 +42,7 @@ const LONGEST_KEY = 32;
 const LARGEST_JSON = 1_000_000;
 
 /**
- * Without a setting: a token of preview for so many of the output, within bounds. Fitted to the
+ * Without a setting: a token of preview for this many of the output, within bounds. Fitted to the
  * values that recorded agents wrote again: a longer output holds more of them.
  */
 const OUTPUT_PER_TOKEN = 30;
@@ -60,9 +60,9 @@ export interface PreviewWriter {
    * @param index the message with the output
    * @param text the whole output: always the same for a message, output and part
    * @param most tokens of the preview, with the line break before it: a placeholder that comes back
-   *   is recognised by the length of what follows its line
+   *   is recognized by the length of what follows its line
    * @param removed the part that is removed, if the rest stays: literals in the rest are left out,
-   *   and a literal at the cut is named whole; the shape is that of the whole output
+   *   and a literal at the cut is named whole; the shape is the whole output's
    * @param hosted which of the message's hosted outputs it is
    * @returns lines, without a line break around them; empty if nothing fits
    */
@@ -80,7 +80,7 @@ export function createPreviewWriter(
 
   const write = (index: number, text: string, most: number, removed: Part | undefined): string => {
     const shapes = shapesOf(text);
-    /** The fullest shape within so many tokens, else the barest. */
+    /** The fullest shape within this many tokens, else the barest. */
     const shapeWithin = (tokens: number): string =>
       shapes.find((shape) => counter.marker(shape) <= tokens) ?? shapes.at(-1) ?? '';
     const bare = counter.marker(shapes.at(-1) ?? '');
@@ -105,8 +105,8 @@ export function createPreviewWriter(
   };
 
   /**
-   * Tokens of parts may not add up to those of the whole, so the least distinctive literals are
-   * dropped until the whole fits.
+   * Tokens of parts may not add up to the tokens of the whole, so the least distinctive literals
+   * are dropped until the whole fits.
    */
   const assembled = (shapes: readonly string[], chosen: readonly string[], most: number): string => {
     const textOf = (named: number): string | undefined =>

@@ -1,7 +1,7 @@
 /**
- * Purging: which arguments are of no more use before they are old. Those of a call that failed,
- * once the model has taken some more steps; and those of a write, once a later one has replaced the
- * whole file.
+ * Purging: which arguments are of no more use before they are old. The arguments of a call that
+ * failed, once the model has taken some more steps; and the arguments of a write, once a later one
+ * has replaced the whole file.
  *
  * So it depends on later messages: on the result of the call, the steps after it, and later writes.
  * Each purge has the message after which it may be made, which a longer array never changes, and

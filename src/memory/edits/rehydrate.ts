@@ -1,14 +1,14 @@
 /**
- * Rehydration: which contents of the messages that a summary covers stand behind it again.
+ * Rehydration: which contents of the messages that a summary covers follow it again.
  *
  * The most recent output of each distinct call is chosen, the latest first. Two calls are the same
  * if they are of one tool with one path, or else with the same arguments. The choice is made when
  * the frontier moves, from the messages up to that request, so it stays until the next move.
  *
  * The search for the cut does not see the chosen outputs: they fill the room that it has left, and
- * a move that would not pay off with them is made without. `shown-outputs.ts` writes them; a
- * ref is that of the output's removal, which the plan has written anyway. Whether an output may
- * come back is a fact about its message, which the isolate keeps.
+ * a move that would not pay off with them is made without. `shown-outputs.ts` writes them; a ref is
+ * the one of the output's removal, which the plan has written anyway. Whether an output may come
+ * back is a fact about its message, which the isolate keeps.
  */
 import { elementAt } from '../../lib/elements.ts';
 import { parseObject } from '../../lib/json.ts';
@@ -21,7 +21,7 @@ import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { label, NO_CALL, parseMarker, parseOffloaded, TEXT_OBSERVATION } from './placeholder.ts';
 
-/** An output that stands behind the summary. */
+/** An output that follows the summary. */
 export interface RehydratedOutput {
   readonly message: number;
   /** Absent for a text observation. */
@@ -33,7 +33,7 @@ export interface RehydratedOutput {
   readonly reserved: number;
 }
 
-/** The outputs behind a summary. */
+/** The outputs after a summary. */
 export interface Rehydrated {
   /** Oldest first; at least one. */
   readonly outputs: readonly RehydratedOutput[];
@@ -54,7 +54,7 @@ interface RehydrationLimits {
   readonly largest: number;
 }
 
-/** At most so many tokens for a ref in its attribute. */
+/** At most this many tokens for a ref in its attribute. */
 const REF_TOKENS = 32;
 
 /** Outputs that are looked at for one choice; older ones were not used recently. */
@@ -70,7 +70,7 @@ interface PlacedOutput {
   readonly call: ToolCall | undefined;
 }
 
-/** The text of an output as it stands behind a summary. */
+/** The text of an output as it follows a summary. */
 export function rehydratedText(message: Message): string {
   return textOf(message.content());
 }
@@ -240,8 +240,8 @@ const FAILURE =
 const LOOKED_AT = 200;
 
 /**
- * Whether an output has a text that can be shown again as it is: not empty, no failure, no
- * placeholder of ours, no image, and nothing that could end its fence. Known from then on.
+ * Whether an output has a text that can be shown again as it is: not empty, no failure, none of
+ * Precis's placeholders, no image, and nothing that could end its fence. Known from then on.
  */
 function isWorthShowing(message: Message): boolean {
   const { facts } = message;

@@ -3,13 +3,13 @@
  *
  * A removal depends only on its message and the messages before it, so it never changes. The
  * placeholder must be shorter than the original in characters, bytes and tokens. Markers that come
- * back are recognised, without I/O, by the check characters of their ref and by their call.
+ * back are recognized, without I/O, by the check characters of their ref and by their call.
  */
 import type { RemovalKind, RemovalReason } from './fates.ts';
 
 /** The place for a digest of an output (see `output-digest.ts`). */
 interface DigestPlace {
-  /** The marker's line, which stands above it. */
+  /** The marker's line, which is above it. */
   readonly line: string;
   /** Size of the output in characters, and bytes of JSON (`Content.room`). */
   readonly length: number;
@@ -43,11 +43,11 @@ export interface Removal {
    * both saves, until the view decides.
    */
   readonly freed: number;
-  /** Where a digest may stand instead of the preview. */
+  /** Where a digest may be instead of the preview. */
   readonly digest?: DigestPlace;
   /** Of reasoning: whether the message has nothing else, and leaves with it. */
   readonly isAll?: true;
-  /** Whether a model's words stand in the placeholder. */
+  /** Whether a model's words are in the placeholder. */
   readonly isDigested?: true;
 }
 

@@ -25,7 +25,7 @@ export type Recall =
   /** A call was repeated, and has given the same. */
   | {
       readonly how: 'repeated';
-      /** The earlier output, and whether that came as a placeholder of ours. */
+      /** The earlier output, and whether that came as one of Precis's placeholders. */
       readonly of: number;
       readonly isMarked: boolean;
       /** The message with the later call. */

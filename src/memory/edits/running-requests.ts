@@ -1,5 +1,5 @@
 /**
- * The request of a run that is still in progress although other words have come behind its results:
+ * The request of a run that is still in progress although other words have come after its results:
  * a user has interrupted it, or a program has spoken in a form that nobody knows. Both may be what
  * the model works on. So where a summary begins in the later turn, which keeps its own request,
  * this one stays too, until an answer without calls has ended the run.
@@ -13,7 +13,7 @@ export interface RunningRequest {
   readonly message: number;
 }
 
-/** For each unit that a run is in, the request that stays beside that of the unit's turn. */
+/** For each unit that a run is in, the request that stays beside the one of the unit's turn. */
 export class RunningRequests {
   private readonly byUnit: readonly (RunningRequest | undefined)[];
 

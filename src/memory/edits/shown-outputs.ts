@@ -1,4 +1,4 @@
-/** The outputs behind a summary, as they are written in a view. */
+/** The outputs after a summary, as they are written in a view. */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
 import { writeOutput, writeRehydrated } from '../conversation/rehydrated-outputs.ts';
@@ -22,7 +22,7 @@ export interface ShownOutputs {
 }
 
 /**
- * The outputs behind a summary.
+ * The outputs after a summary.
  *
  * @param removals of the plan, by which contents are written
  * @param isWritten whether a ref's content is known to be written

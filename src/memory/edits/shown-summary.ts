@@ -8,7 +8,7 @@ import type { SummarizedPrefix } from './summarize.ts';
 
 /** A summary, ready to be written. */
 export interface ShownSummary {
-  /** The text with its tags, and the outputs behind it. */
+  /** The text with its tags, and the outputs after it. */
   readonly block: string;
   /** The first and the last message that it covers. */
   readonly covers: readonly [number, number];
@@ -28,7 +28,7 @@ export interface ShownSummary {
    * summary.
    */
   readonly request?: { readonly message: number; readonly opening: number };
-  /** The outputs behind the text, oldest first. Absent if there are none. */
+  /** The outputs after the text, oldest first. Absent if there are none. */
   readonly rehydrated?: readonly ShownOutput[];
   /** Tokens of everything written. */
   readonly tokens: number;
@@ -55,7 +55,7 @@ export function recapOverhead({ goesOn }: RecapPlace, counter: TokenCounter): nu
 /**
  * A summary in the form that fits its place in the array.
  *
- * @param behind the outputs behind it
+ * @param behind the outputs after it
  */
 export function showSummary(
   history: History,

@@ -1,5 +1,5 @@
 /**
- * Summarising: a summary replaces everything before one cut.
+ * Summarizing: a summary replaces everything before one cut.
  *
  * In the replay a summary weighs as much as it may: `summary_max_tokens`, or half of what it
  * covers.
@@ -40,9 +40,9 @@ export interface SummarizedPrefix {
   readonly running?: number | undefined;
   /** Tokens of the covered messages as the caller sends them, without those held by bonds. */
   readonly covered: number;
-  /** Maximum of tokens of the summary. It must not exceed half of what it stands for. */
+  /** Maximum of tokens of the summary. It must not exceed half of what it replaces. */
   readonly limit: number;
-  /** The outputs that stand behind the summary. */
+  /** The outputs that follow the summary. */
   readonly rehydrated?: Rehydrated | undefined;
   /** Tokens that the view saves if the summary is as long as allowed, with those outputs. */
   readonly freed: number;
@@ -55,7 +55,7 @@ export function reservedFor({ limit, rehydrated }: Pick<SummarizedPrefix, 'limit
   return limit + BLOCK_TOKENS + tokensOf(rehydrated);
 }
 
-/** A prefix with other outputs behind its summary. */
+/** A prefix with other outputs after its summary. */
 export function rehydratedWith(
   prefix: SummarizedPrefix,
   rehydrated: Rehydrated | undefined,
@@ -98,9 +98,9 @@ export function summarizedPrefix(
 }
 
 /**
- * The least tokens that leave the view in exchange for the summary and the outputs behind it. It
- * does not depend on the texts of digests: those of messages that have left the view may not be
- * known any more, and a summary must not come and go with them.
+ * The least tokens that leave the view in exchange for the summary and the outputs after it. It
+ * does not depend on the texts of digests: the digests of messages that have left the view may be
+ * forgotten, and a summary must not come and go with them.
  */
 export function replacedTokens(prefix: SummarizedPrefix): number {
   return prefix.freed - (prefix.unsure ?? 0) + reservedFor(prefix);

@@ -9,7 +9,7 @@ import type { SummarizedPrefix } from './summarize.ts';
 export const TRIM_LINE_TOKENS = 64;
 
 /**
- * The messages that `auto` trims: those between the summarised prefix and the first unit that
+ * The messages that `auto` trims: those between the summarized prefix and the first unit that
  * stays.
  */
 export interface TrimmedSpan {
@@ -20,7 +20,7 @@ export interface TrimmedSpan {
    * Where the line goes: into the recap, or to the beginning of the first user message that stays.
    */
   readonly place: RecapPlace | { readonly opens: number };
-  /** All messages that leave the view, including those of the summary, ascending. */
+  /** All messages that leave the view, including the summary's, ascending. */
   readonly dropped: readonly number[];
   /** The prefix of the summary, in the form for the first unit that stays. */
   readonly prefix: SummarizedPrefix | undefined;

@@ -57,7 +57,7 @@ export class WordCharacters {
 
   /**
    * @param ends characters that end a word, beside white space
-   * @param inUrls those of them that end no URL
+   * @param inUrls the ones of them that end no URL
    */
   constructor(ends: string, inUrls: string) {
     const endOf = (character: string): CharacterSet => {

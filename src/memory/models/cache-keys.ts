@@ -1,4 +1,4 @@
-/** Which vendors' prompt caches take a key that tells conversations apart. */
+/** Which vendors' prompt caches take a key that distinguishes conversations. */
 import { baseName, rowOf } from './families.ts';
 
 /**

@@ -39,11 +39,11 @@ const M = 1_000 * K;
 /**
  * Families that are missing in gpt-tokenizer's table, which has OpenAI's older models.
  *
- * Windows without a source are those of the dataset @pydantic/genai-prices 0.1.8
+ * Windows without a source are from the dataset @pydantic/genai-prices 0.1.8
  * (https://github.com/pydantic/genai-prices).
  *
- * Where a source gives characters per token of English text, the factor is that of GPT-4o (4.657)
- * divided by the family's, rounded up to two digits:
+ * Where a source gives characters per token of English text, the factor is GPT-4o's (4.657) divided
+ * by the family's, rounded up to two digits:
  * https://github.com/shisa-ai/shisa-v2/blob/main/eval/tokenizer-efficiency/tokenizer-eval-en.md
  */
 const FAMILIES: readonly FactsRow[] = [
@@ -204,7 +204,7 @@ export function longestAnswerOf(
 
 /**
  * The most input of a model in tokens, where its vendor states that apart from the window. A
- * deployer's window stands for both.
+ * deployer's window replaces both.
  *
  * @param windows see `windowOf`
  */

@@ -94,7 +94,7 @@ type Accepts<Row> = (row: Row, rest: string) => boolean;
  * The row with the longest family of a model, by its name as it is and by its vendor's name for it;
  * of several rows of a family, the first one. A deployer's row may have either name: `claude-3-5`
  * includes `claude-3-5-sonnet`, and so does `claude-sonnet`. The row that leaves fewer words of the
- * name is meant, and of two such rows that of the name as it is.
+ * name is meant, and of two such rows the one for the name as it is.
  *
  * @param name bare or base
  */

@@ -1,7 +1,7 @@
 /**
  * The shortest prompt that a model's cache keeps, where callers mark what is kept
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations, second
- * hand, 2026-10-08). A mark behind a shorter one is no error; it takes the place of another one.
+ * hand, 2026-10-08). A mark after a shorter one is no error; it replaces another one.
  */
 import { baseName, type FamilyRow, rowOf } from './families.ts';
 

@@ -1,11 +1,11 @@
-/** Which models' API summarises a conversation on demand, and signs what it has written. */
+/** Which models' API summarizes a conversation on demand, and signs what it has written. */
 import { baseName, type FamilyRow, rowOf } from './families.ts';
 
 /**
  * Families of models with Anthropic's compaction on demand
  * (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand, "Compatibility",
  * read 2026-11). A newer minor version is taken to have what its family has: if it does not, it
- * refuses one request, and a summary of ours takes the block's place.
+ * refuses one request, and a summary by Precis replaces the block.
  */
 const ROWS: readonly FamilyRow[] = [
   ...['fable-5', 'mythos', 'opus-4.6', 'opus-4.7', 'opus-4.8', 'opus-5', 'sonnet-4.6', 'sonnet-5'].map(

@@ -3,7 +3,7 @@ import type { HitRule, PriceStep, Rates } from './schedule.ts';
 
 /**
  * A family's prices with the vendor's page, where they can be checked. Rows that no copy of the
- * page at hand showed are those of the dataset @pydantic/genai-prices 0.1.8
+ * page at hand showed are from the dataset @pydantic/genai-prices 0.1.8
  * (https://github.com/pydantic/genai-prices), and so are most prices of output.
  */
 export interface PublishedPrices extends Omit<Rates, 'output'> {
@@ -42,7 +42,7 @@ const MINUTE_MS = 60_000;
 interface Page
   extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'isSecondHand' | 'until' | 'peak'> {
   readonly lifetimeMinutes: number;
-  /** The price of a write ÷ that of fresh input. */
+  /** The price of a write ÷ the price of fresh input. */
   readonly write?: number;
   /** The same for other lifetimes, by name. */
   readonly lifetimes?: Readonly<Record<string, Pick<Page, 'lifetimeMinutes'> & { readonly write: number }>>;
@@ -54,7 +54,7 @@ type Row = readonly [family: string, fresh: number, cached: number, output?: num
 const OPENAI_STEP: PriceStep = { above: 272_000, input: 2, output: 1.5 };
 /** https://ai.google.dev/gemini-api/docs/pricing, "prompts > 200k tokens". */
 const GEMINI_STEP: PriceStep = { above: 200_000, input: 2, output: 1.5 };
-/** https://docs.x.ai/developers/pricing, for prompts from 200 000 tokens on. */
+/** https://docs.x.ai/developers/pricing, for prompts from 200,000 tokens on. */
 const XAI_STEP: PriceStep = { above: 199_999, input: 2, output: 2 };
 
 /**
@@ -137,8 +137,8 @@ const DEEPSEEK: Page = {
 };
 
 /**
- * DeepSeek's rows are those of the cheap hours. Where a vendor gives no discount for cached input,
- * both prices are equal.
+ * DeepSeek's rows are the prices of the cheap hours. Where a vendor gives no discount for cached
+ * input, both prices are equal.
  */
 export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
   ...page(

@@ -13,7 +13,7 @@ interface Reasoning {
  * (https://platform.openai.com/docs/api-reference/chat/create, `reasoning_effort`, read 2026-11),
  * and GPT-6.2 refuses `none` (https://developers.openai.com/api/docs/models/gpt-6.2-sol,
  * 2026-11-17), as GPT-6.1 Sol does (https://docs.laozhang.ai/en/announcements/gpt-6-1-sol-2026-10,
- * second hand). Claude's models think since 5 unless they are told not to, which not all of them
+ * second hand). Claude's models think since 5 unless they are asked not to, which not all of them
  * take (https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5, read 2026-11).
  */
 const ROWS: readonly (Reasoning & { readonly family: string })[] = [

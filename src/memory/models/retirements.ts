@@ -34,8 +34,8 @@ function rows(families: readonly string[], retirement: Retirement): RetirementRo
 
 /**
  * When a model is switched off; undefined if that is not known. A row holds for the model and its
- * dated versions, not for those of a gateway with names of its own, which has its own days.
- * OpenAI's names have dots, so Azure's `gpt-4-1-mini` is such a name.
+ * dated versions, not where a gateway has names of its own, and thus its own days. OpenAI's names
+ * have dots, so Azure's `gpt-4-1-mini` is such a name.
  */
 export function retirementOf(model: string): Retirement | undefined {
   const name = variantOf(model).toLowerCase();

@@ -17,7 +17,7 @@ export interface Rates {
 export interface PriceStep {
   /** In input tokens. */
   readonly above: number;
-  /** Factors, at least 1: on all three prices of input, and on that of output. */
+  /** Factors, at least 1: on all three prices of input, and on the price of output. */
   readonly input: number;
   readonly output: number;
 }
@@ -43,7 +43,7 @@ export interface Schedule extends Rates {
 export interface DeployerPrice extends Pick<Rates, 'fresh' | 'cached'> {
   /** How models' names begin, without a vendor's prefix. */
   readonly family: string;
-  /** Absent: that of fresh input. */
+  /** Absent: the price of fresh input. */
   readonly written?: number | undefined;
   readonly output?: number | undefined;
   readonly step?: PriceStep | undefined;

@@ -94,7 +94,7 @@ function deployerSchedule(
 export interface InputPrices {
   /** The price of cached input relative to fresh input, in (0, 1]: `a` in the floor. */
   readonly cached: number;
-  /** That of input that is written to the cache, at least `cached`: `w` in the floor. */
+  /** The price of input that is written to the cache, at least `cached`: `w` in the floor. */
   readonly written: number;
   /**
    * Whether the cache is only read at boundaries: the end of the preamble, and at marks. These may
@@ -112,7 +112,7 @@ export interface RelativePrices extends InputPrices {
   readonly free?: true;
 }
 
-/** Those of most vendors, and of an unknown model (docs/design.md#floor). */
+/** The prices of most vendors, and of an unknown model (docs/design.md#floor). */
 export const USUAL_PRICES: RelativePrices = { cached: 0.1, written: 1, output: 5 };
 
 const FREE: RelativePrices = { ...USUAL_PRICES, free: true };

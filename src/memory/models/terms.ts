@@ -8,14 +8,14 @@ import { type RelativePrices, relativePricesOf, USUAL_PRICES } from './schedules
 export interface ModelTerms {
   /** In tokens. */
   readonly window: number;
-  /** Whether that is `DEFAULT_WINDOW`, since nobody has told the model's. */
+  /** Whether that is `DEFAULT_WINDOW`, since nobody has stated the model's. */
   readonly windowAssumed?: true;
   /** The most input in tokens, where it is less than the window. */
   readonly input?: number | undefined;
   /** The longest answer in tokens; undefined if it is not known. */
   readonly answer: number | undefined;
   readonly prices: RelativePrices;
-  /** Whether views get marks of ours, where the prompt cache is read at them or at boundaries. */
+  /** Whether views get Precis's marks, where the prompt cache is read at them or at boundaries. */
   readonly marks: boolean;
   /** What the API does with the reasoning of earlier turns. */
   readonly reasoning: ReasoningTerms;
@@ -47,7 +47,7 @@ const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache:
 
 /** Who marks what the prompt cache keeps, where it is read at marks or at boundaries alone. */
 export interface Marking {
-  /** Whether views get marks of ours, by where the cache is read. */
+  /** Whether views get Precis's marks, by where the cache is read. */
   readonly atBoundaries: boolean;
   readonly atMarks: boolean;
   /**

@@ -37,7 +37,7 @@ export class AutoEdits implements Recalling {
    * @param mostAtSight tokens of the largest output that the model first sees whole; absent if it
    *   sees all of them so
    * @param isWhole whether the model first sees an output whole, however large it is
-   * @param first the first request, if it stays as it came
+   * @param first the first request, if it stays unchanged
    * @param old absent if all reasoning stays
    */
   constructor(

@@ -21,7 +21,7 @@ const WATERMARK = 0.6;
 const MIN_TOKENS = 500;
 const OFFLOAD_TOKENS = 8_000;
 /**
- * Claude Code cuts a tool output at 25 000 tokens. With less, coding agents miss what they have
+ * Claude Code cuts a tool output at 25,000 tokens. With less, coding agents miss what they have
  * just read (docs/benchmark.md#when-large-outputs-leave).
  */
 const OFFLOAD_FRESH_TOKENS = 25_000;

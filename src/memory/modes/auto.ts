@@ -78,7 +78,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const sent = sumsWith(edits.atSight, sums);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
-    // Nothing is to be saved by waiting, and the budget is that of the machine.
+    // Nothing is to be saved by waiting, and the budget is the machine's.
     minReclaim: strategy.min_reclaim_tokens ?? (terms.prices.free ? 0 : undefined),
     summaryTokens: strategy.summary_max_tokens,
     outputPrice: terms.prices.output,

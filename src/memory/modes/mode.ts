@@ -6,7 +6,7 @@ import type { StrategyFault } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
 
-/** @typeParam Acting the strategies that may stand in for this one */
+/** @typeParam Acting the strategies that may act for this one */
 export interface MemoryMode<Strategy, Acting = unknown> {
   /** Strict: unknown fields are refused. */
   readonly schema: z.ZodObject;
@@ -16,7 +16,7 @@ export interface MemoryMode<Strategy, Acting = unknown> {
   readonly passesThrough?: true;
   /** Finds fields that contradict each other. */
   contradiction?(strategy: Strategy): StrategyFault | undefined;
-  /** The strategy that stands in for this one. */
+  /** The strategy that acts for this one. */
   actsAs?(strategy: Strategy, upstreamCompacts: boolean): Acting;
   /** The compaction to ask the upstream for. */
   upstreamCompaction?(strategy: Strategy): { readonly threshold: number | undefined };
@@ -73,7 +73,7 @@ export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | '
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
   readonly sums: TokenSums;
-  /** Those of ours before the first request point. */
+  /** Precis's rounds before the first request point. */
   readonly inView: RoundsInView;
 }
 

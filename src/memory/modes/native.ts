@@ -1,4 +1,6 @@
-/** `native`: the upstream's own compaction. If it has none, a summary of the prefix stands in. */
+/**
+ * `native`: the upstream's own compaction. If it has none, a summary of the prefix is used instead.
+ */
 import * as z from 'zod';
 import { archiveField } from '../strategy/archive.ts';
 import { cacheMarks } from '../strategy/fields.ts';

@@ -41,7 +41,7 @@ export interface PlanRequest {
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
   /**
-   * Rounds of ours that are kept of its answers, in the array's order. `absent`: it is not known
+   * Precis's rounds that are kept of its answers, in the array's order. `absent`: it is not known
    * which there are.
    */
   readonly rounds?: readonly KeptRounds[] | 'absent' | undefined;
@@ -105,7 +105,7 @@ export interface Planned extends ViewNeeds {
 interface LeftThinking {
   /** Of the messages before this one. */
   readonly from: number;
-  /** With those of messages that have left it too. */
+  /** With the blocks of messages that have left it too. */
   readonly blocks: number;
   readonly removals: readonly Removal[];
 }
@@ -124,11 +124,11 @@ interface ViewNeeds {
    */
   readonly segments: readonly (readonly Removal[])[];
   /**
-   * The messages whose outputs no earlier request can have offloaded, where a digest may stand for
+   * The messages whose outputs no earlier request can have offloaded, where a digest may replace
    * them. Only these get one: any other shows what it has shown before. Absent: none has a digest.
    */
   readonly newlyOffloaded?: ReadonlySet<number>;
-  /** The messages to be summarised. */
+  /** The messages to be summarized. */
   readonly prefix?: SummarizedPrefix;
   /** The messages to be trimmed. They stay if their transcript is not known to be written. */
   readonly trimmed?: TrimmedSpan;
@@ -143,6 +143,6 @@ interface ViewNeeds {
 export interface NextNeeds {
   /** Contents that it would replace; empty if it is not near. */
   readonly upcoming: readonly Removal[];
-  /** The messages that it would summarise, if they are known and likely to be needed. */
+  /** The messages that it would summarize, if they are known and likely to be needed. */
   readonly next?: SummarizedPrefix;
 }

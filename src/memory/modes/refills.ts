@@ -1,4 +1,4 @@
-/** `rehydrate` in the modes that summarise a prefix. */
+/** `rehydrate` in the modes that summarize a prefix. */
 import type { History } from '../conversation/history.ts';
 import { Rehydrator } from '../edits/rehydrate.ts';
 import type { Refills } from '../replay/prefix-cursor.ts';
@@ -7,7 +7,7 @@ import { type RehydratingFields, rehydrationOf } from '../strategy/rehydration.t
 import type { PlanContext } from './planned.ts';
 
 /**
- * What a replay needs to put outputs back behind a summary. Undefined if the strategy does not ask
+ * What a replay needs to put outputs back after a summary. Undefined if the strategy does not ask
  * for that.
  *
  * @param largest tokens of the largest output that comes back

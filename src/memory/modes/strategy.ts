@@ -125,7 +125,7 @@ export function keepsContents(strategy: MemoryStrategy): boolean {
 }
 
 /**
- * Settings of one mode that change a summary's text, beside those that all summarising modes share.
+ * Settings of one mode that change a summary's text, beside those that all summarizing modes share.
  */
 export function summaryFacts(strategy: SummarizingStrategy): readonly unknown[] {
   return modeOf(strategy).summaryFacts?.(strategy) ?? [];
@@ -146,7 +146,7 @@ export function upstreamCompaction(
   return modeOf(strategy).upstreamCompaction?.(strategy);
 }
 
-/** The strategy that edits the view: this one, or the one that stands in for it. */
+/** The strategy that edits the view: this one, or the one that acts for it. */
 export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boolean): ActingStrategy {
   const { actsAs } = modeOf(strategy);
   return actsAs ? actsAs(strategy, upstreamCompacts) : (strategy as ActingStrategy);
@@ -158,7 +158,7 @@ export function keepsFirstRequest(strategy: MemoryStrategy): boolean {
 }
 
 /**
- * A strategy that summarises the whole array, with this strategy's summary settings and text
+ * A strategy that summarizes the whole array, with this strategy's summary settings and text
  * observations.
  */
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {

@@ -37,7 +37,7 @@ export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
 export type SummarizingStrategy = StrategyWith<{ readonly summaryFacts: unknown }>;
 /** A strategy that may let the model fetch removed content. */
 export type RetrievingStrategy = StrategyWith<{ readonly retrieves: unknown }>;
-/** A strategy that is not stood in for by another. */
+/** A strategy for which no other one acts. */
 export type ActingStrategy = Exclude<MemoryStrategy, StrategyWith<{ readonly actsAs: unknown }>>;
 
 /** A strategy as callers write it, without defaults. */

@@ -21,7 +21,8 @@ const PICO_PER_RATE = 1_000_000;
 /**
  * The price of the tokens of one call, rounded to nanodollars once.
  *
- * @param prompt the input tokens of the call that decide about the step. Absent: those of `tokens`
+ * @param prompt the input tokens of the call that decide about the step. Absent: the amounts of
+ *   `tokens`
  */
 export function amountOf(tokens: BilledTokens, schedule: Schedule, prompt = inputOf(tokens)): Nanodollars {
   const rates = ratesAt(schedule, prompt);
@@ -47,7 +48,7 @@ export function plus(one: BilledTokens, other: BilledTokens): BilledTokens {
   };
 }
 
-/** The rates for a prompt of so many input tokens. */
+/** The rates for a prompt of this many input tokens. */
 export function ratesAt(schedule: Schedule, prompt: number): Rates {
   const { fresh, cached, written, output, step } = schedule;
   if (!step || prompt <= step.above) return { fresh, cached, written, output };

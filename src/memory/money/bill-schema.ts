@@ -81,7 +81,7 @@ name(potentialBillSchema, 'PotentialBill');
 
 export type PotentialBill = z.output<typeof potentialBillSchema>;
 
-/** As they are stored. All but those of the summarizer are of the billed requests. */
+/** As they are stored. All but the summarizer's are of the billed requests. */
 export const billSumsSchema = z.strictObject({
   requests: count,
   /** Requests whose bill is known completely. Only these are in the sums. */

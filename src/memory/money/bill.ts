@@ -19,7 +19,7 @@ import {
 import type { Bill, PricedTokens, RunUsage, Saving } from './bill-schema.ts';
 import { hitsOf } from './cache-hits.ts';
 
-/** Our counts of a request, in tokens. All of them have the tools, and those of ours in them. */
+/** Our counts of a request, in tokens. All of them have the tools, and Precis's in them. */
 interface CountedView {
   /** The whole array. */
   readonly before: number;
@@ -45,9 +45,9 @@ export interface BilledRequest {
   readonly calls: readonly (RunUsage | null)[];
   /** Whether anything of the array was left out or replaced. */
   readonly isEdited: boolean;
-  /** Tokens that went up in addition to the view: our tools, and our messages. */
+  /** Tokens that were sent in addition to the view: Precis's tools and messages. */
   readonly added: number;
-  /** Those of `added` that `view` counts too: our tools. */
+  /** The ones of `added` that `view` counts too: Precis's tools. */
   readonly tools: number;
   /** Null if nothing was counted. */
   readonly view: CountedView | null;
@@ -57,7 +57,7 @@ export interface BilledRequest {
    */
   readonly marked?: number;
   /**
-   * The share of what goes up that the vendor writes to its cache, as far as it has not read it
+   * The share of what is sent that the vendor writes to its cache, as far as it has not read it
    * there: up to the last mark, or all of it. For calls whose upstream does not tell. Absent if
    * that is not known.
    */
@@ -101,7 +101,7 @@ export function billOf(request: BilledRequest): Bill | null {
   };
 }
 
-/** A usage with the cache writes of the vendor's rule, where the upstream tells none. */
+/** A usage with the cache writes of the vendor's rule, where the upstream reports none. */
 function withWrites(
   usage: RunUsage,
   { writes }: BilledRequest,
@@ -142,7 +142,7 @@ function sentOf(calls: Calls, schedule: Schedule): PricedTokens {
   return { ...calls.reduce(plus, NO_TOKENS), amount };
 }
 
-/** The whole array in one call. Its output is that of the last call, which answers the caller. */
+/** The whole array in one call. Its output is from the last call, which answers the caller. */
 function wouldBe(calls: Calls, request: BilledRequest, schedule: Schedule): PricedTokens | null {
   const [first] = calls;
   const { output } = calls.at(-1) ?? first;

@@ -2,7 +2,7 @@
  * Sums of what a caller has spent, and whether it may spend more
  * (docs/operating.md#budgets-and-limits).
  *
- * A call may go up while something is left, with what is reserved for the calls under way counted
+ * A call may be sent while something is left, with what is reserved for the calls under way counted
  * as spent. So calls at the same time spend no more than the limit and one call's estimate, and a
  * small rest is no obstacle to a call with a large limit of output.
  */
@@ -60,7 +60,7 @@ const OF_REQUESTS: readonly CountedLimit[] = [...OF_EVERY_CALL, 'requests_per_mi
 /**
  * The limit that a caller has reached; undefined if it may spend more.
  *
- * @param isFurther whether it is a further call of a request that has gone up
+ * @param isFurther whether it is a further call of a request that has been sent
  */
 export function reachedLimit(
   limits: CallerLimits,

@@ -8,7 +8,7 @@ import { hitsOf } from './cache-hits.ts';
 
 /** What a conversation's answers have shown. */
 export interface PlacedInstructions {
-  /** Where they stood in its newest request. */
+  /** Where they were in its newest request. */
   readonly place: 'field' | 'message';
   /** Identifies them and the tools. */
   readonly preamble: string;
@@ -26,7 +26,7 @@ export interface PlacedAnswer extends Omit<PlacedInstructions, 'misses'> {
   readonly cached: number | null;
 }
 
-/** So many misses are no accident. */
+/** This many misses are no accident. */
 const ENOUGH = 3;
 
 /** In milliseconds. Caches hold for five minutes at least. */
@@ -35,7 +35,7 @@ const LIFETIME_MS = 5 * 60_000;
 /** Of the tokens that are counted here, a vendor may count some less. */
 const CERTAIN = 0.9;
 
-/** Whether the cache leaves them out where they stand. */
+/** Whether the cache leaves them out where they are. */
 export function areUncached({ place, misses }: PlacedInstructions): boolean {
   return place === 'field' && misses >= ENOUGH;
 }

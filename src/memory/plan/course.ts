@@ -31,7 +31,7 @@ export function courseOf(explained: Explained): Course {
 
 type Counted = Omit<CourseRequest, 'price_before' | 'price_after'>;
 
-/** Tokens beside the messages of each view, which may have tools of ours. */
+/** Tokens beside the messages of each view, which may have Precis's tools. */
 function besideView({ messages, tokens, tools }: Explained): number {
   return tokens ? tokens.before - sumOf(messages, 'before') : tools;
 }

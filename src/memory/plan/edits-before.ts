@@ -3,8 +3,8 @@ import type { Message } from '../conversation/message.ts';
 import type { View } from './view.ts';
 
 /**
- * Of two views whose arrays begin with the same messages, those messages went up in the same bytes
- * where these texts are equal. Reasoning is no part of it.
+ * Of two views whose arrays begin with the same messages, those messages were sent in the same
+ * bytes where these texts are equal. Reasoning is no part of it.
  *
  * @param messages the index of the message
  */

@@ -55,7 +55,7 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
   const prefix = plan.trimmed?.prefix ?? plan.prefix;
   const running = prefix?.running;
   const request = view.trim?.request?.message ?? view.summary?.request?.message ?? prefix?.request;
-  // User messages between the two cuts stay with the steps behind the frontier.
+  // User messages between the two cuts stay with the steps after the frontier.
   const { turn, step } = replay.cuts;
   const asked = new Set(
     units.slice(turn, step).flatMap((unit) => (unit.kind === 'user' ? [unit.first] : [])),

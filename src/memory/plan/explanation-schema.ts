@@ -36,7 +36,7 @@ const shownEditSchema = editSchema.omit({ message: true }).extend({
  *
  * - preamble: leading instructions are never edited.
  * - fresh: the model has not seen the result yet.
- * - tail: it stands after the frontier.
+ * - tail: it is after the frontier.
  * - request: its turn continues after the frontier.
  * - first_request: the first request of the conversation stays in every view.
  * - held: a call of its unit waits for its result, or a late result is still in the view.
@@ -73,7 +73,7 @@ export const explanationSchema = z.strictObject({
   next: z
     .strictObject({
       edits: z.array(editSchema),
-      /** The messages that it would summarise. */
+      /** The messages that it would summarize. */
       summarizes: range.exactOptional(),
     })
     .exactOptional()

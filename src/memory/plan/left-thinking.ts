@@ -1,6 +1,6 @@
 /**
  * A plan without the thinking that its moves have taken along (docs/design.md#bound-thinking).
- * Nothing stands in its place, and nothing is stored, as for old reasoning.
+ * Nothing replaces it, and nothing is stored, as for old reasoning.
  */
 import type { History } from '../conversation/history.ts';
 import { reasoningRemoval } from '../edits/old-reasoning.ts';
@@ -31,7 +31,7 @@ export function withoutThinkingBefore<Plan extends Planned>(
 
 /**
  * Where the thinking begins that stays around a rolling memory. Each round may have another memory,
- * and no array shows which one an answer was made behind. So none stays beside a memory, nor where
+ * and no array shows which one an answer was made after. So none stays beside a memory, nor where
  * rounds were left out, nor where the budget has no room for it.
  */
 export function keptBesideMemory(

@@ -1,7 +1,7 @@
 /**
  * Marks for prompt caches that are read at boundaries alone (docs/design.md#marks). A cache entry
  * is written at each mark of a request, and read by a later one that has the mark in the same
- * place. So the places are those that a move leaves as they are: behind the first request, if it
+ * place. So the places are those that a move leaves as they are: after the first request, if it
  * stays, and where the moves before have ended.
  *
  * `protocol/edits.ts` writes the marks. `answer/retries/cache-marks.ts` asks again without them if
@@ -13,12 +13,12 @@ import type { Removal } from '../edits/removal.ts';
 import type { Plan } from './plan.ts';
 
 /**
- * The most marks of ours. OpenAI writes the latest three of a request
+ * The most marks by Precis. OpenAI writes the latest three of a request
  * (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
 export const MOST_MARKS = 3;
 
-/** Texts of ours, which may stand in a message of the caller's. */
+/** Precis's texts, which may be in a message of the caller's. */
 interface ShownTexts {
   readonly summary?: InMessage | undefined;
   readonly trim?: InMessage | undefined;
@@ -28,13 +28,13 @@ interface InMessage {
   readonly request?: { readonly message: number };
 }
 
-/** What decides whether a mark can stand behind a message of a view. */
+/** What decides whether a mark can follow a message of a view. */
 interface MarkedView extends ShownTexts {
   readonly removals: ReadonlyMap<number, readonly Removal[]>;
   readonly dropped: ReadonlySet<number>;
 }
 
-/** Not behind one that opens with a text of ours, or of which parts are replaced. */
+/** Not after one that opens with a text by Precis, or of which parts are replaced. */
 export function canBear(
   message: Message | undefined,
   index: number,

@@ -52,7 +52,7 @@ export function outlineOf(
   return { history, toolTokens: 0, answerTokens, force, whole, retrieval, ...rest, terms };
 }
 
-/** The plan of a request. @param tools all that are sent upstream, including ours */
+/** The plan of a request. @param tools all that are sent upstream, including Precis's */
 export function planView(
   strategy: EditingStrategy,
   outline: PlanRequest,

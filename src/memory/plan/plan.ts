@@ -132,7 +132,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   return { strategy, history, budgets, actsOnSoft, repeated, marks, ...made };
 }
 
-/** The rounds of ours in the views of an array, before its first request. */
+/** Precis's rounds in the views of an array, before its first request. */
 function roundsInView({ history, rounds = [] }: PlanRequest, { hard, soft, window }: Budgets): RoundsInView {
   const budget = Math.min(hard ?? soft ?? window, window);
   return new RoundsInView(history, rounds === 'absent' ? [] : rounds, budget);

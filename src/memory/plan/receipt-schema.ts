@@ -17,7 +17,7 @@ export const receiptHashesSchema = z.strictObject({
   prices: hash,
   /** What is edited, and why. */
   plan: hash,
-  /** The conversation that went up, without messages of ours. */
+  /** The conversation that was sent, without Precis's messages. */
   view: hash,
   /** The summary in the view; null without one. */
   words: hash.nullable(),
@@ -32,7 +32,7 @@ export const receiptSchema = z.strictObject({
   /** Seconds since the epoch. */
   issued_at: count,
   protocol: z.enum(['chat', 'responses', 'messages']),
-  /** Whether the request went up as it came, with the plan beside it. */
+  /** Whether the request was sent unchanged, with the plan beside it. */
   observed: z.boolean(),
   /** The whole strategy, with its defaults. */
   strategy: z.record(z.string(), z.unknown()),

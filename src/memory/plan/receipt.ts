@@ -19,7 +19,7 @@ interface ReportedPlan {
 
 /** What a view is made of, and the view. */
 export interface ReceiptFacts {
-  /** The conversation's field as the caller sent it, and as it went up. Decoded JSON. */
+  /** The conversation's field as the caller sent it, and as it was sent. Decoded JSON. */
   readonly array: unknown;
   readonly sent: unknown;
   /** Array and tools as they are written. Both are absent if nothing was read. */

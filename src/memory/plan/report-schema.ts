@@ -24,7 +24,7 @@ name(triggerSchema, 'Trigger');
 
 const cleared_tokens = tokens.describe('Tokens that the edit saves.');
 const cleared_tool_results = count;
-/** The view's savings less those of the other edits, so it may be below 0. */
+/** The view's savings less the savings of the other edits, so it may be below 0. */
 const remaining_tokens = z.int().describe('Tokens that the edit saves.');
 /** Absent if nothing is stored. */
 const memoryId = z.int().describe('The id of the stored version.');
@@ -67,7 +67,7 @@ name(editSchema, 'AppliedEdit');
 /** The kinds of edits, in the order of reports. */
 export const EDIT_TYPES = editSchema.options.flatMap(({ shape: { type } }) => [...type.values]);
 
-/** A tool output that stands after the summary. */
+/** A tool output that is after the summary. */
 const outputSchema = z.strictObject({
   message: count.describe("Index in the caller's array."),
   tool_name: z.string(),

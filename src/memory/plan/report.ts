@@ -186,7 +186,7 @@ function leftOut(view: View, cleared_tokens: number, summary: ReportedSummary | 
   return [{ type: 'trim', messages: view.dropped.size, cleared_tokens }];
 }
 
-/** The outputs behind a summary. */
+/** The outputs after a summary. */
 export function reportedOutputs(outputs: readonly ShownOutput[]): ReportedOutput[] {
   return outputs.map(({ message, call, tokens, removal }) => ({
     message,
@@ -202,7 +202,7 @@ function keptRoundsOf(shown: NonNullable<View['rounds']>): NonNullable<Report['k
   return { rounds: all.reduce((sum, { rounds }) => sum + rounds, 0), tokens: tokensOfRounds(all) };
 }
 
-/** The frontier of a plan. A view that may lack rounds of ours differs from the one before. */
+/** The frontier of a plan. A view that may lack Precis's rounds differs from the one before. */
 export function frontierOf({
   replay,
   lacksRounds,

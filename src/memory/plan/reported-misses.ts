@@ -26,7 +26,7 @@ export function reportedMisses({ units }: History, misses: readonly Miss[]): rea
  * The contents that the model has fetched for its answer.
  *
  * @param given the refs that it has fetched
- * @param refs those of the view
+ * @param refs the view's
  */
 export function fetchedMisses(
   given: readonly string[],

@@ -27,23 +27,21 @@ export interface View {
   readonly tokens: number;
   /** Whether contents stay in full because they are not known to be stored. */
   readonly incomplete: boolean;
-  /**
-   * The messages behind which the upstream's prompt cache gets a mark, ascending. Absent: none.
-   */
+  /** The messages after which the upstream's prompt cache gets a mark, ascending. Absent: none. */
   readonly marks?: readonly number[];
-  /** Rounds of ours, by the message that they stand before. Absent: none. */
+  /** Precis's rounds, by the message that they are before. Absent: none. */
   readonly rounds?: ReadonlyMap<number, ShownRounds>;
   /** The messages before this one, and rounds before them, are without thinking. Absent: none. */
   readonly thinkingFrom?: number;
 }
 
-/** Rounds of ours, ready to be written. */
+/** Precis's rounds, ready to be written. */
 interface ShownRounds extends Pick<KeptRounds, 'rounds' | 'tokens'> {
   /** Their messages or items: JSON, separated by commas. */
   readonly json: string;
 }
 
-/** An answer of ours to the first request, ready to be written. */
+/** An answer by Precis to the first request, ready to be written. */
 export interface Recap extends RecapPlace {
   readonly text: string;
 }
@@ -51,7 +49,7 @@ export interface Recap extends RecapPlace {
 /** The line for trimmed messages, ready to be written. */
 export interface ShownTrim {
   readonly line: string;
-  /** Where it stands, if that is the recap. */
+  /** Where it is, if that is the recap. */
   readonly recap?: RecapPlace;
   /**
    * The user message that it opens otherwise, and how many characters of that message's opening are
@@ -70,11 +68,11 @@ export interface ViewWords {
    * Whether a ref's content is known to be written. A removal whose content is not stays in full.
    */
   isWritten(ref: string): boolean;
-  /** The digest in the place of a removed output. Absent, or without one, its preview stands. */
+  /** The digest instead of a removed output. Absent, or without one, its preview is shown. */
   digestOf?(removal: Removal): string | undefined;
   /** The summary of the plan's prefix. Without one its messages stay. */
   readonly summary?: Pick<SummaryWords, 'text' | 'ref' | 'signed'> | undefined;
-  /** The messages of rounds of ours, by their key. Those of the plan must be known. */
+  /** The messages of Precis's rounds, by their key. The messages of the plan must be known. */
   readonly rounds?: ReadonlyMap<string, string> | undefined;
   /** The line for the messages that are trimmed. Without one they stay. */
   readonly line?: ShownTrim | undefined;
@@ -139,7 +137,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   };
 }
 
-/** Which messages leave the view, and what stands for them. */
+/** Which messages leave the view, and what replaces them. */
 function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
   const summary = plan.shown ?? shownIn(plan, words, counter);
   // Without its summary a prefix stays in place, and so does everything after it.
@@ -159,7 +157,7 @@ function shownRounds({ rounds }: Plan, words: ViewWords): ReadonlyMap<number, Sh
   );
 }
 
-/** Whether an output behind the summary lacks its ref, since it is not known to be written. */
+/** Whether an output after the summary lacks its ref, since it is not known to be written. */
 function isUnnamed(summary: ShownSummary | undefined, { segments }: Plan): boolean {
   const unnamed = summary?.rehydrated?.filter(({ removal }) => !removal) ?? [];
   if (unnamed.length === 0) return false;
@@ -176,7 +174,7 @@ function recapOf(summary: ShownSummary | undefined, trim: ShownTrim | undefined)
 
 /**
  * The summary of a plan's prefix. A replacement is never longer than what it replaces, so a text
- * that is longer than planned may have no room for outputs behind it.
+ * that is longer than planned may have no room for outputs after it.
  */
 function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSummary | undefined {
   const { history, trimmed, segments } = plan;

@@ -1,7 +1,7 @@
 /**
  * Thinking whose API binds it to everything before it (docs/design.md#bound-thinking). A move
- * changes what stands before all thinking that was made until then, so that leaves with it. What
- * was made later was made behind the changed prefix, and stays until the next move. /
+ * changes what is before all thinking that was made until then, so that leaves with it. What was
+ * made later was made after the changed prefix, and stays until the next move.
  */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';

@@ -5,13 +5,13 @@
  *
  * The *floor* (docs/design.md#floor): a jump must free M = √(2·(w − a)·P·g / a) tokens. P is the
  * number of tokens sent again, g the mean growth per request point; a and w are the prices of
- * cached and of written input relative to fresh. M minimises the sum of both costs per request:
+ * cached and of written input relative to fresh. M minimizes the sum of both costs per request:
  * (w − a)·P·g/M for the jumps, and a·M/2 for the tokens carried until the next one.
  *
  * The *regret*: 5/w requests after a jump, the conversation may have cost at most (3/w) % more than
  * without any edit. The floor is right on average; the regret protects a single conversation, whose
- * end is unknown. Measured right at the jump, conversations of 50 000 tokens could hardly ever
- * make one; measured much later, too many would end before the jump has paid off. Where writes cost
+ * end is unknown. Measured right at the jump, conversations of 50,000 tokens could hardly ever make
+ * one; measured much later, too many would end before the jump has paid off. Where writes cost
  * more, a conversation that ends too soon loses more, so both limits shrink.
  */
 
@@ -20,7 +20,7 @@ import type { InputPrices } from '../models/schedules.ts';
 /** Extra cost that a conversation may have over one without edits, as a share, times w. */
 const REGRET = 0.03;
 
-/** When the regret is measured: so many requests of mean growth after a jump, times w. */
+/** When the regret is measured: this many requests of mean growth after a jump, times w. */
 const REQUESTS_AHEAD = 5;
 
 /**
@@ -141,7 +141,7 @@ export class Floor {
     const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
     const unedited = this.billedUnedited + this.cost(array, this.lastArray) + later(array);
     const edited = this.billed + spent + loss + this.cost(view, this.reused(kept)) + later(view);
-    // A freed token saves the price of writing it now, and that of reading it later.
+    // A freed token saves the price of writing it now, and the price of reading it later.
     const saved = this.factor(view) * written + this.factor(view + growth) * requests * cached;
     return (edited - (1 + REGRET / written) * unedited) / saved;
   }

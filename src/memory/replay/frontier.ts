@@ -46,7 +46,7 @@ export interface Cursor {
   /** Moves the step cut likewise. */
   stepTo(limit: number, enough: number): void;
   /**
-   * Ends a move: puts contents back behind a summary that has moved, and takes them from one that
+   * Ends a move: puts contents back after a summary that has moved, and takes them from one that
    * could not move while the view is over its budget. Absent where none come back.
    *
    * @param least tokens that stay freed
@@ -108,8 +108,8 @@ export interface Mover<State = unknown> {
    */
   see?(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void;
   /**
-   * Lets rounds of ours leave, the oldest first: those that exceed their bounds, or as many as free
-   * so many tokens. Returns whether any have left.
+   * Lets Precis's rounds leave, the oldest first: those that exceed their bounds, or as many as
+   * free this many tokens. Returns whether any have left.
    */
   shed(over: number): boolean;
   /**
@@ -180,7 +180,7 @@ export interface Move {
 }
 
 /**
- * Where a replay stands before a request point. It follows from the messages before that point: the
+ * Where a replay is before a request point. It follows from the messages before that point: the
  * replay of a longer array comes to the same one.
  */
 export interface ReplayState<State> {
@@ -195,7 +195,7 @@ export interface ReplayState<State> {
   readonly mover: State;
 }
 
-/** Where a replay goes on from, and who is told from where the next one may. */
+/** Where a replay starts, and who learns where the next one may. */
 interface Resume<State> {
   /** Absent: from the beginning. */
   readonly from?: ReplayState<State> | undefined;
@@ -371,7 +371,7 @@ function cutByAnswer(
   return moved;
 }
 
-/** Lets rounds of ours leave a view that is over a limit, after all else that may leave. */
+/** Lets Precis's rounds leave a view that is over a limit, after all else that may leave. */
 function shedOver(limit: number, mover: Mover, arrayTokens: number): void {
   const over = arrayTokens - mover.position.freed - limit;
   if (over > 0) mover.shed(over);

@@ -1,5 +1,5 @@
 /**
- * Rounds of ours in a view, before the answers that they led to (docs/design.md#kept-rounds). They
+ * Precis's rounds in a view, before the answers that they led to (docs/design.md#kept-rounds). They
  * are an overlay: no message of the caller's array, so no hash, edit or summary knows of them.
  * Their tokens make the view larger than the array without them.
  *
@@ -68,12 +68,12 @@ export interface RoundsState {
 
 /** The rounds in the views of successive request points of one array. */
 export class RoundsInView {
-  /** Those of answers in the array, and how many of them have come. */
+  /** The rounds of answers in the array, and how many of them have come. */
   private readonly all: readonly Placed[];
   private came = 0;
   /** The most of them that a view shows. */
   readonly most: Size;
-  /** Those of the array so far that have not left, oldest first. */
+  /** The rounds of the array so far that have not left, oldest first. */
   private inView: Placed[] = [];
 
   /**
@@ -92,7 +92,7 @@ export class RoundsInView {
   }
 
   /**
-   * Adds those of the answers before a message.
+   * Adds the rounds of the answers before a message.
    *
    * @param frontier the first unit whose rounds stay
    * @returns tokens of those that have come
@@ -134,7 +134,7 @@ export class RoundsInView {
     return this.inView;
   }
 
-  /** Tokens of those in a view. @param before only those of the units before this one */
+  /** Tokens of the rounds in a view. @param before only the rounds of the units before this one */
   tokens(frontier: number, before = Number.POSITIVE_INFINITY): number {
     let tokens = 0;
     for (const { unit, tokens: more } of this.inView) if (unit >= frontier && unit < before) tokens += more;
@@ -145,7 +145,8 @@ export class RoundsInView {
    * Lets the oldest leave.
    *
    * @param frontier the first unit whose rounds stay
-   * @param enough leave until so many tokens are free, or all have left; 0: if they exceed a bound
+   * @param enough leave until this many tokens are free, or all have left; 0: if they exceed a
+   *   bound
    */
   shed(frontier: number, enough: number): Left | undefined {
     let rest = this.inView.filter(({ unit }) => unit >= frontier);

@@ -9,7 +9,7 @@ import type { Refills } from './prefix-cursor.ts';
  * The position with the calls whose results are among the messages before an index. Undefined if
  * none comes back.
  *
- * @param refills absent if no outputs stand behind a summary
+ * @param refills absent if no outputs follow a summary
  */
 export function withLateResults(
   standing: PhaseStanding,

@@ -49,10 +49,10 @@ export class LossyPhases {
     const viewOf = (standing: PhaseStanding): number => arrayTokens - standing.freed;
     if (viewOf(reversible) <= due.lossyOver) return { tried: [], futile: undefined };
     const { heavy } = reversible.passed;
-    // Summarise up to the frontier of the previous request; at the first move, up to the new one.
+    // Summarize up to the frontier of the previous request; at the first move, up to the new one.
     const { frontier } = this.view.settled;
     const summarized = this.summarized(move, frontier > 0 ? frontier : heavy);
-    // If there is nothing more to summarise, the outputs behind the summary leave first.
+    // If there is nothing more to summarize, the outputs after the summary leave first.
     const bare = withRehydrated(reversible, undefined);
     const whole = summarized ?? bare;
     const shorter = viewOf(whole) > due.trimOver ? this.trimmed(whole, move) : undefined;
@@ -61,7 +61,7 @@ export class LossyPhases {
     const brings = (limit: number) => shorter && viewOf(whole) > limit && viewOf(shorter) <= limit;
     const isWorth = due.unconditional || brings(due.trimOver) || brings(due.step ?? due.trimOver);
     const trimmed = isWorth ? shorter : undefined;
-    // If that is not enough and trimming does not help, summarise up to the new frontier.
+    // If that is not enough and trimming does not help, summarize up to the new frontier.
     const further = trimmed ? undefined : this.summarized(move, heavy);
     const refilled = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
       standing && this.refilled(standing, viewOf(standing), due, point),
@@ -76,7 +76,7 @@ export class LossyPhases {
     };
   }
 
-  /** A position with outputs behind its summary, as far as the goal of the move leaves room. */
+  /** A position with outputs after its summary, as far as the goal of the move leaves room. */
   private refilled(
     standing: PhaseStanding,
     view: number,

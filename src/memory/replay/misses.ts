@@ -14,7 +14,7 @@ import type { Journal } from './journal.ts';
 import type { PhaseEdits } from './phase-standing.ts';
 
 /**
- * A call that is repeated within so many requests after its output has left the view is a miss. A
+ * A call that is repeated within this many requests after its output has left the view is a miss. A
  * later one may ask out of habit.
  */
 const SOON = 10;
@@ -67,7 +67,7 @@ export class Misses implements PhaseEdits {
   readonly heavy = (unit: number, light: readonly Removal[]): readonly Removal[] =>
     this.without(this.edits.heavy(unit, light));
 
-  /** Removals without those of outputs that stay. */
+  /** Removals without the ones of outputs that stay. */
   without(removals: readonly Removal[]): readonly Removal[] {
     const stays = ({ kind, message }: Removal): boolean => kind === 'output' && this.stays(message);
     return removals.some(stays) ? removals.filter((removal) => !stays(removal)) : removals;
@@ -86,7 +86,7 @@ export class Misses implements PhaseEdits {
     return recall.how === 'fetched' ? recall.ref : this.journal.removalOf(recall.of)?.removal.ref;
   }
 
-  /** Whether an output has brought back a missed content, or stands for an earlier one that has. */
+  /** Whether an output has brought back a missed content, or replaces an earlier one that has. */
   private stays(message: number): boolean {
     const recalls = this.edits.recalls();
     let recall = recalls.get(message);
@@ -106,7 +106,7 @@ export class Misses implements PhaseEdits {
     return this.requestsBefore(asked) - this.requestsBefore(gone.at) < SOON;
   }
 
-  /** The number of requests with at most so many messages. */
+  /** The number of requests with at most this many messages. */
   private requestsBefore(messages: number): number {
     const { requestPoints } = this.history;
     return mostFitting(

@@ -11,7 +11,7 @@ export interface Passed {
   readonly reasoning: number;
 }
 
-/** The same, where no phase passes the units before one any more that may still hold these. */
+/** The same, where no phase passes the units before one that may still hold these. */
 export function passedBefore(unit: number, passed: Passed): Passed {
   const { media, reasoning } = passed;
   return { ...passed, media: Math.max(unit, media), reasoning: Math.max(unit, reasoning) };

@@ -26,7 +26,7 @@ export interface Least {
   readonly floor?: { readonly of: Floor; readonly stakes: Stakes };
 }
 
-/** At most one for each phase: that of the best position which it was tried with. */
+/** At most one for each phase: at the best position which it was tried with. */
 export function refusalsOf(tried: Try, leastOf: (standing: PhaseStanding) => Least): readonly Refusal[] {
   const { start, found, made, futile, needed, isLossy } = tried;
   const refusals = new Map<Refusal['phase'], Refusal>();

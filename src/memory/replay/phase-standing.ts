@@ -33,7 +33,7 @@ export interface PhaseSettings {
   readonly closed?: ReadonlySet<number>;
   /** Absent if large outputs only leave when a trigger is met. */
   readonly early?: EarlyLeaving | undefined;
-  /** Absent if no outputs stand behind a summary. */
+  /** Absent if no outputs follow a summary. */
   readonly refills?: Refills | undefined;
   /**
    * Whether the cache is only read at boundaries, and whether the view has marks there. Absent: it
@@ -114,7 +114,7 @@ export function settledBefore({ frontier, passed, clears }: PhaseStanding, edits
   return frontier;
 }
 
-/** A position with other outputs behind its summary; the same one without a summary. */
+/** A position with other outputs after its summary; the same one without a summary. */
 export function withRehydrated(standing: PhaseStanding, rehydrated: Rehydrated | undefined): PhaseStanding {
   const { prefix } = standing;
   const more = tokensOf(rehydrated) - tokensOf(prefix?.rehydrated);

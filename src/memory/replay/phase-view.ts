@@ -38,7 +38,7 @@ export class PhaseView {
     this.journal = this.weights.journal;
   }
 
-  /** Tokens that the view has less than the array; rounds of ours are in it beside the array. */
+  /** Tokens that the view has less than the array; Precis's rounds are in it beside the array. */
   freedWith(leftOut: number, { heavy }: Passed): number {
     return this.journal.freed + leftOut - this.rounds.tokens(heavy);
   }
@@ -92,7 +92,7 @@ export class PhaseView {
 
   /**
    * The part that is read from the cache, of the part before the first byte that changes. The marks
-   * are those of the moves before (see `marksOf`).
+   * are the ones of the moves before (see `marksOf`).
    */
   reread(kept: number, standing: PhaseStanding): number {
     const { boundaries } = this;

@@ -10,7 +10,7 @@ import type { Due } from './rule.ts';
 import type { LargeOutput } from './seen-outputs.ts';
 
 /**
- * After a failed move, one more unit must come per so many units tried, before the next try. This
+ * After a failed move, one more unit must come per this many units tried, before the next try. This
  * keeps a replay linear in the array.
  */
 const TRIED_PER_UNIT = 512;
@@ -26,7 +26,7 @@ type Before = Pick<Stakes, 'array' | 'view'>;
 
 export class PhaseWorth {
   private readonly floor: Floor;
-  /** The caller's minimum of freed tokens, which takes the place of the floor. */
+  /** The caller's minimum of freed tokens, which replaces the floor. */
   private readonly minReclaim: number | undefined;
   /** The number of units from which a move is tried again. */
   private retryFrom = 0;

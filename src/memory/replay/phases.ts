@@ -59,7 +59,7 @@ export class PhaseMover implements Mover<PhaseState> {
   private standing = NOWHERE;
   refused: readonly Refusal[] = [];
 
-  /** @param rounds those of ours in the view */
+  /** @param rounds Precis's rounds in the view */
   constructor(
     history: History,
     sums: TokenSums,
@@ -152,7 +152,7 @@ export class PhaseMover implements Mover<PhaseState> {
     return this.journal.madeAt(messages).flatMap(({ removals }) => removals);
   }
 
-  /** The prefix that the next move would summarise; fixed since the last move. */
+  /** The prefix that the next move would summarize; fixed since the last move. */
   next(): SummarizedPrefix | undefined {
     const { frontier, prefix, leftOut } = this.standing;
     const next = frontier > 0 ? this.weights.prefixBefore(frontier, prefix) : undefined;
@@ -237,7 +237,7 @@ export class PhaseMover implements Mover<PhaseState> {
     };
   }
 
-  /** What may leave early at the request after that of an index. */
+  /** What may leave early at the request after the one of an index. */
   leavingNext(index: number): readonly Removal[] {
     const outputs = this.seen?.dueAt(index + 1) ?? [];
     return outputs.filter((output) => this.isShown(output)).map(({ removal }) => removal);
@@ -327,7 +327,7 @@ export class PhaseMover implements Mover<PhaseState> {
     return !isLeft && this.edits.without([removal]).length > 0;
   }
 
-  /** Removals without those of outputs that have been removed. */
+  /** Removals without the ones of outputs that have been removed. */
   private stillShown(removals: readonly Removal[]): readonly Removal[] {
     const isGone = ({ kind, message }: Removal): boolean =>
       kind === 'output' && this.journal.removalOf(message) !== undefined;

@@ -1,4 +1,4 @@
-/** The cursor of a prefix that a summary replaces, and of the outputs behind that summary. */
+/** The cursor of a prefix that a summary replaces, and of the outputs after that summary. */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History } from '../conversation/history.ts';
 import { type Rehydrated, type Rehydrator, tokensOf } from '../edits/rehydrate.ts';
@@ -6,14 +6,14 @@ import { type Prefixes, rehydratedWith, type SummarizedPrefix } from '../edits/s
 import { AT_START, type Cursor, type Position } from './frontier.ts';
 import { type Due, filledUpTo } from './rule.ts';
 
-/** What a cursor needs to put outputs back behind a summary. */
+/** What a cursor needs to put outputs back after a summary. */
 export interface Refills {
   readonly rehydrator: Rehydrator;
   /** See `ReplayRule`. */
   readonly watermark: number;
 }
 
-/** The position of a prefix, and the outputs behind its summary. */
+/** The position of a prefix, and the outputs after its summary. */
 interface PrefixPosition extends Position {
   readonly rehydrated?: Rehydrated | undefined;
   /** Whether these outputs were chosen. They are when a move ends. */
@@ -26,7 +26,7 @@ interface PrefixPosition extends Position {
  */
 const MOST_REFILLED = 0.5;
 
-/** The tokens that outputs may take behind a summary of so many freed tokens. */
+/** The tokens that outputs may take after a summary of this many freed tokens. */
 export function refillOf(freed: number, room: number): number {
   return Math.min(room, freed * MOST_REFILLED);
 }
@@ -47,7 +47,7 @@ export class PrefixCursor implements Cursor {
   /** Of each unit, whether a turn begins with it: 1 or 0. */
   private readonly turns: PrefixSums;
 
-  /** @param refills absent if no outputs stand behind the summary */
+  /** @param refills absent if no outputs follow the summary */
   constructor(history: History, prefixes: Prefixes, refills?: Refills) {
     this.history = history;
     this.prefixes = prefixes;
@@ -55,7 +55,7 @@ export class PrefixCursor implements Cursor {
     this.turns = new PrefixSums(history.units.map(({ kind }) => (kind === 'user' ? 1 : 0)));
   }
 
-  /** The prefix of the position, with the outputs behind its summary. */
+  /** The prefix of the position, with the outputs after its summary. */
   get prefix(): SummarizedPrefix {
     return rehydratedWith(this.prefixes.at(this.unit), this.position.rehydrated);
   }

@@ -18,7 +18,7 @@ export function frontierUnit(cuts: Cuts): number {
 
 /** The limits of both cuts at a request point. */
 export interface TailCuts extends Cuts {
-  /** That of the step cut where the view would exceed its budget otherwise: at least `step`. */
+  /** The step cut where the view would exceed its budget otherwise: at least `step`. */
   readonly tight: number;
 }
 

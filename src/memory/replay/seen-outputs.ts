@@ -1,6 +1,6 @@
 /**
  * Large outputs that the model has answered with in view often enough. They may leave in a move of
- * their own, whatever the budget: little stands behind them, so little is read again.
+ * their own, whatever the budget: little follows them, so little is read again.
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { RequestPoint } from '../conversation/history.ts';
@@ -57,10 +57,10 @@ export class SeenOutputs {
 
   /**
    * Those that may leave at a request point, latest first. Empty unless there are new ones: more
-   * and more stands behind the others, so what did not pay for them before does not pay now.
+   * and more follows the others, so what did not pay for them before does not pay now.
    *
    * @param point the index of the request point; call it for points in order
-   * @param limit the unit before which they stand
+   * @param limit the unit before which they are
    * @param isShown whether an output is still in the view
    */
   at(point: number, limit: number, isShown: (output: LargeOutput) => boolean): readonly LargeOutput[] {

@@ -73,7 +73,7 @@ export class Tails {
     return turns <= keep ? 0 : elementAt(this.history.turns, turns - keep);
   }
 
-  /** The number of steps in a tail in which so many are not small. */
+  /** The number of steps in a tail in which this many are not small. */
   private withSmallSteps(keep: number | undefined): number | undefined {
     const { smallSteps } = this.rule;
     if (keep === undefined || !smallSteps) return keep;
@@ -97,8 +97,9 @@ export class Tails {
 
   /**
    * The first unit with fresh results, which the model has not seen and which nothing may remove:
-   * those of the last assistant message, or after it those of earlier calls and of no call. Or the
-   * answer that an array ends with: the model goes on with it, unless the whole array is put away.
+   * results of the last assistant message, or after it the results of earlier calls and of no call.
+   * Or the answer that an array ends with: the model continues it, unless the whole array is put
+   * away.
    */
   private freshUnit(): number {
     const unit = this.lastAssistant;

@@ -39,7 +39,7 @@ export class UnitCursor implements Cursor {
   /** Sums are cached, so that all request points together take one pass. */
   mostFreed(unit: number): number {
     const { cuts } = this.position;
-    // The cut never goes back behind the one of an earlier move.
+    // The cut never goes back after the one of an earlier move.
     this.summedFrom ??= cuts.turn;
     const from = this.summedFrom;
     for (let next = from + this.sums.length; next < Math.max(unit, cuts.turn); next++)

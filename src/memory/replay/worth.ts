@@ -1,9 +1,9 @@
 /**
  * Whether moves have paid off so far. A move that a count demands is made whatever it costs: what
- * stands behind its edits is read anew, and a conversation with many small moves pays more than
- * without any. The estimate is that of the floor (`floor.ts`): prices of cached and of written
- * input, each request within the cache's life. It is blind to rounds, to thinking, and to what the
- * answers cost.
+ * follows its edits is read anew, and a conversation with many small moves pays more than without
+ * any. The estimate is the floor's (`floor.ts`): prices of cached and of written input, each
+ * request within the cache's life. It is blind to rounds, to thinking, and to what the answers
+ * cost.
  */
 import type { History } from '../conversation/history.ts';
 import type { ModelTerms } from '../models/terms.ts';
@@ -32,14 +32,14 @@ export function costsMore(
     return cached * read + written * (tokens - read);
   };
   if (moves.length < LEAST_MOVES) return false;
-  // Of a cache that is read at boundaries, only the preamble is read where no mark stands.
+  // Of a cache that is read at boundaries, only the preamble is read where no mark is.
   const isMarked = boundaries === undefined || marks;
   const preamble = sums.before(units[0]?.first ?? 0);
   let [edited, unedited, lastView, lastArray, freed, from, next] = [0, 0, 0, 0, 0, 0, 0];
   for (const { messages } of requestPoints) {
     const array = sums.before(messages);
     const move = moves[next]?.messages === messages ? moves[next++] : undefined;
-    // Before a move all edits stand before its first unit.
+    // Before a move all edits are before its first unit.
     const changed = sums.before(units[from]?.first ?? 0) - freed;
     const kept = move ? (isMarked ? changed : preamble) : lastView;
     if (move) [freed, from] = [move.before - move.after, frontierUnit(move.cuts)];

@@ -12,7 +12,7 @@ const LONGEST_NAME = 128;
 /** What was planned for a request. */
 export interface RunPlan {
   readonly report: Report;
-  /** Undefined if the array went up unchanged. */
+  /** Undefined if the array was sent unchanged. */
   readonly view: View | undefined;
   readonly refused: readonly Refusal[];
 }

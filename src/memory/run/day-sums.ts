@@ -11,7 +11,7 @@ export const NO_DAY_SUMS = {
   requests: 0,
   /** Answers with an error's status. */
   failed: 0,
-  /** Tokens that came, and those of them, or in their place, that went up. */
+  /** Tokens that came, and the tokens that were sent of them, or instead. */
   tokens_before: 0,
   tokens_sent: 0,
   /** Requests whose bill is known completely. The next four are theirs alone. */
@@ -23,7 +23,10 @@ export const NO_DAY_SUMS = {
   /** What the summarizer has cost, and how many of its texts have no known price. */
   summarizer: 0,
   unpriced: 0,
-  /** Requests that were only observed, the tokens that came with them, and those of their plans. */
+  /**
+   * Requests that were only observed, the tokens that came with them, and the tokens of their
+   * plans.
+   */
   observed: 0,
   observed_before: 0,
   observed_would_be: 0,
@@ -43,7 +46,7 @@ export type SumsByDay = Readonly<Record<number, DaySums>>;
 const REMEMBERED_DAYS = 3;
 
 /**
- * The sums of one request. One whose tokens nobody had to count went up as it came, with the input
+ * The sums of one request. One whose tokens nobody had to count was sent unchanged, with the input
  * that the upstream has counted.
  */
 export function daySumsOf(

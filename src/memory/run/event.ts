@@ -11,7 +11,7 @@ import { count } from '../shapes.ts';
 
 const index = count;
 
-/** A content that stands under a placeholder in the view, or reasoning that has left it. */
+/** A content that is under a placeholder in the view, or reasoning that has left it. */
 export const runEditSchema = z.strictObject({
   /** Index in the caller's array. */
   message: index,
@@ -69,7 +69,7 @@ export const runEventSchema = z.strictObject({
   stream: z.boolean(),
   mode: z.string(),
   source: z.enum(['request', 'conversation', 'agent', 'default']),
-  /** Whether the body went up as it came. All about the view is then what was planned beside it. */
+  /** Whether the body was sent unchanged. All about the view is then what was planned beside it. */
   observed: z.boolean(),
   /** How many messages the caller's array has. */
   messages: count,
@@ -85,7 +85,7 @@ export const runEventSchema = z.strictObject({
     .strictObject({
       /** `compact_preview_tokens`; null: a share of the output. */
       preview_tokens: count.nullable(),
-      /** Null: that of the model. */
+      /** Null: the model's. */
       token_estimator: z.string().nullable(),
     })
     .nullable(),
@@ -102,15 +102,15 @@ export const runEventSchema = z.strictObject({
       usage: z.strictObject({ input: count, output: count }),
     })
     .nullable(),
-  /** Of the messages of ours beside the view: memory of other conversations, and memory blocks. */
+  /** Of Precis's messages beside the view: memory of other conversations, and memory blocks. */
   injection_tokens: count.nullable(),
   /**
-   * Blocks of thinking that the request went up without; null in events of versions before 0.7.0.
+   * Blocks of thinking that the request was sent without; null in events of versions before 0.7.0.
    */
   dropped_thinking_blocks: count.nullable(),
   /**
-   * The rounds of earlier answers in the view, by the message that they stand before. Empty in
-   * events of versions before 0.7.0.
+   * The rounds of earlier answers in the view, by the message that they are before. Empty in events
+   * of versions before 0.7.0.
    */
   kept_rounds: z.array(z.strictObject({ message: index, rounds: count, tokens: count })),
   /** The further requests to the upstream in which the model fetched contents. */

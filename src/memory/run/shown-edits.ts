@@ -1,7 +1,7 @@
 /**
- * What stood in a view in the place of each edit of a run event. The event has no content, but its
- * edits are pure: the array of the request and the settings that shape placeholders give the same
- * text again.
+ * What was in a view instead of each edit of a run event. The event has no content, but its edits
+ * are pure: the array of the request and the settings that shape placeholders give the same text
+ * again.
  */
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { clearedInputs, compactOutput } from '../edits/compact.ts';

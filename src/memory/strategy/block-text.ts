@@ -38,8 +38,8 @@ export type EditFault =
   | { readonly state: 'no_match' };
 
 /**
- * The text after an edit. Content is appended on a line of its own, unless it stands in the text as
- * whole lines already: a model does not see its earlier calls, and may note the same thing again.
+ * The text after an edit. Content is appended on a line of its own, unless the text already has it
+ * as whole lines: a model does not see its earlier calls, and may note the same thing again.
  */
 export function editedText(text: string, edit: BlockEdit): Result<string, EditFault> {
   const pieces = piecesOf(text, edit);
@@ -52,7 +52,7 @@ export function editedText(text: string, edit: BlockEdit): Result<string, EditFa
   return { ok: true, value: parts.join(between).toWellFormed() };
 }
 
-/** The parts of a text after an edit, and what stands between them. Undefined without a match. */
+/** The parts of a text after an edit, and what is between them. Undefined without a match. */
 function piecesOf(text: string, edit: BlockEdit): { parts: string[]; between: string } | undefined {
   if (edit.kind === 'set') return { parts: [edit.text], between: '' };
   if (edit.kind === 'append') {

@@ -44,7 +44,7 @@ const LONGEST_INSTRUCTIONS = 4_000;
 export const summaryTokens = z.int().min(SHORTEST_SUMMARY).max(LONGEST_SUMMARY);
 export const seconds = z.number().nonnegative().max(3_600);
 
-/** Fields of all modes that summarise. */
+/** Fields of all modes that summarize. */
 export const summary = {
   summarizer_model: z.string().min(1).max(200).optional(),
   summary_focus: z.string().max(LONGEST_FOCUS).optional(),
@@ -80,11 +80,11 @@ export const editing = {
   token_estimator: z.enum(TOKEN_ESTIMATORS).optional(),
   text_observation_prefixes: names,
   archive,
-  /** Rounds of ours stand in later views, before the answer that they led to. */
+  /** Precis's rounds are in later views, before the answer that they led to. */
   keep_rounds: z.boolean().default(true),
-  /** `instructions` of the Responses API go up as a leading developer message. */
+  /** `instructions` of the Responses API are sent as a leading developer message. */
   move_instructions: z.boolean().default(false),
-  /** The request goes up as it came; the report says what would have been done. */
+  /** The request is sent unchanged; the report says what would have been done. */
   observe: z.boolean().default(false),
   cache_marks: cacheMarks,
 };

@@ -55,7 +55,7 @@ export type MemoryInjectionRequest = WithNulls<z.input<typeof injectionSchema>>;
 /**
  * Reads an injection. `off` is a value too, and takes precedence over lower levels.
  *
- * @param name of the field or header that it stands in
+ * @param name of the field or header that it is in
  */
 export function parseInjection(
   input: unknown,
@@ -119,8 +119,7 @@ export function writeInjection(
     if (left < 0) break;
     lines.push(line);
   }
-  // Tokens of lines don't add up to those of the block, so the whole block is counted, in a binary
-  // search.
+  // Tokens of lines don't add up to the block's, so the whole block is counted, in a binary search.
   const fits = (count: number): boolean => counter.text(blockOf(lines.slice(0, count))) <= maxTokens;
   let kept = mostFitting(lines.length, fits);
   // Drop trailing headings and separators.

@@ -143,7 +143,7 @@ const BESIDE: Readonly<Record<string, string>> = {
 /** Words that only say what a setting belongs to. */
 const PREFIX = /(^|_)(?:short_term_memory|chat_history|history|memory|summarization|conversation)_/;
 
-/** A name as we spell ours: `HISTORY_MAX` and `historyMax` are `history_max`. */
+/** A name as Precis spells its own: `HISTORY_MAX` and `historyMax` are `history_max`. */
 function spelled(name: string): string {
   return name
     .replaceAll('-', '_')
@@ -154,7 +154,7 @@ function spelled(name: string): string {
 /**
  * The names that a field may have here, the likeliest first, under any mode. Not all are fields.
  *
- * @param name a field of ours or of another library
+ * @param name a field of Precis or of another library
  */
 export function namesHere(name: string): string[] {
   const whole = spelled(name);
@@ -165,7 +165,7 @@ export function namesHere(name: string): string[] {
   return [...new Set([whole, bare, ...found.flatMap(({ ours }) => ours)])];
 }
 
-/** The mode that another library's name stands for. */
+/** The mode that another library's name means. */
 export function modeHere(name: string): string | undefined {
   const key = spelled(name);
   return Object.hasOwn(MODE_NAMES, key) ? MODE_NAMES[key] : undefined;

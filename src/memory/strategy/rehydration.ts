@@ -1,4 +1,4 @@
-/** `rehydrate`: which contents stand behind a summary again (docs/design.md#the-strategy). */
+/** `rehydrate`: which contents follow a summary again (docs/design.md#the-strategy). */
 import * as z from 'zod';
 
 /** Defaults and maxima: outputs, and tokens of all of them together. */
@@ -20,14 +20,14 @@ const settings = z.strictObject({
   max_tokens: limit(TOKENS, MOST_TOKENS),
 });
 
-/** The limits of what stands behind a summary. */
+/** The limits of what follows a summary. */
 type Rehydration = z.output<typeof settings>;
 
 const DEFAULT_REHYDRATION: Rehydration = settings.parse({});
 
 const REFUSED = 'it must be true, false, or an object of items and max_tokens';
 
-/** The field of a strategy. `true` stands for the defaults. */
+/** The field of a strategy. `true` replaces the defaults. */
 export const rehydrate = z.union([z.boolean(), settings], { error: REFUSED }).default(false);
 
 /** A strategy with the field. */
@@ -35,7 +35,7 @@ export interface RehydratingFields {
   readonly rehydrate: z.output<typeof rehydrate>;
 }
 
-/** The strategy's limits; undefined if nothing stands behind a summary. */
+/** The strategy's limits; undefined if nothing follows a summary. */
 export function rehydrationOf({ rehydrate }: RehydratingFields): Rehydration | undefined {
   if (rehydrate === false) return undefined;
   return rehydrate === true ? DEFAULT_REHYDRATION : rehydrate;

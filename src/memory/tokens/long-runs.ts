@@ -27,8 +27,7 @@ export function longRunsIn(text: string): Iterable<RegExpExecArray> {
 
 /**
  * Whether a text may hold a long run. False is certain, true is not. A long run covers one of the
- * places that stand as far apart as it is at least long, so only the runs around these are looked
- * at.
+ * places that are as far apart as it is at least long, so only the runs around these are looked at.
  */
 function mayHoldLongRun(text: string): boolean {
   for (let place = LONGEST_RUN; place < text.length; place += LONGEST_RUN)

@@ -4,7 +4,7 @@ import { NO_RANK, type TokenRanks } from './ranks.ts';
 const USUAL_BYTES = 1_024;
 
 /**
- * Merges the bytes of a piece. Of all neighbours that make a token together, those of the lowest
+ * Merges the bytes of a piece. Of all neighbors that make a token together, the ones of the lowest
  * rank are merged first. Quadratic, so long runs are cut before (`long-runs.ts`).
  *
  * A part is named by the place of its first byte.

@@ -3,7 +3,7 @@
  * space.
  *
  * The rules are the regular expressions of the encodings. They take most of the time of a count (70
- * of 80 ms for 1 MB), so the rules for ASCII stand here once more, over bytes. A piece that a
+ * of 80 ms for 1 MB), so the rules for ASCII are here once more, over bytes. A piece that a
  * character beyond ASCII belongs to, or decides about, is left to the expression.
  */
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
@@ -15,12 +15,12 @@ export interface Splitting {
   /**
    * The end of the piece of ASCII that starts at a byte, or `UNDECIDED`.
    *
-   * @param bytes UTF-8 with `END` behind it
+   * @param bytes UTF-8 with `END` after it
    */
   asciiEnd(bytes: Uint8Array, start: number): number;
 }
 
-/** Stands behind a text's bytes. No character has this byte in UTF-8. */
+/** What follows a text's bytes. No character has this byte in UTF-8. */
 export const END = 0xff;
 
 /** The regular expression has to find the end of the piece. */
@@ -55,12 +55,12 @@ const SLASH = 47;
 
 const LONGEST_NUMBER = 3;
 
-/** Cased words with the contraction behind them; line breaks and slashes behind punctuation. */
+/** Cased words with the contraction after them; line breaks and slashes after punctuation. */
 export const O200K: Splitting = {
   pattern: sticky(O200K_TOKEN_SPLIT_REGEX),
   asciiEnd(bytes, start) {
     const first = classAt(bytes, start);
-    // One blank or mark belongs to the word behind it.
+    // One blank or mark belongs to the word after it.
     const word = (first & (BLANK | MARK)) === 0 ? start : start + 1;
     const next = classAt(bytes, word);
     if ((next & LETTER) !== 0) {
@@ -78,7 +78,7 @@ export const O200K: Splitting = {
   },
 };
 
-/** Words of any case; contractions are pieces of their own; line breaks behind punctuation. */
+/** Words of any case; contractions are pieces of their own; line breaks after punctuation. */
 export const CL100K: Splitting = {
   pattern: sticky(CL100K_TOKEN_SPLIT_REGEX),
   asciiEnd(bytes, start) {
@@ -100,7 +100,7 @@ export const CL100K: Splitting = {
   },
 };
 
-/** Matches where the search starts, and nowhere behind. */
+/** Matches where the search starts, and nowhere later. */
 function sticky({ source }: RegExp): RegExp {
   return new RegExp(source, 'uy');
 }
@@ -116,7 +116,7 @@ function endOf(classes: number, bytes: Uint8Array, start: number): number {
   return end;
 }
 
-/** A piece's end, unless the character behind it might belong to it. */
+/** A piece's end, unless the character after it might belong to it. */
 function decided(bytes: Uint8Array, end: number): number {
   return (classAt(bytes, end) & BEYOND) === 0 ? end : UNDECIDED;
 }
@@ -139,7 +139,7 @@ function marksEnd(bytes: Uint8Array, start: number, first: number): number {
 }
 
 /**
- * The end of a piece of white space: behind the last line break of a run, or before the last blank,
+ * The end of a piece of white space: after the last line break of a run, or before the last blank,
  * which belongs to what follows.
  */
 function blanksEnd(bytes: Uint8Array, start: number): number {

@@ -3,8 +3,8 @@
  *
  * The table comes as bytes (`tools/token-tables.ts` writes it): the number of tokens as a
  * little-endian 32-bit integer, the length of each token in one byte, then the bytes of all tokens,
- * in the order of their ranks. Over these stands a hash table with open addressing in typed arrays:
- * no string and no object is made for a token.
+ * in the order of their ranks. Over these is a hash table with open addressing in typed arrays: no
+ * string and no object is made for a token.
  */
 
 /** What `rankOf` returns for bytes that are no token; greater than every rank. */
@@ -19,7 +19,7 @@ const RANK_BITS = 18;
 const RANK = 2 ** RANK_BITS - 1;
 const TAG = ~RANK;
 
-/** Two bytes have so many values. Half of all pieces have no more bytes. */
+/** Two bytes have this many values. Half of all pieces have no more bytes. */
 const PAIRS = 2 ** 16;
 
 export class TokenRanks {
@@ -45,7 +45,7 @@ export class TokenRanks {
   /**
    * The rank of the token that has these bytes, or `NO_RANK`.
    *
-   * @param start of the bytes @param end behind them
+   * @param start of the bytes @param end after them
    */
   rankOf(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;

@@ -3,7 +3,7 @@
  * expression's match.
  *
  * A block ends where no token can cross, if there is such a place in its second half. Then its
- * tokens are those of the whole text.
+ * tokens are the whole text's.
  */
 import { cutAfter } from '../../lib/characters.ts';
 

@@ -7,9 +7,9 @@
  *
  * `tools/token-tables.ts` writes the ranks of gpt-tokenizer into `generated/` as two tables of
  * bytes (`npm run prepare`, part of `npm ci`). `ranks.ts` makes a hash table over a table's bytes,
- * `pieces.ts` splits a text, and `merging.ts` merges a piece that is no token. Counts are those of
- * gpt-tokenizer, which property tests hold. One differs: where a byte order mark has to be merged,
- * tokens are found as tiktoken finds them.
+ * `pieces.ts` splits a text, and `merging.ts` merges a piece that is no token. Counts are the same
+ * as gpt-tokenizer's, which property tests hold. One differs: where a byte order mark has to be
+ * merged, tokens are found as tiktoken finds them.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { type Cache, Lru } from '../../lib/lru.ts';

@@ -1,5 +1,5 @@
 /**
- * One conversation's archive: its messages as they came, in packs in R2, and an index in the
+ * One conversation's archive: its messages unchanged, in packs in R2, and an index in the
  * conversation's Durable Object.
  *
  * Messages are identified by key (see `ArchiveKey`); only those missing in the index are written. A
@@ -8,9 +8,9 @@
  * have more fields.
  *
  * If the index has a message's key, it has all messages before it. So a request looks up its last
- * 64 keys and those of the preamble, and all others only if none of these is known. Messages and
- * answer are written together when the answer has ended, however it ended; if the model searches,
- * the messages are written before.
+ * 64 keys and the preamble's, and all others only if none of these is known. Messages and answer
+ * are written together when the answer has ended, however it ended; if the model searches, the
+ * messages are written before.
  *
  * New messages are packed (`packing.ts`), the packs written (`packs.ts`), and the messages added to
  * the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if another one has
@@ -56,7 +56,7 @@ export interface ArchiveEntry {
   readonly role: string;
   /** Whether it was made from an answer and is not part of the array yet. */
   readonly isAnswer: boolean;
-  /** The message as it came. */
+  /** The message unchanged. */
   readonly json: Uint8Array;
   /** The text to search (see `searchable`); null if it is not searched. */
   text(): string | null;
@@ -67,7 +67,7 @@ export interface ArchivedMessage {
   readonly position: number;
   /** When it was archived, in seconds since the epoch. */
   readonly created: number;
-  /** The message as it came; undefined if its pack is lost or damaged. */
+  /** The message unchanged; undefined if its pack is lost or damaged. */
   readonly json: Uint8Array | undefined;
   /** In a search result, the text around the words. */
   readonly snippet: string | undefined;

@@ -19,7 +19,7 @@ import type { Unembedded, VectorRows } from './vector-rows.ts';
 import { packVector } from './vectors.ts';
 
 /**
- * One call's texts and bytes. OpenAI takes 2048 texts and 300 000 tokens in all
+ * One call's texts and bytes. OpenAI takes 2048 texts and 300,000 tokens in all
  * (https://platform.openai.com/docs/api-reference/embeddings/create), and a text has at most as
  * many tokens as bytes.
  */

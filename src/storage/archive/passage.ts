@@ -99,7 +99,7 @@ function placesOf(
   return places;
 }
 
-/** Whether a token stands behind a full stop or a colon and white space, or is the first one. */
+/** Whether a token follows a full stop or a colon and white space, or is the first one. */
 function beginsSentence(text: string, start: number, before: number | undefined): boolean {
   if (before === undefined) return true;
   let at = start - 1;
@@ -137,7 +137,7 @@ function centred(window: Window, size: number, tokens: number): number {
   return Math.max(0, Math.min(first - Math.trunc((size - (end - first)) / 2), tokens - size));
 }
 
-/** The words in so many tokens. It moves forward over the places of the words. */
+/** The words in this many tokens. It moves forward over the places of the words. */
 class Window {
   private readonly places: readonly Place[];
   private readonly size: number;
@@ -158,7 +158,7 @@ class Window {
     return this.places[this.from]?.token ?? 0;
   }
 
-  /** The token behind the last word. */
+  /** The token after the last word. */
   get end(): number {
     const last = this.places[this.to - 1];
     return last ? last.token + last.length : 0;

@@ -1,5 +1,5 @@
 /**
- * The tokens of texts and of searches, as those of the index (`unicode61 remove_diacritics 2`,
+ * The tokens of texts and of searches, the same as the index has (`unicode61 remove_diacritics 2`,
  * https://www.sqlite.org/fts5.html#unicode61_tokenizer). Pure.
  *
  * Tokens that are equal there are equal here, so that a search knows which of its words are the

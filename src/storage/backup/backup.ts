@@ -11,7 +11,7 @@ import { chainAfter, NO_CHAIN, openRecord, recordsIn, sealRecord } from './recor
 import { FIRST_PLACE, type NewRecord, TenantWalk, type WalkPlace, type WalkPorts } from './walk.ts';
 
 /**
- * A call ends after so many calls of storage, or so many bytes: an invocation may make 50
+ * A call ends after this many calls of storage, or this many bytes: an invocation may make 50
  * subrequests (https://developers.cloudflare.com/workers/platform/limits/), and a step takes at
  * most eleven.
  */

@@ -30,7 +30,7 @@ const named = {
 /** A part of its rows. */
 const part = z.object({ type: z.literal('part'), ...named, part: z.number(), text: z.string() });
 
-/** All of its parts, and its objects in R2, stand before. */
+/** All of its parts, and its objects in R2, come before. */
 const whole = z.object({ type: z.literal('whole'), ...named, parts: z.number() });
 
 /** Objects of R2, whose bytes follow one another in the attachment. */

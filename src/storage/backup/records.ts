@@ -5,7 +5,7 @@
  *
  * The envelope (`tenant/envelope.ts`) is sealed under the deployment's secret. Its additional data
  * is the record's place: the kind, and a hash of all records before it. So a record only opens
- * where it stands, and the last one, `E`, only after exactly the records that it was made after. An
+ * where it is, and the last one, `E`, only after exactly the records that it was made after. An
  * attachment holds objects of R2 as they are there: envelopes of their own.
  *
  * `N` is no part of the backup, and in no hash. It holds the place where the next request goes on.

@@ -36,7 +36,7 @@ export type WalkPlace =
   | ({ readonly at: 'tenant' } & RowsPlace)
   | { readonly at: 'conversations'; readonly after: number }
   | ({ readonly at: 'conversation'; readonly one: Conversation } & RowsPlace)
-  /** The objects of a conversation in R2: packs, and then those of each kind. */
+  /** The objects of a conversation in R2: packs, and then the objects of each kind. */
   | {
       readonly at: 'objects';
       readonly one: Conversation;

@@ -9,7 +9,7 @@ import { joinSums, NO_SUMS, summarizerSums } from '../../memory/money/bill-sums.
 import { daySumsOfText, joinRemembered, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { ConversationTables } from './tables.ts';
 
-/** The ledger's own sums, as they are stored. Those of versions before have no days. */
+/** The ledger's own sums, as they are stored. The sums of versions before have no days. */
 interface OwnSums extends BillSums {
   readonly days?: SumsByDay;
 }

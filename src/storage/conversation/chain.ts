@@ -59,12 +59,12 @@ interface ChainStorage {
 }
 
 /**
- * After so many summaries in a row, none of which a later array holds, a conversation rests: its
+ * After this many summaries in a row, none of which a later array holds, a conversation rests: its
  * client sends only its newest messages. A fork or an edited history costs one or two.
  */
 const MOST_UNLINKED = 4;
 
-/** So many lost writers in a row count as a failure. */
+/** This many lost writers in a row count as a failure. */
 const MOST_LOST = 5;
 
 export class MemoryChain implements StoredPart {
@@ -174,7 +174,7 @@ export class MemoryChain implements StoredPart {
     this.lineages.saveHealth(lineage, afterRetry(this.lineages.health(lineage)));
   }
 
-  /** Counts the cost of a text. That of a deleted conversation would bring it back. */
+  /** Counts the cost of a text. The cost of a deleted conversation would bring it back. */
   spend(cost: Nanodollars | null | undefined): void {
     if (this.rows.any()) this.bills.spend(cost);
   }
@@ -230,7 +230,7 @@ export class MemoryChain implements StoredPart {
   }
 
   /**
-   * Stores a digest for a boundary that is not being summarised, so that it stays once used.
+   * Stores a digest for a boundary that is not being summarized, so that it stays once used.
    *
    * @param baseMemoryId the version that the digest continues
    * @returns the version for the boundary: this one, or one that existed before
@@ -301,8 +301,8 @@ export class MemoryChain implements StoredPart {
   }
 
   /**
-   * Has one version, or none, and these settings take the place of all versions, rounds and health;
-   * the frozen injection stays. What is in the making must be dropped. Must run in one transaction.
+   * Has one version, or none, and these settings replace all versions, rounds and health; the
+   * frozen injection stays. What is in the making must be dropped. Must run in one transaction.
    *
    * @throws InvariantError if the session is a hash, and holds several conversations
    */

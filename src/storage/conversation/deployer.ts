@@ -1,4 +1,4 @@
-/** Tells the deployer what happens to one conversation: by webhooks, and in metrics. */
+/** Reports to the deployer what happens to one conversation: by webhooks, and in metrics. */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';

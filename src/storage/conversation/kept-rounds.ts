@@ -1,6 +1,6 @@
 /**
- * The rounds of ours that led to answers of a conversation (docs/design.md#kept-rounds), by the key
- * of each answer. Their messages are in R2; a row has their names and their size. See
+ * Precis's rounds that led to answers of a conversation (docs/design.md#kept-rounds), by the key of
+ * each answer. Their messages are in R2; a row has their names and their size. See
  * `storage-schema.md`.
  *
  * Rounds beyond the bounds leave all views at one moment that the row names. By then each isolate
@@ -14,12 +14,12 @@ import { TRUST_MS } from '../upkeep.ts';
 import type { ConversationTables } from './tables.ts';
 
 /**
- * Rows that stay, about the newest ones. One without contents still tells how large earlier views
+ * Rows that stay, about the newest ones. One without contents still says how large earlier views
  * were, from which the frontier follows.
  */
 const KEPT_ROWS = 1_000;
 
-/** Milliseconds after they have left views, from which no request reads contents any more. */
+/** How long contents are read after they have left views, in milliseconds. */
 const READ_MS = 60_000;
 
 const TABLE = 'kept_rounds';
@@ -38,7 +38,7 @@ const SCHEMA = `
 
 /** The rounds of one answer. */
 export interface StoredRounds extends Omit<KeptRounds, 'message'> {
-  /** The objects with their messages, one per round; empty if these are not kept any more. */
+  /** The objects with their messages, one per round; empty if these are no longer kept. */
   readonly names: readonly string[];
   /**
    * When they leave all views, in milliseconds since the epoch; null while they are within the
@@ -47,7 +47,7 @@ export interface StoredRounds extends Omit<KeptRounds, 'message'> {
   readonly goneAt: number | null;
 }
 
-/** Whether no view shows rounds any more. @param now milliseconds since the epoch */
+/** Whether views show rounds no longer. @param now milliseconds since the epoch */
 export function areGone({ names, goneAt }: StoredRounds, now: number): boolean {
   return names.length === 0 || (goneAt !== null && now >= goneAt);
 }
@@ -64,7 +64,7 @@ export interface NewRounds extends Omit<StoredRounds, 'goneAt'> {
 export interface RoundsVerdict {
   /** Those that are kept of the answer, which may be another request's; null: none. */
   readonly kept: StoredRounds | null;
-  /** The objects that no row names any more. */
+  /** The objects that no row names now. */
   readonly gone: readonly string[];
 }
 
@@ -104,7 +104,7 @@ export class KeptRoundsRows implements StoredPart {
     return this.now() > until || this.isLate(since);
   }
 
-  /** Those of each key; null if there are none. */
+  /** The rounds of each key; null if there are none. */
   find(keys: readonly string[]): (StoredRounds | null)[] {
     if (!this.any()) return keys.map(() => null);
     const rows = this.sql
@@ -137,7 +137,7 @@ export class KeptRoundsRows implements StoredPart {
     return { kept, gone: [...(isOurs ? [] : names), ...this.evict()] };
   }
 
-  /** Has the oldest rounds beyond the bounds leave. @returns objects that nothing reads any more */
+  /** Has the oldest rounds beyond the bounds leave. @returns objects that nothing reads now */
   private evict(): string[] {
     const now = this.now();
     let rounds = 0;

@@ -10,7 +10,7 @@
  */
 const MOST_HELD = 16 * 1024 * 1024;
 
-/** Resolves for those who wait, once nobody wants a text any more, or its maker has failed. */
+/** Resolves for those who wait, once no request wants a text, or its maker has failed. */
 const DROPPED = { state: 'dropped' } as const;
 
 export type Dropped = typeof DROPPED;
@@ -44,7 +44,7 @@ export class Making<Key, Value> {
     return this.texts.get(key)?.promise;
   }
 
-  /** Whether so many bytes of material may be taken. One text alone always has room. */
+  /** Whether this many bytes of material may be taken. One text alone always has room. */
   hasRoom(bytes: number): boolean {
     return this.held === 0 || this.held + bytes <= MOST_HELD;
   }

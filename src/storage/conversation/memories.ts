@@ -102,7 +102,7 @@ export type Claim =
   | Claimed
   /** Nobody makes it, and nothing was begun. */
   | { readonly state: 'wanted'; readonly base: Memory | null; readonly health: HealthState }
-  /** This row is in the making: that of the wanted boundary, or another one that comes first. */
+  /** This row is in the making: the wanted boundary's, or another one that comes first. */
   | { readonly state: 'busy'; readonly memoryId: number; readonly base: Memory | null }
   /** No base reaches far enough: it was deleted meanwhile. */
   | { readonly state: 'gone' }
@@ -170,7 +170,7 @@ export interface FindRequest {
   readonly boundaries: readonly Boundary[];
   /** Makes the first answer hold for the whole round. */
   readonly round?: RoundHashes;
-  /** Whether this answer takes the place of the round's first one. Absent: no. */
+  /** Whether this answer replaces the round's first one. Absent: no. */
   readonly anew?: boolean;
 }
 
@@ -283,7 +283,7 @@ export type SettledSummary = {
 
 export type HealthState = z.output<typeof healthSchema>;
 
-/** How summarising has gone lately in one conversation. */
+/** How summarizing has gone lately in one conversation. */
 export interface Health {
   readonly state: HealthState;
   /** Failures since the last success. */

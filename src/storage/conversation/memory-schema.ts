@@ -27,7 +27,7 @@ export const versionSchema = z.strictObject({
   window_size: count
     .nullable()
     .describe('Sequence numbers from its first to its last; null in modes without a window.'),
-  /** In answers of the object to `text` and `find`: those of the asking array. */
+  /** In answers of the object to `text` and `find`: the asking array's. */
   covers_end: count.describe('The number of messages before its end.'),
   status: z.enum(['processing', 'completed', 'failed']),
   memory_text: z.string().nullable(),

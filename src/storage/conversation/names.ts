@@ -38,7 +38,7 @@ export function tenantIn(name: string): string {
 }
 
 /**
- * The session part of the name, which identifies the conversation among those of its user.
+ * The session part of the name, which identifies the conversation among its user's.
  *
  * @param name from `conversationName`
  */

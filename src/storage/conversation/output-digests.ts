@@ -37,13 +37,13 @@ const SCHEMA = `
   );
 `;
 
-/** Columns of 0.9 and earlier. The preview stands for a digest that was being written. */
+/** Columns of 0.9 and earlier. The preview is shown for a digest that was being written. */
 const RETIRED = ['settled', 'lease', 'lease_until'];
 
 /** The newest that are kept. */
 const KEPT_DIGESTS = 20_000;
 
-/** The text of a digest; null: the preview stands. */
+/** The text of a digest; null: the preview is shown. */
 export interface DigestVerdict {
   readonly key: string;
   readonly text: string | null;
@@ -52,7 +52,7 @@ export interface DigestVerdict {
 /** @param Material what a digest is made of */
 export interface DigestOrder<Material> {
   readonly key: string;
-  /** Null: without a verdict its preview stands from now on, unless it is being made. */
+  /** Null: without a verdict its preview is shown from now on, unless it is being made. */
   readonly material: Material | null;
 }
 

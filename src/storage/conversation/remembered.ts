@@ -16,7 +16,7 @@ import type { Found, FrozenBlock, Memory } from './memories.ts';
 
 /** The verdict on a digest, as this conversation has seen it. */
 export interface SeenDigest {
-  /** Null: the preview stands. */
+  /** Null: the preview is shown. */
   readonly text: string | null;
   /** Whether the object has it. Otherwise it still has to be stored there. */
   readonly isStored: boolean;

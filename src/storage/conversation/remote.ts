@@ -68,15 +68,15 @@ export interface ConversationApi<Material> extends BackupApi {
   find(request: FindRequest): Found;
   pinDigest(round: string, strategyHash: string, hash: string): void;
   overview(): Overview;
-  /** Tells the tenant's object the sums that it does not know yet. */
+  /** Reports to the tenant's object the sums that it does not know yet. */
   standing(): Promise<Standing>;
   /** @param isUse false: the conversation does not count as used by this (see `RETENTION_DAYS`) */
   settings(isUse?: boolean): Settings;
   configure(changes: Partial<Settings>): Promise<void>;
   /**
-   * Has one version and settings take the place of versions, rounds, health and settings in one
-   * transaction, and answers what is kept then. The conversation and its transcripts are reported
-   * to the tenant's object before. What is in the making is dropped.
+   * Has one version and settings replace versions, rounds, health and settings in one transaction,
+   * and answers what is kept then. The conversation and its transcripts are reported to the
+   * tenant's object before. What is in the making is dropped.
    *
    * @throws RangeError if a text or a setting is too long
    */

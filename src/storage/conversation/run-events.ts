@@ -26,7 +26,7 @@ export const KEPT_EVENTS = 2_000;
 const ANSWERED_ROWS = 64;
 
 /**
- * How many events later a part is noted again as named, since that writes a row. It stays for so
+ * How many events later a part is noted again as named, since that writes a row. It stays for this
  * many events longer.
  */
 const NOTED_EVERY = 200;
@@ -59,7 +59,7 @@ const ADDED = ["batch_key TEXT NOT NULL DEFAULT ''", 'came_at INTEGER NOT NULL D
 interface Tally {
   /** The number of the next event. */
   readonly next: number;
-  /** Of the bills of all requests, those of deleted events too. */
+  /** Of the bills of all requests, also of deleted events. */
   readonly sums: BillSums;
   /** By the day on which requests came, the newest days. Absent in tallies of versions before. */
   readonly days?: SumsByDay;
@@ -181,7 +181,7 @@ export class RunEvents implements StoredPart {
     return found < 0 ? null : found;
   }
 
-  /** When each array was first asked, in milliseconds since 1970; null if no event tells. */
+  /** When each array was first asked, in milliseconds since 1970; null if no event says it. */
   askedAt(arrays: readonly string[]): (number | null)[] {
     if (!this.any()) return arrays.map(() => null);
     const found = this.sql.exec<{ array: string; at: number }>(

@@ -1,7 +1,7 @@
 /**
  * Objects of a conversation in R2, encrypted, under `{tenant}/{kind}_{conversation}_{key}`. The
  * conversation is in the name as a hash, so that a deletion finds all that were ever written for
- * it, also those that nothing names any more.
+ * it, also objects that no row names now.
  */
 import { isFault, type Log } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';

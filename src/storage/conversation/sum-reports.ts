@@ -1,14 +1,15 @@
 /**
- * Tells the tenant's object what a conversation has sent and cost, since only the conversation's
- * object can add it up. The first change is told at once, and those of the next minutes (`sumsMs`)
- * together, by an alarm. No request waits for it. Whole sums are told, so a call that is repeated
- * changes nothing, and the next one sets right what a lost one has left out.
+ * Reports to the tenant's object what a conversation has sent and cost, since only the
+ * conversation's object can add it up. The first change is reported at once, and the changes of the
+ * next minutes (`sumsMs`) together, by an alarm. No request waits for it. Whole sums are reported,
+ * so a call that is repeated changes nothing, and the next one sets right what a lost one has left
+ * out.
  */
 import { type Log, logCaught } from '../../log.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 
-/** What a conversation's object tells. */
+/** What a conversation's object reports. */
 export interface ConversationSums {
   /** How many requests it had. */
   readonly requests: number;
@@ -35,7 +36,7 @@ interface SumReportsPorts {
 
 export class SumReports {
   private readonly ports: SumReportsPorts;
-  /** When the sums were last told in this life of the object, in milliseconds since 1970. */
+  /** When the sums were last reported in this life of the object, in milliseconds since 1970. */
   private toldAt = Number.NEGATIVE_INFINITY;
   /** Whether an alarm is set. */
   private isDue = false;
@@ -65,7 +66,7 @@ export class SumReports {
     return this.tell();
   }
 
-  /** Tells what has not been told yet. Never rejects. */
+  /** Reports what has not been reported yet. Never rejects. */
   tell(): Promise<void> {
     if (this.isNext) return this.telling;
     this.isNext = true;
@@ -84,7 +85,7 @@ export class SumReports {
   /** Never rejects. */
   private async tellOnce(): Promise<void> {
     const { sums, tell, now, log } = this.ports;
-    // Those of now: a deletion may have come while this waited.
+    // The sums of now: a deletion may have come while this waited.
     const told = sums();
     if (!told) return;
     this.toldAt = now();
@@ -98,7 +99,7 @@ export class SumReports {
     }
   }
 
-  /** Never rejects: the next change is told in any case. */
+  /** Never rejects: the next change is reported in any case. */
   private async tellAt(at: number): Promise<void> {
     this.isDue = true;
     try {

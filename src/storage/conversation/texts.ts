@@ -203,7 +203,7 @@ export class Texts<Material> {
 
   private async orderLater(key: string): Promise<void> {
     try {
-      // A later order may take its place at any time.
+      // A later order may replace it at any time.
       for (let next = this.waiting.get(key); next; next = this.waiting.get(key)) {
         const { claim, ended } = await this.order(next);
         if (claim.state === 'busy') await ended;

@@ -42,7 +42,7 @@ interface Fetched extends Opened {
 const MANIFEST = 'manifest_';
 const REF = 'ref_';
 
-/** The name of a ref's sealed metadata in that of its object. */
+/** The name of a ref's sealed metadata in the name of its object. */
 const METADATA = 'facts';
 
 export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
@@ -172,7 +172,7 @@ export function storesOf(bucket: R2Bucket, tenant: Tenant): RefStore[] {
   return tenantsOf(tenant).map((tenant) => new RefStore(bucket, tenant));
 }
 
-/** Those of several stores that hold a ref. @throws StoreError if R2 fails */
+/** The stores, of several, that hold a ref. @throws StoreError if R2 fails */
 export async function storesWith(ref: string, stores: readonly RefStore[]): Promise<RefStore[]> {
   const isIn = await Promise.all(stores.map((store) => store.has(ref)));
   return stores.filter((_, index) => isIn[index]);

@@ -97,7 +97,7 @@ export class BlockRows {
       .map(({ text, ...block }) => ({ ...block, characters: charactersIn(text) }));
   }
 
-  /** Those of the labels that exist. */
+  /** The blocks of the labels that exist. */
   read(labels: readonly string[]): StoredBlock[] {
     if (!this.table.exists()) return [];
     return this.sql

@@ -1,6 +1,6 @@
 /**
- * What a caller with limits spends, as the isolate that makes its calls tells it to the tenant's
- * object (docs/operating.md#budgets-and-limits): a call is reserved before it goes up, and settled
+ * What a caller with limits spends, as the isolate that makes its calls reports it to the tenant's
+ * object (docs/operating.md#budgets-and-limits): a call is reserved before it is sent, and settled
  * when it has ended.
  */
 import { pause, within } from '../../lib/time-limit.ts';
@@ -23,8 +23,8 @@ export interface Payer {
 const MOST_UNTOLD = 10_000;
 
 /**
- * Ends of calls that went up unreserved, since the tenant's object did not answer, and that it has
- * still not been told of. One per isolate.
+ * Ends of calls that were sent unreserved, since the tenant's object did not answer, and that could
+ * still not be reported to it. One per isolate.
  */
 export class UntoldCalls {
   private readonly byTenant = new Map<string, EndedCall[]>();
@@ -49,7 +49,7 @@ export class UntoldCalls {
 interface BudgetPorts {
   /** The tenant's object. */
   readonly ask: ObjectCaller<TenantMemoryStub>;
-  /** Whether calls go up although their limits can't be looked up. */
+  /** Whether calls are sent although their limits can't be looked up. */
   readonly allowsUnknown: boolean;
   readonly untold: UntoldCalls;
   readonly waitUntil: WaitUntil;
@@ -59,7 +59,7 @@ interface BudgetPorts {
 export class Budget {
   private readonly payer: Payer;
   private readonly ports: BudgetPorts;
-  /** Calls that went up without a reservation. */
+  /** Calls that were sent without a reservation. */
   private readonly unreserved = new Set<string>();
 
   constructor(payer: Payer, ports: BudgetPorts) {
@@ -127,7 +127,7 @@ export class Budget {
     }
   }
 
-  /** Tells what could not be told before, now that the object answers. */
+  /** Reports what could not be reported before, now that the object answers. */
   private tellKept(): void {
     const { untold, waitUntil } = this.ports;
     const { tenant } = this.payer;

@@ -27,15 +27,15 @@ const SCHEMA = `
 
 /** A caller that an operator has added or changed. */
 export interface RegisteredCaller {
-  /** That of its access key, or the short name of a tenant. */
+  /** The name of its access key, or the short name of a tenant. */
   readonly name: string;
   /** Its id, if it is no name of an access key: those follow from the name. */
   readonly tenant: string | null;
-  /** A deleted one stays here, so that its key stays refused while it stands in `ACCESS_KEYS`. */
+  /** A deleted one stays here, so that its key stays refused while it is in `ACCESS_KEYS`. */
   readonly state: CallerState;
   /** A keyed hash of an access key that was made here; null: the configuration has the key. */
   readonly keyHash: string | null;
-  /** Null: those of the configuration. */
+  /** Null: the configuration's. */
   readonly limits: CallerLimits | null;
 }
 
@@ -76,7 +76,7 @@ export class CallerRows {
     this.tables = tables.lazy(['callers', 'seen_tenants', 'register_version'], SCHEMA);
   }
 
-  /** All registered callers; null if they are still those of a version. */
+  /** All registered callers; null if they are the same as in a version. */
   read(known: number | null): RegisteredCallers | null {
     const version = this.version();
     if (version === known) return null;
@@ -151,7 +151,7 @@ export class CallerRows {
       .toArray();
   }
 
-  /** Those of these tenants that were seen. */
+  /** The tenants among these that were seen. */
   seenAmong(tenants: readonly string[]): SeenTenant[] {
     if (!this.tables.exists()) return [];
     return this.sql
@@ -184,19 +184,22 @@ function callerOf({ key_hash, limits, ...row }: CallerRow): RegisteredCaller {
   return { ...row, keyHash: key_hash, limits: limits === null ? null : JSON.parse(limits) };
 }
 
-/** When a tenant's object tells the register that it is there: once a day, in each of its lives. */
+/**
+ * When a tenant's object reports to the register that it is there: once a day, in each of its
+ * lives.
+ */
 export class Presence {
   /** In this life of the tenant's object, in milliseconds since 1970. */
   private toldAt = Number.NEGATIVE_INFINITY;
 
-  /** Whether it is to be told now, which it then counts as. @param now in milliseconds */
+  /** Whether it is to be reported now, and counts as reported. @param now in milliseconds */
   isDue(now: number): boolean {
     if (now - this.toldAt < DAY_MS) return false;
     this.toldAt = now;
     return true;
   }
 
-  /** It could not be told. */
+  /** It could not be reported. */
   failed(): void {
     this.toldAt = Number.NEGATIVE_INFINITY;
   }

@@ -129,7 +129,7 @@ export async function eraseStep(ground: Ground): Promise<boolean> {
 async function eraseConversation(ground: Ground, conversation: NotedConversation): Promise<void> {
   const { name } = conversation;
   await clearConversation(ground.bucket, name, conversationIn(ground, name));
-  // Last: by now no summary is in the making any more, and none is published.
+  // Last: by now no summary is still in the making, and none is published.
   await atUser(ground, name, (stub) => stub.clear());
   ground.rows.release(conversation);
 }

@@ -22,7 +22,7 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS deletions_by_time ON deletions (at);
 `;
 
-/** What was deleted. The names are those of objects: see `conversationName` and `userName`. */
+/** What was deleted. The names are names of objects: see `conversationName` and `userName`. */
 export type Deletable =
   | { readonly conversation: string }
   | { readonly user: string }

@@ -47,8 +47,8 @@ const UNKNOWN = { desc: Number.MIN_SAFE_INTEGER, asc: Number.MAX_SAFE_INTEGER };
 type Row = ListedConversation & { model: string | null };
 
 /**
- * Reads no more rows than the page needs where nothing is searched and the order is that of
- * `created`, and else those of all conversations.
+ * Reads no more rows than the page needs where nothing is searched and the order is `created`, and
+ * else the rows of all conversations.
  *
  * @param sums a table as `conversation_sums`
  * @param after the place to go on from; null: the beginning

@@ -277,7 +277,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     if (this.spending.closed()?.state === 'deleted') throw new Error('the caller is deleted');
   }
 
-  /** Tells the register that this tenant is there, where an operator may ask for it. */
+  /** Reports to the register that this tenant is there, where an operator may ask for it. */
   private tellPresence(): void {
     const tenant = this.ctx.id.name;
     if (tenant === undefined || this.env.ADMIN_TOKEN === undefined || !this.presence.isDue(this.now()))

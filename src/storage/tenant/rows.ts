@@ -140,7 +140,7 @@ export class TenantRows {
     return this.refs(query, id, after, most);
   }
 
-  /** The names of conversations that begin so, the last used first. */
+  /** The names of conversations that begin with it, the last used first. */
   namesWith(prefix: string, most: number): string[] {
     if (!this.exists()) return [];
     return this.sql
@@ -190,7 +190,7 @@ export class TenantRows {
 
   /**
    * Forgets a deleted conversation, unless it was noted again meanwhile. Its sums go in any case:
-   * those that come afterwards are told again.
+   * those that come afterwards are reported again.
    */
   release(conversation: NotedConversation): void {
     this.forgetSums(conversation);

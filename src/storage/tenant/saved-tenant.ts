@@ -5,8 +5,9 @@
  * What is there stays: a conversation's row, a label of blocks with all its versions. What was
  * deleted after it was saved does not come back, nor what would have expired.
  *
- * Calls under way do not come back, since their ends are told, or were told, to the object that
- * reserved them. Nor does a caller's state: the register decides, and it has a backup of its own.
+ * Calls under way do not come back, since their ends are reported, or were reported, to the object
+ * that reserved them. Nor does a caller's state: the register decides, and it has a backup of its
+ * own.
  */
 
 import { userNameIn } from '../conversation/names.ts';
@@ -51,7 +52,7 @@ interface TenantParts {
   unusedSince(): number | undefined;
 }
 
-/** Refers to a row of `conversations`, wherever it stands. */
+/** Refers to a row of `conversations`, wherever it is. */
 const REFERENCE = 'conversation_id';
 
 /** Tables whose rows hold for the moment in which they were saved. */

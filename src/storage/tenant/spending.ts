@@ -1,6 +1,7 @@
 /**
- * The tables of a tenant's object that its limits are counted in: the calls under way and those of
- * the last minute, and sums by day (docs/operating.md#budgets-and-limits). See `storage-schema.md`.
+ * The tables of a tenant's object that its limits are counted in: the calls under way and the calls
+ * of the last minute, and sums by day (docs/operating.md#budgets-and-limits). See
+ * `storage-schema.md`.
  *
  * The object answers one call after the other, so that what is left is decided and reserved in one
  * step. A call that is repeated, since its answer was lost, changes nothing more.
@@ -49,12 +50,12 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS caller_state (state TEXT NOT NULL, since INTEGER NOT NULL);
 `;
 
-/** A call that wants to go up. */
+/** A call that wants to be sent. */
 export interface Reservation extends Spend {
   /** Unique. */
   readonly id: string;
   readonly limits: CallerLimits;
-  /** Whether it is a further call of a request that has gone up. */
+  /** Whether it is a further call of a request that has been sent. */
   readonly isFurther: boolean;
 }
 
@@ -138,7 +139,7 @@ export class SpendingRows {
     return this.refusal(limits, false, now) ?? null;
   }
 
-  /** Counts what a call has spent in the place of what was reserved. @param now in milliseconds */
+  /** Counts what a call has spent instead of what was reserved. @param now in milliseconds */
   settle({ id, at, isFurther, isSummary, tokens, amount }: EndedCall, now: number): void {
     this.tables.make();
     const before = this.call(id);
@@ -271,7 +272,7 @@ export class SpendingRows {
     );
   }
 
-  /** Counts what is overdue as spent, and drops what no minute and no sum needs any more. */
+  /** Counts what is overdue as spent, and drops what is past every minute and sum. */
   private tidy(now: number): void {
     const overdue = this.sql
       .exec<CallRow>(`SELECT * FROM spend_calls WHERE state = 'reserved' AND at <= ?`, now - RESERVED_MS)
@@ -280,7 +281,7 @@ export class SpendingRows {
       this.insert({ ...call, state: 'lost' });
       this.addToDay(call.at, { ...call, summaries: 0 });
     }
-    // Its end may be told twice.
+    // Its end may be reported twice.
     this.sql.exec(
       `DELETE FROM spend_calls WHERE (state = 'ended' AND at <= ?1 AND ended_at <= ?1)
          OR (state IN ('lost', 'told') AND at <= ?2)`,

@@ -28,7 +28,7 @@ const SCHEMA = `
   ) WITHOUT ROWID;
 `;
 
-/** A day that was told before and has not changed writes no row. */
+/** A day that was reported before and has not changed writes no row. */
 const SET_DAY = `
   INSERT INTO day_sums (day, conversation_id, ${COLUMNS})
   VALUES (?, ?, ${DAY_SUMS_NAMES.map(() => '?').join(', ')})
@@ -56,7 +56,7 @@ export class UsageRows {
     this.tables = tables.lazy(['conversation_sums', 'day_sums'], SCHEMA);
   }
 
-  /** Rows of conversations, to be joined to those of `TenantRows`; none before the first one. */
+  /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */
   get source(): string {
     if (this.tables.exists()) return 'conversation_sums';
     return '(SELECT 0 AS conversation_id, 0 AS requests, NULL AS net, NULL AS last_request, NULL AS model WHERE 0)';

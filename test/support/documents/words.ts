@@ -65,8 +65,8 @@ export function stringsOfCode(code: string, path: string): string {
 /** A block, or lines one after another. In code, both come after a space. */
 const COMMENT = /(?<=^|\s)(?:\/\*[\s\S]*?\*\/|\/\/ .*(?:\n\s*\/\/ .*)*)/gm;
 
-/** The gutter of a comment, and the name of a parameter, which is code. */
-const NOT_SAID = /^\s*(?:\/\*+|\*(?!\/)|\/\/)|\*\/$|(?<=@param )[\w.]+/gm;
+/** The gutter of a comment, and code: indented lines, and the name of a parameter. */
+const NOT_SAID = /^\s*(?:\/\*+|\* {5}.*|\*(?!\/)|\/\/)|\*\/$|(?<=@param )[\w.]+/gm;
 
 /** What the comments in a file of code say, without names; lines keep their numbers. */
 export function commentsOfCode(code: string): string {
