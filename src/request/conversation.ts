@@ -115,7 +115,7 @@ export async function settingsOf(
   const { tenant } = caller;
   const settingsUnder = (user: string | undefined, isUse: boolean) => (tenant: Tenant) => {
     const { memory } = storedConversation(user, session, tenant, services);
-    return memory((stub) => stub.settings(isUse));
+    return memory((stub) => stub.state.settings(isUse));
   };
   const read = async (): Promise<FoundSettings> => {
     const own = within(

@@ -122,7 +122,7 @@ function createServices(env: Env): Services {
   const conversation: Services['conversation'] = (name) => conversationMemory(env, name, log);
   const register = callerRegister(env, log);
   const runOutboxes = new RunOutboxes({
-    keep: (name, batch) => conversation(name)((stub) => stub.keepRuns(batch)),
+    keep: (name, batch) => conversation(name)((stub) => stub.events.add(batch)),
     metrics,
     log,
   });

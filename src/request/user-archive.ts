@@ -85,7 +85,7 @@ export class UserArchive implements Searched {
     const key = sha256Hex(`passage ${passage}`);
     const [known] = await archive.times([key]);
     if (known != null) return 'known';
-    const count = await conversation.memory((stub) => stub.archivedCount());
+    const count = await conversation.memory((stub) => stub.archive.count());
     if (count >= MOST_PASSAGES) return 'too_many';
     const json = new TextEncoder().encode(JSON.stringify({ role: PASSAGE, content: passage }));
     const facts = { key, chained: false, position: count, role: PASSAGE, isAnswer: false, json };

@@ -52,7 +52,7 @@ export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
 async function passagesIn(user: string, tenant: Tenant, services: Services): Promise<ArchivedText[]> {
   const each = tenantsOf(tenant).map((one) => {
     const { memory } = passagesOf(user, one, services);
-    return memory((stub) => stub.archivedTexts(MOST_PASSAGES));
+    return memory((stub) => stub.archive.texts(MOST_PASSAGES));
   });
   return (await Promise.all(each)).flat();
 }

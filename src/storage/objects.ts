@@ -6,6 +6,7 @@ import { type StoreError, storing } from '../lib/store-error.ts';
 import { type Log, logCaught } from '../log.ts';
 import type { ConversationApi } from './conversation/remote.ts';
 import type { MetricsApi } from './metrics/remote.ts';
+import type { Remote } from './remote.ts';
 import type { RegisterApi, TenantApi, UserApi } from './tenant/remote.ts';
 
 /** @param Material the input of background summaries, see `ConversationApi` */
@@ -81,15 +82,3 @@ function isWorthRetrying(error: unknown): boolean {
 function callerOf<Stub>(namespace: DurableObjectNamespace, name: string, log: Log): ObjectCaller<Stub> {
   return objectCaller(() => namespace.get(namespace.idFromName(name)) as unknown as Stub, log);
 }
-
-/**
- * The methods of a Durable Object as other isolates see them. Arguments and results are copied, so
- * they must be plain data.
- *
- * @param Api the interface that the object's class implements
- */
-type Remote<Api> = {
-  [Name in keyof Api]: Api[Name] extends (...values: infer Values) => infer Result
-    ? (...values: Values) => Promise<Awaited<Result>>
-    : never;
-};

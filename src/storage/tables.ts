@@ -148,6 +148,8 @@ export class LazyTables {
 
 /** The tables of a conversation, as the parts of its memory see them. */
 export interface MemoryTables extends Tables {
+  /** Whether there is a memory. */
+  exists(): boolean;
   /** Tables of a part of the memory. See `lazy`. @param retired see `TableHooks` */
   lazyOfMemory(
     names: readonly [string, ...string[]],

@@ -125,7 +125,7 @@ class AwaitedSummary {
     if (remembered) return this.ready(remembered);
     const { strategyHash, boundary } = this.terms;
     const request = { strategyHash, boundaries: [boundary] };
-    const { memory } = await ask(conversation, (stub) => stub.find(request));
+    const { memory } = await ask(conversation, (stub) => stub.versions.find(request));
     return memory ? this.ready(this.remember(memory, conversation)) : this.degraded(undefined, 'pending');
   }
 
@@ -190,7 +190,7 @@ class AwaitedSummary {
     this.ports.upkeep.of(conversation.name).rely('version', seen.at, async () => {
       const at = Date.now();
       const request = { strategyHash, boundaries: [boundary] };
-      const { memory } = await ask(conversation, (stub) => stub.find(request));
+      const { memory } = await ask(conversation, (stub) => stub.versions.find(request));
       if (memory) versions.keep(key, memory, at);
       else versions.drop(key);
     });
@@ -233,7 +233,7 @@ class AwaitedSummary {
     const written = { ...digest, tokens: this.counter.text(digest.text), ms: 0 };
     const request = textRequest(this.terms, conversation, this.ports);
     const memory = await ask(conversation, (stub) =>
-      stub.keepDigest(request, base?.memory_id ?? null, written),
+      stub.versions.keepDigest(request, base?.memory_id ?? null, written),
     );
     if (!memory) return this.degraded(base, status);
     this.remember(memory, conversation);

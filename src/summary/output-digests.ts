@@ -88,7 +88,7 @@ export async function storeShown(
   );
   if (orders.length === 0) return;
   const at = Date.now();
-  for (const { key, text } of await ask(conversation, (stub) => stub.makeDigests(orders, 0, since)))
+  for (const { key, text } of await ask(conversation, (stub) => stub.outputDigests.make(orders, 0, since)))
     digests.keep(key, { text, isStored: true }, at);
 }
 
@@ -155,7 +155,7 @@ class AwaitedDigests implements ServedDigests {
     this.ports.upkeep.of(this.conversation.name).rely('digests', oldest, async () => {
       const at = Date.now();
       const keys = seen.map(({ key }) => key);
-      const found = await ask(this.conversation, (stub) => stub.findDigests(keys));
+      const found = await ask(this.conversation, (stub) => stub.outputDigests.find(keys));
       for (const [index, key] of keys.entries()) {
         const verdict = found[index];
         if (verdict) digests.keep(key, { text: verdict.text, isStored: true }, at);
@@ -167,7 +167,7 @@ class AwaitedDigests implements ServedDigests {
   /** Looks the digests up. @returns those without a verdict */
   private async find(needs: readonly DigestNeed[]): Promise<DigestNeed[]> {
     const keys = needs.map(({ key }) => key);
-    const found = await ask(this.conversation, (stub) => stub.findDigests(keys));
+    const found = await ask(this.conversation, (stub) => stub.outputDigests.find(keys));
     for (const verdict of found) if (verdict) this.settle(verdict.key, verdict.text);
     return needs.filter((_, index) => !found[index]);
   }
@@ -183,7 +183,7 @@ class AwaitedDigests implements ServedDigests {
     const limitMs = left + TIME_LIMITS.objectCallMs;
     const lengthOf = ({ material }: (typeof orders)[number]) => material?.prompt?.user.length ?? 0;
     const calls = portions(orders, LARGEST_CALL, lengthOf).map((some) =>
-      ask(this.conversation, (stub) => stub.makeDigests(some, left, since), limitMs),
+      ask(this.conversation, (stub) => stub.outputDigests.make(some, left, since), limitMs),
     );
     for (const answer of (await Promise.all(calls)).flat()) this.take(answer);
   }

@@ -120,7 +120,7 @@ async function find(
   const key = round && hashesKey(request.strategyHash, round.hash);
   const findAndRemember = async (): Promise<Found> => {
     const at = Date.now();
-    const found = await ask(conversation, (stub) => stub.find(request), TIME_LIMITS.refWriteMs);
+    const found = await ask(conversation, (stub) => stub.versions.find(request), TIME_LIMITS.refWriteMs);
     if (key !== undefined) rememberRound(key, found, at, conversation);
     return found;
   };
@@ -248,7 +248,7 @@ class MemoryChoice {
     const round = roundOf(history, boundaries);
     if (conversation && round && !dryRun && (boundary || digest.before)) {
       const pinned = conversation.memory((stub) =>
-        stub.pinDigest(round.hash, strategyHash(strategy, target.model), boundary?.prefixHash ?? ''),
+        stub.versions.pinDigest(round.hash, strategyHash(strategy, target.model), boundary?.prefixHash ?? ''),
       );
       await soon(
         TIME_LIMITS.refWriteMs,

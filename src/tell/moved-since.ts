@@ -68,7 +68,7 @@ async function messagesBefore(
   const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS);
   const names = ends.map((end) => arrayName(elementAt(hashes, end)));
   try {
-    const asking = conversation.memory((stub) => stub.answered(names));
+    const asking = conversation.memory((stub) => stub.events.answered(names));
     const found = await soon(TIME_LIMITS.movedSinceMs, asking);
     // The newest events may not be kept yet.
     return Math.max(known, ends[found ?? ends.length] ?? 0) || undefined;

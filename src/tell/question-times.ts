@@ -45,7 +45,7 @@ async function askedTimes(call: Call, { units, turns, requestPoints }: History):
     await call.scope.services.runOutboxes.settled(conversation.name);
     const found = await within(
       TIME_LIMITS.archivedArrayMs,
-      conversation.memory((stub) => stub.askedAt(asked.map(({ array }) => array))),
+      conversation.memory((stub) => stub.events.askedAt(asked.map(({ array }) => array))),
     );
     const times = new Map(asked.map(({ question }, at) => [question, found[at] ?? undefined]));
     return (question) => {

@@ -146,7 +146,7 @@ class ConversationBlock {
       known: remembered.injection,
       keys: [''],
       upkeep: this.scope.upkeep.of(name),
-      ask: async () => [(await memory((stub) => stub.injection())) ?? undefined],
+      ask: async () => [(await memory((stub) => stub.state.injection())) ?? undefined],
     };
     const [frozen] = await (refresh ? lookUp(question) : recall(question));
     return frozen === undefined || refresh ? this.compose(frozen?.text ?? null) : frozen;
@@ -169,7 +169,7 @@ class ConversationBlock {
       text: writeInjection(texts, this.injection.max_tokens, this.counter),
       sources: latest.map((entry) => ({ conversation: entry.conversation, since: entry.since })),
     };
-    const block = await memory((stub) => stub.freezeInjection(written, replaced));
+    const block = await memory((stub) => stub.state.freezeInjection(written, replaced));
     remembered.injection.keep('', block, at);
     return block;
   }

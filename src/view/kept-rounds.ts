@@ -175,7 +175,7 @@ export class FoundRounds {
     const at = Date.now();
     const found = await within(
       TIME_LIMITS.keptRoundsMs,
-      memory((stub) => stub.keptRounds(keys)),
+      memory((stub) => stub.keptRounds.find(keys)),
     );
     return keys.map((key, index) => {
       const stored = found[index] ?? null;

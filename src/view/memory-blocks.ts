@@ -148,7 +148,7 @@ class BlocksOfView {
       keys: labels.map((label) => hashesKey(label, this.point())),
       upkeep: this.call.scope.upkeep.of(name),
       ask: async () => {
-        const frozen = await memory((stub) => stub.frozenBlocks(this.point(), labels));
+        const frozen = await memory((stub) => stub.frozenBlocks.at(this.point(), labels));
         return labels.map((label) => frozen.find((block) => block.label === label));
       },
     });
@@ -173,7 +173,7 @@ class BlocksOfView {
     blocks: readonly MemoryBlock[],
   ): Promise<readonly MemoryBlock[]> {
     const at = Date.now();
-    const frozen = await memory((stub) => stub.freezeBlocks(this.point(), blocks, this.requested.refresh));
+    const frozen = await memory((stub) => stub.frozenBlocks.freeze(this.point(), blocks, this.requested.refresh));
     for (const block of frozen) remembered.blocks.keep(hashesKey(block.label, this.point()), block, at);
     return frozen;
   }

@@ -13,6 +13,7 @@ import type { ConversationMemory } from '../../src/index.ts';
 import { servicesOf } from '../../src/request/services.ts';
 import { conversationName } from '../../src/storage/conversation/names.ts';
 import { conversationMemory } from '../../src/storage/objects.ts';
+import type { TextMaterial } from '../../src/summary/conversation.ts';
 import { writeSections } from '../../src/summary/text/headings.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
 import { assistant, lines, user } from '../support/conversations/chat.ts';
@@ -53,7 +54,7 @@ export function watchedBucket(): WatchedBucket {
 
 export interface WatchedObjects {
   readonly namespace: DurableObjectNamespace;
-  /** The called methods, in order. */
+  /** The called methods, in order; those of parts with their part (`archive.page`). */
   readonly calls: readonly string[];
   /** Methods that throw. */
   readonly failing: Set<string>;
@@ -67,6 +68,63 @@ export interface WatchedObjects {
   restart(): Promise<void>;
 }
 
+/**
+ * The real objects of a binding, whose calls go through a function.
+ *
+ * The test plug-in answers each property of an object with a function, in which the runtime finds
+ * no methods. So a part is fetched before its method is called; without the plug-in that is one
+ * call.
+ *
+ * @param call gets the path of a method (`archive.page`) and the call itself
+ */
+export function throughCalls(
+  real: DurableObjectNamespace,
+  call: (path: string, goOn: () => Promise<unknown>, id: DurableObjectId) => Promise<unknown> = (_, goOn) =>
+    goOn(),
+): DurableObjectNamespace {
+  const idFromName = (name: string) => real.idFromName(name);
+  const get = (id: DurableObjectId) => {
+    const stub = real.get(id);
+    // A stub whose object was restarted meanwhile is broken.
+    const member = (path: readonly string[]): object =>
+      new Proxy(() => undefined, {
+        get: (_, name) => member([...path, String(name)]),
+        apply: (_, __, values: unknown[]) =>
+          call(path.join('.'), () => callAt(real.get(id) as unknown as Called, path, values), id),
+      });
+    const fetch = (...sent: Parameters<DurableObjectStub['fetch']>) => real.get(id).fetch(...sent);
+    const own: object = { id, constructor: stub.constructor, fetch };
+    return new Proxy(stub, {
+      get: (_, name) => Reflect.get(own, name) ?? member([String(name)]),
+    }) as unknown as DurableObjectStub;
+  };
+  const getByName = (name: string) => get(idFromName(name));
+  return { idFromName, get, getByName } as unknown as DurableObjectNamespace;
+}
+
+interface Called extends Record<string, ((...values: unknown[]) => Promise<unknown>) & PromiseLike<Called>> {
+  readonly [Symbol.dispose]?: () => void;
+}
+
+async function callAt(stub: Called, [first = '', name]: readonly string[], values: unknown[]) {
+  if (name === undefined) return stub[first]?.(...values);
+  const part = await stub[first];
+  try {
+    const method = part?.[name];
+    if (!method) throw new TypeError(`there is no ${first}.${name}`);
+    return await method(...values);
+  } finally {
+    part?.[Symbol.dispose]?.();
+  }
+}
+
+/** The conversations' objects, whose parts answer in tests too (see `throughCalls`). */
+export const CONVERSATIONS = throughCalls(env.CONVERSATION_MEMORY);
+
+/** Calls a conversation's object from another isolate. @param name of the object */
+export const remoteConversation = (name: string) =>
+  conversationMemory<TextMaterial>({ ...env, CONVERSATION_MEMORY: CONVERSATIONS }, name, () => undefined);
+
 /** A binding's real objects, which can fail. */
 export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
   const calls: string[] = [];
@@ -74,30 +132,16 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
   const hanging = new Set<string>();
   const gates = new Map<string, Promise<void>>();
   const asked = new Map<string, DurableObjectStub>();
-  const stubOf = (id: DurableObjectId): DurableObjectStub => {
-    const stub = real.get(id);
-    asked.set(id.toString(), stub);
-    return new Proxy(stub, {
-      get: (_, name) => {
-        const method = String(name);
-        return async (...values: unknown[]) => {
-          calls.push(method);
-          if (failing.has(method)) throw new Error('the object is down');
-          if (hanging.has(method)) return new Promise(() => undefined);
-          await gates.get(method);
-          // A stub whose object was restarted meanwhile is broken.
-          const methods = real.get(id) as unknown as Record<
-            string,
-            (...values: unknown[]) => Promise<unknown>
-          >;
-          return methods[method]?.(...values);
-        };
-      },
-    });
-  };
-  const idFromName = (name: string) => real.idFromName(name);
+  const namespace = throughCalls(real, async (path, goOn, id) => {
+    asked.set(id.toString(), real.get(id));
+    calls.push(path);
+    if (failing.has(path)) throw new Error('the object is down');
+    if (hanging.has(path)) return new Promise(() => undefined);
+    await gates.get(path);
+    return goOn();
+  });
   return {
-    namespace: { idFromName, get: stubOf } as DurableObjectNamespace,
+    namespace,
     calls,
     failing,
     hanging,
@@ -127,7 +171,13 @@ export interface Sent {
  */
 export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = KEY) {
   const app = createApp();
-  const bindings: Env = { ...env, VERIFY_KEYS: 'false', ...variables, REFS: bucket };
+  const bindings: Env = {
+    ...env,
+    VERIFY_KEYS: 'false',
+    CONVERSATION_MEMORY: CONVERSATIONS,
+    ...variables,
+    REFS: bucket,
+  };
   const sent: Sent[] = [];
   const answer: {
     status: number;
@@ -230,7 +280,7 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
   const messages: object[] = [];
   const name = conversationName(new Tenants(env.PRECIS_SECRET).ofToken(key).id, undefined, { id });
   const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
-  const overview = () => conversationMemory(env, name, () => undefined)((stub) => stub.overview());
+  const overview = () => remoteConversation(name)((stub) => stub.versions.overview());
   const settled = () =>
     vi.waitUntil(async () => (await overview()).memories.every(({ status }) => status !== 'processing'), {
       timeout: 60_000,

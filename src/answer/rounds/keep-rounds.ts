@@ -133,7 +133,7 @@ class KeptAnswer implements RoundsKeeper {
     try {
       const { kept, gone } = await within(
         Math.max(0, row.until - at),
-        conversation.memory((stub) => stub.keepRounds(row)),
+        conversation.memory((stub) => stub.keptRounds.add(row)),
       );
       const isOurs = kept?.names.join() === row.names.join();
       const seen = kept && { stored: kept, json: isOurs ? json : undefined };

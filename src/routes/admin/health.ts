@@ -35,7 +35,7 @@ const LOOKS: Readonly<Record<Part, Look>> = {
     return read === words ? OK : { status: 'failed', reason: 'what was written could not be read' };
   },
   conversations: async ({ log }, { env }) => {
-    await conversationMemory(env, PROBE, log)((stub) => stub.overview());
+    await conversationMemory(env, PROBE, log)((stub) => stub.versions.overview());
     return OK;
   },
   users: async ({ log }, { env }) => {

@@ -66,7 +66,7 @@ async function overviewOfTarget(
 ): Promise<Overview> {
   const overviewOf = (one: Tenant) => {
     const { memory } = storedConversation(user, { id }, one, services);
-    return memory((stub) => stub.overview());
+    return memory((stub) => stub.versions.overview());
   };
   const overview = await stored(c, () => readFromEither(tenant, overviewOf, ({ exists }) => !exists));
   if (!overview.exists) throw notFound(id, user);
@@ -82,9 +82,9 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   const changes = await readChanges(c.req.raw, services);
   const isEmpty = Object.keys(changes).length === 0;
   const overview = await stored(c, async () => {
-    if (!isEmpty) await memory((stub) => stub.configure(changes));
+    if (!isEmpty) await memory((stub) => stub.state.configure(changes));
     services.memory.of('userlessSettings').forget(conversation.name);
-    return memory((stub) => stub.overview());
+    return memory((stub) => stub.versions.overview());
   });
   if (isEmpty && !overview.exists) throw notFound(id, user);
   return c.json(overviewJson(id, overview));

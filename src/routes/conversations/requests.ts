@@ -29,7 +29,7 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
     c,
     named,
     async (stub) => {
-      const [found, { bills }] = await Promise.all([stub.listRuns(before, limit + 1), stub.standing()]);
+      const [found, { bills }] = await Promise.all([stub.events.page(before, limit + 1), stub.standing()]);
       return found && { ...found, bills };
     },
     (found) => !found?.runs.length,
@@ -61,7 +61,7 @@ export async function findRun(c: Context<AppEnv>, named: Target): Promise<RunEve
   const found = await read(
     c,
     named,
-    (stub) => stub.findRun(n),
+    (stub) => stub.events.find(n),
     (one) => !one?.run,
   );
   if (!found) throw notFound(named.id, named.user);

@@ -139,7 +139,7 @@ export class Archive {
    * @throws if the object fails
    */
   async times(keys: readonly string[]): Promise<readonly (number | null)[]> {
-    return this.conversation.memory((stub) => stub.archivedAt(keys));
+    return this.conversation.memory((stub) => stub.archive.archivedAt(keys));
   }
 
   /** @returns false if the conversation was deleted after the lookup */
@@ -151,7 +151,7 @@ export class Archive {
     const packs = packMessages(missing);
     const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
     const noted = await this.conversation.memory((stub) =>
-      stub.notePacks(before?.key ?? null, beginnings, since),
+      stub.archive.notePacks(before?.key ?? null, beginnings, since),
     );
     if (!noted) return false;
     const { generation, names } = noted;
@@ -181,7 +181,7 @@ export class Archive {
    */
   async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
     const page = await this.conversation.memory((stub) =>
-      stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }),
+      stub.archive.page(after, { rows: limit, bytes: LARGEST_PAGE }),
     );
     return page && { messages: await this.read(page.rows), next: page.next };
   }
@@ -199,7 +199,7 @@ export class Archive {
     place: SearchPlace | null = null,
   ): Promise<FoundMessages | null> {
     const limits = { rows: limit, bytes: LARGEST_PAGE };
-    const page = await this.conversation.memory((stub) => stub.searchArchive(words, place, limits));
+    const page = await this.conversation.memory((stub) => stub.archive.search(words, place, limits));
     return page && { messages: await this.read(page.rows), next: page.next, meaning: page.meaning };
   }
 
@@ -216,7 +216,7 @@ export class Archive {
     keys: readonly string[] | null = null,
     made: MadeNear | null = null,
   ): Promise<ArchiveHits | null> {
-    return this.conversation.memory((stub) => stub.archiveHits(words, limit, keys, made));
+    return this.conversation.memory((stub) => stub.archive.hits(words, limit, keys, made));
   }
 
   /** The messages, or fields of them, that the index lacks. */
@@ -237,7 +237,7 @@ export class Archive {
     const { memory, remembered } = this.conversation;
     const keys = entries.map(({ key }) => key);
     const at = Date.now();
-    const answered = await memory((stub) => stub.unarchived(keys));
+    const answered = await memory((stub) => stub.archive.lacking(keys));
     const digests = new Map(answered.map(({ index, answerDigest }) => [index, answerDigest]));
     for (const [index, entry] of entries.entries()) {
       const digest = digests.get(index) ?? '';
@@ -262,7 +262,7 @@ export class Archive {
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
     const lengthOf = ({ text, role }: ArchiveRow): number => (text?.length ?? 0) + role.length + ROW_LENGTH;
     for (const some of portions(rows, LARGEST_CALL, lengthOf))
-      if (!(await this.conversation.memory((stub) => stub.addToArchive(generation, some)))) return false;
+      if (!(await this.conversation.memory((stub) => stub.archive.add(generation, some)))) return false;
     return true;
   }
 

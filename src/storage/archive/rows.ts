@@ -219,11 +219,12 @@ export class ArchiveRows implements StoredPart {
   }
 
   /**
-   * Messages in the order of archiving.
+   * Messages in the order of archiving; null without a memory.
    *
    * @param after the id of the last one on the page before, or 0
    */
-  page(after: number, limits: PageLimits): ArchivePage<number> {
+  page(after: number, limits: PageLimits): ArchivePage<number> | null {
+    if (!this.tables.exists()) return null;
     if (!this.exists()) return { rows: [], next: null };
     const found = this.sql
       .exec<Row>(

@@ -5,9 +5,11 @@
 
 import { shortened, withoutHalfAtEnd } from '../../lib/characters.ts';
 import { elementAt } from '../../lib/elements.ts';
+import type { MemoryTables } from '../tables.ts';
+import type { ArchiveEmbedding } from './embedding.ts';
 import { excerptOf } from './excerpt.ts';
 import { fuseRanks, type Scored } from './fusion.ts';
-import type { Near } from './near.ts';
+import { BY_WORDS, type MadeNear, type Near } from './near.ts';
 import { passageOf } from './passage.ts';
 import {
   type ArchivedRow,
@@ -87,20 +89,27 @@ type Order = 'fused' | 'words_first';
 
 export class ArchiveSearch {
   private readonly sql: SqlStorage;
-  private readonly archive: Pick<ArchiveRows, 'exists' | 'vectors'>;
+  private readonly tables: Pick<MemoryTables, 'exists'>;
+  private readonly archive: ArchiveRows;
+  private readonly embedding: ArchiveEmbedding;
 
-  constructor(sql: SqlStorage, archive: Pick<ArchiveRows, 'exists' | 'vectors'>) {
-    this.sql = sql;
+  constructor(tables: MemoryTables, archive: ArchiveRows, embedding: ArchiveEmbedding) {
+    this.sql = tables.sql;
+    this.tables = tables;
     this.archive = archive;
+    this.embedding = embedding;
   }
 
   /**
    * Messages with all of these words (bm25, ties oldest first), best first. By meaning, these are
-   * joined with the most similar ones (see `fuseRanks`).
+   * joined with the most similar ones (see `fuseRanks`). Null without a memory.
    *
    * @param place null for the first page
    */
-  page(words: string, near: Near, place: SearchPlace | null, limits: PageLimits): SearchPage {
+  async search(words: string, place: SearchPlace | null, limits: PageLimits): Promise<SearchPage | null> {
+    // The first page decides, since the order of the others depends on it.
+    const near = place?.byMeaning === false ? BY_WORDS : await this.embedding.near(words);
+    if (!this.tables.exists()) return null;
     // The order of earlier pages can't be continued by words alone.
     const meaning = place?.byMeaning && near.meaning === 'off' ? 'failed' : near.meaning;
     if (!this.archive.exists()) return { rows: [], next: null, meaning };
@@ -117,18 +126,21 @@ export class ArchiveSearch {
   }
 
   /**
-   * The best messages, with excerpts and without their packs.
+   * The best messages, with excerpts and without their packs. Null without a memory.
    *
    * @param keys of the messages to search; null for all
+   * @param made see `ArchiveEmbedding`; with it those with the words come first (`mergeArchives`)
    */
-  hits(
+  async hits(
     words: string,
-    near: Near,
     limit: number,
     keys: readonly string[] | null,
-    order: Order = 'fused',
-  ): ArchiveHits {
+    made: MadeNear | null = null,
+  ): Promise<ArchiveHits | null> {
+    const near = await this.embedding.near(words, made);
+    if (!this.tables.exists()) return null;
     const { meaning } = near;
+    const order = made ? 'words_first' : 'fused';
     if (!this.archive.exists()) return { hits: [], meaning };
     const ranked = this.ranked(words, near, { upTo: this.newest(), keys }, { from: 0, limit }, order);
     const ids = ranked.map(({ id }) => id);

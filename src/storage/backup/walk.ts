@@ -219,7 +219,7 @@ export class TenantWalk {
     after: string,
   ): Promise<readonly string[]> {
     if (kind === 'archive')
-      return this.ports.conversation(conversation)((stub) => stub.packsAfter(after, MOST_OBJECTS));
+      return this.ports.conversation(conversation)((stub) => stub.archive.packsAfter(after, MOST_OBJECTS));
     const { objects } = await this.bucket.list(objectsOf(kind, conversation), MOST_OBJECTS, {
       after: after || undefined,
     });

@@ -9,21 +9,11 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
-import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding } from '../archive/embedding.ts';
-import { BY_WORDS, type MadeNear } from '../archive/near.ts';
-import {
-  type ArchivedText,
-  type ArchivePage,
-  type ArchiveRow,
-  ArchiveRows,
-  type Lacking,
-  type NotedPacks,
-  type PageLimits,
-} from '../archive/rows.ts';
-import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
+import { type ArchiveRow, ArchiveRows } from '../archive/rows.ts';
+import { ArchiveSearch } from '../archive/search.ts';
 import {
   type NotTaken,
   ObjectBackup,
@@ -39,32 +29,21 @@ import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
-import { KeptRoundsRows, type NewRounds, type RoundsVerdict, type StoredRounds } from './kept-rounds.ts';
+import { KeptRoundsRows, type NewRounds, type RoundsVerdict } from './kept-rounds.ts';
 import { Making } from './making.ts';
 import type {
-  FindRequest,
-  Found,
-  FrozenBlock,
   Memory,
   Overview,
   SavedMemory,
-  Settings,
   Standing,
   TextAnswer,
   TextRequest,
-  Written,
   WrittenText,
 } from './memories.ts';
 import { logNameOf, openingIn, tenantIn } from './names.ts';
-import {
-  type DigestAnswer,
-  type DigestOrder,
-  type DigestVerdict,
-  OutputDigests,
-  unmade,
-} from './output-digests.ts';
+import { type DigestAnswer, type DigestOrder, OutputDigests, unmade } from './output-digests.ts';
 import type { ConversationApi, Left } from './remote.ts';
-import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
+import type { RunBatch } from './run-batch.ts';
 import { RunEvents } from './run-events.ts';
 import { ConversationState } from './state.ts';
 import type { ConversationSums } from './sum-reports.ts';
@@ -87,7 +66,7 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
   private readonly tables = new ConversationTables(this.ctx.storage);
-  private readonly state = new ConversationState(this.tables);
+  private readonly values = new ConversationState(this.tables);
   private readonly runs = new RunEvents(this.tables, () => this.now());
   private readonly bills = new BillLedger(this.tables, {
     requests: this.runs,
@@ -97,7 +76,7 @@ export abstract class ConversationMemoryObject<Material>
   private readonly made = new Making<number, EndedText>((work) => this.ctx.waitUntil(work));
   private readonly madeDigests = new Making<string, DigestAnswer>((work) => this.ctx.waitUntil(work));
   private readonly chain = new MemoryChain(
-    { tables: this.tables, state: this.state, bills: this.bills },
+    { tables: this.tables, state: this.values, bills: this.bills },
     {
       now: () => this.now(),
       log: (...line) => this.log(...line),
@@ -116,28 +95,28 @@ export abstract class ConversationMemoryObject<Material>
     now: () => this.now(),
     log: (...line) => this.log(...line),
   });
-  private readonly archive = new ArchiveRows(this.tables);
+  private readonly index = new ArchiveRows(this.tables);
   private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
 
   /** What a conversation remembers. Its tables go when none of these has anything left. */
   private readonly memory: readonly StoredPart[] = [
     this.chain,
-    this.state,
+    this.values,
     this.blocks,
     this.digests,
-    this.archive,
+    this.index,
   ];
   /** What is no memory. It goes with the conversation alone. */
   private readonly records: readonly StoredPart[] = [this.runs, this.rounds];
 
   private readonly backup = new ObjectBackup(this.tables);
 
-  private readonly archiveSearch = new ArchiveSearch(this.tables.sql, this.archive);
-  private readonly embedding = new ArchiveEmbedding(this.archive.vectors, {
+  private readonly embedding = new ArchiveEmbedding(this.index.vectors, {
     embedder: () => this.embedder(),
     now: () => this.now(),
     log: (...line) => this.log(...line),
   });
+  private readonly archiveSearch = new ArchiveSearch(this.tables, this.index, this.embedding);
 
   private readonly texts = new Texts<Material>({
     chain: this.chain,
@@ -151,8 +130,8 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly uses = new UseReports({
     exists: () => this.exists(),
-    reportedAt: () => this.state.reportedAt(),
-    saveReportedAt: (at) => this.state.saveReportedAt(at),
+    reportedAt: () => this.values.reportedAt(),
+    saveReportedAt: (at) => this.values.saveReportedAt(at),
     report: (refs) => this.report(refs),
     now: () => this.now(),
     log: (...line) => this.log(...line),
@@ -181,32 +160,88 @@ export abstract class ConversationMemoryObject<Material>
   /** The model that makes vectors of archived messages; undefined if none are wanted. */
   protected abstract embedder(): Embedder | undefined;
 
-  // The methods are documented in `ConversationApi`.
+  // The methods are documented in `ConversationApi`, and those of parts in their classes.
+
+  get versions() {
+    return {
+      ...this.uses.part(this.chain, { find: 'reads', pinDigest: 'looks', overview: 'looks' }),
+      keepDigest: (...order: Parameters<MemoryChain['keepDigest']>) =>
+        this.writing(order[0].since, null, () => this.chain.keepDigest(...order)),
+    };
+  }
+
+  get state() {
+    const { values, uses } = this;
+    return {
+      ...uses.part(values, { configure: 'writes', injection: 'reads', freezeInjection: 'writes' }),
+      settings: (isUse = true) => {
+        if (isUse) uses.reading();
+        return values.settings();
+      },
+    };
+  }
+
+  get frozenBlocks() {
+    return this.uses.part(this.blocks, { at: 'reads', freeze: 'writes' });
+  }
+
+  get outputDigests() {
+    return {
+      ...this.uses.part(this.digests, { find: 'reads' }),
+      make: async (orders: readonly DigestOrder<Material>[], waitMs: number, since: number) =>
+        this.writing(since, Promise.resolve(orders.map(unmade)), () => this.digests.make(orders, waitMs)),
+    };
+  }
+
+  get keptRounds() {
+    const { rounds, uses } = this;
+    return {
+      ...uses.part(rounds, { find: 'reads' }),
+      // Refused before the conversation is reported, which would bring it back.
+      add: async (added: NewRounds): Promise<RoundsVerdict> =>
+        rounds.refuses(added) ? { kept: null, gone: added.names } : uses.writing(() => rounds.add(added)),
+    };
+  }
+
+  get events() {
+    const { runs, uses } = this;
+    return {
+      ...uses.part(runs, { askedAt: 'looks', answered: 'looks' }),
+      add: async (batch: RunBatch) => {
+        if (runs.areLate(batch)) return;
+        await uses.writing(() => runs.add(batch));
+        this.sums.changed();
+      },
+      page: (before: number | null, most: number) => (this.exists() ? runs.page(before, most) : null),
+      find: (n: number) => (this.exists() ? runs.find(n) : null),
+    };
+  }
+
+  get archive() {
+    return {
+      ...this.uses.part(this.index, {
+        lacking: 'looks',
+        archivedAt: 'reads',
+        count: 'looks',
+        texts: 'reads',
+        packsAfter: 'looks',
+        page: 'reads',
+      }),
+      ...this.uses.part(this.archiveSearch, { search: 'reads', hits: 'reads' }),
+      notePacks: (after: string | null, packs: readonly string[], since: number) =>
+        this.writing(since, null, () => this.index.notePacks(after, packs)),
+      add: (generation: string, rows: readonly ArchiveRow[]) => {
+        const isAdded = this.index.add(generation, rows, Math.floor(this.now() / 1000));
+        const embedding = isAdded ? this.embedding.catchUp() : undefined;
+        if (embedding) this.ctx.waitUntil(embedding);
+        return isAdded;
+      },
+    };
+  }
 
   text(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer> {
     if (!material) this.uses.reading();
     return this.texts.get(request, material, waitMs);
-  }
-
-  keepDigest(
-    request: TextRequest,
-    baseMemoryId: number | null,
-    digest: Omit<Written, 'model'>,
-  ): Promise<Memory | null> {
-    return this.writing(request.since, null, () => this.chain.keepDigest(request, baseMemoryId, digest));
-  }
-
-  find(request: FindRequest): Found {
-    this.uses.reading();
-    return this.chain.find(request);
-  }
-
-  pinDigest(round: string, strategyHash: string, hash: string): void {
-    this.chain.pinDigest(round, strategyHash, hash);
-  }
-
-  overview(): Overview {
-    return this.chain.overview();
   }
 
   async standing(): Promise<Standing> {
@@ -217,15 +252,6 @@ export abstract class ConversationMemoryObject<Material>
     return { ...this.chain.standing(), requests: count, newest };
   }
 
-  settings(isUse = true): Settings {
-    if (isUse) this.uses.reading();
-    return this.state.settings();
-  }
-
-  configure(changes: Partial<Settings>): Promise<void> {
-    return this.uses.writing(() => this.state.configure(changes));
-  }
-
   async restore(saved: SavedMemory): Promise<Overview> {
     const refs = [saved.memory?.ref, saved.memory?.transcript_earlier];
     await this.report(refs.filter((ref) => ref != null));
@@ -234,43 +260,6 @@ export abstract class ConversationMemoryObject<Material>
     // Reported again, since a deletion may have come in between.
     this.uses.reading();
     return this.chain.overview();
-  }
-
-  injection(): FrozenBlock | null {
-    this.uses.reading();
-    return this.state.injection();
-  }
-
-  freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock> {
-    return this.uses.writing(() => this.state.freezeInjection(block, replaced));
-  }
-
-  frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[] {
-    this.uses.reading();
-    return this.blocks.at(point, labels);
-  }
-
-  freezeBlocks(
-    point: string,
-    blocks: readonly MemoryBlock[],
-    replaces: boolean,
-  ): Promise<readonly MemoryBlock[]> {
-    return this.uses.writing(() => this.blocks.freeze(point, blocks, replaces));
-  }
-
-  findDigests(keys: readonly string[]): (DigestVerdict | null)[] {
-    this.uses.reading();
-    return this.digests.find(keys);
-  }
-
-  async makeDigests(
-    orders: readonly DigestOrder<Material>[],
-    waitMs: number,
-    since: number,
-  ): Promise<DigestAnswer[]> {
-    return await this.writing(since, Promise.resolve(orders.map(unmade)), () =>
-      this.digests.make(orders, waitMs),
-    );
   }
 
   async idle(ms: number): Promise<boolean> {
@@ -301,120 +290,27 @@ export abstract class ConversationMemoryObject<Material>
       if (unusedSince === undefined) this.dropLate();
       return { of: 'nothing', existed: false, packs: packsAside };
     }
-    const usedAt = this.state.reportedAt();
+    const usedAt = this.values.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
-    const settings = unusedSince !== undefined && this.state.hasSettings();
+    const settings = unusedSince !== undefined && this.values.hasSettings();
     this.dropLate();
     for (const part of [...this.memory, ...this.records]) part.strip(settings);
-    const packs = this.archive.leaving();
+    const packs = this.index.leaving();
     if (packs.length === 0 && !settings) await this.clear();
     return { of: settings ? 'settings' : 'nothing', existed: true, packs };
   }
 
   async forgetPacks(packs: readonly string[]): Promise<void> {
-    this.archive.forgetPacks(packs);
+    this.index.forgetPacks(packs);
     await this.clearIfEmpty();
-  }
-
-  unarchived(keys: readonly string[]): readonly Lacking[] {
-    return this.archive.lacking(keys);
-  }
-
-  archivedAt(keys: readonly string[]): readonly (number | null)[] {
-    this.uses.reading();
-    return this.archive.archivedAt(keys);
-  }
-
-  archivedCount(): number {
-    return this.archive.count();
-  }
-
-  archivedTexts(most: number): readonly ArchivedText[] {
-    this.uses.reading();
-    return this.archive.texts(most);
-  }
-
-  notePacks(after: string | null, packs: readonly string[], since: number): Promise<NotedPacks | null> {
-    return this.writing(since, null, () => this.archive.notePacks(after, packs));
-  }
-
-  addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
-    const isAdded = this.archive.add(generation, rows, Math.floor(this.now() / 1000));
-    const embedding = isAdded ? this.embedding.catchUp() : undefined;
-    if (embedding) this.ctx.waitUntil(embedding);
-    return isAdded;
-  }
-
-  archived(after: number, limits: PageLimits): ArchivePage<number> | null {
-    this.uses.reading();
-    return this.tables.exists() ? this.archive.page(after, limits) : null;
-  }
-
-  async searchArchive(
-    words: string,
-    place: SearchPlace | null,
-    limits: PageLimits,
-  ): Promise<SearchPage | null> {
-    this.uses.reading();
-    // The first page decides, since the order of the others depends on it.
-    const near = place?.byMeaning === false ? BY_WORDS : await this.embedding.near(words);
-    return this.tables.exists() ? this.archiveSearch.page(words, near, place, limits) : null;
-  }
-
-  async archiveHits(
-    words: string,
-    limit: number,
-    keys: readonly string[] | null,
-    made: MadeNear | null = null,
-  ): Promise<ArchiveHits | null> {
-    this.uses.reading();
-    const near = await this.embedding.near(words, made);
-    const order = made ? 'words_first' : 'fused';
-    return this.tables.exists() ? this.archiveSearch.hits(words, near, limit, keys, order) : null;
-  }
-
-  async keepRuns(batch: RunBatch): Promise<void> {
-    if (this.runs.areLate(batch)) return;
-    await this.uses.writing(() => this.runs.add(batch));
-    this.sums.changed();
   }
 
   override alarm(): Promise<void> {
     return this.sums.due();
   }
 
-  keptRounds(keys: readonly string[]): (StoredRounds | null)[] {
-    this.uses.reading();
-    return this.rounds.find(keys);
-  }
-
-  async keepRounds(rounds: NewRounds): Promise<RoundsVerdict> {
-    if (this.rounds.refuses(rounds)) return { kept: null, gone: rounds.names };
-    return this.uses.writing(() => this.rounds.add(rounds));
-  }
-
-  listRuns(before: number | null, most: number): RunPage | null {
-    return this.exists() ? this.runs.page(before, most) : null;
-  }
-
-  findRun(n: number): FoundRun | null {
-    return this.exists() ? this.runs.find(n) : null;
-  }
-
-  answered(arrays: readonly string[]): number | null {
-    return this.runs.answered(arrays);
-  }
-
-  askedAt(arrays: readonly string[]): (number | null)[] {
-    return this.runs.askedAt(arrays);
-  }
-
   saveRows(place: SavePlace | null): SavedPart | null {
     return this.backup.save(place);
-  }
-
-  packsAfter(pack: string, most: number): readonly string[] {
-    return this.archive.packsAfter(pack, most);
   }
 
   async putAside(name: PartName, text: string): Promise<void> {

@@ -1,21 +1,12 @@
-/** Methods of a conversation's object that other isolates can call. */
-import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type { MadeNear } from '../archive/near.ts';
-import type {
-  ArchivedText,
-  ArchivePage,
-  ArchiveRow,
-  Lacking,
-  NotedPacks,
-  PageLimits,
-} from '../archive/rows.ts';
-import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
+/** What other isolates can call of a conversation's object: its parts, and methods of its own. */
+import type { ArchiveRow, ArchiveRows, NotedPacks } from '../archive/rows.ts';
+import type { ArchiveSearch } from '../archive/search.ts';
 import type { BackupApi } from '../object-backup.ts';
-import type { NewRounds, RoundsVerdict, StoredRounds } from './kept-rounds.ts';
+import type { Part } from '../remote.ts';
+import type { MemoryChain } from './chain.ts';
+import type { FrozenBlocks } from './frozen-blocks.ts';
+import type { KeptRoundsRows } from './kept-rounds.ts';
 import type {
-  FindRequest,
-  Found,
-  FrozenBlock,
   Memory,
   Overview,
   SavedMemory,
@@ -23,10 +14,10 @@ import type {
   Standing,
   TextAnswer,
   TextRequest,
-  Written,
 } from './memories.ts';
-import type { DigestAnswer, DigestOrder, DigestVerdict } from './output-digests.ts';
-import type { FoundRun, RunBatch, RunPage } from './run-batch.ts';
+import type { DigestAnswer, DigestOrder, OutputDigests } from './output-digests.ts';
+import type { RunEvents } from './run-events.ts';
+import type { ConversationState } from './state.ts';
 
 /** What remains of a conversation: nothing, its settings, or everything because it is in use. */
 export type Left =
@@ -48,6 +39,34 @@ export type Left =
  *   neither stored nor logged
  */
 export interface ConversationApi<Material> extends BackupApi {
+  readonly versions: Part<MemoryChain, 'find' | 'pinDigest' | 'overview'> & {
+    /** Null for a request that came before a deletion. */
+    keepDigest(...order: Parameters<MemoryChain['keepDigest']>): Promise<Memory | null>;
+  };
+  readonly state: Part<ConversationState, 'configure' | 'injection' | 'freezeInjection'> & {
+    /** @param isUse false: this does not count as a use (see `RETENTION_DAYS`) */
+    settings(isUse?: boolean): Settings;
+  };
+  readonly frozenBlocks: Part<FrozenBlocks, 'at' | 'freeze'>;
+  readonly outputDigests: Part<OutputDigests<Material>, 'find'> & {
+    /** @param since when the request came: makes nothing if it was before a deletion */
+    make(orders: readonly DigestOrder<Material>[], waitMs: number, since: number): Promise<DigestAnswer[]>;
+  };
+  readonly keptRounds: Part<KeptRoundsRows, 'find' | 'add'>;
+  readonly events: Part<RunEvents, 'add' | 'askedAt' | 'answered'> & {
+    /** Null if nothing is stored of the conversation. */
+    page(...query: Parameters<RunEvents['page']>): ReturnType<RunEvents['page']> | null;
+    /** Null if nothing is stored of the conversation. */
+    find(n: number): ReturnType<RunEvents['find']> | null;
+  };
+  readonly archive: Part<ArchiveRows, 'lacking' | 'archivedAt' | 'count' | 'texts' | 'packsAfter' | 'page'> &
+    Part<ArchiveSearch, 'search' | 'hits'> & {
+      /** See `ArchiveRows`. @param since when the request came */
+      notePacks(after: string | null, packs: readonly string[], since: number): Promise<NotedPacks | null>;
+      /** See `ArchiveRows`. Has vectors made of the messages. */
+      add(generation: string, rows: readonly ArchiveRow[]): boolean;
+    };
+
   /** Whether parts of a backup are put aside. */
   hasAside(backup: string): boolean;
   /**
@@ -59,20 +78,8 @@ export interface ConversationApi<Material> extends BackupApi {
    * @param waitMs how long to wait for one in the making. 0: the answer comes at once
    */
   text(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer>;
-  /** See `MemoryChain` and `ConversationState`. Null for a request that came before a deletion. */
-  keepDigest(
-    request: TextRequest,
-    baseMemoryId: number | null,
-    digest: Omit<Written, 'model'>,
-  ): Promise<Memory | null>;
-  find(request: FindRequest): Found;
-  pinDigest(round: string, strategyHash: string, hash: string): void;
-  overview(): Overview;
   /** Reports to the tenant's object the sums that it does not know yet. */
   standing(): Promise<Standing>;
-  /** @param isUse false: the conversation does not count as used by this (see `RETENTION_DAYS`) */
-  settings(isUse?: boolean): Settings;
-  configure(changes: Partial<Settings>): Promise<void>;
   /**
    * Has one version and settings replace versions, rounds, health and settings in one transaction,
    * and answers what is kept then. The conversation and its transcripts are reported to the
@@ -81,24 +88,6 @@ export interface ConversationApi<Material> extends BackupApi {
    * @throws RangeError if a text or a setting is too long
    */
   restore(saved: SavedMemory): Promise<Overview>;
-  injection(): FrozenBlock | null;
-  freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock>;
-
-  /** See `FrozenBlocks`. */
-  frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[];
-  freezeBlocks(
-    point: string,
-    blocks: readonly MemoryBlock[],
-    replaces: boolean,
-  ): Promise<readonly MemoryBlock[]>;
-
-  /** See `OutputDigests`. */
-  findDigests(keys: readonly string[]): (DigestVerdict | null)[];
-  makeDigests(
-    orders: readonly DigestOrder<Material>[],
-    waitMs: number,
-    since: number,
-  ): Promise<DigestAnswer[]>;
 
   /**
    * Resolves when no text is being made, or after `ms` milliseconds.
@@ -122,41 +111,4 @@ export interface ConversationApi<Material> extends BackupApi {
   forgetPacks(packs: readonly string[]): Promise<void>;
   /** Deletes everything except packs in R2. What is in the making is dropped. */
   clear(): Promise<void>;
-
-  /** See `KeptRoundsRows`. */
-  keptRounds(keys: readonly string[]): (StoredRounds | null)[];
-  keepRounds(rounds: NewRounds): Promise<RoundsVerdict>;
-
-  /** See `RunEvents`. */
-  keepRuns(batch: RunBatch): Promise<void>;
-  /** A page of events; null if nothing is stored of the conversation. */
-  listRuns(before: number | null, most: number): RunPage | null;
-  /** Null if nothing is stored of the conversation. */
-  findRun(n: number): FoundRun | null;
-  answered(arrays: readonly string[]): number | null;
-  askedAt(arrays: readonly string[]): (number | null)[];
-
-  /** See `ArchiveRows`. */
-  unarchived(keys: readonly string[]): readonly Lacking[];
-  archivedAt(keys: readonly string[]): readonly (number | null)[];
-  archivedCount(): number;
-  archivedTexts(most: number): readonly ArchivedText[];
-  packsAfter(pack: string, most: number): readonly string[];
-  notePacks(after: string | null, packs: readonly string[], since: number): Promise<NotedPacks | null>;
-  addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
-  /** A page of the archive; null if nothing is stored of the conversation. */
-  archived(after: number, limits: PageLimits): ArchivePage<number> | null;
-  /** A page of search results; null if nothing is stored of the conversation. */
-  searchArchive(words: string, place: SearchPlace | null, limits: PageLimits): Promise<SearchPage | null>;
-  /**
-   * The best search results; null if nothing is stored of the conversation.
-   *
-   * @param made see `ArchiveEmbedding`; with it those with the words come first (`mergeArchives`)
-   */
-  archiveHits(
-    words: string,
-    limit: number,
-    keys: readonly string[] | null,
-    made?: MadeNear | null,
-  ): Promise<ArchiveHits | null>;
 }

@@ -3,9 +3,13 @@
  * otherwise: before the first write, once more after it, and then once an hour while it is in use.
  */
 import { type Log, logCaught } from '../../log.ts';
+import type { Part } from '../remote.ts';
 
 /** How often a conversation in use is reported, in milliseconds. */
 const REPORTING_MS = 60 * 60_000;
+
+/** `looks`: it does not count as a use. `writes`: it may be the first write. */
+type Use = 'looks' | 'reads' | 'writes';
 
 interface UseReportsPorts {
   /** Whether anything is stored of the conversation. */
@@ -43,5 +47,26 @@ export class UseReports {
     saveReportedAt(now());
     const failed = (error: unknown) => void logCaught(log, 'warn', 'a use could not be noted', error);
     waitUntil(report([]).catch(failed));
+  }
+
+  /**
+   * A part of the object for other isolates, with these of its methods and no other.
+   *
+   * @param methods what use each of them is
+   */
+  part<Of extends object, Names extends keyof Of>(of: Of, methods: Record<Names, Use>): Part<Of, Names> {
+    const called = Object.entries<Use>(methods).map(([name, use]) => {
+      const method = Reflect.get(of, name) as (...values: unknown[]) => unknown;
+      return [
+        name,
+        (...values: unknown[]) => {
+          const work = (): unknown => Reflect.apply(method, of, values);
+          if (use === 'writes') return this.writing(work);
+          if (use === 'reads') this.reading();
+          return work();
+        },
+      ];
+    });
+    return Object.fromEntries(called) as Part<Of, Names>;
   }
 }

@@ -212,7 +212,7 @@ describe('a bucket that fails', () => {
 });
 
 describe('an object that fails', () => {
-  const ALL = ['text', 'find', 'settings', 'keepDigest'];
+  const ALL = ['text', 'versions.find', 'state.settings', 'versions.keepDigest'];
 
   it('at everything leaves mode auto its digest, with a warning, once', async () => {
     const { objects, ask, rounds, summarizerCalls } = start({ ...TALK, keep_first_user: false });
@@ -266,7 +266,7 @@ describe('an object that fails', () => {
   it('by never answering leaves the digest, too', async () => {
     const { objects, ask, rounds } = start(TALK);
     await rounds(1, 4);
-    for (const method of ['text', 'find']) objects.hanging.add(method);
+    for (const method of ['text', 'versions.find']) objects.hanging.add(method);
     onTestFinished(shorten({ objectCallMs: 500 }));
 
     const { response, view, warning } = await ask(5, {}, false);

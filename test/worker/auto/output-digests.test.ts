@@ -77,20 +77,10 @@ const answered = (messages: readonly Message[]): Message[] => [
 ];
 
 /** Objects whose method waits before it is called. */
-function gated(method: string, gate: Promise<unknown>): WatchedObjects {
+function gated(method: string, gate: Promise<void>): WatchedObjects {
   const watched = watchedObjects(env.CONVERSATION_MEMORY);
-  const get = (id: DurableObjectId) =>
-    new Proxy(watched.namespace.get(id), {
-      get: (target, name) => {
-        const call = Reflect.get(target, name) as (...values: unknown[]) => Promise<unknown>;
-        return async (...values: unknown[]) => {
-          if (name === method) await gate;
-          return call(...values);
-        };
-      },
-    });
-  const idFromName = (name: string) => watched.namespace.idFromName(name);
-  return { ...watched, namespace: { idFromName, get } as DurableObjectNamespace };
+  watched.gates.set(method, gate);
+  return watched;
 }
 
 describe('a digest of a large output', () => {
@@ -105,17 +95,19 @@ describe('a digest of a large output', () => {
     expect(shown[0]).toContain('\ndigest: These words are digest');
     for (const one of again) expect(one).toEqual({ shown, warnings: [] });
     expect(second.digestCalls()).toBe(0);
-    expect(second.objects.calls.filter((call) => call.includes('Digest'))).toEqual(['findDigests']);
+    expect(second.objects.calls.filter((call) => call.startsWith('outputDigests.'))).toEqual([
+      'outputDigests.find',
+    ]);
   });
 
   it('is made by one of two requests at once, and both show it', async () => {
     const messages = conversation();
     const gate = Promise.withResolvers<void>();
     // Both have found no verdict before one of them has it made.
-    const writer = isolate(gated('makeDigests', gate.promise));
-    const other = isolate(gated('makeDigests', gate.promise));
+    const writer = isolate(gated('outputDigests.make', gate.promise));
+    const other = isolate(gated('outputDigests.make', gate.promise));
     const both = [writer.ask(messages), other.ask(messages)];
-    const ready = ({ objects }: typeof writer) => objects.calls.includes('findDigests');
+    const ready = ({ objects }: typeof writer) => objects.calls.includes('outputDigests.find');
     await vi.waitUntil(() => ready(writer) && ready(other), { timeout: 60_000 });
     gate.resolve();
     const [one, two] = await Promise.all(both);
@@ -132,15 +124,15 @@ describe('a digest of a large output', () => {
 
     expect(new Set(shown.flatMap((text) => /digest \d+/.exec(text) ?? []))).toHaveProperty('size', 9);
     expect(own.digestCalls()).toBe(9);
-    expect(own.objects.calls.filter((call) => call.includes('Digest'))).toEqual([
-      'findDigests',
-      'makeDigests',
+    expect(own.objects.calls.filter((call) => call.startsWith('outputDigests.'))).toEqual([
+      'outputDigests.find',
+      'outputDigests.make',
     ]);
   });
 });
 
 describe('an object that fails', () => {
-  it.each(['findDigests', 'makeDigests'])(
+  it.each(['outputDigests.find', 'outputDigests.make'])(
     'at %s has what was shown first stay, in all isolates',
     async (method) => {
       const messages = conversation();
@@ -160,7 +152,7 @@ describe('an object that fails', () => {
       for (const one of [second, third, fourth, elsewhere])
         expect(one).toEqual({ shown: first.shown, warnings: [] });
       // After the answers their events are kept.
-      expect(own.objects.calls.slice(steady).filter((call) => call !== 'keepRuns')).toEqual([]);
+      expect(own.objects.calls.slice(steady).filter((call) => call !== 'events.add')).toEqual([]);
       expect(stranger.digestCalls()).toBe(0);
     },
   );

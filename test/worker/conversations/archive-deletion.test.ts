@@ -43,7 +43,7 @@ describe('deleting a conversation', () => {
   it('takes packs whose messages never came into the index', async () => {
     const before = await packsOf(KEY);
     const { ask, objects, remove, stub } = archive({}, KEY);
-    objects.failing.add('addToArchive');
+    objects.failing.add('archive.add');
     await ask([user('One')]);
     const between = await packsOf(KEY);
     const deleted = await remove();
@@ -98,7 +98,7 @@ describe('deleting a conversation', () => {
     const racing = racingApp(
       id,
       async (method) => {
-        if (method === 'notePacks') await stub.clear();
+        if (method === 'archive.notePacks') await stub.clear();
       },
       KEY,
     );
@@ -143,7 +143,7 @@ describe('a writer that a deletion has overtaken', () => {
     const racing = racingApp(
       id,
       async (method) => {
-        if (method === 'addToArchive') await stub.clear();
+        if (method === 'archive.add') await stub.clear();
         if (method === 'delete') await ask(talk);
       },
       KEY,
@@ -162,7 +162,7 @@ describe('a writer that a deletion has overtaken', () => {
     const second = racingApp(
       id,
       async (method) => {
-        if (method !== 'addToArchive') return;
+        if (method !== 'archive.add') return;
         noted.resolve();
         await ended.promise;
       },
@@ -173,7 +173,7 @@ describe('a writer that a deletion has overtaken', () => {
     const first = racingApp(
       id,
       async (method) => {
-        if (method !== 'addToArchive' || ++added < 2) return;
+        if (method !== 'archive.add' || ++added < 2) return;
         await stub.clear();
         writing = second(talk);
         await noted.promise;

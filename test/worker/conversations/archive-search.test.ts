@@ -50,7 +50,7 @@ describe('a page of the archive', () => {
 
   it.each<[string, (talk: ReturnType<typeof archive>) => Set<string>, string]>([
     ['R2', ({ watched }) => watched.failing, 'get'],
-    ['the object', ({ objects }) => objects.failing, 'archived'],
+    ['the object', ({ objects }) => objects.failing, 'archive.page'],
   ])('is refused for now when %s fails', async (_, failingOf, method) => {
     const talk = archive();
     await talk.ask([user('One')]);

@@ -20,37 +20,38 @@ describe('the index of an archive', () => {
   });
   const index = (work: (memory: ConversationMemory, sql: SqlStorage) => Promise<void>) =>
     runInDurableObject(archive().stub, (memory, { storage }) => work(memory, storage.sql));
-  const listed = (memory: ConversationMemory) => memory.archived(0, { rows: 10, bytes: 1_000_000 })?.rows;
+  const listed = async (memory: ConversationMemory) =>
+    (await memory.archive.page(0, { rows: 10, bytes: 1_000_000 }))?.rows;
 
   it('takes a message and its text together, or not at all', () =>
     index(async (memory, sql) => {
-      const noted = await memory.notePacks(null, ['a'], Date.now());
+      const noted = await memory.archive.notePacks(null, ['a'], Date.now());
       if (!noted) throw new Error('the pack was not noted');
       const rows = ['one', 'two'].map((key) => row(key, noted.names[0] ?? ''));
       sql.exec('ALTER TABLE archive_text RENAME TO archive_away');
-      expect(() => memory.addToArchive(noted.generation, rows)).toThrow();
-      const between = listed(memory);
+      expect(() => memory.archive.add(noted.generation, rows)).toThrow();
+      const between = await listed(memory);
       sql.exec('ALTER TABLE archive_away RENAME TO archive_text');
 
       expect(between).toEqual([]);
-      expect(memory.addToArchive(noted.generation, rows)).toBe(true);
-      expect(listed(memory)).toHaveLength(2);
+      expect(memory.archive.add(noted.generation, rows)).toBe(true);
+      expect(await listed(memory)).toHaveLength(2);
     }));
 
   it('takes nothing that was noted before a deletion', () =>
     index(async (memory) => {
-      const old = await memory.notePacks(null, ['a'], Date.now());
+      const old = await memory.archive.notePacks(null, ['a'], Date.now());
       await memory.clear();
-      const noted = await memory.notePacks(null, ['a'], Date.now());
+      const noted = await memory.archive.notePacks(null, ['a'], Date.now());
 
-      expect(memory.addToArchive(old?.generation ?? '', [row('one', old?.names[0] ?? '')])).toBe(false);
-      expect(listed(memory)).toEqual([]);
+      expect(memory.archive.add(old?.generation ?? '', [row('one', old?.names[0] ?? '')])).toBe(false);
+      expect(await listed(memory)).toEqual([]);
       expect(old?.names).not.toEqual(noted?.names);
     }));
 
   it('keeps the names of packs that a deletion has left', () =>
     index(async (memory) => {
-      await memory.notePacks(null, ['a'], Date.now());
+      await memory.archive.notePacks(null, ['a'], Date.now());
       const { packs } = (await memory.leave()) as { packs: readonly string[] };
 
       expect(packs).toHaveLength(1);
@@ -75,9 +76,9 @@ describe('the index of an archive', () => {
 describe('an archive that can not be written', () => {
   it.each<[string, (talk: ReturnType<typeof archive>) => Set<string>, string]>([
     ['R2', ({ watched }) => watched.failing, 'put'],
-    ['the object, when it is asked,', ({ objects }) => objects.failing, 'unarchived'],
-    ['the object, before the write,', ({ objects }) => objects.failing, 'notePacks'],
-    ['the object, after the write,', ({ objects }) => objects.failing, 'addToArchive'],
+    ['the object, when it is asked,', ({ objects }) => objects.failing, 'archive.lacking'],
+    ['the object, before the write,', ({ objects }) => objects.failing, 'archive.notePacks'],
+    ['the object, after the write,', ({ objects }) => objects.failing, 'archive.add'],
   ])('costs nothing else when %s fails, and is made up for', async (_, failingOf, method) => {
     const talk = archive();
     failingOf(talk).add(method);
@@ -99,7 +100,7 @@ describe('an archive that can not be written', () => {
 
   it.each<[string, (talk: ReturnType<typeof archive>) => Set<string>, string]>([
     ['R2', ({ watched }) => watched.hanging, 'put'],
-    ['the object', ({ objects }) => objects.hanging, 'unarchived'],
+    ['the object', ({ objects }) => objects.hanging, 'archive.lacking'],
   ])('delays no request while %s does not answer', async (_, hangingOf, method) => {
     const talk = archive();
     // Background work is not awaited.

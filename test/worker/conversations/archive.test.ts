@@ -58,7 +58,7 @@ describe('the archive of a conversation', () => {
   it('gives the times of its messages to plain turns, which have none while it does not answer', async () => {
     const { app, id, ask, objects, page } = archive();
     // Events know such times too.
-    objects.failing.add('askedAt');
+    objects.failing.add('events.askedAt');
     await ask([user('One')]);
     const { data } = await page();
     const turns = async () => {
@@ -69,7 +69,7 @@ describe('the archive of a conversation', () => {
     };
 
     expect(await turns()).toMatchObject([{ user: 'One', ts: data[0]?.created_at }]);
-    objects.failing.add('archivedAt');
+    objects.failing.add('archive.archivedAt');
     const [turn] = await turns();
     expect(turn).toMatchObject({ user: 'One', assistant: null });
     expect(turn).not.toHaveProperty('ts');
@@ -146,8 +146,8 @@ describe('the archive of a conversation', () => {
     await elsewhere([user('One'), full, user('Two')]);
     await elsewhere([user('One'), ANSWER, user('Two')]);
 
-    expect(here.filter((method) => method !== 'settings')).toEqual([]);
-    expect(called.filter((method) => method !== 'settings')).toEqual(['unarchived']);
+    expect(here.filter((method) => method !== 'state.settings')).toEqual([]);
+    expect(called.filter((method) => method !== 'state.settings')).toEqual(['archive.lacking']);
   });
 
   it('begins anew after another isolate has deleted it, with the next message', async () => {
@@ -258,9 +258,10 @@ describe('the archive of a conversation', () => {
 
     const positions = (answer: typeof other) => {
       const hash = prefixHashes(read([first, answer]), sha256Hex).at(-1) ?? '';
-      return runInDurableObject(objectOf({ hash }), (memory) =>
-        memory.archived(0, { rows: 10, bytes: 10_000 })?.rows.map(({ position }) => position),
-      );
+      return runInDurableObject(objectOf({ hash }), async (memory) => {
+        const page = await memory.archive.page(0, { rows: 10, bytes: 10_000 });
+        return page?.rows.map(({ position }) => position);
+      });
     };
     expect(await positions(ANSWER)).toEqual([0, 1, 2, 3]);
     expect(await positions(other)).toEqual([0, 1, 2, 3]);

@@ -7,7 +7,7 @@ import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName, type Session } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant } from '../../support/conversations/chat.ts';
-import { KEY, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { KEY, startApp, throughCalls, watchedBucket, watchedObjects } from '../support.ts';
 
 export const COMPACT = { mode: 'compact', archive: true };
 export const OTHER_KEY = 'sk-another-caller-of-the-worker-tests';
@@ -122,11 +122,10 @@ export function racingApp(id: string, before: (method: string) => Promise<void>,
           );
         },
     });
-  const real = env.CONVERSATION_MEMORY;
-  const namespace = {
-    idFromName: (name: string) => real.idFromName(name),
-    get: (of: DurableObjectId) => raced(real.get(of)),
-  } as unknown as DurableObjectNamespace;
+  const namespace = throughCalls(env.CONVERSATION_MEMORY, async (path, goOn) => {
+    await before(path);
+    return goOn();
+  });
   const app = startApp(raced(env.REFS), { EVENTS: 'off', CONVERSATION_MEMORY: namespace }, key);
   app.answer.words = () => 'This is the answer.';
   return (messages: object[]) => app.chat({ conversation_id: id, memory_strategy: COMPACT, messages });

@@ -35,8 +35,8 @@ describe.each([
   it('a request is billed once, however often its event comes', async () => {
     const { call } = billed(evicted);
     const first = run(BILL_ORDER);
-    for (const batch of [first, first, run(BILL_ORDER)]) await call((memory) => memory.keepRuns(batch));
-    const page = await call((memory) => memory.listRuns(null, 10));
+    for (const batch of [first, first, run(BILL_ORDER)]) await call((memory) => memory.events.add(batch));
+    const page = await call((memory) => memory.events.page(null, 10));
     expect(page?.runs.map(({ bill }) => bill?.net)).toEqual([WOULD_BE - SENT, WOULD_BE - SENT]);
     const { bills } = await call((memory) => memory.standing());
     expect(bills).toMatchObject({
@@ -59,10 +59,10 @@ describe.each([
     const late = { ...moved, calls: [{ input: 20_000, cached: 0, cache_writes: null, output: 500 }] };
     const MINUTE_MS = 60_000;
     const start = 1_000_000_000;
-    await call((memory) => memory.keepRuns(run(BILL_ORDER, start)));
-    await call((memory) => memory.keepRuns(run(moved, start + MINUTE_MS)));
-    await call((memory) => memory.keepRuns(run(late, start + 90 * MINUTE_MS)));
-    const page = await call((memory) => memory.listRuns(null, 10));
+    await call((memory) => memory.events.add(run(BILL_ORDER, start)));
+    await call((memory) => memory.events.add(run(moved, start + MINUTE_MS)));
+    await call((memory) => memory.events.add(run(late, start + 90 * MINUTE_MS)));
+    const page = await call((memory) => memory.events.page(null, 10));
     const [third, second, first] = (page?.runs ?? []).map(({ bill }) => bill as Bill);
     expect(first?.unique?.tokens).toBe(20_000);
     // 20 000 is 156 × 128 and 32 more.
@@ -82,17 +82,17 @@ describe.each([
       endedRun({ created_at: 1_000_000_000 + n * 1_000 }, { billing: one }),
     );
     const [together, apart] = [billed(evicted), billed(evicted)];
-    for (const one of runs) await apart.call((memory) => memory.keepRuns(batchOf(one)));
+    for (const one of runs) await apart.call((memory) => memory.events.add(batchOf(one)));
     for (const part of [runs.slice(0, 2), runs.slice(2, 3), runs.slice(3)]) {
       const batch = batchOf(...part);
       // The answer of the first call is lost, so it is repeated.
-      await together.call((memory) => memory.keepRuns(batch));
-      await together.call((memory) => memory.keepRuns(batch));
+      await together.call((memory) => memory.events.add(batch));
+      await together.call((memory) => memory.events.add(batch));
     }
     const standingOf = ({ call }: typeof apart) => call((memory) => memory.standing());
     expect((await standingOf(together)).bills).toEqual((await standingOf(apart)).bills);
     expect((await standingOf(apart)).bills).toMatchObject({ requests: 6, billed: 6 });
-    const listOf = ({ call }: typeof apart) => call((memory) => memory.listRuns(null, 10));
+    const listOf = ({ call }: typeof apart) => call((memory) => memory.events.page(null, 10));
     expect(await listOf(together)).toEqual(await listOf(apart));
   });
 
@@ -114,7 +114,8 @@ describe.each([
       { key: 'failed', material: costing(500) },
       { key: 'shown', material: null },
     ];
-    for (let time = 0; time < 2; time++) await call((memory) => memory.makeDigests(orders, 10_000, LATER));
+    for (let time = 0; time < 2; time++)
+      await call((memory) => memory.outputDigests.make(orders, 10_000, LATER));
     expect((await call((memory) => memory.standing())).bills).toMatchObject({ summarizer: 1_500 });
   });
 
@@ -134,7 +135,7 @@ it('a deleted conversation has no sums, and a late cost does not bring it back',
       writing(() => outcome.promise),
       0,
     );
-    await memory.keepRuns(run(BILL_ORDER));
+    await memory.events.add(run(BILL_ORDER));
     await memory.leave();
     outcome.resolve({ made: { ok: true, value: written('late') }, usage: { ...NO_USAGE, cost: 500 } });
     await memory.idle(10_000);
@@ -153,8 +154,8 @@ const costing = (cost: number | null, text?: string) =>
 
 it('an event without an order has no bill, and is in no sum', async () => {
   const { call } = billed(false);
-  await call((memory) => memory.keepRuns(run()));
-  expect(await call((memory) => memory.listRuns(null, 1))).toMatchObject({ runs: [{ bill: null }] });
+  await call((memory) => memory.events.add(run()));
+  expect(await call((memory) => memory.events.page(null, 1))).toMatchObject({ runs: [{ bill: null }] });
   expect((await call((memory) => memory.standing())).bills.requests).toBe(0);
 });
 
@@ -162,9 +163,9 @@ it('the sums outlive the events', async () => {
   const { call } = billed(false);
   const more = 5;
   await call(async (memory) => {
-    for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRuns(run(BILL_ORDER));
+    for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.events.add(run(BILL_ORDER));
   });
-  const oldest = await call((memory) => memory.findRun(more));
+  const oldest = await call((memory) => memory.events.find(more));
   expect(oldest).toEqual({ run: null });
   const { bills } = await call((memory) => memory.standing());
   expect(bills).toMatchObject({

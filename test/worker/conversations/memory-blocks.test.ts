@@ -7,7 +7,7 @@ import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { BlockChange, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { shorten } from '../../support/time-limits.ts';
-import { start, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['info', 'warn', 'error'] as const)
@@ -196,7 +196,7 @@ describe('after a rotation of the secret', () => {
 describe('storage that fails', () => {
   const BLOCKS = { memory_blocks: ['team'] };
 
-  it.each(['frozenBlocks', 'freezeBlocks', 'readBlocks'])(
+  it.each(['frozenBlocks.at', 'frozenBlocks.freeze', 'readBlocks'])(
     'at %s leaves memory blocks out of the view, with a warning',
     async (method) => {
       const tenants = watchedObjects(env.TENANT_MEMORY);
@@ -214,7 +214,7 @@ describe('storage that fails', () => {
 
   it('by never answering does not hold up the request', async () => {
     const { objects, ask } = start(undefined, {}, newKey());
-    objects.hanging.add('frozenBlocks');
+    objects.hanging.add('frozenBlocks.at');
     onTestFinished(shorten({ memoryReadMs: 500 }));
 
     expect((await ask(1, BLOCKS, false)).warning).toBe('store_failed');
@@ -223,7 +223,7 @@ describe('storage that fails', () => {
   it('leaves frozen blocks that the isolate knows in the view', async () => {
     const { objects, ask } = start(undefined, {}, newKey());
     const first = await ask(1, BLOCKS);
-    for (const method of ['frozenBlocks', 'freezeBlocks']) objects.failing.add(method);
+    for (const method of ['frozenBlocks.at', 'frozenBlocks.freeze']) objects.failing.add(method);
 
     const second = await ask(2, BLOCKS);
 
@@ -287,10 +287,12 @@ describe('frozen blocks', () => {
   const conversation = () => {
     const key = newKey();
     const { id } = new Tenants(env.PRECIS_SECRET).ofToken(key);
-    const stub = env.CONVERSATION_MEMORY.getByName(conversationName(id, undefined, { id: 'frozen' }));
+    const stub = CONVERSATIONS.getByName(conversationName(id, undefined, { id: 'frozen' }));
     return stub as unknown as {
-      frozenBlocks(point: string, labels: readonly string[]): Promise<readonly { text: string }[]>;
-      freezeBlocks(point: string, blocks: readonly object[], replaces: boolean): Promise<readonly object[]>;
+      readonly frozenBlocks: {
+        at(point: string, labels: readonly string[]): Promise<readonly { text: string }[]>;
+        freeze(point: string, blocks: readonly object[], replaces: boolean): Promise<readonly object[]>;
+      };
       leave(unusedSince?: number): Promise<{ of: string; existed: boolean }>;
     };
   };
@@ -299,37 +301,37 @@ describe('frozen blocks', () => {
   it('are those of the first caller, unless they are replaced', async () => {
     const stub = conversation();
 
-    expect(await stub.freezeBlocks('p', [block('a', 1)], false)).toEqual([block('a', 1)]);
-    expect(await stub.freezeBlocks('p', [block('a', 2)], false)).toEqual([block('a', 1)]);
-    expect(await stub.freezeBlocks('p', [block('a', 3), block('b', 1)], true)).toEqual([
+    expect(await stub.frozenBlocks.freeze('p', [block('a', 1)], false)).toEqual([block('a', 1)]);
+    expect(await stub.frozenBlocks.freeze('p', [block('a', 2)], false)).toEqual([block('a', 1)]);
+    expect(await stub.frozenBlocks.freeze('p', [block('a', 3), block('b', 1)], true)).toEqual([
       block('a', 3),
       block('b', 1),
     ]);
-    expect(await stub.frozenBlocks('p', ['b', 'c'])).toEqual([block('b', 1)]);
-    expect(await stub.frozenBlocks('q', ['a'])).toEqual([]);
+    expect(await stub.frozenBlocks.at('p', ['b', 'c'])).toEqual([block('b', 1)]);
+    expect(await stub.frozenBlocks.at('q', ['a'])).toEqual([]);
   });
 
   it('are the newest 2,000 of a conversation', async () => {
     const stub = conversation();
     const labels = Array.from({ length: 20 }, (_, n) => `l${n}`);
     for (let point = 0; point < 101; point++)
-      await stub.freezeBlocks(
+      await stub.frozenBlocks.freeze(
         `p${point}`,
         labels.map((label) => block(label, 1)),
         false,
       );
 
-    expect(await stub.frozenBlocks('p0', labels)).toEqual([]);
-    expect(await stub.frozenBlocks('p1', labels)).toHaveLength(20);
-    expect(await stub.frozenBlocks('p100', labels)).toHaveLength(20);
+    expect(await stub.frozenBlocks.at('p0', labels)).toEqual([]);
+    expect(await stub.frozenBlocks.at('p1', labels)).toHaveLength(20);
+    expect(await stub.frozenBlocks.at('p100', labels)).toHaveLength(20);
   });
 
   it('leave with their conversation', async () => {
     const stub = conversation();
-    await stub.freezeBlocks('p', [block('a', 1)], false);
+    await stub.frozenBlocks.freeze('p', [block('a', 1)], false);
 
     expect(await stub.leave()).toMatchObject({ of: 'nothing', existed: true });
 
-    expect(await stub.frozenBlocks('p', ['a'])).toEqual([]);
+    expect(await stub.frozenBlocks.at('p', ['a'])).toEqual([]);
   });
 });

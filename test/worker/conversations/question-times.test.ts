@@ -7,7 +7,7 @@ import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, type Message, step, user } from '../../support/conversations/chat.ts';
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
-import { startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 let logged: string[] = [];
 /** Seconds since the epoch. */
@@ -50,7 +50,7 @@ function conversation(fields: object = { conversation_id: 'c', memory_strategy: 
     };
     return recent_turns.map(({ ts }) => ts);
   };
-  const stub = env.CONVERSATION_MEMORY.getByName(
+  const stub = CONVERSATIONS.getByName(
     conversationName(new Tenants(env.PRECIS_SECRET).ofToken(key).id, undefined, { id: 'c' }),
   ) as DurableObjectStub<ConversationMemory>;
   return { app, objects, ask, times, stub };
@@ -71,12 +71,12 @@ describe('a question of a conversation with events', () => {
     // A client that tries again.
     await ask(second);
 
-    expect(objects.calls).not.toContain('askedAt');
+    expect(objects.calls).not.toContain('events.askedAt');
     expect(await times(second)).toEqual(asked);
     expect(await times([...second, assistant('Yes.')])).toEqual(asked);
     asked.push(await ask(third));
     expect(await times(third)).toEqual(asked);
-    expect(objects.calls.filter((call) => call === 'askedAt')).toHaveLength(3);
+    expect(objects.calls.filter((call) => call === 'events.askedAt')).toHaveLength(3);
   });
 
   it('has none where it was edited, though the array is as long, and none in another fork', async () => {
@@ -124,7 +124,7 @@ describe('a question of a conversation with events', () => {
   it('has none while the events can not be read, and the log says so', async () => {
     const { ask, times, objects } = conversation();
     await ask(first);
-    objects.failing.add('askedAt');
+    objects.failing.add('events.askedAt');
 
     expect(await times(first)).toEqual([undefined]);
     expect(logged.join()).toContain('the times of questions could not be read');
@@ -133,8 +133,8 @@ describe('a question of a conversation with events', () => {
   it('is not found by events of versions that named no array', async () => {
     const { stub } = conversation();
     const created_at = now * 1000;
-    await stub.keepRuns(batchOf(endedRun({ created_at })));
-    await stub.keepRuns(
+    await stub.events.add(batchOf(endedRun({ created_at })));
+    await stub.events.add(
       batchOf(
         endedRun({ created_at: created_at + 2 }, { array: 'a' }),
         endedRun({ created_at: created_at + 1 }, { array: 'a' }),
@@ -142,7 +142,7 @@ describe('a question of a conversation with events', () => {
       ),
     );
 
-    const found = await runInDurableObject(stub, (memory) => memory.askedAt(['a', 'none', 'b', '']));
+    const found = await runInDurableObject(stub, (memory) => memory.events.askedAt(['a', 'none', 'b', '']));
     expect(found).toEqual([created_at + 1, null, created_at, null]);
   });
 });

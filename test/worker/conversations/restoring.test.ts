@@ -9,7 +9,7 @@ import type { TextMaterial } from '../../../src/summary/conversation.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { made, writeByTests, writing, written } from '../summaries/conversation-object.ts';
-import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
@@ -50,7 +50,7 @@ const NOTHING: SavedMemory = {
 
 /** An object that nobody has called. */
 function newObject(name = `tenant:user:restored ${Math.random()}`) {
-  const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+  const stub = CONVERSATIONS.getByName(name) as DurableObjectStub<ConversationMemory>;
   const call = <Result>(
     use: (memory: ConversationMemory, state: DurableObjectState) => Result | Promise<Result>,
   ): Promise<Result> => runInDurableObject(stub, use);
@@ -168,14 +168,15 @@ describe('PUT of a conversation’s memory', () => {
   it('keeps the archive and the block of cross-session memory', async () => {
     const { get, put, stub, app, id } = await talk({ ...ROLLING, archive: true }, 3);
     const frozen = { text: 'Cross-session memory: frozen', sources: [] };
-    await stub.freezeInjection(frozen, null);
+    const { state } = CONVERSATIONS.get(stub.id) as typeof stub;
+    await state.freezeInjection(frozen, null);
     const messages = async () => (await app.request(pathOf(id).replace(/memory$/, 'messages'))).json();
     const archived = await messages();
     expect(archived).toMatchObject({ data: expect.arrayContaining([expect.anything()]) });
 
     await put({ ...(await get()), memories: [], rounds: [] });
 
-    expect(await stub.injection()).toEqual(frozen);
+    expect(await state.injection()).toEqual(frozen);
     expect(await messages()).toEqual(archived);
   });
 });
@@ -232,12 +233,12 @@ describe('an object that is restored', () => {
 
     expect(await restore({ ...NOTHING, settings: tooLong })).toBe('RangeError');
     expect(await tables()).toEqual([]);
-    expect(await call((memory) => memory.overview())).toMatchObject({ exists: false });
+    expect(await call((memory) => memory.versions.overview())).toMatchObject({ exists: false });
     const trim = { memory_strategy: { mode: 'trim' }, memory_injection: true };
     expect(await restore({ ...NOTHING, settings: trim })).toBe('restored');
-    const before = await call((memory) => memory.overview());
+    const before = await call((memory) => memory.versions.overview());
     expect(await restore({ ...NOTHING, settings: tooLong })).toBe('RangeError');
-    expect(await call((memory) => memory.overview())).toEqual(before);
+    expect(await call((memory) => memory.versions.overview())).toEqual(before);
   });
 
   it('is one with a name of its own: a session named by a hash holds several conversations', async () => {

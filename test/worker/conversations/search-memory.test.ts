@@ -66,10 +66,10 @@ describe('a search within an answer', () => {
     // One for the array, and one for the answer.
     const packs = watched.operations.filter(({ name, key }) => name === 'put' && key.includes('/archive_'));
     expect(packs).toHaveLength(2);
-    expect(objects.calls.filter((method) => method === 'unarchived')).toHaveLength(2);
+    expect(objects.calls.filter((method) => method === 'archive.lacking')).toHaveLength(2);
   });
 
-  it.each(['unarchived', 'notePacks', 'addToArchive'])(
+  it.each(['archive.lacking', 'archive.notePacks', 'archive.add'])(
     'goes on with what is there when %s fails',
     async (method) => {
       const { ask, told, objects } = searching();
@@ -88,7 +88,7 @@ describe('a search within an answer', () => {
     hang(watched, 'put');
     onTestFinished(shorten({ archivedArrayMs: 500 }));
     const response = await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
-    objects.hanging.add('archiveHits');
+    objects.hanging.add('archive.hits');
     shorten({ toolSearchMs: 500 });
     await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
 

@@ -62,7 +62,7 @@ function caller(variables: Parameters<typeof startApp>[1] = {}) {
     });
   /** Resolves when what could be told at once is told. */
   const ends = async (id: string, runs: EndedRun[], user?: string) => {
-    await inObject(id, async (memory) => void (await memory.keepRuns(batchOf(...runs))), user);
+    await inObject(id, async (memory) => void (await memory.events.add(batchOf(...runs))), user);
     await inObject(
       id,
       async (memory) => {
@@ -257,7 +257,7 @@ describe('sums by day', () => {
       let land = () => {};
       const tell = () => new Promise<void>((resolve) => (land = resolve));
       Reflect.set(memory, 'tellSums', tell);
-      await memory.keepRuns(batchOf(billed()));
+      await memory.events.add(batchOf(billed()));
       const ended: number[] = [];
       const deletions = [1, 2].map((n) => memory.leave().then(() => ended.push(n)));
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -3,6 +3,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it, vi } from 'vitest';
 import { assistant, system, user } from '../../support/conversations/chat.ts';
 import { ANSWER, recordLog, tablesOf } from '../conversations/archived.ts';
+import { CONVERSATIONS } from '../support.ts';
 import { embeddedArchive, idle, useModel, vectorsOf } from './embedded.ts';
 
 const logged = recordLog();
@@ -327,10 +328,11 @@ describe('a message whose text changes', () => {
       await answered.promise;
       return undefined;
     };
-    const noted = await stub.notePacks(null, ['a pack'], Date.now());
+    const { archive } = CONVERSATIONS.get(stub.id) as typeof stub;
+    const noted = await archive.notePacks(null, ['a pack'], Date.now());
     const place = { key: 'a key', position: 0, role: 'assistant', pack: 'a pack', start: 0, bytes: 1 };
     const add = (text: string, answerDigest: string | null) =>
-      stub.addToArchive(noted?.generation ?? '', [{ ...place, answerDigest, text }]);
+      archive.add(noted?.generation ?? '', [{ ...place, answerDigest, text }]);
     await add('You will be reimbursed.', 'a digest');
     await asked.promise;
     if (between === idle) answered.resolve();
@@ -338,7 +340,7 @@ describe('a message whose text changes', () => {
     await add('The weather is fine.', null);
     answered.resolve();
     await idle(stub);
-    const hitsOf = async (words: string) => (await stub.archiveHits(words, 10, null))?.hits.length;
+    const hitsOf = async (words: string) => (await archive.hits(words, 10, null))?.hits.length;
     return { refund: await hitsOf('refund'), storm: await hitsOf('storm'), ...(await vectorsOf(stub)) };
   };
 

@@ -7,7 +7,7 @@ import { unitOf } from '../../../src/storage/archive/vectors.ts';
 import { assistant, calls, result, system, user } from '../../support/conversations/chat.ts';
 import { meaningOf } from '../../support/conversations/concepts.ts';
 import { ANSWER, COMPACT, type Page, recordLog } from '../conversations/archived.ts';
-import { startApp } from '../support.ts';
+import { CONVERSATIONS, startApp } from '../support.ts';
 import { embeddedArchive, embeddingsServer, idle, useModel } from './embedded.ts';
 
 const logged = recordLog();
@@ -225,8 +225,8 @@ describe('a deployment with embeddings', () => {
     await said([user('A whale')]);
 
     expect(server.asked).toHaveLength(1);
-    const calls = objects.calls.filter((call) => call !== 'keepRuns');
-    expect(calls).toEqual(['settings', 'unarchived', 'notePacks', 'addToArchive']);
+    const calls = objects.calls.filter((call) => call !== 'events.add');
+    expect(calls).toEqual(['state.settings', 'archive.lacking', 'archive.notePacks', 'archive.add']);
     expect(watched.operations.map(({ name }) => name)).toEqual(['put']);
   });
 });
@@ -242,7 +242,8 @@ describe('a search in an archive that nobody has named', () => {
     );
     const hitsIn = async (...own: number[]) => {
       const asked = own.map((index) => keys[index]?.key ?? '');
-      const found = await stub.archiveHits('money', 10, asked);
+      const { archive } = CONVERSATIONS.get(stub.id) as typeof stub;
+      const found = await archive.hits('money', 10, asked);
       return found?.hits.map(({ position }) => position);
     };
 
@@ -261,7 +262,8 @@ describe('a search of several archives, whose vector is made before', () => {
     await said([user('I want to be reimbursed'), user('The vehicle')]);
     server.texts();
     const positions = async (made: MadeNear) => {
-      const found = await stub.archiveHits('money', 10, null, made);
+      const { archive } = CONVERSATIONS.get(stub.id) as typeof stub;
+      const found = await archive.hits('money', 10, null, made);
       return [found?.meaning, found?.hits.map(({ position }) => position)];
     };
     const vector = unitOf(meaningOf('money')) as Float32Array;

@@ -74,7 +74,7 @@ describe('the health of a deployment’s parts', () => {
   });
 
   it.each([
-    ['conversations', 'overview'],
+    ['conversations', 'versions.overview'],
     ['users', 'latest'],
     ['tenants', 'find'],
     ['metrics', 'read'],

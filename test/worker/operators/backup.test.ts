@@ -14,7 +14,7 @@ import { conversationName, userName } from '../../../src/storage/conversation/na
 import type { Tables } from '../../../src/storage/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
-import { refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const bindings = env as unknown as Env;
@@ -121,7 +121,7 @@ async function backUpMeanwhile(
   const ports = {
     bucket: env.REFS,
     tenant: object<never>(bindings.TENANT_MEMORY, 'tenant'),
-    conversation: object<never>(bindings.CONVERSATION_MEMORY, 'conversation'),
+    conversation: object<never>(CONVERSATIONS, 'conversation'),
     user: object<never>(bindings.USER_MEMORY),
     deployment,
     settled: async () => undefined,

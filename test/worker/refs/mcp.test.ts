@@ -61,7 +61,7 @@ describe('a tool of the MCP server', () => {
 
   it('says that the object fails, and not how', async () => {
     const { call, objectFailing } = tools();
-    objectFailing.add('archiveHits');
+    objectFailing.add('archive.hits');
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
       failure('The storage could not be read or written; try again.'),
@@ -70,7 +70,7 @@ describe('a tool of the MCP server', () => {
 
   it('says that the object does not answer in time', async () => {
     const { call, hanging } = tools();
-    hanging.add('archiveHits');
+    hanging.add('archive.hits');
     onTestFinished(shorten({ toolSearchMs: 500 }));
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(

@@ -68,10 +68,10 @@ function caller() {
     };
     const list = async (id = 'c'): Promise<Page> =>
       (await app.request(`/v1/conversations/${id}/requests`)).json();
-    const keeps = () => objects.calls.filter((call) => call === 'keepRuns').length;
+    const keeps = () => objects.calls.filter((call) => call === 'events.add').length;
     /** Asks once, and is back while the event of that is on its way. */
     const asks = async (messages: number) => {
-      objects.hanging.add('keepRuns');
+      objects.hanging.add('events.add');
       await ask(messages);
       await vi.waitUntil(() => keeps() > 0, { timeout: HANGS_MS });
       objects.hanging.clear();
@@ -177,7 +177,7 @@ describe('where the object fails', () => {
   it('events go with the second try, and are kept once', async () => {
     const { isolate, sizes } = caller();
     const { ask, list, objects, keeps } = isolate();
-    objects.failing.add('keepRuns');
+    objects.failing.add('events.add');
     shorten({ eventPauseMs: 500 });
     await ask(1);
     await vi.waitUntil(() => keeps() === 1);

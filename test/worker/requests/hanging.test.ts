@@ -88,10 +88,10 @@ const CASES: readonly [string, (started: Started) => string, Hanging, number][] 
   ['DELETE', ({ ref }) => `/v1/refs/${ref}`, 'delete', 202],
   ['GET', ({ path }) => `${path}/messages`, 'get', 503],
   ['GET', ({ path }) => `${path}/messages`, 'a body', 503],
-  ['GET', ({ path }) => `${path}/messages`, ['CONVERSATION_MEMORY', 'archived'], 503],
-  ['GET', ({ path }) => `${path}/messages?q=go`, ['CONVERSATION_MEMORY', 'searchArchive'], 503],
-  ['GET', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'overview'], 503],
-  ['PATCH', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'configure'], 503],
+  ['GET', ({ path }) => `${path}/messages`, ['CONVERSATION_MEMORY', 'archive.page'], 503],
+  ['GET', ({ path }) => `${path}/messages?q=go`, ['CONVERSATION_MEMORY', 'archive.search'], 503],
+  ['GET', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'versions.overview'], 503],
+  ['PATCH', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'state.configure'], 503],
   ['PUT', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'restore'], 503],
   ['DELETE', ({ path }) => `${path}/memory`, ['TENANT_MEMORY', 'find'], 503],
   ['DELETE', ({ path }) => `${path}/memory`, ['USER_MEMORY', 'forget'], 202],
@@ -152,7 +152,7 @@ describe('a wait for background memory while storage hangs', () => {
 
   it.each([
     ['flush', 'idle', undefined],
-    ['flush', 'overview', undefined],
+    ['flush', 'versions.overview', undefined],
     ['end', 'text', end],
   ])('is over for %s when the object does not answer to %s', async (route, method, text) => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);

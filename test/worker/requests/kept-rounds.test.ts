@@ -8,7 +8,7 @@ import { TRUST_MS } from '../../../src/storage/upkeep.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
-import { refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
@@ -124,8 +124,8 @@ describe('kept rounds', () => {
       for (let n = 0; n < 5; n++) asked.push(await ask(isNamed ? talk.id : undefined, talk.messages));
 
       expect(asked.map(({ bodies }) => bodies.length)).toEqual([2, 1, 1, 1, 1]);
-      const storage = asked.map(({ calls }) => calls.filter((call) => call !== 'settings'));
-      expect(storage[0]).toContain('keptRounds');
+      const storage = asked.map(({ calls }) => calls.filter((call) => call !== 'state.settings'));
+      expect(storage[0]).toContain('keptRounds.find');
       expect(storage.slice(1)).toEqual([[], [], [], []]);
       expect(await roundsIn(talk)).toHaveLength(1);
     },
@@ -159,7 +159,10 @@ describe('kept rounds', () => {
 
     expect(keptIn(here.bodies[0])).toBe(1);
     expect(there.bodies[0]).toBe(here.bodies[0]);
-    expect(there.calls.filter((call) => /keptRounds|R2\.get/.test(call))).toEqual(['R2.get', 'keptRounds']);
+    expect(there.calls.filter((call) => /keptRounds|R2\.get/.test(call))).toEqual([
+      'R2.get',
+      'keptRounds.find',
+    ]);
   });
 
   it.each([
@@ -314,8 +317,8 @@ describe('rounds that can not be kept', () => {
   });
 
   it.each<[what: string, fails: (all: ReturnType<typeof isolate>) => void]>([
-    ['the object fails', ({ objects }) => objects.failing.add('keepRounds')],
-    ['the object hangs', ({ objects }) => objects.hanging.add('keepRounds')],
+    ['the object fails', ({ objects }) => objects.failing.add('keptRounds.add')],
+    ['the object hangs', ({ objects }) => objects.hanging.add('keptRounds.add')],
     ['the bucket fails', ({ watched }) => watched.failing.add('put')],
     ['the bucket is late', ({ watched }) => watched.gates.set('put', late.promise)],
   ])('are given up for good if %s, and the answer comes', async (_what, fails) => {
@@ -397,8 +400,8 @@ describe('a call of the model', () => {
 
 describe('rounds that can not be read', () => {
   it.each<[what: string, fails: (all: ReturnType<typeof isolate>) => void]>([
-    ['the object fails', ({ objects }) => objects.failing.add('keptRounds')],
-    ['the object hangs', ({ objects }) => objects.hanging.add('keptRounds')],
+    ['the object fails', ({ objects }) => objects.failing.add('keptRounds.find')],
+    ['the object hangs', ({ objects }) => objects.hanging.add('keptRounds.find')],
     ['the bucket fails', ({ watched }) => watched.failing.add('get')],
   ])('leave the view with a warning if %s, and come back with a move', async (_what, fails) => {
     onTestFinished(shorten({ keptRoundsMs: 50, toolStorageMs: 50 }));
@@ -428,7 +431,7 @@ describe('rounds that can not be read', () => {
     const { ask, objects } = isolate(talk);
     const seen = [];
     for (const [messages, ...fails] of [
-      [[...talk.messages], 'keptRounds'],
+      [[...talk.messages], 'keptRounds.find'],
       [[user(`A sub-agent of ${talk.own}.`)]],
       [[...talk.messages]],
       [[...talk.messages]],
@@ -451,7 +454,7 @@ describe('rounds that can not be read', () => {
     const talk = conversation();
     await isolate(talk).ask(talk.id, talk.messages);
     const { ask, app, objects } = isolate(talk);
-    objects.failing.add('keptRounds');
+    objects.failing.add('keptRounds.find');
     const fields = { model: 'gpt-4.1', tools: TOOLS, memory_strategy: STRATEGY, conversation_id: talk.id };
     const body = JSON.stringify({ ...fields, messages: talk.messages });
     const explained = await app.request('/v1/explain', { method: 'POST', body });
@@ -481,10 +484,10 @@ describe('rounds that others under the same name drive out', () => {
     const { ask } = isolate(talk);
     await ask(talk.id, talk.messages);
     const name = conversationName(talk.tenant, undefined, { id: talk.id });
-    const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+    const stub = CONVERSATIONS.getByName(name) as DurableObjectStub<ConversationMemory>;
     const keep = (key: string) => {
       const others = { key, names: [`of ${key}`], rounds: 50, tokens: 10, bytes: 100 };
-      return stub.keepRounds({ ...others, since: Date.now(), until: Date.now() + 1_000 });
+      return stub.keptRounds.add({ ...others, since: Date.now(), until: Date.now() + 1_000 });
     };
     await keep('a fork');
     const seen = [];
@@ -507,10 +510,10 @@ describe('rounds that others under the same name drive out', () => {
     await first.ask(talk.id, talk.messages);
     pass(0.6 * TRUST_MS);
     const name = conversationName(talk.tenant, undefined, { id: talk.id });
-    const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+    const stub = CONVERSATIONS.getByName(name) as DurableObjectStub<ConversationMemory>;
     const others = { names: ['of a fork'], rounds: 50, tokens: 10, bytes: 100 };
     const times = { since: Date.now(), until: Date.now() + 1_000 };
-    expect(await stub.keepRounds({ key: 'an answer to a fork', ...others, ...times })).toMatchObject({
+    expect(await stub.keptRounds.add({ key: 'an answer to a fork', ...others, ...times })).toMatchObject({
       kept: others,
       gone: [],
     });
@@ -547,38 +550,36 @@ describe('the object of a conversation', () => {
     ...more,
   });
   const stubOf = (name: string) =>
-    env.CONVERSATION_MEMORY.getByName(
-      `${'0'.repeat(32)}::${name}-${++made}`,
-    ) as DurableObjectStub<ConversationMemory>;
+    CONVERSATIONS.getByName(`${'0'.repeat(32)}::${name}-${++made}`) as DurableObjectStub<ConversationMemory>;
 
   it('refuses rounds that come too late, or from before a deletion', async () => {
     const stub = stubOf('late');
-    expect(await stub.keepRounds(rounds('a', { until: Date.now() - 1 }))).toEqual({
+    expect(await stub.keptRounds.add(rounds('a', { until: Date.now() - 1 }))).toEqual({
       kept: null,
       gone: ['rounds_of_a'],
     });
-    await stub.keepRounds(rounds('b'));
+    await stub.keptRounds.add(rounds('b'));
     await stub.leave();
-    expect((await stub.keepRounds(rounds('c', { since: Date.now() - 60_000 }))).kept).toBeNull();
-    expect(await stub.keptRounds(['a', 'b', 'c'])).toEqual([null, null, null]);
+    expect((await stub.keptRounds.add(rounds('c', { since: Date.now() - 60_000 }))).kept).toBeNull();
+    expect(await stub.keptRounds.find(['a', 'b', 'c'])).toEqual([null, null, null]);
   });
 
   it('keeps the first rounds of an answer, and a repeated call changes nothing', async () => {
     const stub = stubOf('twice');
-    const first = await stub.keepRounds(rounds('a'));
+    const first = await stub.keptRounds.add(rounds('a'));
     expect(first).toMatchObject({ kept: { names: ['rounds_of_a'] }, gone: [] });
-    expect(await stub.keepRounds(rounds('a'))).toEqual(first);
-    const other = await stub.keepRounds(rounds('a', { names: ['of another request'] }));
+    expect(await stub.keptRounds.add(rounds('a'))).toEqual(first);
+    const other = await stub.keptRounds.add(rounds('a', { names: ['of another request'] }));
     expect(other).toMatchObject({ kept: { names: ['rounds_of_a'] }, gone: ['of another request'] });
   });
 
   it('keeps the contents of fifty rounds, and the size of those before', async () => {
     const stub = stubOf('many');
     const pass = clock();
-    const keep = async (n: number) => (await stub.keepRounds(rounds(`${n}`, { rounds: 10 }))).gone;
+    const keep = async (n: number) => (await stub.keptRounds.add(rounds(`${n}`, { rounds: 10 }))).gone;
     for (let n = 0; n < 6; n++) expect(await keep(n)).toEqual([]);
     const goneAt = Date.now() + TRUST_MS;
-    expect(await stub.keptRounds(['0', '1'])).toMatchObject([
+    expect(await stub.keptRounds.find(['0', '1'])).toMatchObject([
       { names: ['rounds_of_0'], goneAt },
       { names: ['rounds_of_1'], goneAt: null },
     ]);
@@ -587,14 +588,14 @@ describe('the object of a conversation', () => {
     expect(await keep(6)).toEqual([]);
     pass(60_000);
     expect(await keep(7)).toEqual(['rounds_of_0']);
-    expect(await stub.keptRounds(['0'])).toMatchObject([{ names: [], tokens: 10, goneAt }]);
+    expect(await stub.keptRounds.find(['0'])).toMatchObject([{ names: [], tokens: 10, goneAt }]);
   });
 
   it('keeps eight MiB of contents, the newest ones', async () => {
     const stub = stubOf('large');
     const bytes = 3 * 1024 * 1024;
-    for (let n = 0; n < 4; n++) await stub.keepRounds(rounds(`${n}`, { bytes }));
-    const kept = await stub.keptRounds(['0', '1', '2', '3']);
+    for (let n = 0; n < 4; n++) await stub.keptRounds.add(rounds(`${n}`, { bytes }));
+    const kept = await stub.keptRounds.find(['0', '1', '2', '3']);
     expect(kept.map((one) => one?.goneAt === null)).toEqual([false, false, true, true]);
   });
 });

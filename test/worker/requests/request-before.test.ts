@@ -46,7 +46,7 @@ function deployment() {
     return {
       send,
       objects,
-      asked: () => objects.calls.slice(began).filter((call) => call === 'answered').length,
+      asked: () => objects.calls.slice(began).filter((call) => call === 'events.answered').length,
     };
   };
   return { isolate };
@@ -84,7 +84,7 @@ describe('an isolate that has not seen the request before', () => {
       const last = await justMoved(isolate());
 
       const other = isolate();
-      other.objects[how].add('answered');
+      other.objects[how].add('events.answered');
       expect(await other.send(last)).toBe('kept');
       expect(other.asked()).toBe(1);
     },
@@ -119,10 +119,12 @@ describe('an isolate that has not seen the request before', () => {
       endedRun({ kind: 'compaction' }, { array: 'compacted' }),
       endedRun(),
     ];
-    await call((memory) => memory.keepRuns(batchOf(...runs)));
+    await call((memory) => memory.events.add(batchOf(...runs)));
 
-    expect(await call((memory) => memory.answered(['refused', 'compacted', 'later', 'whole']))).toBe(3);
-    expect(await call((memory) => memory.answered(['refused', 'compacted']))).toBeNull();
+    expect(await call((memory) => memory.events.answered(['refused', 'compacted', 'later', 'whole']))).toBe(
+      3,
+    );
+    expect(await call((memory) => memory.events.answered(['refused', 'compacted']))).toBeNull();
   });
 
   it('asks nothing where nothing has moved, or where events are off', async () => {

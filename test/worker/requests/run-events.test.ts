@@ -14,6 +14,7 @@ import { assistant, body, lines, type Message, step, user } from '../../support/
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
 import { shorten } from '../../support/time-limits.ts';
 import {
+  CONVERSATIONS,
   question,
   SUMMARIZE,
   SUMMARIZER,
@@ -58,12 +59,12 @@ function caller(variables: Partial<Env> = {}) {
   const event = async (n: number, id = 'c'): Promise<RunEvent & { outline: object[] }> =>
     (await read(`/v1/conversations/${id}/requests/${n}`)).body;
   const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
-  const stub = env.CONVERSATION_MEMORY.getByName(
+  const stub = CONVERSATIONS.getByName(
     conversationName(tenant, undefined, { id: 'c' }),
   ) as DurableObjectStub<ConversationMemory>;
   const rows = (table: string) =>
     runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec(`SELECT * FROM ${table}`).toArray());
-  const keeps = () => objects.calls.filter((call) => call === 'keepRuns').length;
+  const keeps = () => objects.calls.filter((call) => call === 'events.add').length;
   return { key, app, objects, read, list, event, stub, rows, keeps };
 }
 
@@ -321,9 +322,9 @@ describe('events in the object', () => {
   it('are kept once, although a call is repeated', async () => {
     const { stub, list } = caller();
     const first = batchOf(endedRun(), endedRun());
-    await stub.keepRuns(first);
-    await stub.keepRuns(first);
-    await stub.keepRuns(batchOf(endedRun()));
+    await stub.events.add(first);
+    await stub.events.add(first);
+    await stub.events.add(batchOf(endedRun()));
 
     expect((await list()).data.map(({ n }) => n)).toEqual([3, 2, 1]);
   });
@@ -331,7 +332,7 @@ describe('events in the object', () => {
   it('are numbered in the order in which the calls of several isolates come', async () => {
     const { stub, list, event } = caller();
     for (const first of [1, 11])
-      await stub.keepRuns(batchOf(...[0, 1, 2].map((at) => endedRun({ messages: first + at }))));
+      await stub.events.add(batchOf(...[0, 1, 2].map((at) => endedRun({ messages: first + at }))));
 
     expect((await list()).data.map(({ n, messages }) => [n, messages])).toEqual([
       [6, 13],
@@ -348,20 +349,20 @@ describe('events in the object', () => {
   it('are not kept of requests that came before their conversation was deleted', async () => {
     const { app, stub, list, read } = caller();
     const came = Date.now();
-    await stub.keepRuns(batchOf(endedRun({ created_at: came })));
+    await stub.events.add(batchOf(endedRun({ created_at: came })));
     expect((await list()).data).toHaveLength(1);
     const gone = await app.request('/v1/conversations/c/memory', { method: 'DELETE' });
     expect(gone.status).toBe(200);
 
     // Its answer was still streaming.
     const late = endedRun({ created_at: came });
-    await stub.keepRuns(batchOf(late));
+    await stub.events.add(batchOf(late));
     expect((await read('/v1/conversations/c/requests')).status).toBe(404);
     const listed: Page = (await read('/v1/conversations')).body;
     expect(listed.data).toEqual([]);
 
     const later = endedRun({ created_at: Date.now() + 1_000 });
-    await stub.keepRuns(batchOf(late, later));
+    await stub.events.add(batchOf(late, later));
     expect(await list()).toMatchObject({ data: [{ n: 1 }], lost: 0 });
   });
 
@@ -403,23 +404,25 @@ describe('events in the object', () => {
     const { stub, rows } = caller();
     const edits = Array.from({ length: 600 }, (_, at) => edit(at));
     const more = [...edits, edit(600)];
-    await stub.keepRuns(batchOf(endedRun({ edits }), endedRun({ edits: edits.map((one) => ({ ...one })) })));
+    await stub.events.add(
+      batchOf(endedRun({ edits }), endedRun({ edits: edits.map((one) => ({ ...one })) })),
+    );
     expect(await rows('run_parts')).toHaveLength(3);
-    await stub.keepRuns(batchOf(endedRun({ edits }), endedRun({ edits: more }), endedRun({ edits })));
+    await stub.events.add(batchOf(endedRun({ edits }), endedRun({ edits: more }), endedRun({ edits })));
 
     // Only the last part has changed.
     expect(await rows('run_parts')).toHaveLength(4);
     for (const [n, list] of [edits, edits, edits, more, edits].entries())
-      expect((await stub.findRun(n + 1))?.run?.edits).toEqual(list);
+      expect((await stub.events.find(n + 1))?.run?.edits).toEqual(list);
   });
 
   it('are the newest 2,000 and those in a row with them, with the lists that these name', async () => {
     const { stub, rows, list, read } = caller();
     const left_out = [{ from: 0, to: 3, fate: 'trimmed' as const, ref: null }];
-    await stub.keepRuns(batchOf(endedRun({ edits: [edit(1)] })));
-    await stub.keepRuns(batchOf(endedRun({ edits: [edit(2)], left_out }), endedRun({ edits: [edit(3)] })));
+    await stub.events.add(batchOf(endedRun({ edits: [edit(1)] })));
+    await stub.events.add(batchOf(endedRun({ edits: [edit(2)], left_out }), endedRun({ edits: [edit(3)] })));
     const few = Array.from({ length: 100 }, () => endedRun({ edits: [edit(1)] }));
-    for (let n = 4; n < 2_004; n += few.length) await stub.keepRuns(batchOf(...few));
+    for (let n = 4; n < 2_004; n += few.length) await stub.events.add(batchOf(...few));
     expect(await rows('run_parts')).toHaveLength(4);
     // Two rows of the newest 2 000 are older than these.
     expect((await list('c', '?limit=1')).data).toMatchObject([{ n: 2_003 }]);
@@ -428,20 +431,20 @@ describe('events in the object', () => {
     );
     expect((await read('/v1/conversations/c/requests/3')).status).toBe(404);
 
-    await stub.keepRuns(batchOf(endedRun()));
+    await stub.events.add(batchOf(endedRun()));
     expect((await read('/v1/conversations/c/requests/4')).status).toBe(200);
-    for (let n = 2_005; n < 2_305; n += few.length) await stub.keepRuns(batchOf(...few));
+    for (let n = 2_005; n < 2_305; n += few.length) await stub.events.add(batchOf(...few));
     expect(await rows('run_parts')).toHaveLength(1);
     expect((await rows('run_events'))[0]?.first_n).toBe(304);
-    expect((await stub.findRun(304))?.run?.edits).toEqual([edit(1)]);
+    expect((await stub.events.find(304))?.run?.edits).toEqual([edit(1)]);
   });
 });
 
 describe('a list of requests', () => {
   it('comes in pages, newest first', async () => {
     const { stub, list } = caller();
-    await stub.keepRuns(batchOf(endedRun(), endedRun()));
-    await stub.keepRuns(batchOf(endedRun(), endedRun(), endedRun()));
+    await stub.events.add(batchOf(endedRun(), endedRun()));
+    await stub.events.add(batchOf(endedRun(), endedRun(), endedRun()));
 
     const first = await list('c', '?limit=2');
     const second = await list('c', `?limit=2&cursor=${first.cursor}`);
@@ -549,7 +552,7 @@ describe('events that are deleted', () => {
     expect(await stub.leave(Date.now() + 60_000)).toMatchObject({ of: 'settings', existed: true });
 
     expect((await list()).data).toEqual([]);
-    expect(await stub.settings()).toMatchObject({ memory_strategy: { mode: 'auto' } });
+    expect(await stub.state.settings()).toMatchObject({ memory_strategy: { mode: 'auto' } });
   });
 });
 
@@ -587,7 +590,7 @@ describe('an event that cannot be kept', () => {
       return Number(TEXT.exec(text)?.[1]);
     };
     const before = await lost();
-    objects[fault].add('keepRuns');
+    objects[fault].add('events.add');
 
     const response = await app.chat(body(GO, NAMED));
 

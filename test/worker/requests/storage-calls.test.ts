@@ -6,7 +6,6 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
-import { conversationMemory } from '../../../src/storage/objects.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import {
@@ -19,7 +18,15 @@ import {
   system,
   user,
 } from '../../support/conversations/chat.ts';
-import { question, SUMMARIZER, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import {
+  question,
+  remoteConversation,
+  SUMMARIZER,
+  startApp,
+  throughCalls,
+  watchedBucket,
+  watchedObjects,
+} from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
@@ -32,7 +39,7 @@ afterEach(() => {
 
 const UPSTREAM = 'http://upstream.test/v1/chat/completions';
 
-const KEEP = 'ConversationMemory.keepRuns';
+const KEEP = 'ConversationMemory.events.add';
 
 let tenants = 0;
 
@@ -111,10 +118,10 @@ async function settled(tenant: string): Promise<void> {
       : sql.exec<{ name: string }>('SELECT name FROM conversations').toArray(),
   );
   for (const { name } of known) {
-    const conversation = conversationMemory(env, name, () => undefined);
+    const conversation = remoteConversation(name);
     await vi.waitUntil(
       async () => {
-        const { memories } = await conversation((stub) => stub.overview());
+        const { memories } = await conversation((stub) => stub.versions.overview());
         return memories.every(({ status }) => status !== 'processing');
       },
       { timeout: 60_000 },
@@ -231,7 +238,7 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     ['without a name', {}, {}, []],
     ['with retention', {}, { RETENTION_DAYS: '90' }, []],
     // Its settings may have changed.
-    ['with a name', NAMED, {}, ['ConversationMemory.settings']],
+    ['with a name', NAMED, {}, ['ConversationMemory.state.settings']],
     ['with a name, and all settings in the request', { ...NAMED, memory_injection: false }, {}, []],
     ['with memory of other conversations', { ...NAMED, memory_injection: true }, {}, []],
     ['with memory blocks', { memory_blocks: ['team'] }, {}, []],
@@ -271,9 +278,9 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     expect(further.calls).toEqual({
       before: [],
       behind: [
-        'ConversationMemory.addToArchive',
-        'ConversationMemory.notePacks',
-        'ConversationMemory.unarchived',
+        'ConversationMemory.archive.add',
+        'ConversationMemory.archive.lacking',
+        'ConversationMemory.archive.notePacks',
         'R2.put',
       ],
     });
@@ -307,10 +314,10 @@ describe('a conversation with digests of large outputs', () => {
     for (const { calls } of small) expect(calls).toEqual(NOTHING);
     expect(large.told).toMatchObject({ applied: 'offload', warning: null });
     expect(large.calls.before.filter((call) => call.startsWith('Conv'))).toEqual([
-      'ConversationMemory.findDigests',
       // Another isolate may have answered where the caller has skipped a request.
-      'ConversationMemory.keptRounds',
-      'ConversationMemory.makeDigests',
+      'ConversationMemory.keptRounds.find',
+      'ConversationMemory.outputDigests.find',
+      'ConversationMemory.outputDigests.make',
     ]);
     for (const { told, calls } of after) {
       expect(told).toMatchObject({ applied: 'offload', warning: null });
@@ -354,7 +361,7 @@ describe('a client that sends other answers back than it got', () => {
       later.push((await ask(messages, fields, answer)).calls);
     }
 
-    const look = ['ConversationMemory.keptRounds'];
+    const look = ['ConversationMemory.keptRounds.find'];
     expect(asked.map(({ before }) => before)).toEqual([look, [], [], []]);
     expect(later.flatMap(({ before }) => before)).toEqual([]);
     expect(later.flatMap(({ behind }) => behind)).toEqual(expect.arrayContaining(look));
@@ -367,22 +374,11 @@ describe('a conversation with a name', () => {
     const claimed = new Promise<void>((resolve) => {
       claim = resolve;
     });
-    const real = env.CONVERSATION_MEMORY;
-    const waiting = (stub: DurableObjectStub): DurableObjectStub =>
-      new Proxy(stub, {
-        get:
-          (target, name) =>
-          async (...values: unknown[]) => {
-            if (name === 'settings') await claimed;
-            if (name === 'text') claim();
-            const method = Reflect.get(target, name) as (...values: unknown[]) => unknown;
-            return Reflect.apply(method, target, values);
-          },
-      });
-    const namespace = {
-      idFromName: (name: string) => real.idFromName(name),
-      get: (id: DurableObjectId) => waiting(real.get(id)),
-    } as DurableObjectNamespace;
+    const namespace = throughCalls(env.CONVERSATION_MEMORY, async (path, goOn) => {
+      if (path === 'state.settings') await claimed;
+      if (path === 'text') claim();
+      return goOn();
+    });
     const { ask } = isolate({ CONVERSATION_MEMORY: namespace });
     const messages = [1, 2, 3, 4].flatMap((n) => [user(question(n)), assistant('This is the answer.')]);
     const memory_strategy = SUMMARIZE.strategy;
@@ -405,8 +401,8 @@ describe('a conversation that begins with memory blocks', () => {
 
     expect(calls).toEqual({
       before: [
-        'ConversationMemory.freezeBlocks',
-        'ConversationMemory.frozenBlocks',
+        'ConversationMemory.frozenBlocks.at',
+        'ConversationMemory.frozenBlocks.freeze',
         'TenantMemory.readBlocks',
       ],
       behind: [],
@@ -428,7 +424,7 @@ describe('a conversation that begins with memory blocks', () => {
 
     const { calls } = await isolate({}, own).ask(messages, { ...NAMED, ...BLOCKS });
 
-    expect(calls).toEqual({ before: ['ConversationMemory.frozenBlocks'], behind: [] });
+    expect(calls).toEqual({ before: ['ConversationMemory.frozenBlocks.at'], behind: [] });
   });
 });
 
@@ -462,9 +458,9 @@ describe('a conversation whose frontier moves', () => {
   it('finds its memory, and hands over the next one when the round is answered, in mode rolling_summary', async () => {
     const { asked, calls } = await moveOf(ROLLING);
 
-    expect(calls).toEqual({ before: ['ConversationMemory.find'], behind: [] });
+    expect(calls).toEqual({ before: ['ConversationMemory.versions.find'], behind: [] });
     expect(asked.at(-2)?.calls).toEqual({
-      before: ['ConversationMemory.find'],
+      before: ['ConversationMemory.versions.find'],
       behind: ['ConversationMemory.text', 'R2.put', 'TenantMemory.note'],
     });
   });
@@ -492,7 +488,7 @@ describe('a known conversation in an isolate that has not seen it', () => {
     ['auto', AUTO, ['R2.head', 'TenantMemory.note'], []],
     ['auto with a summary', SUMMARIZED, ['ConversationMemory.text', 'R2.head'], ['TenantMemory.note']],
     ['summarize', SUMMARIZE, ['ConversationMemory.text', 'R2.head'], ['TenantMemory.note']],
-    ['rolling_summary', ROLLING, ['ConversationMemory.find', 'R2.head'], ['TenantMemory.note']],
+    ['rolling_summary', ROLLING, ['ConversationMemory.versions.find', 'R2.head'], ['TenantMemory.note']],
   ])('asks once, in mode %s', async (_, mode, before, behind) => {
     const { own, messages, fields } = await conversation(mode);
     const { ask } = isolate({}, own);
@@ -535,13 +531,13 @@ describe('as time passes, a conversation', () => {
 
   it.each<[string, Mode, Message, string]>([
     ['summarize', SUMMARIZE, NAMED, 'ConversationMemory.text'],
-    ['rolling_summary', ROLLING, NAMED, 'ConversationMemory.find'],
-    ['auto with digests', DIGESTS, { ...NAMED, ...TOOLS }, 'ConversationMemory.findDigests'],
+    ['rolling_summary', ROLLING, NAMED, 'ConversationMemory.versions.find'],
+    ['auto with digests', DIGESTS, { ...NAMED, ...TOOLS }, 'ConversationMemory.outputDigests.find'],
     [
       'none, with memory of others',
       { strategy: { mode: 'none' }, applied: 'none', steps: 1 },
       { ...NAMED, memory_injection: true },
-      'ConversationMemory.injection',
+      'ConversationMemory.state.injection',
     ],
   ])(
     'that is deleted is asked for at once where it was deleted, in mode %s',
@@ -581,7 +577,7 @@ describe('as time passes, a conversation', () => {
     }
 
     expect(asked[0]?.before).toEqual([]);
-    expect(asked.flatMap(({ behind }) => behind)).toContain('ConversationMemory.find');
+    expect(asked.flatMap(({ behind }) => behind)).toContain('ConversationMemory.versions.find');
     expect(asked.flatMap(({ before }) => before)).toContain('ConversationMemory.text');
     await remove();
     pass(5 * 60_000);

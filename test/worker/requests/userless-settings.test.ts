@@ -3,9 +3,8 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, expect, it, vi } from 'vitest';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
-import { conversationMemory } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { KEY, startApp } from '../support.ts';
+import { KEY, remoteConversation, startApp, throughCalls } from '../support.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -18,11 +17,10 @@ const nameOf = (user: string | undefined, id: string) => conversationName(tenant
 
 /** The real objects, of which that of one name never answers. */
 function hangingAt(name: string): DurableObjectNamespace {
-  const real = env.CONVERSATION_MEMORY;
-  const silent = real.idFromName(name).toString();
-  const never = new Proxy({}, { get: () => () => new Promise(() => undefined) });
-  const get = (id: DurableObjectId) => (id.toString() === silent ? never : real.get(id));
-  return { idFromName: (of: string) => real.idFromName(of), get } as unknown as DurableObjectNamespace;
+  const silent = env.CONVERSATION_MEMORY.idFromName(name).toString();
+  return throughCalls(env.CONVERSATION_MEMORY, (_, goOn, id) =>
+    id.toString() === silent ? new Promise(() => undefined) : goOn(),
+  );
 }
 
 const ask = (id: string, user: string) => ({
@@ -37,8 +35,8 @@ const ask = (id: string, user: string) => ({
 
 it('do not cost a request its own settings where they can not be read', async () => {
   const id = 'silent without a user';
-  await conversationMemory(env, nameOf('ann', id), () => {})((stub) =>
-    stub.configure({ memory_strategy: { mode: 'trim', max_turns: 9 } }),
+  await remoteConversation(nameOf('ann', id))((stub) =>
+    stub.state.configure({ memory_strategy: { mode: 'trim', max_turns: 9 } }),
   );
   const app = startApp(env.REFS, { CONVERSATION_MEMORY: hangingAt(nameOf(undefined, id)) });
 
@@ -51,8 +49,8 @@ it('do not cost a request its own settings where they can not be read', async ()
 
 it('are no use of the conversation without a user', async () => {
   const id = 'unused without a user';
-  const memory = conversationMemory(env, nameOf(undefined, id), () => {});
-  await memory((stub) => stub.configure({ memory_strategy: { mode: 'trim' } }));
+  const memory = remoteConversation(nameOf(undefined, id));
+  await memory((stub) => stub.state.configure({ memory_strategy: { mode: 'trim' } }));
   const usedAt = async () => (await memory((stub) => stub.leave(0))) as { usedAt?: number };
   const before = await usedAt();
   // A use is told to the tenant's object at intervals.

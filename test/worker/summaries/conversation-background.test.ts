@@ -8,6 +8,7 @@ import type { TextMaterial } from '../../../src/summary/conversation.ts';
 import { NO_TRANSCRIPT } from '../../../src/summary/kept-transcript.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';
+import { remoteConversation } from '../support.ts';
 import {
   boundary,
   conversation,
@@ -162,11 +163,9 @@ describe('a rolling memory in its object', () => {
 
 /** The object as it is, with a summarizer that can't be reached. */
 describe('a text in its object', () => {
-  const remoteOf = (name: string) => conversationMemory<TextMaterial>(env, name, createLog('error'));
-
   it('leaves nothing of its material in storage or in the log', async () => {
     const { call, name } = conversation();
-    await remoteOf(name)((stub) => stub.text(request(4), material, 10_000));
+    await remoteConversation(name)((stub) => stub.text(request(4), material, 10_000));
     const stored = await call((_, { storage }) =>
       ['memories', 'state', 'pins'].map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray()),
     );
@@ -177,15 +176,15 @@ describe('a text in its object', () => {
 
   it('is made for the Worker, by name', async () => {
     const { name } = conversation();
-    const remote = remoteOf(name);
+    const remote = remoteConversation(name);
     expect(await remote((stub) => stub.text(request(4), material, 10_000))).toMatchObject({
       state: 'resting',
       base: null,
     });
-    const { memories } = await remote((stub) => stub.overview());
+    const { memories } = await remote((stub) => stub.versions.overview());
     expect(memories[0]).toMatchObject({ status: 'failed', error: 'unreachable' });
     await remote((stub) => stub.clear());
-    expect((await remote((stub) => stub.overview())).exists).toBe(false);
+    expect((await remote((stub) => stub.versions.overview())).exists).toBe(false);
   });
 });
 

@@ -62,7 +62,7 @@ describe.each([
 
   describe('a digest that is kept while the conversation rests', () => {
     const kept = (end: number, base: number | null, text: string) => (memory: ConversationMemory) =>
-      memory.keepDigest(request(end), base, digest(text));
+      memory.versions.keepDigest(request(end), base, digest(text));
 
     it('stays, is served, and is not built upon', async () => {
       const { clock, call, look, fail, find, make } = conversation(evicted);
@@ -112,7 +112,7 @@ describe.each([
       const theirs = await make(6, 'theirs', { boundary: boundary(6, 'right') });
       const find = (array: string) =>
         call((memory) =>
-          memory.find({
+          memory.versions.find({
             strategyHash: 'strategy',
             boundaries: [2, 4, 6].map((end) => boundary(end, array)),
           }),
@@ -172,7 +172,7 @@ describe.each([
       const round = { hash: 'round 1', previous: null };
       await make(2, 'of other messages', { strategyHash: 'another' });
       expect((await find([2, 4], round)).memory).toBeNull();
-      await call((memory) => memory.pinDigest('round 1', 'strategy', 'array:2'));
+      await call((memory) => memory.versions.pinDigest('round 1', 'strategy', 'array:2'));
       const two = await make(2, 'two', { round });
       expect(await find([2, 4], round)).toMatchObject({ memory: null, digest: { here: 'array:2' } });
 
@@ -202,29 +202,32 @@ describe.each([
     it('come back as they were set, and change as far as they are named', async () => {
       const { call, overview } = conversation(evicted);
       const both = { memory_strategy: { mode: 'auto' }, memory_injection: { max_tokens: 9 } };
-      await call((memory) => memory.configure(both));
-      expect(await call((memory) => memory.settings())).toEqual(both);
+      await call((memory) => memory.state.configure(both));
+      expect(await call((memory) => memory.state.settings())).toEqual(both);
       expect(await overview()).toMatchObject({ exists: true, settings: both });
-      await call((memory) => memory.configure({ memory_strategy: 'compact' }));
-      expect(await call((memory) => memory.settings())).toEqual({ ...both, memory_strategy: 'compact' });
-      await call((memory) => memory.configure({ memory_injection: null }));
+      await call((memory) => memory.state.configure({ memory_strategy: 'compact' }));
+      expect(await call((memory) => memory.state.settings())).toEqual({
+        ...both,
+        memory_strategy: 'compact',
+      });
+      await call((memory) => memory.state.configure({ memory_injection: null }));
       const one = { memory_strategy: 'compact', memory_injection: null };
-      expect(await call((memory) => memory.settings())).toEqual(one);
-      await call((memory) => memory.configure({}));
-      expect(await call((memory) => memory.settings())).toEqual(one);
+      expect(await call((memory) => memory.state.settings())).toEqual(one);
+      await call((memory) => memory.state.configure({}));
+      expect(await call((memory) => memory.state.settings())).toEqual(one);
     });
 
     it('freeze the first block, even an empty one, and replace the one that is named', async () => {
       const { call } = conversation(evicted);
       const empty = { text: '', sources: [] };
       const later = { text: 'later', sources: [{ conversation: 'one', since: 1 }] };
-      expect(await call((memory) => memory.injection())).toBeNull();
-      expect(await call((memory) => memory.freezeInjection(empty, null))).toEqual(empty);
-      expect(await call((memory) => memory.freezeInjection(later, null))).toEqual(empty);
-      expect(await call((memory) => memory.freezeInjection(later, 'another'))).toEqual(empty);
-      expect(await call((memory) => memory.injection())).toEqual(empty);
-      expect(await call((memory) => memory.freezeInjection(later, ''))).toEqual(later);
-      expect(await call((memory) => memory.injection())).toEqual(later);
+      expect(await call((memory) => memory.state.injection())).toBeNull();
+      expect(await call((memory) => memory.state.freezeInjection(empty, null))).toEqual(empty);
+      expect(await call((memory) => memory.state.freezeInjection(later, null))).toEqual(empty);
+      expect(await call((memory) => memory.state.freezeInjection(later, 'another'))).toEqual(empty);
+      expect(await call((memory) => memory.state.injection())).toEqual(empty);
+      expect(await call((memory) => memory.state.freezeInjection(later, ''))).toEqual(later);
+      expect(await call((memory) => memory.state.injection())).toEqual(later);
     });
   });
 
@@ -232,11 +235,11 @@ describe.each([
     it('is not made by looking', async () => {
       const { ask, call, find, make, overview, tables } = conversation(evicted);
       await find([2], { hash: 'round 1', previous: null });
-      await call((memory) => memory.settings());
-      await call((memory) => memory.injection());
-      await call((memory) => memory.configure({ memory_strategy: null, memory_injection: null }));
+      await call((memory) => memory.state.settings());
+      await call((memory) => memory.state.injection());
+      await call((memory) => memory.state.configure({ memory_strategy: null, memory_injection: null }));
       await ask(4, { bases: [boundary(2)] });
-      await call((memory) => memory.findDigests(['one']));
+      await call((memory) => memory.outputDigests.find(['one']));
       expect(await overview()).toEqual({
         exists: false,
         settings: { memory_strategy: null, memory_injection: null },

@@ -174,13 +174,13 @@ export function conversation(evicted = false, name = `conversation ${count++}`) 
   };
   const find = (ends: readonly number[], round?: { hash: string; previous: string | null }, anew = false) =>
     call((memory) =>
-      memory.find({
+      memory.versions.find({
         strategyHash: 'strategy',
         boundaries: ends.map((end) => boundary(end)),
         ...(round ? { round, anew } : {}),
       }),
     );
-  const overview = () => call((memory) => memory.overview());
+  const overview = () => call((memory) => memory.versions.overview());
   const health = async () => (await overview()).health;
   const tables = () =>
     call((_, { storage }) =>

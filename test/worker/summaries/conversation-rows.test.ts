@@ -44,7 +44,7 @@ describe('the rows that a conversation’s object keeps', () => {
     await make(2, 'two');
     await call((memory, { storage }) => {
       for (let round = 0; round < 510; round++)
-        memory.find({
+        memory.versions.find({
           strategyHash: 'strategy',
           boundaries: [boundary(2)],
           round: { hash: `round ${round}`, previous: `round ${round - 1}` },
@@ -61,8 +61,8 @@ describe('the digest of a round', () => {
     await make(2, 'two');
     const first = { hash: 'first', previous: null };
     expect((await find([2], first)).digest).toEqual({ here: null, before: null });
-    await call((memory) => memory.pinDigest('first', 'strategy', 'array:4'));
-    await call((memory) => memory.pinDigest('first', 'strategy', 'array:6'));
+    await call((memory) => memory.versions.pinDigest('first', 'strategy', 'array:4'));
+    await call((memory) => memory.versions.pinDigest('first', 'strategy', 'array:6'));
     expect((await find([2], first)).digest).toEqual({ here: 'array:4', before: null });
     const second = { hash: 'second', previous: 'first' };
     expect((await find([2], second)).digest).toEqual({ here: null, before: 'array:4' });
@@ -74,7 +74,7 @@ describe('the tables of an earlier version', () => {
     const { call, find, make, look } = conversation();
     const four = await make(4, 'four');
     await call(async (memory, { storage: { sql } }) => {
-      await memory.makeDigests([{ key: 'shown', material: null }], 0, LATER);
+      await memory.outputDigests.make([{ key: 'shown', material: null }], 0, LATER);
       for (const column of ['lease TEXT', 'lease_until INTEGER NOT NULL DEFAULT 0'])
         for (const table of ['memories', 'output_digests'])
           sql.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`);
@@ -89,7 +89,7 @@ describe('the tables of an earlier version', () => {
 
     expect(await find([4])).toMatchObject({ memory: four });
     const keys = ['shown', 'being made', 'another'];
-    expect(await call((memory) => memory.findDigests(keys))).toEqual([
+    expect(await call((memory) => memory.outputDigests.find(keys))).toEqual([
       { key: 'shown', text: 'words' },
       { key: 'being made', text: null },
       null,

@@ -82,7 +82,7 @@ describe.each([
   it('is never built upon a digest, though the digest stands for its own boundary', async () => {
     const { call, ask, make } = conversation(evicted);
     await make(2, 'two');
-    const digested = await call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
+    const digested = await call((memory) => memory.versions.keepDigest(request(4), null, digest('a digest')));
     expect(await ask(4)).toEqual({ state: 'ready', memory: digested, usage: null });
     const { base } = { base: null, ...(await ask(6, { bases: [boundary(2), boundary(4)] })) };
     expect(base).toMatchObject({ memory_text: 'two' });
@@ -138,9 +138,9 @@ describe.each([
       call(async (memory) => {
         await expect((async () => use(memory))()).rejects.toThrow(RangeError);
       });
-    await tried((memory) => memory.keepDigest(request(6), null, digest(long)));
-    await tried((memory) => memory.configure({ memory_strategy: long, memory_injection: null }));
-    await tried((memory) => memory.freezeInjection({ text: long, sources: [] }, null));
+    await tried((memory) => memory.versions.keepDigest(request(6), null, digest(long)));
+    await tried((memory) => memory.state.configure({ memory_strategy: long, memory_injection: null }));
+    await tried((memory) => memory.state.freezeInjection({ text: long, sources: [] }, null));
     const other = conversation(evicted);
     expect((await other.make(4, 'ü'.repeat(500_000))).status).toBe('completed');
   });
@@ -245,7 +245,7 @@ describe('a version in the making', () => {
   it('leaves a digest that was used while it was late, and is the base of the next one', async () => {
     const { call, ask, begin } = conversation();
     const late = await begin(4);
-    const kept = await call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
+    const kept = await call((memory) => memory.versions.keepDigest(request(4), null, digest('a digest')));
     expect(await late.complete('a summary')).toMatchObject({ memory: kept });
     expect(await ask(4)).toMatchObject({ state: 'ready', memory: { memory_text: 'a digest' } });
     const next = await begin(6, { bases: [boundary(4)] });
@@ -261,7 +261,9 @@ describe('a version in the making', () => {
     expect(await health()).toBe('degraded');
     const other = conversation();
     const second = await other.begin(4);
-    const kept = await other.call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
+    const kept = await other.call((memory) =>
+      memory.versions.keepDigest(request(4), null, digest('a digest')),
+    );
     expect(await second.fail()).toMatchObject({ state: 'ready', memory: kept });
   });
 
@@ -319,7 +321,7 @@ describe('the materials of versions in the making', () => {
     const { call } = conversation();
     const material = large(async () => ({ made: { ok: true, value: written('a digest') }, usage: NO_USAGE }));
     const orders = ['one', 'two'].map((key) => ({ key, material }));
-    const answers = await call((memory) => memory.makeDigests(orders, 10_000, LATER));
+    const answers = await call((memory) => memory.outputDigests.make(orders, 10_000, LATER));
     expect(answers).toMatchObject([
       { text: 'a digest', isDegraded: false },
       { text: null, isDegraded: true },
@@ -376,9 +378,9 @@ describe('a conversation that was deleted', () => {
     const before = await call((memory) =>
       Promise.all([
         memory.text(request(4, { since }), madeOf('late'), 10_000),
-        memory.keepDigest(request(4, { since }), null, digest('late')),
-        memory.makeDigests([{ key: 'one', material: madeOf('late') }], 10_000, since),
-        memory.notePacks(null, ['a'], since),
+        memory.versions.keepDigest(request(4, { since }), null, digest('late')),
+        memory.outputDigests.make([{ key: 'one', material: madeOf('late') }], 10_000, since),
+        memory.archive.notePacks(null, ['a'], since),
       ]),
     );
     expect(before).toEqual([
@@ -411,7 +413,7 @@ describe('a version whose object is restarted in the middle', () => {
 
   it('is missed by nobody once a digest stands in its place', async () => {
     const keep = ({ call }: ReturnType<typeof conversation>) =>
-      call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
+      call((memory) => memory.versions.keepDigest(request(4), null, digest('a digest')));
     const later = await restarted(4);
     await keep(later);
     const earlier = conversation();

@@ -35,8 +35,12 @@ describe.each([
 
     expect((await look(6, of('left', 6))).state).toBe('resting');
     expect((await look(4, of('right', 4))).state).toBe('wanted');
-    const healthOf = (array: string) =>
-      call((memory) => memory.find({ strategyHash: 'strategy', boundaries: [boundary(4, array)] }).health);
+    const healthOf = async (array: string) =>
+      (
+        await call((memory) =>
+          memory.versions.find({ strategyHash: 'strategy', boundaries: [boundary(4, array)] }),
+        )
+      ).health;
     expect([await healthOf('left'), await healthOf('right')]).toEqual(['degraded', 'healthy']);
   });
 
@@ -88,7 +92,7 @@ describe.each([
     const { call, make } = unnamed();
     await make(4, 'left', of('left', 4));
     const found = await call((memory) =>
-      memory.find({
+      memory.versions.find({
         strategyHash: 'strategy',
         boundaries: [opening, boundary(4, 'right')],
         round: rounds('right', 2),
@@ -146,14 +150,11 @@ describe('the rows of conversations that open alike', () => {
       clock.now += 61 * MINUTE;
       await make('array 0');
       await make('array 1000');
-      const kept = (array: string) =>
-        memory.find({ strategyHash: 'strategy', boundaries: [boundary(4, array)] }).memory?.memory_text;
-      expect([kept('array 0'), kept('array 1'), kept('array 2'), kept('array 1000')]).toEqual([
-        'array 0',
-        undefined,
-        'array 2',
-        'array 1000',
-      ]);
+      const kept = ['array 0', 'array 1', 'array 2', 'array 1000'].map(async (array) => {
+        const asked = { strategyHash: 'strategy', boundaries: [boundary(4, array)] };
+        return (await memory.versions.find(asked)).memory?.memory_text;
+      });
+      expect(await Promise.all(kept)).toEqual(['array 0', undefined, 'array 2', 'array 1000']);
       expect(count(storage, 'memories')).toBe(1_000);
       expect(count(storage, 'lineages')).toBe(1_000);
     });

@@ -15,7 +15,7 @@ it('rest for an hour after five summaries that none of them holds, and say why',
   const { make, look, call, clock } = conversation();
   for (let start = 0; start < 5; start++) await make(6, 'a summary', windowAt(start));
   expect(await look(6, windowAt(5))).toMatchObject({ state: 'resting', unlinked: true });
-  expect(await call((memory) => memory.find(terms))).toMatchObject({ memory: null, unlinked: true });
+  expect(await call((memory) => memory.versions.find(terms))).toMatchObject({ memory: null, unlinked: true });
   clock.now += 60 * 60_000;
   await make(6, 'a summary', windowAt(6));
   expect((await look(6, windowAt(7))).state).toBe('resting');
@@ -29,7 +29,7 @@ it('are not taken for conversations that fork, and go on', async () => {
     const next = await look(8, { boundary: boundary(8, `window ${fork}`), bases });
     expect(next).toMatchObject({ state: 'wanted', base: { memory_id: first.memory_id } });
   }
-  expect(await call((memory) => memory.find(terms))).not.toHaveProperty('unlinked');
+  expect(await call((memory) => memory.versions.find(terms))).not.toHaveProperty('unlinked');
 });
 
 it('are made again at once when a request continues an earlier one', async () => {

@@ -150,7 +150,7 @@ describe('a request that waits for a summary in turns', () => {
     expect(next.view).toContain('Made without a summary before');
   });
 
-  it.each(['text', 'keepDigest'])(
+  it.each(['text', 'versions.keepDigest'])(
     'brings nothing back of a conversation that was deleted before its call of %s',
     async (method) => {
       const { asked, overview } = await meanwhile(method, async ({ app, id }) => {
@@ -166,7 +166,7 @@ describe('a request that waits for a summary in turns', () => {
 });
 
 describe('an object that throws', () => {
-  const ALL = ['text', 'find', 'settings', 'keepDigest'];
+  const ALL = ['text', 'versions.find', 'state.settings', 'versions.keepDigest'];
 
   it('leaves summarize its digest, with a warning', async () => {
     const { objects, ask, rounds, summarizerCalls } = start({ ...SUMMARIZE, keep_first_user: false });
@@ -241,7 +241,7 @@ describe('an object that throws', () => {
     app.answer.words = (sent) =>
       sent.url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) ? '' : (words?.(sent) ?? '');
     await rounds(1, 4);
-    objects.failing.add('pinDigest');
+    objects.failing.add('versions.pinDigest');
 
     const { response, warning } = await ask(5);
 
@@ -263,7 +263,7 @@ describe('an object that throws', () => {
     const path = `/v1/conversations/${encodeURIComponent(id)}/memory`;
     await app.request(path, { method: 'PATCH', body: '{"mode":"none"}' });
     const before = await ask(1);
-    objects.failing.add('settings');
+    objects.failing.add('state.settings');
 
     const after = await ask(2);
     const ofAgent = await ask(3, { agent_type: 'coding' });
@@ -278,7 +278,7 @@ describe('an object that throws', () => {
     expect(ofRequest.warning).toBeNull();
   });
 
-  it.each(['overview', 'configure', 'leave'])(
+  it.each(['versions.overview', 'state.configure', 'leave'])(
     'at %s is said by the routes of conversations',
     async (method) => {
       const { id, app, objects } = start(undefined);
@@ -300,7 +300,7 @@ describe('an object that throws', () => {
     },
   );
 
-  it.each(['injection', 'freezeInjection', 'latest'])(
+  it.each(['state.injection', 'state.freezeInjection', 'latest'])(
     'at %s leaves cross-session memory out, with a warning',
     async (method) => {
       const users = watchedObjects(env.USER_MEMORY);
@@ -327,7 +327,7 @@ describe('an object that never answers', () => {
   it('leaves rolling_summary the raw messages', async () => {
     const { objects, ask, rounds, messages, app } = start(ROLLING);
     await rounds(1, 3);
-    objects.hanging.add('find');
+    objects.hanging.add('versions.find');
 
     expect(await soon(ask(4, {}, false))).toBe('store_failed');
     expect(withoutKey(app.sent.at(-1)?.body)).toBe(bodyOf(messages.slice(0, -1)));
@@ -335,14 +335,14 @@ describe('an object that never answers', () => {
 
   it('leaves the lower levels in force', async () => {
     const { objects, ask } = start(undefined);
-    objects.hanging.add('settings');
+    objects.hanging.add('state.settings');
 
     expect(await soon(ask(1, {}, false))).toBe('store_failed');
   });
 
   it('leaves cross-session memory out', async () => {
     const { objects, ask } = start(undefined);
-    objects.hanging.add('injection');
+    objects.hanging.add('state.injection');
     onTestFinished(shorten({ memoryReadMs: 500 }));
 
     expect(await soon(ask(1, { memory_injection: true, user: 'ann' }, false))).toBe('store_failed');

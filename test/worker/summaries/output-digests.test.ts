@@ -16,7 +16,7 @@ function digests(evicted = false) {
   /** Orders that are made of one material; null: without any. */
   const order = (material: ReturnType<typeof made> | null, ...keys: string[]) =>
     own.call((memory) =>
-      memory.makeDigests(
+      memory.outputDigests.make(
         keys.map((key) => ({ key, material })),
         10_000,
         LATER,
@@ -24,7 +24,7 @@ function digests(evicted = false) {
     );
   const texts = async (...ordered: Parameters<typeof order>) =>
     (await order(...ordered)).map(({ text }) => text);
-  const find = (...keys: string[]) => own.call((memory) => memory.findDigests(keys));
+  const find = (...keys: string[]) => own.call((memory) => memory.outputDigests.find(keys));
   /** Digests in the making, which end once the test wants it. */
   const begin = (...keys: string[]) => {
     const outcome = Promise.withResolvers<WrittenText>();
@@ -111,12 +111,12 @@ describe.each([
 
   it('has no digests left once it was stripped to its settings', async () => {
     const { order, find, call } = digests(evicted);
-    await call((memory) => memory.configure({ memory_strategy: 'auto' }));
+    await call((memory) => memory.state.configure({ memory_strategy: 'auto' }));
     await order(made('words'), 'one');
     await call((memory) => memory.leave(Number.MAX_SAFE_INTEGER));
 
     expect(await find('one')).toEqual([null]);
-    expect(await call((memory) => memory.settings())).toMatchObject({ memory_strategy: 'auto' });
+    expect(await call((memory) => memory.state.settings())).toMatchObject({ memory_strategy: 'auto' });
   });
 
   it('rests not at all after a text that is not valid', async () => {
@@ -143,7 +143,9 @@ describe('a digest in the making', () => {
   it('leaves its preview for good where somebody has shown that meanwhile', async () => {
     const { begin, call } = digests();
     const { answers, end } = begin('one');
-    const shown = await call((memory) => memory.makeDigests([{ key: 'one', material: null }], 0, LATER));
+    const shown = await call((memory) =>
+      memory.outputDigests.make([{ key: 'one', material: null }], 0, LATER),
+    );
     await end(words('late'));
 
     expect(shown).toEqual([answer('one', null, true)]);
@@ -231,7 +233,7 @@ describe('the verdicts', () => {
     const kept = await call(async (memory) => {
       const order = (from: number, to: number) => {
         const keys = Array.from({ length: to - from }, (_, at) => `${from + at}`);
-        return memory.makeDigests(
+        return memory.outputDigests.make(
           keys.map((key) => ({ key, material: null })),
           0,
           LATER,
@@ -239,7 +241,7 @@ describe('the verdicts', () => {
       };
       await order(0, 20_000);
       await order(20_000, 20_001);
-      return memory.findDigests(['0', '1', '20000']);
+      return memory.outputDigests.find(['0', '1', '20000']);
     });
 
     expect(kept.map((verdict) => verdict?.key)).toEqual([undefined, '1', '20000']);

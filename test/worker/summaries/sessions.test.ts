@@ -3,9 +3,9 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { conversationName, userName } from '../../../src/storage/conversation/names.ts';
-import { conversationMemory, userMemory } from '../../../src/storage/objects.ts';
+import { userMemory } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
+import { ROLLING, remoteConversation, SUMMARIZE, start, watchedObjects } from '../support.ts';
 import { conversation, MINUTE } from './conversation-object.ts';
 
 let logged: { message: string }[];
@@ -32,7 +32,7 @@ function session() {
   const { id, app, messages } = made;
   const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
   const name = userName(tenant, 'ann');
-  const object = conversationMemory(env, conversationName(tenant, 'ann', { id }), () => {});
+  const object = remoteConversation(conversationName(tenant, 'ann', { id }));
   const published = async (): Promise<string[]> => {
     const latest = await userMemory(env, name, () => {})((stub) => stub.latest({ except: '', most: 9 }));
     return latest.map(({ text }) => text);
@@ -139,7 +139,7 @@ describe('a session whose summarizer has failed', () => {
   it('is published by a round once the rest is over', async () => {
     const each = { memory_injection: { publish: 'each_round' } };
     const { publish, works, published, object } = await failed(each);
-    const isDegraded = async () => (await object((stub) => stub.overview())).health === 'degraded';
+    const isDegraded = async () => (await object((stub) => stub.versions.overview())).health === 'degraded';
     await vi.waitUntil(isDegraded, { timeout: 60_000 });
     expect(await published()).toEqual([]);
 
@@ -238,7 +238,7 @@ describe('a block whose source is deleted', () => {
     expect(users.calls.slice(before)).toEqual(['holds', 'latest']);
   });
 
-  it.each(['holds', 'latest', 'freezeInjection'])(
+  it.each(['holds', 'latest', 'state.freezeInjection'])(
     'stays as it was while storage fails at %s, with a warning, and goes at the next move',
     async (method) => {
       const { ask, users, objects, all } = await stale();
@@ -310,19 +310,22 @@ describe('waiting for memory that is made in the background', () => {
       }),
     });
 
-  it.each(['idle', 'overview'])('is store_failed by flush when the object fails at %s', async (method) => {
-    const { id, app, ask, objects } = start(ROLLING);
-    for (let n = 1; n <= 3; n++) await ask(n);
-    objects.failing.add(method);
+  it.each(['idle', 'versions.overview'])(
+    'is store_failed by flush when the object fails at %s',
+    async (method) => {
+      const { id, app, ask, objects } = start(ROLLING);
+      for (let n = 1; n <= 3; n++) await ask(n);
+      objects.failing.add(method);
 
-    const path = `/v1/conversations/${encodeURIComponent(id)}/memory/flush`;
-    const failed = await app.request(path, { method: 'POST' });
-    objects.failing.clear();
+      const path = `/v1/conversations/${encodeURIComponent(id)}/memory/flush`;
+      const failed = await app.request(path, { method: 'POST' });
+      objects.failing.clear();
 
-    expect(failed.status).toBe(503);
-    expect(await failed.json()).toMatchObject({ error: { code: 'store_failed' } });
-    expect((await app.request(path, { method: 'POST' })).status).toBe(200);
-  });
+      expect(failed.status).toBe(503);
+      expect(await failed.json()).toMatchObject({ error: { code: 'store_failed' } });
+      expect((await app.request(path, { method: 'POST' })).status).toBe(200);
+    },
+  );
 
   it('gives /v1/compact with force the view that there is when the object fails, with a warning', async () => {
     const made = start(ROLLING);

@@ -123,7 +123,7 @@ describe('the log of a summary', () => {
     await rounds(1, 5);
     app.answer.status = 500;
     await rounds(6, 7);
-    objects.failing.add('text').add('find');
+    objects.failing.add('text').add('versions.find');
     await rounds(8, 8);
 
     const rows = await runInDurableObject(stub, (_memory, { storage }) =>

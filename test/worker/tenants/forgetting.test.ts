@@ -99,7 +99,7 @@ describe('DELETE /v1/memory', () => {
   it.each(['/v1/memory', '/v1/conversations/c/memory'])('%s forgets the request before', async (path) => {
     const { objects, caller } = isolate();
     const { chat, request } = caller();
-    const asked = () => objects.calls.filter((call) => call === 'answered').length;
+    const asked = () => objects.calls.filter((call) => call === 'events.answered').length;
     const send = () =>
       chat(agent('before'), {
         memory_strategy: { ...COMPACT, low_watermark_pct: 0.5, min_reclaim_tokens: 0 },

@@ -93,7 +93,7 @@ const rowsOf = (memory: DurableObjectStub<TenantMemory>): Promise<string[]> =>
 
 const stateOf = (stub: DurableObjectStub<ConversationMemory>) =>
   runInDurableObject(stub, async (object, { storage }) => {
-    const { exists } = object.overview();
+    const { exists } = await object.versions.overview();
     const [told] = exists
       ? storage.sql.exec<{ value: string }>("SELECT value FROM state WHERE key = 'told_at'").toArray()
       : [];
@@ -330,7 +330,7 @@ describe('what nobody uses', () => {
     }
     await clock(memory, 31);
     await runDurableObjectAlarm(memory);
-    expect(await runInDurableObject(stub, (object) => object.injection())).not.toBeNull();
+    expect(await runInDurableObject(stub, (object) => object.state.injection())).not.toBeNull();
   });
 
   it('is collected by a later run where R2 has failed, and costs who comes back meanwhile nothing', async () => {
