@@ -11,6 +11,7 @@ import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { DIGEST_MODEL, type Memory } from '../storage/conversation/memories.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
+import { recall, relyOn } from '../storage/recall.ts';
 import { NO_LIMITS } from '../upstream/call-guard.ts';
 import {
   type ServedSummary,
@@ -121,12 +122,8 @@ class AwaitedSummary {
 
   /** Looks the summary up, and makes nothing. */
   async find(conversation: StoredConversation): Promise<Served> {
-    const remembered = this.remembered(conversation);
-    if (remembered) return this.ready(remembered);
-    const { strategyHash, boundary } = this.terms;
-    const request = { strategyHash, boundaries: [boundary] };
-    const { memory } = await ask(conversation, (stub) => stub.versions.find(request));
-    return memory ? this.ready(this.remember(memory, conversation)) : this.degraded(undefined, 'pending');
+    const [memory] = await recall(this.question(conversation));
+    return memory ? this.ready(memory) : this.degraded(undefined, 'pending');
   }
 
   /** Makes the summary for this request alone, and stores nothing. */
@@ -151,8 +148,8 @@ class AwaitedSummary {
   }
 
   async make(conversation: StoredConversation): Promise<Served> {
-    const remembered = this.remembered(conversation);
-    if (remembered) return this.ready(remembered);
+    const [known] = relyOn(this.question(conversation)) ?? [];
+    if (known) return this.ready(known);
     const { need, ports, material } = this;
     const answer = await askText(this.terms, conversation, ports, need.late, async ({ base }) =>
       orderedText(need, material, base, ports),
@@ -180,21 +177,19 @@ class AwaitedSummary {
     return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
   }
 
-  /** The version that this isolate remembers. Nobody has to be asked: it can't change. */
-  private remembered(conversation: StoredConversation): Memory | undefined {
-    const { versions } = conversation.remembered;
+  /** Asks for the version. One that this isolate remembers can't change. */
+  private question(conversation: StoredConversation) {
     const { boundary, strategyHash } = this.terms;
-    const key = hashesKey(strategyHash, boundary.prefixHash);
-    const seen = versions.get(key);
-    if (!seen) return undefined;
-    this.ports.upkeep.of(conversation.name).rely('version', seen.at, async () => {
-      const at = Date.now();
-      const request = { strategyHash, boundaries: [boundary] };
-      const { memory } = await ask(conversation, (stub) => stub.versions.find(request));
-      if (memory) versions.keep(key, memory, at);
-      else versions.drop(key);
-    });
-    return { ...seen.value, covers_end: boundary.end };
+    const request = { strategyHash, boundaries: [boundary] };
+    return {
+      known: conversation.remembered.versions,
+      keys: [hashesKey(strategyHash, boundary.prefixHash)],
+      upkeep: this.ports.upkeep.of(conversation.name),
+      ask: async () => {
+        const { memory } = await ask(conversation, (stub) => stub.versions.find(request));
+        return [memory ?? undefined];
+      },
+    };
   }
 
   private remember(version: Memory, { remembered }: StoredConversation): Memory {
@@ -203,8 +198,10 @@ class AwaitedSummary {
     return version;
   }
 
-  private async ready(memory: Memory, status = statusOf(memory)): Promise<Served> {
+  private async ready(version: Memory, status = statusOf(version)): Promise<Served> {
     const { own } = this.ports;
+    // It may have been made for an array with another preamble.
+    const memory = { ...version, covers_end: this.terms.boundary.end };
     const signed = own && shownBlock(own, memory, this.need);
     const served = servedOf(memory, await this.refOf(memory), status);
     const summary = signed === undefined ? served : { ...served, signed };

@@ -13,6 +13,7 @@ import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import { portions } from '../storage/archive/packing.ts';
 import type { DigestAnswer, DigestOrder } from '../storage/conversation/output-digests.ts';
+import { relyOn } from '../storage/recall.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { sumOf } from './attempts.ts';
 import type { DigestMaterial, StoredConversation, SummaryPorts } from './conversation.ts';
@@ -145,23 +146,14 @@ class AwaitedDigests implements ServedDigests {
 
   /** Has the verdicts confirmed after the answer. Only a deletion takes them away. */
   private rely(needs: readonly DigestNeed[]): void {
-    const { digests } = this.conversation.remembered;
-    const seen = needs.flatMap(({ key }) => {
-      const one = digests.get(key);
-      return one?.value.isStored ? [{ key, at: one.at }] : [];
-    });
-    if (seen.length === 0) return;
-    const oldest = seen.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
-    this.ports.upkeep.of(this.conversation.name).rely('digests', oldest, async () => {
-      const at = Date.now();
-      const keys = seen.map(({ key }) => key);
+    const { digests: known } = this.conversation.remembered;
+    const keys = needs.map(({ key }) => key).filter((key) => known.get(key)?.value.isStored);
+    const upkeep = this.ports.upkeep.of(this.conversation.name);
+    const askAgain = async () => {
       const found = await ask(this.conversation, (stub) => stub.outputDigests.find(keys));
-      for (const [index, key] of keys.entries()) {
-        const verdict = found[index];
-        if (verdict) digests.keep(key, { text: verdict.text, isStored: true }, at);
-        else digests.drop(key);
-      }
-    });
+      return found.map((verdict) => (verdict ? { text: verdict.text, isStored: true } : undefined));
+    };
+    relyOn({ known, keys, upkeep, ask: askAgain });
   }
 
   /** Looks the digests up. @returns those without a verdict */
