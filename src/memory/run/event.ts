@@ -79,7 +79,7 @@ export const runEventSchema = z.strictObject({
   refused: z.array(refusalSchema),
   /**
    * The settings that shape placeholders, from which their texts can be made again; null where
-   * nothing is edited, and in events of versions before 0.7.0.
+   * nothing is edited.
    */
   placeholders: z
     .strictObject({
@@ -104,14 +104,9 @@ export const runEventSchema = z.strictObject({
     .nullable(),
   /** Of Precis's messages beside the view: memory of other conversations, and memory blocks. */
   injection_tokens: count.nullable(),
-  /**
-   * Blocks of thinking that the request was sent without; null in events of versions before 0.7.0.
-   */
-  dropped_thinking_blocks: count.nullable(),
-  /**
-   * The rounds of earlier answers in the view, by the message that they are before. Empty in events
-   * of versions before 0.7.0.
-   */
+  /** Blocks of thinking that the request was sent without. */
+  dropped_thinking_blocks: count,
+  /** The rounds of earlier answers in the view, by the message that they are before. */
   kept_rounds: z.array(z.strictObject({ message: index, rounds: count, tokens: count })),
   /** The further requests to the upstream in which the model fetched contents. */
   retrieval_rounds: count,
@@ -120,7 +115,7 @@ export const runEventSchema = z.strictObject({
   usage: runUsageSchema.nullable(),
   /**
    * Tokens of the view that the upstream read from its cache: `usage.cached` of the first call.
-   * Null where it does not say, and in events of versions before 0.7.0.
+   * Null where it does not say.
    */
   view_cached: count.nullable(),
   /** What the request has cost, and what it would have cost; null if there is no price. */

@@ -29,8 +29,8 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
     c,
     named,
     async (stub) => {
-      const [found, { bills }] = await Promise.all([stub.events.page(before, limit + 1), stub.standing()]);
-      return found && { ...found, bills };
+      const [runs, { bills }] = await Promise.all([stub.events.page(before, limit + 1), stub.standing()]);
+      return runs && { runs, bills };
     },
     (found) => !found?.runs.length,
   );
@@ -62,22 +62,19 @@ export async function findRun(c: Context<AppEnv>, named: Target): Promise<RunEve
     c,
     named,
     (stub) => stub.events.find(n),
-    (one) => !one?.run,
+    (one) => !one,
   );
-  if (!found) throw notFound(named.id, named.user);
-  if (!found.run) throw unknownRequest(named.id, n);
-  return { ...UNKNOWN, ...found.run };
+  if (found === null) throw notFound(named.id, named.user);
+  if (!found) throw unknownRequest(named.id, n);
+  return found;
 }
 
 function withOutline(run: RunEvent): object {
   return { ...onWire(run), outline: outlineOfRun(run) };
 }
 
-/** Members that events of earlier versions lack. */
-const UNKNOWN = { view_cached: null, placeholders: null, dropped_thinking_blocks: null };
-
 function onWire<Run extends ListedRun>(run: Run): Run {
-  return { ...UNKNOWN, ...run, created_at: secondsOf(run.created_at) };
+  return { ...run, created_at: secondsOf(run.created_at) };
 }
 
 /** The form of the hash of an opening (see `hashSession`). */

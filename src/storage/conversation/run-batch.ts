@@ -5,7 +5,6 @@
 import type { PotentialBill } from '../../memory/money/bill-schema.ts';
 import type { BillOrder } from '../../memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../memory/run/build-event.ts';
-import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 
 /** A request that has ended. */
 export interface EndedRun {
@@ -34,16 +33,6 @@ export interface RunBatch {
   /** Random. The conversation keeps the batch once, however often it comes. */
   readonly key: string;
   readonly runs: readonly NewRun[];
-}
-
-/** One event of a conversation; null if it is not kept. */
-export interface FoundRun {
-  readonly run: RunEvent | null;
-}
-
-/** Events of a conversation, newest first. */
-export interface RunPage {
-  readonly runs: readonly ListedRun[];
 }
 
 /**

@@ -13,10 +13,10 @@ import type { Bill, BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
 import { daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
-import type { LeftOut, ListedRun, RunEdit } from '../../memory/run/event.ts';
+import type { LeftOut, ListedRun, RunEdit, RunEvent } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import type { LazyTables, StoredPart } from '../tables.ts';
-import type { FoundRun, NewRun, RunBatch, RunPage } from './run-batch.ts';
+import type { NewRun, RunBatch } from './run-batch.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** The newest events that are kept, with those that share a row with the oldest of them. */
@@ -116,7 +116,7 @@ export class RunEvents implements StoredPart {
   /** How many requests there were, and the newest of them; null if none is kept. */
   newest(): { readonly count: number; readonly run: ListedRun | null } {
     if (!this.any()) return { count: 0, run: null };
-    return { count: this.tally().next - 1, run: this.page(null, 1).runs[0] ?? null };
+    return { count: this.tally().next - 1, run: this.page(null, 1)[0] ?? null };
   }
 
   /** Whether the requests of a batch all came before a deletion. */
@@ -138,8 +138,8 @@ export class RunEvents implements StoredPart {
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
-  page(before: number | null, most: number): RunPage {
-    if (!this.any()) return { runs: [] };
+  page(before: number | null, most: number): ListedRun[] {
+    if (!this.any()) return [];
     const rows = this.sql.exec<Row>(
       `SELECT first_n, events FROM run_events WHERE ?1 IS NULL OR first_n < ?1
        ORDER BY first_n DESC LIMIT ?2`,
@@ -152,15 +152,15 @@ export class RunEvents implements StoredPart {
       const all = runsIn(row).map((run, at) => listedRun(run, row.first_n + at));
       runs.push(...all.filter(({ n }) => before === null || n < before).toReversed());
     }
-    return { runs: runs.slice(0, most) };
+    return runs.slice(0, most);
   }
 
-  /** The event of a number. */
-  find(n: number): FoundRun {
+  /** The event of a number; undefined if it is not kept. */
+  find(n: number): RunEvent | undefined {
     const run = this.any() ? this.rowOf(n) : undefined;
-    if (!run) return { run: null };
+    if (!run) return undefined;
     const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
-    return { run: { ...listedRun(run, n), ...lists } };
+    return { ...listedRun(run, n), ...lists };
   }
 
   /**
@@ -314,9 +314,7 @@ function runsIn({ events }: Row): StoredRun[] {
   return JSON.parse(events) as StoredRun[];
 }
 
-/** Events of Precis up to 0.6.0 say nothing of kept rounds. */
 function listedRun({ event, bill = null, potential_bill = null }: StoredRun, n: number): ListedRun {
   const { captured, ...rest } = event;
-  const later = { kept_rounds: [], bill, potential_bill };
-  return { ...later, ...(rest as Omit<ListedRun, 'n' | keyof typeof later>), n };
+  return { bill, potential_bill, ...(rest as Omit<ListedRun, 'n' | 'bill' | 'potential_bill'>), n };
 }

@@ -253,7 +253,7 @@ describe('the object', () => {
             if (!isBroken) kept.add(at);
           }
           isBroken = false;
-          return { page: object.page(null, 1_000).runs, sums: object.sums(), days: object.days() };
+          return { page: object.page(null, 1_000), sums: object.sums(), days: object.days() };
         });
         const runs = all.flatMap((batch, at) => (kept.has(at) ? batch.runs : []));
         const messages = runs.map(({ event }) => JSON.parse(event).messages as number);
@@ -278,7 +278,7 @@ describe('the object', () => {
     const keptOf = (...order: readonly number[]) =>
       inObject(caller().stub, (events) => {
         events.add(batchOf(...order.map((index) => requests[index] ?? endedRun())));
-        return { sums: events.sums(), order: events.page(null, 3).runs.map(({ messages }) => messages) };
+        return { sums: events.sums(), order: events.page(null, 3).map(({ messages }) => messages) };
       });
     const expected = await keptOf(0, 1, 2);
     expect(expected).toMatchObject({ sums: { billed: 3 }, order: [3, 2, 1] });
@@ -316,7 +316,7 @@ describe('the object', () => {
         .exec<{ tally: string }>('SELECT tally FROM run_events ORDER BY first_n DESC LIMIT 1')
         .one();
       return {
-        runs: events.page(null, 10).runs.map(({ n, messages }) => [n, messages]),
+        runs: events.page(null, 10).map(({ n, messages }) => [n, messages]),
         requests: events.sums().requests,
         tally: Object.keys(JSON.parse(newest.tally)),
       };
@@ -342,7 +342,7 @@ describe('the object', () => {
       `);
       const any = events.any();
       events.add(batchOf(endedRun({ messages: 8 })));
-      return { any, runs: events.page(null, 10).runs.map(({ n, messages }) => [n, messages]) };
+      return { any, runs: events.page(null, 10).map(({ n, messages }) => [n, messages]) };
     });
     expect(found).toEqual({ any: false, runs: [[1, 8]] });
   });
