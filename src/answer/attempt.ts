@@ -14,7 +14,7 @@ import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { noteSent, type SentBefore, sentBefore } from '../view/sent-before.ts';
+import { noteSent } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
 import { marksOf } from './retries/cache-marks.ts';
@@ -63,15 +63,12 @@ export class Attempts {
   private readonly key: ConversationKey | undefined;
   /** Whether bodies ask for usage that the caller does not ask for. */
   readonly asksUsage: boolean;
-  /** The request before, as it was known when this one began. */
-  private readonly before: SentBefore | undefined;
   private sent: SentRequest | undefined;
   private hasAsked = false;
 
   constructor(asking: Asking) {
     this.asking = asking;
     this.key = conversationKey(asking.call);
-    this.before = sentBefore(asking.call);
     this.asksUsage = asksUsage(asking.call, asking.life.readsUsage);
   }
 
@@ -137,7 +134,7 @@ export class Attempts {
       answer,
       usages,
       report: isLess
-        ? viewReport.then((reported) => withLessThinking(reported, call, thinkingFrom, this.before))
+        ? viewReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made.before))
         : viewReport,
     };
   }
@@ -186,7 +183,7 @@ export class Attempts {
     let report: Promise<Report> | undefined;
     const viewed: Viewed = {
       added,
-      thinkingFrom: keptThinkingFrom(call, made, added, this.before),
+      thinkingFrom: keptThinkingFrom(call, made, added),
       report: () => {
         report ??= life.reports(made).then((fields) => ({ ...added.addTo(made.report), ...fields }));
         return report;

@@ -11,7 +11,6 @@ import { noteVerdict } from '../tell/verdict.ts';
 import { addedMessages } from '../view/added-messages.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
-import { sentBefore } from '../view/sent-before.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { keptThinkingFrom } from './kept-thinking.ts';
 import { unread } from './unread/unread-body.ts';
@@ -29,7 +28,7 @@ export async function countInput(path: string, answers: AnswerFormat, call: Call
   const options = { force: false, dryRun: true, count: call.chosen.report, viewOnly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const added = await addedMessages(call, made, frozen);
-  const thinkingFrom = keptThinkingFrom(call, made, added, sentBefore(call));
+  const thinkingFrom = keptThinkingFrom(call, made, added);
   const { body } = writeBody(call, made, added, { shared }, thinkingFrom);
   const answer = await askUpstream(scope, path, body, { listed: betaOf(made, call) });
   noteVerdict(answer.response, scope);

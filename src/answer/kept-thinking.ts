@@ -11,22 +11,18 @@ import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
-import { changedPart } from '../upstream/sent-requests.ts';
+import { changedPart, type SentBefore } from '../upstream/sent-requests.ts';
 import type { AddedMessages } from '../view/added-messages.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { moved, ownPrefix, type SentBefore } from '../view/sent-before.ts';
+import { moved, ownPrefix } from '../view/sent-before.ts';
 import { THINKING } from './retries/bound-thinking.ts';
 
 /**
  * @param added the messages that are sent with the view
  * @returns the messages before this one are sent without their thinking
  */
-export function keptThinkingFrom(
-  call: Call,
-  made: MadeView,
-  added: Pick<AddedMessages, 'messages'>,
-  before: SentBefore | undefined,
-): number {
+export function keptThinkingFrom(call: Call, made: MadeView, added: Pick<AddedMessages, 'messages'>): number {
+  const { before } = made;
   const { request, chosen } = call;
   if (passesThrough(chosen.strategy)) return 0;
   const { messages } = request;

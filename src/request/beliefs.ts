@@ -272,7 +272,7 @@ const ofUpstreams = {
   }),
   sentRequests: believed<SentRequest>({
     about:
-      "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 4,000. " +
+      "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 3,000. " +
       'Facts of a conversation with a name are under it.',
     owner: 'tenant',
     bytes: 2 * MIB,

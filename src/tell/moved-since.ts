@@ -16,7 +16,7 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { moved, sentBefore } from '../view/sent-before.ts';
+import { moved } from '../view/sent-before.ts';
 import type { CallFeature } from './listener.ts';
 
 /** Of the beginnings of an array that are asked for, the longest. */
@@ -40,13 +40,13 @@ export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
 /** Nothing where the report has its frontier already. */
 async function frontierSince(
   conversation: StoredConversation,
-  { report, movedAt }: MadeView,
+  { report, movedAt, before: sent }: MadeView,
   call: Call,
 ): Promise<Partial<Pick<Report, 'frontier'>>> {
   const { frontier, applied_edits } = report;
   const isUnedited = frontier.unit === 0 && applied_edits.length === 0;
   if (frontier.moved || isUnedited || !movedAt) return {};
-  const before = await messagesBefore(conversation, movedAt, call);
+  const before = await messagesBefore(conversation, movedAt, sent?.messages ?? 0, call);
   return before === undefined || movedAt <= before ? {} : { frontier: moved(report).frontier };
 }
 
@@ -55,13 +55,14 @@ async function frontierSince(
  * not known.
  *
  * @param enough if this isolate knows of one with this many, none with more is asked for
+ * @param known messages of the longest that it knows of; 0 without one
  */
 async function messagesBefore(
   conversation: StoredConversation,
   enough: number,
+  known: number,
   call: Call,
 ): Promise<number | undefined> {
-  const known = sentBefore(call)?.messages ?? 0;
   if (known >= enough) return known;
   const { messages } = call.request;
   const hashes = prefixHashes(messages, sha256Hex);

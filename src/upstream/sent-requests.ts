@@ -21,7 +21,19 @@ export interface OwnPrefix {
   readonly instructions: boolean;
 }
 
+/** What a view follows from beside the array, as its caller has chosen it. */
+export interface SentTerms {
+  /** A hash. */
+  readonly strategy: string;
+  readonly model: string;
+  /** Of the answer, in tokens; 0 without one. */
+  readonly limit: number;
+  /** The digest of the caller's tools. */
+  readonly tools: string;
+}
+
 export interface SentRequest {
+  readonly terms: SentTerms;
   /** What its answer follows, and what its thinking is bound to. */
   readonly own: OwnPrefix;
   /** What its report says. It differs where a later round has continued another view. */
@@ -32,11 +44,24 @@ export interface SentRequest {
   hadRounds: boolean;
 }
 
+/** The newest request of an array, or of a beginning of it, that this isolate has sent. */
+export interface SentBefore {
+  /** How many messages it had. */
+  readonly messages: number;
+  readonly sent: SentRequest;
+  /** Whether no request can have come between. */
+  readonly isNext: boolean;
+}
+
 /** In the order of a body. */
 const ALL_PARTS = ['tools', 'instructions', 'added', 'edits'] as const satisfies (keyof OwnPrefix)[];
 
-/** Those that change without the plan, and whose change is reported. */
-export const REPORTED_PARTS = ['instructions', 'rounds', 'hosted'] as const satisfies (keyof OwnPrefix)[];
+/**
+ * Those whose change is a move. What is added to the view is renewed at a move, and makes none.
+ * Under other terms the plan is another one, and only what changes without it is a move.
+ */
+const MOVING_PARTS = ['tools', 'instructions', 'edits'] as const satisfies (keyof OwnPrefix)[];
+const UNPLANNED_PARTS = ['instructions', 'rounds', 'hosted'] as const satisfies (keyof OwnPrefix)[];
 
 /** The first part that differs. Undefined if none does. */
 export function changedPart(
@@ -47,9 +72,22 @@ export function changedPart(
   return parts.find((part) => before[part] !== now[part]);
 }
 
+/** The first part whose change is a move. Undefined if there is none. */
+export function movedPart(
+  { terms, reported }: Pick<SentRequest, 'terms' | 'reported'>,
+  now: OwnPrefix,
+  nowTerms: SentTerms,
+): keyof OwnPrefix | undefined {
+  const names = Object.keys(terms) as (keyof SentTerms)[];
+  const isSame = names.every((name) => terms[name] === nowTerms[name]);
+  return changedPart(reported, now, isSame ? MOVING_PARTS : UNPLANNED_PARTS);
+}
+
 /** In bytes. */
-export function sizeOfSent({ own, reported }: SentRequest): number {
-  return bytesOf(own) + (own === reported ? 0 : bytesOf(reported));
+export function sizeOfSent({ terms, own, reported }: SentRequest): number {
+  const { strategy, model, tools } = terms;
+  const named = 64 + [strategy, model, tools].reduce((sum, text) => sum + textBytes(text), 0);
+  return named + bytesOf(own) + (own === reported ? 0 : bytesOf(reported));
 }
 
 function bytesOf({ instructions: _, ...texts }: OwnPrefix): number {

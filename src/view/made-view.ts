@@ -10,6 +10,7 @@ import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import type { TextState } from '../storage/conversation/memories.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
+import type { SentBefore } from '../upstream/sent-requests.ts';
 import type { OfferedTools } from './offer-tools.ts';
 
 export interface MadeView {
@@ -32,6 +33,8 @@ export interface MadeView {
    * the array does not determine it.
    */
   readonly movedAt?: number | undefined;
+  /** The request before, as it was known when the first view of this request was made. */
+  readonly before?: SentBefore | undefined;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
   /** See `PlanContext`. */

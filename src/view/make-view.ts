@@ -35,9 +35,10 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
  */
 export async function tryView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const made = await madeViewOf(call, options);
-  if (!made.exceeded) return made;
-  if (options.dryRun || options.anew) return made;
-  return tryView(call, { ...options, anew: true });
+  const { bare = false, dryRun, anew, refused } = options;
+  // Other requests forward what goes back to the caller.
+  if (!made.exceeded) return bare ? made : withMoved(made, call, refused);
+  return dryRun || anew ? made : tryView(call, { ...options, anew: true });
 }
 
 async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
@@ -48,13 +49,13 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const { remember } = beside.recalled ?? {};
   const made = { ...terms.made, ...(remember ? { remember } : {}) };
   const planned = await planWith(terms, beside);
-  if (!planned) return sinceBefore({ ...made, ...unplanned(terms, beside) }, call, options);
+  if (!planned) return { ...made, ...unplanned(terms, beside) };
   const { plan, counter } = planned;
   const { exceeded } = plan;
   if (exceeded)
     return { ...made, ...untouched(call.chosen, beside.warnings), history: plan.history, exceeded };
   const fulfilled = await fulfil(plan, terms.call, counter);
-  return sinceBefore({ ...made, ...reported(planned, fulfilled, terms, beside) }, call, options);
+  return { ...made, ...reported(planned, fulfilled, terms, beside) };
 }
 
 /** What is known of a conversation beside the request. */
@@ -134,11 +135,6 @@ function reported(
     ...(options.explain ? { explanation: explain(plan, view, counter) } : {}),
     prepareNext,
   };
-}
-
-/** Other requests forward what goes back to the caller. */
-function sinceBefore(made: MadeView, call: Call, { bare = false, refused }: MakeViewOptions): MadeView {
-  return bare ? made : withMoved(made, call, refused);
 }
 
 /**

@@ -5,6 +5,7 @@
  * smaller window, instructions that move.
  */
 import { elementAt } from '../lib/elements.ts';
+import { Latest } from '../lib/latest.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import { earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
@@ -13,17 +14,15 @@ import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
-import { changedPart, type OwnPrefix, REPORTED_PARTS, type SentRequest } from '../upstream/sent-requests.ts';
+import {
+  changedPart,
+  movedPart,
+  type OwnPrefix,
+  type SentBefore,
+  type SentRequest,
+  type SentTerms,
+} from '../upstream/sent-requests.ts';
 import type { MadeView } from './made-view.ts';
-
-/** The newest request of an array, or of a beginning of it, that this isolate has sent. */
-export interface SentBefore {
-  /** How many messages it had. */
-  readonly messages: number;
-  readonly sent: SentRequest;
-  /** Whether no request can have come between. */
-  readonly isNext: boolean;
-}
 
 /** Undefined if none is known. */
 export function sentBefore(call: Call): SentBefore | undefined {
@@ -56,10 +55,10 @@ export function ownPrefix(
     index < end ? [`${index}:${count}`] : [],
   );
   return {
-    edits: hashed(editsBefore(view, end)),
+    edits: view ? hashed(view, editsBefore(view, end)) : '',
     rounds: led.join(),
     hosted: hosted.sort().join(),
-    tools: hashed(tools?.definitions.join('\n') ?? ''),
+    tools: tools ? hashed(tools, tools.definitions.join('\n')) : '',
     added: hashOf(added),
     instructions: movesInstructions,
   };
@@ -73,22 +72,23 @@ export function ownPrefix(
  *   the request before
  */
 export function withMoved(made: MadeView, call: Call, refused: MadeView | undefined): MadeView {
-  if (made.report.frontier.moved) return made;
-  const before = sentBefore(call);
-  const isOther = refused !== undefined && areOther(refused, made, call);
-  return isOther || (before && isMoved(before, made)) ? { ...made, report: moved(made.report) } : made;
+  const before = refused ? refused.before : sentBefore(call);
+  const isMoved =
+    made.report.frontier.moved ||
+    (refused !== undefined && differs(refused, made, earlierRequests(call.request.messages)[0])) ||
+    (before !== undefined && leavesPrefix(before, made, termsOf(call)));
+  return { ...made, before, report: isMoved ? moved(made.report) : made.report };
 }
 
 /** Whether a view differs before the end of an earlier request from the one that was reported. */
-function isMoved({ isNext, messages, sent }: SentBefore, made: MadeView): boolean {
+function leavesPrefix({ isNext, messages, sent }: SentBefore, made: MadeView, terms: SentTerms): boolean {
   // Between the two the frontier may have moved in one that another isolate has sent and reported.
   if (!isNext && (made.movedAt === undefined || made.movedAt > messages)) return false;
-  return changedPart(sent.reported, ownPrefix(made, [], messages), REPORTED_PARTS) !== undefined;
+  return movedPart(sent, ownPrefix(made, [], messages), terms) !== undefined;
 }
 
-/** Whether a view differs from a refused one before the end of the request before. */
-function areOther(refused: MadeView, made: MadeView, { request }: Call): boolean {
-  const [end] = earlierRequests(request.messages);
+/** Whether two views of an array differ before the end of the request before, if there is one. */
+function differs(refused: MadeView, made: MadeView, end: number | undefined): boolean {
   if (end === undefined) return false;
   return changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end)) !== undefined;
 }
@@ -115,7 +115,9 @@ export function noteSent(
   if (owner === undefined) return undefined;
   const { messages } = call.request;
   const own = ownPrefix(made, added, messages.length);
-  const sent = { own, reported: earlier?.reported ?? own, thinkingFrom, hadRounds: earlier !== undefined };
+  const terms = termsOf(call);
+  const reported = earlier?.reported ?? own;
+  const sent = { terms, own, reported, thinkingFrom, hadRounds: earlier !== undefined };
   const asked = elementAt(prefixHashes(messages, sha256Hex), messages.length);
   call.scope.services.memory.of('sentRequests').set(owner, asked, sent);
   return sent;
@@ -129,10 +131,18 @@ function ownerOf({ chosen, owner, scope }: Call): string | undefined {
   return id === undefined ? tenant.id : storedConversation(user, { id }, tenant, scope.services).name;
 }
 
+function termsOf({ request, chosen: { strategy } }: Call): SentTerms {
+  const { model = '', answerTokens: limit, tools } = request;
+  return { strategy: hashed(strategy, JSON.stringify(strategy)), model, limit, tools: tools?.digest ?? '' };
+}
+
 function hashOf(added: readonly InjectedMessage[]): string {
   return added.length === 0 ? '' : sha256Hex(JSON.stringify(added));
 }
 
-function hashed(text: string): string {
-  return text === '' ? '' : sha256Hex(text);
+/** A request needs the hash of its edits before several points, mostly of the same ones. */
+const hashes = new Latest<object, string>();
+
+function hashed(subject: object, text: string): string {
+  return text === '' ? '' : hashes.of(subject, [text], () => sha256Hex(text));
 }

@@ -73,7 +73,8 @@ const values: Partial<Record<Kind, () => unknown>> = {
   learnedLimits: () => ({ tokens: 100_000, withAnswer: true }),
   sentRequests: () => {
     const own = { edits: hash(), rounds: '', hosted: '', tools: hash(), added: '', instructions: false };
-    return { own, reported: own, thinkingFrom: 0, hadRounds: false };
+    const terms = { strategy: hash(), model: 'gpt-4.1', limit: 8_000, tools: hash() };
+    return { terms, own, reported: own, thinkingFrom: 0, hadRounds: false };
   },
 };
 

@@ -17,6 +17,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
+import { requestsOf } from '../../../support/laws/requests-of.ts';
 import { runs } from '../../../support/laws/runs.ts';
 import {
   messagesOf,
@@ -65,19 +66,6 @@ function comesBack(body: ConversationBody, input: MemoryStrategyRequest, options
 }
 
 const bytesOf = (viewed: Viewed | undefined): string => new TextDecoder().decode(viewed?.bytes);
-
-/**
- * The array at each request point: before each assistant message that follows a user or tool
- * message, and at its end.
- */
-function requestsOf(body: ConversationBody): ConversationBody[] {
-  const spoken = body.messages.map((message) => message.role);
-  const points = body.messages.flatMap((message, index) => {
-    const before = spoken.slice(0, index).findLast((role) => role !== 'system' && role !== 'developer');
-    return message.role === 'assistant' && (before === 'user' || before === 'tool') ? [index] : [];
-  });
-  return [...points, body.messages.length].map((end) => ({ ...body, messages: body.messages.slice(0, end) }));
-}
 
 /** Laws of the views of a conversation, one per request point. Each returns its violations. */
 const LAWS: Readonly<Record<string, (views: readonly Viewed[], ...of: Case) => readonly unknown[]>> = {
