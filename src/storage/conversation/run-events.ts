@@ -22,8 +22,8 @@ import type { ConversationTables } from './tables.ts';
 /** The newest events that are kept, with those that share a row with the oldest of them. */
 export const KEPT_EVENTS = 2_000;
 
-/** The newest rows among which an answered array is looked for. */
-const ANSWERED_ROWS = 64;
+/** The newest events among which an answered array is looked for. */
+const ANSWERS_LOOKED_AT = 256;
 
 /**
  * How many events later a part is noted again as named, since that writes a row. It stays for this
@@ -164,19 +164,20 @@ export class RunEvents implements StoredPart {
   }
 
   /**
-   * The index of the first of these arrays that a request of the newest rows was answered for; null
+   * The index of the first of these arrays that one of the newest requests was answered for; null
    * if none was.
    */
   answered(arrays: readonly string[]): number | null {
     if (!this.any()) return null;
-    const rows = this.sql.exec<Row>(
-      'SELECT first_n, events FROM run_events ORDER BY first_n DESC LIMIT ?',
-      ANSWERED_ROWS,
-    );
-    const runs = [...rows]
-      .flatMap(runsIn)
-      .filter(({ event }) => event.kind === 'answer' && event.status < 400);
-    const answered = new Set(runs.map(({ array }) => array));
+    const answered = new Set<string | undefined>();
+    let left = ANSWERS_LOOKED_AT;
+    for (const row of this.sql.exec<Row>('SELECT first_n, events FROM run_events ORDER BY first_n DESC')) {
+      const runs = runsIn(row);
+      for (const { event, array } of runs)
+        if (event.kind === 'answer' && event.status < 400) answered.add(array);
+      left -= runs.length;
+      if (left <= 0) break;
+    }
     const found = arrays.findIndex((array) => answered.has(array));
     return found < 0 ? null : found;
   }
