@@ -160,7 +160,7 @@ export abstract class ConversationMemoryObject<Material>
   /** The model that makes vectors of archived messages; undefined if none are wanted. */
   protected abstract embedder(): Embedder | undefined;
 
-  // The methods are documented in `ConversationApi`, and those of parts in their classes.
+  // `ConversationApi` documents the methods; the class of a part documents its methods.
 
   get versions() {
     return {
