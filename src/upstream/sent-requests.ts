@@ -9,6 +9,8 @@ import { textBytes } from '../lib/copy.ts';
 export interface OwnPrefix {
   /** A hash of edits, summaries and rounds. Empty without any, as the others are. */
   readonly edits: string;
+  /** A hash of the reasoning that was removed. None is bound to it. */
+  readonly reasoning: string;
   /** The kept rounds, by the message that they led to. */
   readonly rounds: string;
   /** The messages with edits that an upstream may refuse. */
@@ -60,7 +62,7 @@ const ALL_PARTS = ['tools', 'instructions', 'added', 'edits'] as const satisfies
  * Those whose change is a move. What is added to the view is renewed at a move, and makes none.
  * Under other terms the plan is another one, and only what changes without it is a move.
  */
-const MOVING_PARTS = ['tools', 'instructions', 'edits'] as const satisfies (keyof OwnPrefix)[];
+const MOVING_PARTS = ['tools', 'instructions', 'edits', 'reasoning'] as const satisfies (keyof OwnPrefix)[];
 const UNPLANNED_PARTS = ['instructions', 'rounds', 'hosted'] as const satisfies (keyof OwnPrefix)[];
 
 /** The first part that differs. Undefined if none does. */

@@ -8,7 +8,7 @@ import { elementAt } from '../lib/elements.ts';
 import { Latest } from '../lib/latest.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
-import { earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
+import { clearedBefore, earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -56,6 +56,7 @@ export function ownPrefix(
   );
   return {
     edits: view ? hashed(view, editsBefore(view, end)) : '',
+    reasoning: view ? hashed(view.removals, clearedBefore(view, end)) : '',
     rounds: led.join(),
     hosted: hosted.sort().join(),
     tools: tools ? hashed(tools, tools.definitions.join('\n')) : '',

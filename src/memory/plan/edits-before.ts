@@ -27,6 +27,19 @@ export function editsBefore(view: View | undefined, messages: number): string {
   return JSON.stringify([left, replaced, shown, led]);
 }
 
+/** The reasoning that a view has removed before a message, as a text, likewise. */
+export function clearedBefore(view: View | undefined, messages: number): string {
+  const cleared = [...(view?.removals ?? [])]
+    .filter(([index]) => index < messages)
+    .sort(([a], [b]) => a - b)
+    .flatMap(([index, ofMessage]) =>
+      ofMessage
+        .filter(({ kind }) => kind === 'reasoning')
+        .map(({ call, replacement }) => [index, call, replacement]),
+    );
+  return cleared.length === 0 ? '' : JSON.stringify(cleared);
+}
+
 /** The indices of the messages that earlier requests had no more than, newest first. */
 export function earlierRequests(messages: readonly Pick<Message, 'role' | 'resumes'>[]): number[] {
   const found: number[] = [];

@@ -72,7 +72,15 @@ const values: Partial<Record<Kind, () => unknown>> = {
   }),
   learnedLimits: () => ({ tokens: 100_000, withAnswer: true }),
   sentRequests: () => {
-    const own = { edits: hash(), rounds: '', hosted: '', tools: hash(), added: '', instructions: false };
+    const own = {
+      edits: hash(),
+      reasoning: '',
+      rounds: '',
+      hosted: '',
+      tools: hash(),
+      added: '',
+      instructions: false,
+    };
     const terms = { strategy: hash(), model: 'gpt-4.1', limit: 8_000, tools: hash() };
     return { terms, own, reported: own, thinkingFrom: 0, hadRounds: false };
   },
