@@ -173,7 +173,9 @@ class BlocksOfView {
     blocks: readonly MemoryBlock[],
   ): Promise<readonly MemoryBlock[]> {
     const at = Date.now();
-    const frozen = await memory((stub) => stub.frozenBlocks.freeze(this.point(), blocks, this.requested.refresh));
+    const frozen = await memory((stub) =>
+      stub.frozenBlocks.freeze(this.point(), blocks, this.requested.refresh),
+    );
     for (const block of frozen) remembered.blocks.keep(hashesKey(block.label, this.point()), block, at);
     return frozen;
   }
