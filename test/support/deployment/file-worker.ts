@@ -57,10 +57,11 @@ export class FileWorker {
   async start({ vars, limits }: Environment): Promise<void> {
     // The next file begins anew, since all deployments of this one are made.
     inFile = 0;
-    if (this.isShared) shared[this.place] ??= this.launch();
-    this.started = await ((this.isShared && shared[this.place]) || this.launch());
-    this.printed = this.started.worker.output().length;
     const environment: Environment = { vars: { PRECIS_SECRET: SECRET, ...vars }, limits };
+    if (this.isShared) shared[this.place] ??= this.launch({});
+    // Alarms of stored objects come before the environment.
+    this.started = await ((this.isShared && shared[this.place]) || this.launch(environment.vars));
+    this.printed = this.started.worker.output().length;
     const body = JSON.stringify(environment);
     const response = await fetch(`${this.url}${ENVIRONMENT_PATH}`, { method: 'PUT', body });
     if (!response.ok) throw new Error(`The Worker took no environment: ${await response.text()}`);
@@ -86,9 +87,10 @@ export class FileWorker {
     expect(uncaught, 'the uncaught errors of the Worker').toEqual([]);
   }
 
-  private async launch(): Promise<Started> {
+  private async launch(vars: Environment['vars']): Promise<Started> {
     const { state } = this.options;
-    return { worker: await startBuiltWorker(state === undefined ? {} : { state }), checked: 0 };
+    const worker = await startBuiltWorker(state === undefined ? { vars } : { vars, state });
+    return { worker, checked: 0 };
   }
 
   private running(): Started {

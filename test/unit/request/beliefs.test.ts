@@ -28,6 +28,7 @@ describe('what an isolate believes', () => {
       text: 'a text',
       preamble: 'a text',
       name: 'a name',
+      terms: { strategy: '', model: '', tools: '' },
       own: {},
       reported: {},
     };

@@ -35,22 +35,24 @@ function services({ found = {}, before, count = 0, embedder }: Given) {
   const answers = new Map<string, Answers[string]>();
   const names = new Map<string, string[]>();
   const stubOf = (name: string) => ({
-    archivedAt: (keys: readonly string[]) => keys.map(() => null),
-    archivedCount: () => count,
-    archiveHits: (_words: string, _limit: number, _keys: null, near: unknown) => {
-      asked.push(name);
-      nears.push(near);
-      const positions = answers.get(name);
-      if (positions === 'failed') throw new Error('the object is down');
-      if (positions === 'silent') return new Promise(() => {});
-      const hits = positions?.map((position) => ({
-        position,
-        role: 'user',
-        excerpt: `at ${position}`,
-        hasWords: true,
-        similarity: 0,
-      }));
-      return hits ? { hits, meaning: 'off' } : null;
+    archive: {
+      archivedAt: (keys: readonly string[]) => keys.map(() => null),
+      count: () => count,
+      hits: (_words: string, _limit: number, _keys: null, near: unknown) => {
+        asked.push(name);
+        nears.push(near);
+        const positions = answers.get(name);
+        if (positions === 'failed') throw new Error('the object is down');
+        if (positions === 'silent') return new Promise(() => {});
+        const hits = positions?.map((position) => ({
+          position,
+          role: 'user',
+          excerpt: `at ${position}`,
+          hasWords: true,
+          similarity: 0,
+        }));
+        return hits ? { hits, meaning: 'off' } : null;
+      },
     },
   });
   const given = {

@@ -37,6 +37,7 @@ async function silentAnswerer(log: Log) {
       bucket: { get: never, head: never },
     },
     caller: { tenant, account: {} },
+    timings: { startedAt: 0 },
     caches: { counting: async () => ({ counter }) },
   } as unknown as RequestScope;
   const owner = { conversation: 'c', user: undefined, off: [] };
