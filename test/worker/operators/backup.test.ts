@@ -750,7 +750,10 @@ describe('requests for records', () => {
     const response = await admin(`restore?after=${NO_CHAIN}`, concat(chosen));
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { code: 'invalid_backup', message: expect.stringContaining('was changed, or is not where it was made') },
+      error: {
+        code: 'invalid_backup',
+        message: expect.stringContaining('was changed, or is not where it was made'),
+      },
     });
   });
 
