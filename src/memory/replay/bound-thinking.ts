@@ -38,12 +38,11 @@ export function thinkingIn({ messages }: History, counter: TokenCounter): Thinki
 export interface ThinkingRule extends ThinkingSums {
   /**
    * Tokens of a view over which a move does not wait for the end of a turn. Absent: no move waits.
-   * /
    */
   readonly late?: number | undefined;
   /**
    * What a lost token of it costs, in tokens of fresh input: the model writes it again. Absent
-   * where a move is not weighed against it. /
+   * where a move is not weighed against it.
    */
   readonly price?: number | undefined;
   /** Tokens of a view. No move before a longer turn keeps that from being interrupted by one. */
@@ -73,32 +72,29 @@ export class ThinkingInView {
   }
 
   /**
-   * What a move at a request point loses, in tokens of fresh input. Nothing is weighed where no
-   * move may wait any longer. At the end of a turn before which it would have to be made in the
-   * middle of the next one, what was thought until then is lost in either case, and the thinking of
-   * that turn in the other.
+   * How a move at a request point is weighed, in tokens.
    *
-   * @param sums of the array without thinking /
+   * `loss`: what it loses, as fresh input. Nothing is weighed where no move may wait any longer. At
+   * the end of a turn before which it would have to be made in the middle of the next one, what was
+   * thought until then is lost in either case, and the thinking of that turn in the other. There
+   * `ahead` counts as if it were in the view: as much as makes a move due.
+   *
+   * @param sums of the array without thinking
    */
-  loss(point: RequestPoint, view: number, sums: TokenSums): number {
+  weigh(
+    point: RequestPoint,
+    view: number,
+    sums: TokenSums,
+  ): { readonly loss: number; readonly ahead: number } {
     const { price = 0, late = 0, tokens } = this.rule;
-    if (this.isLastChance(point, view, sums)) return -price * this.lastTurn(point, tokens);
-    return view > late ? 0 : price * this.tokens(point);
-  }
-
-  /**
-   * Tokens that count at the end of a turn as if they were there: as many as make a move due.
-   *
-   * @param sums of the array without thinking /
-   */
-  ahead(point: RequestPoint, view: number, sums: TokenSums): number {
-    const { late = 0 } = this.rule;
-    return this.isLastChance(point, view, sums) ? Math.max(0, Math.ceil(late) - view) : 0;
+    if (this.isLastChance(point, view, sums))
+      return { loss: -price * this.lastTurn(point, tokens), ahead: Math.max(0, Math.ceil(late) - view) };
+    return { loss: view > late ? 0 : price * this.tokens(point), ahead: 0 };
   }
 
   /**
    * Whether a further turn like the last one would have to be interrupted by a move, unless there
-   * is one now. /
+   * is one now.
    */
   private isLastChance(point: RequestPoint, view: number, sums: TokenSums): boolean {
     const { price, late, tokens, budget } = this.rule;
@@ -122,7 +118,7 @@ export class ThinkingInView {
    * Whether a move is put off. In the middle of a turn thinking is worth the most, and at its end
    * the least.
    *
-   * @param view its tokens, with the thinking /
+   * @param view its tokens, with the thinking
    */
   waits(point: RequestPoint, view: number): boolean {
     const { late } = this.rule;

@@ -227,6 +227,8 @@ export function replay<State>(
   return pass.result();
 }
 
+const NO_THINKING = { loss: 0, ahead: 0 };
+
 /** One pass over the request points. */
 class Pass<State> {
   /** The index of the next request point. */
@@ -297,14 +299,10 @@ class Pass<State> {
     const cause = new MoveCause(mover);
     const view = before - early + thought;
     const isPutOff = !(rule.force && last) && thinking?.waits(point, view) === true;
-    const ahead = thinking?.ahead(point, view, this.sums) ?? 0;
+    const { loss, ahead } = thinking?.weigh(point, view, this.sums) ?? NO_THINKING;
     const met = isStill ? undefined : dueAt(point, rule, mover, before + thought + ahead, last);
     this.waits = isPutOff && met !== undefined;
-    const due = isPutOff
-      ? undefined
-      : thought > 0
-        ? farther(met, thinking?.loss(point, view, this.sums))
-        : met;
+    const due = isPutOff ? undefined : thought > 0 ? farther(met, loss) : met;
     if (due) mover.move(tail, due, before, point);
     cause.note(due);
     const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);
