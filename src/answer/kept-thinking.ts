@@ -33,7 +33,7 @@ export function keptThinkingFrom(call: Call, made: MadeView, added: Pick<AddedMe
   return Math.max(thinkingFrom, refused, before ? knownFrom(before, call, made, added) : 0);
 }
 
-/** What is left of it by a request that is known to have been sent. */
+/** The message from which on it stays, after a request that is known to have been sent. */
 function knownFrom(
   { sent, messages: end }: SentBefore,
   { request }: Call,

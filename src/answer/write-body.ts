@@ -15,7 +15,7 @@ export function betaOf({ view }: Pick<MadeView, 'view'>, { request }: Call): Ask
   return view?.summary?.signed === undefined ? undefined : request.ownCompaction?.beta;
 }
 
-/** The hash of all messages, and of what else a body has. */
+/** All thinking: of the messages, and of what else a body has. */
 export const ALL_THINKING = Number.POSITIVE_INFINITY;
 
 export interface WrittenBody {

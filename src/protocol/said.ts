@@ -22,7 +22,7 @@ const EMPTY: ReadonlySet<string> = new Set(['[]', 'null']);
 
 /**
  * @param element the message or item
- * @param content the value of its member with the content, which a single text part replaces
+ * @param content the value of its member with the content; one text part says the same as a text
  * @param left members that say nothing
  */
 export function saidIn(

@@ -48,7 +48,7 @@ export interface StoredName {
   readonly message: string;
 }
 
-/** Item kinds that contain everything they replace. */
+/** Item kinds that contain all that they refer to. */
 const ITEMS = new Set(
   [
     'message reasoning compaction compaction_trigger additional_tools configuration_update web_search_call',

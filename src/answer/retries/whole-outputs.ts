@@ -1,7 +1,7 @@
 /**
  * Sends outputs of hosted tools whole, once the upstream has refused such an item with a
- * placeholder in it (docs/responses-api.md#outputs-of-hosted-tools). One refusal replaces all items
- * of its kind in the conversation.
+ * placeholder in it (docs/responses-api.md#outputs-of-hosted-tools). One refusal holds for all
+ * items of its kind in the conversation.
  */
 import type { View } from '../../memory/plan/view.ts';
 import { kindsNamedIn } from '../../protocol/responses/refused-items.ts';

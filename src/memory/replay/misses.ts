@@ -86,7 +86,7 @@ export class Misses implements PhaseEdits {
     return recall.how === 'fetched' ? recall.ref : this.journal.removalOf(recall.of)?.removal.ref;
   }
 
-  /** Whether an output has brought back a missed content, or replaces an earlier one that has. */
+  /** Whether an output has brought back a missed content, or repeats an earlier one that has. */
   private stays(message: number): boolean {
     const recalls = this.edits.recalls();
     let recall = recalls.get(message);

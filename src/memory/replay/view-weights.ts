@@ -95,6 +95,7 @@ export class ViewWeights {
   }
 }
 
+/** The user messages that stay in a view when the units before one leave it. */
 class KeptRequests {
   private readonly history: History;
   private readonly first: FirstRequest | undefined;

@@ -21,7 +21,7 @@ const settings = z
 
 const REFUSED = 'it must be true, false, or an object of scope and writable';
 
-/** The field of a strategy, the same in all modes. `true` replaces the defaults. */
+/** The field of a strategy, the same in all modes. `true` means the defaults. */
 export const archiveField = z.union([z.boolean(), settings], { error: REFUSED });
 
 /** The field with its default, for modes whose strategies say all their fields. */

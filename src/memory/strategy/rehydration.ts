@@ -27,7 +27,7 @@ const DEFAULT_REHYDRATION: Rehydration = settings.parse({});
 
 const REFUSED = 'it must be true, false, or an object of items and max_tokens';
 
-/** The field of a strategy. `true` replaces the defaults. */
+/** The field of a strategy. `true` means the defaults. */
 export const rehydrate = z.union([z.boolean(), settings], { error: REFUSED }).default(false);
 
 /** A strategy with the field. */

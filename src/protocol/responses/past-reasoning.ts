@@ -60,7 +60,7 @@ function bytesOf(items: readonly Item[]): number {
  * OpenAI refuses an item with its id and without that reasoning ("… was provided without its
  * required 'reasoning' item"), and accepts one without an id
  * (https://github.com/laravel/ai/pull/1052, 2026-09-21). Calls and results are paired by `call_id`,
- * which stays. So do the ids of hosted tools' items, which replace what the upstream has stored.
+ * which stays. So do the ids of hosted tools' items, which refer to what the upstream has stored.
  */
 export function withoutThinking(bytes: Uint8Array, { type, span }: Item): Splice[] {
   if (!FREE.has(type)) return [];

@@ -41,7 +41,7 @@ name(messagesError, 'MessagesError');
 const anyCode = z
   .union([errorCode, z.string()])
   .nullable()
-  .describe("The id of an error of Precis, or the upstream's own.");
+  .describe("The code of an error of Precis, or the upstream's own.");
 const said = { message: z.string(), param: z.string().nullable() };
 const status = z.int().optional().describe('That it has outside of streams, where no answer has begun.');
 const sequence_number = z.int().min(0);

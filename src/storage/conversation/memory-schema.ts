@@ -65,7 +65,7 @@ name(roundSchema, 'MemoryRound');
 
 export const healthSchema = z
   .enum(['healthy', 'retry', 'degraded', 'recovering'])
-  .describe('Whether summaries were made lately.');
+  .describe('How the making of summaries has gone lately.');
 
 /** How long summaries took; null if nothing was measured. */
 export const timesSchema = z.strictObject({
