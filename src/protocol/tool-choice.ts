@@ -39,28 +39,46 @@ export function allowSplices(bytes: Uint8Array, root: JsonSpan, names: () => rea
 }
 
 /**
- * A body without our tools, where its caller requires a call: after the last round the caller gets
- * the answer, and what it holds must be a call of the caller's own. Unchanged where none is
- * required, or the caller has no tool.
+ * A body whose model may call the caller's tools alone, where its caller requires a call: after the
+ * last round the caller gets the answer, and what it holds must be a call of the caller's own.
+ * Unchanged where none is required, or the caller has no tool.
  *
  * @param ours names of our tools
+ * @param keepsTools whether `tools` stay as they are, and the choice lists the caller's. Only some
+ *   upstreams know such a list
  */
-export function leftToCaller(body: Uint8Array, ours: ReadonlySet<string>): Uint8Array {
+export function leftToCaller(body: Uint8Array, ours: ReadonlySet<string>, keepsTools = false): Uint8Array {
   const root = scanObject(body, { fields: {} });
   const choice = root && fieldOf(root, FIELD)?.value;
   if (!choice) return body;
   const value = jsonOf(body, choice);
   if (!isForced(value)) return body;
   const tools = fieldOf(root, 'tools')?.value;
-  const list = allowedTools(body, root) ?? (tools && within(body, tools, { items: {} }));
-  const items = list?.items ?? [];
+  const listed = allowedTools(body, root);
+  const items = (listed ?? (tools && within(body, tools, { items: {} })))?.items ?? [];
   const isOurs = items.map((item) => ours.has(nameOf(jsonOf(body, item))));
   if (isOurs.every(Boolean)) return body;
-  return splice(
-    body,
-    whole(body),
-    cutMembers(items, (index) => isOurs[index] === true),
-  );
+  if (keepsTools && !listed && value === 'required') {
+    const theirs = items.filter((_, index) => !isOurs[index]).map((item) => jsonOf(body, item));
+    return splice(body, whole(body), [{ ...choice, with: JSON.stringify(requiredOf(theirs)) }]);
+  }
+  const cut = cutMembers(items, (index) => isOurs[index] === true);
+  return splice(body, whole(body), cut);
+}
+
+/** The choice of one of some tools. @param tools their definitions */
+function requiredOf(tools: readonly unknown[]): JsonObject {
+  const entries = tools.map(entryOf);
+  const list = { mode: 'required', tools: entries };
+  const isNested = entries.some((entry) => isObject(entry.function) || isObject(entry.custom));
+  return { type: LISTED, ...(isNested ? { [LISTED]: list } : list) };
+}
+
+/** What a list of allowed tools says of one: its type, and the name that it has in its protocol. */
+function entryOf(tool: unknown): JsonObject {
+  const { type, name, server_label, function: called, custom } = asObject(tool);
+  const named = (of: unknown) => (isObject(of) ? { name: of.name } : undefined);
+  return { type, name, server_label, function: named(called), custom: named(custom) };
 }
 
 function isForced(choice: unknown): boolean {

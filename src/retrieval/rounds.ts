@@ -54,6 +54,13 @@ type Onto = (body: Uint8Array) => Uint8Array;
 /** Sends a body upstream. @param onto for another body, if this one is refused */
 export type AskRound = (body: Uint8Array, signal: AbortSignal, onto: Onto) => Promise<UpstreamAnswer>;
 
+/** The tools of Precis. */
+export interface Ours {
+  readonly names: ReadonlySet<string>;
+  /** Whether they stay in `tools` in each round, since the model's reasoning is lost otherwise. */
+  readonly areKept: boolean;
+}
+
 /** A turn with its results. */
 type Answered = readonly [turn: ToolTurn, results: readonly ToolResult[]];
 
@@ -65,7 +72,7 @@ export class Rounds {
   private readonly start: () => Promise<RoundsStart>;
   private readonly ask: AskRound;
   private readonly keeper: RoundsKeeper | undefined;
-  private readonly ours: ReadonlySet<string>;
+  private readonly ours: Ours;
   private readonly left = new AbortController();
   private started: RoundsStart | undefined;
   private readonly answered: Answered[] = [];
@@ -76,7 +83,6 @@ export class Rounds {
    * @param goOn from the protocol
    * @param start called for the first round
    * @param keeper keeps the rounds for later requests; absent: they are not kept
-   * @param ours names of our tools
    */
   constructor(
     most: number,
@@ -84,7 +90,7 @@ export class Rounds {
     start: () => Promise<RoundsStart>,
     ask: AskRound,
     keeper?: RoundsKeeper,
-    ours: ReadonlySet<string> = new Set(),
+    ours: Ours = { names: new Set(), areKept: false },
   ) {
     this.most = most;
     this.goOn = goOn;
@@ -134,7 +140,7 @@ export class Rounds {
 
   /** A body with the tools of its round: where a call is required, the last one is the caller's. */
   private offered(body: Uint8Array): Uint8Array {
-    return this.isOpen ? body : leftToCaller(body, this.ours);
+    return this.isOpen ? body : leftToCaller(body, this.ours.names, this.ours.areKept);
   }
 
   /**

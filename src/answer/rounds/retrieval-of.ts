@@ -1,5 +1,5 @@
 /** The retrieval rounds of an answer whose model was given Precis's tools. */
-import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
+import { bindsThinking, dropsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
@@ -49,9 +49,11 @@ export function retrievalOf(attempt: Attempt, attempts: Attempts, asked: Asked):
   };
   const send = askRounds(attempt, attempts, asked);
   const keeper = keeperOf(call, tools, api);
-  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper, tools.names);
+  const terms = reasoningTermsOf(call.request.model);
+  const ours = { names: tools.names, areKept: dropsThinking(terms) };
+  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper, ours);
   const reasoning = reasoningOf({ without }, call.request, call.scope);
-  const isBound = !keeper && bindsThinking(reasoningTermsOf(call.request.model));
+  const isBound = !keeper && bindsThinking(terms);
   return { tools, rounds, reasoning, isBound, isJson: call.request.asksForm };
 }
 

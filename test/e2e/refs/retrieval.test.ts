@@ -356,6 +356,23 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
     expect([finish, message.tool_calls?.length]).toEqual(['tool_calls', 1]);
   });
 
+  it('changes no tool of a model that drops its reasoning after a change, only what it may call', async () => {
+    const again = says((ref) => ({ toolCalls: [retrieve({ ref, lines: `${++calls}` })] }));
+    const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
+    deployment.upstream.next(again, again, again, figs);
+
+    const { finish } = await ask({ model: 'gpt-6.2-sol', tool_choice: 'required' });
+
+    const bodies = deployment.chats().map(({ body }) => body);
+    expect(new Set(bodies.map((body) => JSON.stringify(body.tools))).size).toBe(1);
+    const choices = bodies.map((body) => body.tool_choice);
+    expect(choices.slice(0, 3)).toEqual(['required', 'required', 'required']);
+    expect(choices[3]).toMatchObject({ type: 'allowed_tools' });
+    expect(JSON.stringify(choices[3])).toMatch(/"search"/);
+    expect(JSON.stringify(choices[3])).not.toMatch(/retrieve_ref/);
+    expect(finish).toBe('tool_calls');
+  });
+
   it('is cut to the room that the window leaves', async () => {
     deployment.upstream.next(
       says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),

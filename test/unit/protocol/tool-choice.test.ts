@@ -88,11 +88,34 @@ describe('a choice of tools', () => {
   });
 
   const OURS = new Set(['retrieve_ref']);
-  const last = (protocol: keyof typeof PROTOCOLS, fields: object) => {
+  const last = (protocol: keyof typeof PROTOCOLS, fields: object, keepsTools = false) => {
     const request = PROTOCOLS[protocol].of(fields);
     const tools = [request.toolJson(definitionOf('retrieve_ref'))];
-    return decode(leftToCaller(request.write(undefined, { tools }), OURS));
+    return decode(leftToCaller(request.write(undefined, { tools }), OURS, keepsTools));
   };
+
+  it('that requires a call lists the caller’s in the last round, where the tools must stay', () => {
+    const custom = { type: 'custom', custom: { name: 'patch', format: { type: 'text' } } };
+    const chat = last('chat', { tools: [search, custom], tool_choice: 'required' }, true);
+    expect(chat.tools).toHaveLength(3);
+    expect(chat.tool_choice).toEqual(
+      nested('required', [search, { type: 'custom', custom: { name: 'patch' } }]),
+    );
+    const served = { type: 'mcp', server_label: 'desk', server_url: 'https://desk.example' };
+    const hosted = [flat, { type: 'custom', name: 'patch' }, { type: 'web_search' }, served];
+    const responses = last('responses', { tools: hosted, tool_choice: 'required' }, true);
+    expect(responses.tools).toHaveLength(5);
+    expect(responses.tool_choice).toEqual(
+      allowed('required', [
+        { type: 'function', name: 'search' },
+        { type: 'custom', name: 'patch' },
+        { type: 'web_search' },
+        { type: 'mcp', server_label: 'desk' },
+      ]),
+    );
+    expect(last('chat', { tool_choice: 'auto' }, true).tool_choice).toBe('auto');
+    expect(last('chat', { tools: [], tool_choice: 'required' }, true).tool_choice).toBe('required');
+  });
 
   it.each([
     ['chat', 'required'],
