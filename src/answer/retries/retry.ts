@@ -32,12 +32,9 @@ export interface Attempt extends NextAttempt {
 /** Writes the body of an attempt. */
 export type BodyOf = (attempt: Pick<Attempt, 'made' | 'without' | 'added'>) => { readonly body: Uint8Array };
 
-/**
- * An error of the upstream in place of an answer, or a whole answer that another may be better
- * than.
- */
+/** An error of the upstream in place of an answer. */
 export interface Refusal {
-  /** Undefined for an error in a stream; 200 for an answer that is none. */
+  /** Undefined for an error in a stream. */
   readonly status: number | undefined;
   /** Its body, or the event's data. */
   readonly json: string;
@@ -47,7 +44,7 @@ export interface Refusal {
 export interface Retry {
   /**
    * Whether it may help where this attempt is refused. A refusal that no retry may help with is
-   * not read, and neither is an answer.
+   * not read.
    *
    * @param status see `Refusal`
    */
