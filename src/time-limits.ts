@@ -52,6 +52,8 @@ const VALUES = {
   memoryReadMs: 3_000,
   /** Kept rounds of earlier answers: their rows, and then their messages. */
   keptRoundsMs: 5_000,
+  /** Which requests came when the upstream's cache was cold. The object may report itself first. */
+  coldReturnsMs: 3_000,
   /** The last event of an answer, until its rounds are kept (docs/design.md#kept-rounds). */
   keepRoundsMs: 1_500,
   /** Whether the frontier has moved elsewhere. The object is asked while the upstream works. */

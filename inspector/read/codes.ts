@@ -37,6 +37,7 @@ export const TRIGGER_LABELS: Labels<Trigger> = {
   token_soft_budget: 'the soft budget was exceeded',
   upstream_limit: 'the model had said that the request is too long',
   large_output: 'an output was very large',
+  cold_return: "the provider's cache had expired, so the move cost nothing",
   force: 'the request asked for it',
   none: 'nothing was due',
 };

@@ -81,6 +81,8 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
     'With retrieval, an output that is larger than this, or than half of the window, is cut before the model first sees it. By default 25,000, or `offload_min_tokens` if that is more.',
   offload_digest:
     'What replaces such an output: its beginning, preview and end, or a [digest by a model](strategy-reference.md#digests-of-large-outputs), which needs `compact_offload`.',
+  cold_moves:
+    "Whether a move that waits is made when the upstream's cache has expired ([return after a pause](modes.md#the-return-after-a-pause)).",
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',
   summarize_after_seq:
     'The first memory is made after the answer with this sequence number (5: of the third round), or once there is a round before the full zone.',

@@ -4,7 +4,24 @@
  * view extends the one before, and what of it does not (`view/sent-before.ts`).
  */
 import { textBytes } from '../lib/copy.ts';
-import type { OwnPrefix } from '../memory/replay/change.ts';
+
+/** What is Precis's before a point of an array. Equal ones mean equal bytes. */
+export interface OwnPrefix {
+  /** A hash of edits, summaries and rounds. Empty without any, as the others are. */
+  readonly edits: string;
+  /** A hash of the reasoning that was removed. None is bound to it. */
+  readonly reasoning: string;
+  /** The kept rounds, by the message that they led to. */
+  readonly rounds: string;
+  /** The messages with edits that an upstream may refuse. */
+  readonly hosted: string;
+  /** A hash of the tools. */
+  readonly tools: string;
+  /** A hash of the messages that are added to the view. */
+  readonly added: string;
+  /** Whether the instructions went as a message. */
+  readonly instructions: boolean;
+}
 
 /** What a view follows from beside the array, as its caller has chosen it. */
 export interface SentTerms {
@@ -25,6 +42,8 @@ export interface SentRequest {
   readonly reported: OwnPrefix;
   /** The messages before this one went without their thinking. */
   readonly thinkingFrom: number;
+  /** See `PlanRequest`. Undefined: not known, or no matter. */
+  readonly cold?: readonly number[] | undefined;
   /** Whether rounds of Precis's led to its answer, so that its thinking is bound to them. */
   hadRounds: boolean;
 }
@@ -34,6 +53,8 @@ export interface SentBefore {
   /** How many messages it had. */
   readonly messages: number;
   readonly sent: SentRequest;
+  /** When it was sent, in milliseconds since the epoch. */
+  readonly at: number;
   /** Whether no request can have come between. */
   readonly isNext: boolean;
 }
@@ -63,15 +84,19 @@ export function movedPart(
   now: OwnPrefix,
   nowTerms: SentTerms,
 ): keyof OwnPrefix | undefined {
+  return changedPart(reported, now, areSame(terms, nowTerms) ? MOVING_PARTS : UNPLANNED_PARTS);
+}
+
+export function areSame(terms: SentTerms, others: SentTerms): boolean {
   const names = Object.keys(terms) as (keyof SentTerms)[];
-  const isSame = names.every((name) => terms[name] === nowTerms[name]);
-  return changedPart(reported, now, isSame ? MOVING_PARTS : UNPLANNED_PARTS);
+  return names.every((name) => terms[name] === others[name]);
 }
 
 /** In bytes. */
-export function sizeOfSent({ terms, own, reported }: SentRequest): number {
+export function sizeOfSent({ terms, own, reported, cold = [] }: SentRequest): number {
   const { strategy, model, tools } = terms;
-  const named = 64 + [strategy, model, tools].reduce((sum, text) => sum + textBytes(text), 0);
+  const named =
+    64 + 8 * cold.length + [strategy, model, tools].reduce((sum, text) => sum + textBytes(text), 0);
   return named + bytesOf(own) + (own === reported ? 0 : bytesOf(reported));
 }
 

@@ -33,6 +33,8 @@ export interface MadeView {
    * the array does not determine it.
    */
   readonly movedAt?: number | undefined;
+  /** See `PlanRequest`. Undefined if they could not be read, or are of no matter. */
+  readonly cold?: readonly number[] | undefined;
   /** The request before, as it was known when the first view of this request was made. */
   readonly before?: SentBefore | undefined;
   /** The limit of the upstream that the view was planned within. */

@@ -11,6 +11,7 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { closedRequests } from './closed-requests.ts';
+import { type ColdReturns, coldReturns } from './cold-returns.ts';
 import { type Fulfilled, fulfil, type Recalled, recall } from './fulfil.ts';
 import { guarded, untouched } from './guards.ts';
 import { type FoundRounds, findRounds } from './kept-rounds.ts';
@@ -47,8 +48,8 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const terms = viewTermsOf(found, call, options);
   const beside = await besideOf(terms);
   const { remember } = beside.recalled ?? {};
-  const made = { ...terms.made, ...(remember ? { remember } : {}) };
   const planned = await planWith(terms, beside);
+  const made = { ...terms.made, cold: beside.returns?.known, ...(remember ? { remember } : {}) };
   if (!planned) return { ...made, ...unplanned(terms, beside) };
   const { plan, counter } = planned;
   const { exceeded } = plan;
@@ -62,6 +63,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
 interface Beside {
   readonly recalled: Recalled | undefined;
   readonly rounds: FoundRounds | undefined;
+  readonly returns: ColdReturns | undefined;
   /** The terms' own, too. */
   readonly warnings: readonly Warning[];
 }
@@ -69,7 +71,8 @@ interface Beside {
 async function besideOf({ strategy, call, warnings }: ViewTerms): Promise<Beside> {
   const recalled = recalls(strategy) ? await recall(strategy, call) : undefined;
   const rounds = await findRounds(strategy, call.tools, call);
-  return { recalled, rounds, warnings: [...warnings, ...(recalled?.warnings ?? [])] };
+  const returns = coldReturns(strategy, call);
+  return { recalled, rounds, returns, warnings: [...warnings, ...(recalled?.warnings ?? [])] };
 }
 
 interface PlannedView {
@@ -82,7 +85,7 @@ interface PlannedView {
 /** A plan whose rounds can be shown. Undefined if the strategy has nothing to do. */
 async function planWith(
   { strategy, call, outline, measure, tools, made }: ViewTerms,
-  { recalled, rounds }: Beside,
+  { recalled, rounds, returns }: Beside,
 ): Promise<PlannedView | undefined> {
   const { scope, options } = call;
   const { unedited } = made;
@@ -93,9 +96,9 @@ async function planWith(
   const isolate = { ...counting, refs: scope.caller.tenant?.refs, digest: sha256Hex, unedited };
   const closed = closedRequests(call);
   for (;;) {
-    const plan = scope.timings.time('plan', () =>
-      planOf(strategy, outline, { memory, rounds: rounds?.kept, closed }, tools, isolate),
-    );
+    const beside = { memory, rounds: rounds?.kept, closed, cold: returns?.lengths };
+    const plan = scope.timings.time('plan', () => planOf(strategy, outline, beside, tools, isolate));
+    if (await returns?.find(plan)) continue;
     const messages = await rounds?.read(plan.rounds);
     if (messages) rounds?.tell(plan);
     if (!rounds || messages) return { plan, messages, counter: counting.counter };
@@ -112,14 +115,14 @@ function reported(
   { plan, messages, counter }: PlannedView,
   { words, digestUsage, prepareNext, warnings }: Fulfilled,
   { strategy, call, outline }: ViewTerms,
-  { recalled, rounds, ...beside }: Beside,
+  { recalled, rounds, returns, ...beside }: Beside,
 ): MadeView {
   const { chosen, options } = call;
   const { replay, history, repeated } = plan;
   const view = viewOf(plan, { ...words, rounds: messages }, counter);
   const shown = recalled?.memory ?? words.summary;
   const summary = shown && view.summary && reportedSummary(shown, view.summary);
-  const all = [...chosen.warnings, ...beside.warnings, ...warnings];
+  const all = [...chosen.warnings, ...beside.warnings, ...(returns?.warnings ?? []), ...warnings];
   const report = reportOf(plan, view, chosen.source, all, { summary, digestUsage });
   const within = withLimit(report, outline.limit);
   const { mode } = chosen.strategy;

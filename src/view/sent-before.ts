@@ -10,14 +10,15 @@ import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import { clearedBefore, earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { type OwnChange, type OwnPrefix, ownChange } from '../memory/replay/change.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import {
+  areSame,
   changedPart,
   movedPart,
+  type OwnPrefix,
   type SentBefore,
   type SentRequest,
   type SentTerms,
@@ -33,14 +34,20 @@ export function sentBefore(call: Call): SentBefore | undefined {
   const hashes = prefixHashes(messages, sha256Hex);
   const ends = [messages.length, ...earlierRequests(messages)];
   for (const [index, end] of ends.entries()) {
-    const sent = sentRequests.get(owner, elementAt(hashes, end))?.value;
-    if (sent) return { messages: end, sent, isNext: index <= 1 };
+    const seen = sentRequests.get(owner, elementAt(hashes, end));
+    if (seen) return { messages: end, sent: seen.value, at: seen.at, isNext: index <= 1 };
   }
   return undefined;
 }
 
+/** The same, if its plan had the same terms. */
+export function sentOnSameTerms(call: Call): SentBefore | undefined {
+  const before = sentBefore(call);
+  return before && areSame(before.sent.terms, termsOf(call)) ? before : undefined;
+}
+
 /** What of a view a body has. */
-type Sent = Pick<MadeView, 'view' | 'tools' | 'movesInstructions'>;
+type Sent = Pick<MadeView, 'view' | 'tools' | 'movesInstructions' | 'cold'>;
 
 /** What is Precis's in a body before a message. */
 export function ownPrefix(
@@ -74,42 +81,29 @@ export function ownPrefix(
  */
 export function withMoved(made: MadeView, call: Call, refused: MadeView | undefined): MadeView {
   const before = refused ? refused.before : sentBefore(call);
-  const { report } = made;
-  const { trigger, frontier, warnings } = report;
-  const lacksRounds = trigger === 'none' && warnings.includes('rounds_absent');
-  const change = frontier.moved
-    ? ownChange(lacksRounds ? { part: 'rounds' } : { planned: trigger })
-    : ownChange({
-        part:
-          (refused && partBetween(refused, made, earlierRequests(call.request.messages)[0])) ??
-          (before && leftPart(before, made, termsOf(call))),
-      });
-  return { ...made, before, report: change ? moved(report, change) : report };
+  const isMoved =
+    made.report.frontier.moved ||
+    (refused !== undefined && differs(refused, made, earlierRequests(call.request.messages)[0])) ||
+    (before !== undefined && leavesPrefix(before, made, termsOf(call)));
+  return { ...made, before, report: isMoved ? moved(made.report) : made.report };
 }
 
-/** The first part of a view that is not what an earlier request was reported to have. */
-function leftPart(
-  { isNext, messages, sent }: SentBefore,
-  made: MadeView,
-  terms: SentTerms,
-): keyof OwnPrefix | undefined {
+/** Whether a view differs before the end of an earlier request from the one that was reported. */
+function leavesPrefix({ isNext, messages, sent }: SentBefore, made: MadeView, terms: SentTerms): boolean {
   // Between the two the frontier may have moved in one that another isolate has sent and reported.
-  if (!isNext && (made.movedAt === undefined || made.movedAt > messages)) return undefined;
-  return movedPart(sent, ownPrefix(made, [], messages), terms);
+  if (!isNext && (made.movedAt === undefined || made.movedAt > messages)) return false;
+  return movedPart(sent, ownPrefix(made, [], messages), terms) !== undefined;
 }
 
-/** What differs in two views of an array before the end of the request before, if there is one. */
-function partBetween(
-  refused: MadeView,
-  made: MadeView,
-  end: number | undefined,
-): keyof OwnPrefix | undefined {
-  return end === undefined ? undefined : changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end));
+/** Whether two views of an array differ before the end of the request before, if there is one. */
+function differs(refused: MadeView, made: MadeView, end: number | undefined): boolean {
+  if (end === undefined) return false;
+  return changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end)) !== undefined;
 }
 
-/** A report that the frontier has moved. The first cause counts. */
-export function moved(report: Report, change: OwnChange): Report {
-  return { ...report, frontier: { ...report.frontier, moved: true }, changed: report.changed ?? change };
+/** A report that the frontier has moved. */
+export function moved(report: Report): Report {
+  return { ...report, frontier: { ...report.frontier, moved: true } };
 }
 
 /**
@@ -131,7 +125,8 @@ export function noteSent(
   const own = ownPrefix(made, added, messages.length);
   const terms = termsOf(call);
   const reported = earlier?.reported ?? own;
-  const sent = { terms, own, reported, thinkingFrom, hadRounds: earlier !== undefined };
+  const { cold } = made;
+  const sent = { terms, own, reported, thinkingFrom, cold, hadRounds: earlier !== undefined };
   const asked = elementAt(prefixHashes(messages, sha256Hex), messages.length);
   call.scope.services.memory.of('sentRequests').set(owner, asked, sent);
   return sent;

@@ -15,6 +15,8 @@ export interface PublishedPrices extends Omit<Rates, 'output'> {
   readonly hits: HitRule;
   /** The longest time that the cache keeps an unused prefix by default, in milliseconds. */
   readonly lifetimeMs: number;
+  /** Whether the vendor says that nothing is kept longer. */
+  readonly isLifetimeStated?: boolean;
   readonly source: string;
   /** The day of the copy of the page, or of the dataset's row where no copy had it (YYYY-MM-DD). */
   readonly asOf: string;
@@ -40,7 +42,10 @@ const MINUTE_MS = 60_000;
 
 /** What the families of one page share. */
 interface Page
-  extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'isSecondHand' | 'until' | 'peak'> {
+  extends Pick<
+    PublishedPrices,
+    'hits' | 'step' | 'isLifetimeStated' | 'source' | 'asOf' | 'isSecondHand' | 'until' | 'peak'
+  > {
   readonly lifetimeMinutes: number;
   /** The price of a write ÷ the price of fresh input. */
   readonly write?: number;
@@ -63,13 +68,20 @@ const XAI_STEP: PriceStep = { above: 199_999, input: 2, output: 2 };
  * they live for 30 minutes, and a write costs 1.25 times as much as fresh input.
  */
 const OPENAI = 'https://developers.openai.com/api/docs/pricing';
-const OPENAI_HOUR: Page = { source: OPENAI, asOf: '2026-10-03', hits: 'prefix-128', lifetimeMinutes: 60 };
+const OPENAI_HOUR: Page = {
+  source: OPENAI,
+  asOf: '2026-10-03',
+  hits: 'prefix-128',
+  lifetimeMinutes: 60,
+  isLifetimeStated: true,
+};
 const OPENAI_DAY: Page = { ...OPENAI_HOUR, asOf: '2026-09-22', lifetimeMinutes: 24 * 60 };
 const OPENAI_WRITES: Page = {
   source: OPENAI,
   asOf: '2026-10-07',
   hits: 'breakpoints-20',
   lifetimeMinutes: 30,
+  isLifetimeStated: true,
   write: 1.25,
   step: OPENAI_STEP,
 };
@@ -88,6 +100,7 @@ const ANTHROPIC: Page = {
   asOf: '2026-10-07',
   hits: 'marks',
   lifetimeMinutes: 5,
+  isLifetimeStated: true,
   write: 1.25,
   lifetimes: { '5m': { lifetimeMinutes: 5, write: 1.25 }, '1h': { lifetimeMinutes: 60, write: 2 } },
 };
@@ -339,6 +352,7 @@ function page(
     step,
     peak,
     lifetimeMinutes,
+    isLifetimeStated = false,
     write = 1,
     lifetimes,
   }: Page,
@@ -353,6 +367,7 @@ function page(
     step,
     hits,
     lifetimeMs: lifetimeMinutes * MINUTE_MS,
+    ...(isLifetimeStated ? { isLifetimeStated } : {}),
     source,
     asOf,
     ...(isSecondHand ? { isSecondHand } : {}),

@@ -38,6 +38,11 @@ export interface PlanRequest {
    * as the lengths of their arrays, ascending. Absent: none.
    */
   readonly closed?: readonly number[] | undefined;
+  /**
+   * The requests that came when the upstream's cache was cold, likewise. Absent: no move is made
+   * for that.
+   */
+  readonly cold?: readonly number[] | undefined;
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
   /**

@@ -282,5 +282,5 @@ function tokensBetween(history: History, sums: TokenSums, from: number, to: numb
 function still(tokens: number): Replay {
   const cuts = { turn: 0, step: 0 };
   const same = { before: tokens, after: tokens, next: cuts };
-  return { cuts, moves: [], moved: false, refused: [], trigger: 'none', ...same };
+  return { cuts, moves: [], moved: false, refused: [], trigger: 'none', waited: [], ...same };
 }

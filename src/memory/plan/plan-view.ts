@@ -29,7 +29,7 @@ interface ViewRequest {
 type ViewOptions = Partial<
   Pick<
     PlanRequest,
-    'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'closed' | 'memory' | 'rounds' | 'terms'
+    'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'closed' | 'cold' | 'memory' | 'rounds' | 'terms'
   >
 >;
 

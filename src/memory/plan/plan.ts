@@ -202,6 +202,7 @@ function ruleOf(
       price,
       budget: Math.min(hard ?? most, most),
     },
+    cold: request.cold && new Set(request.cold),
     still: request.rounds === 'absent' || request.rounds?.some(({ lost }) => lost === 'unread') === true,
     ...(request.whole ? NO_TAIL : mode.tail(strategy)),
   };

@@ -122,7 +122,11 @@ export class ThinkingInView {
    */
   waits(point: RequestPoint, view: number): boolean {
     const { late } = this.rule;
-    if (late === undefined || view > late) return false;
+    return late !== undefined && view <= late && this.isOpen(point);
+  }
+
+  /** Whether a request point is in the middle of a turn, with thinking in the view. */
+  isOpen(point: RequestPoint): boolean {
     return !this.isAtTurnsEnd(point) && this.isIn(point);
   }
 

@@ -40,6 +40,8 @@ export interface Stakes {
   readonly spent: number;
   /** What the move loses besides. Negative where a later move would lose more. */
   readonly loss?: number;
+  /** See `Due`. */
+  readonly isCold?: boolean;
 }
 
 /** What both rules know of the request points so far. */
@@ -112,10 +114,11 @@ export class Floor {
    *
    * @param kept the part of the view before the first byte that changed; undefined if nothing
    *   changed
+   * @param isCold see `Due`
    */
-  settle(array: number, view: number, kept: number | undefined, spent: number): void {
-    this.billed += spent + this.cost(view, this.reused(kept ?? this.lastView));
-    this.billedUnedited += this.cost(array, this.lastArray);
+  settle(array: number, view: number, kept: number | undefined, spent: number, isCold = false): void {
+    this.billed += spent + this.cost(view, isCold ? 0 : this.reused(kept ?? this.lastView));
+    this.billedUnedited += this.cost(array, isCold ? 0 : this.lastArray);
     this.points++;
     this.lastView = view;
     this.lastArray = array;
@@ -125,22 +128,25 @@ export class Floor {
    * Solves x = times·√(2·((w − a)·(view − kept − x) + loss)/a·g) for x: freed tokens are not sent
    * again.
    */
-  private freedFor({ array, view, kept, loss = 0 }: Stakes, times: number): number {
+  private freedFor({ array, view, kept, loss = 0, isCold = false }: Stakes, times: number): number {
     const { cached, written } = this.prices;
     const dearer = written - cached;
     const half = ((times ** 2 * dearer) / cached) * this.growth(array);
     const lost = loss === 0 ? 0 : loss / dearer;
-    return Math.sqrt(half ** 2 + 2 * half * Math.max(0, view - kept + lost)) - half;
+    // What is read anew in any case is no cost of the move.
+    const anew = isCold ? 0 : view - kept;
+    return Math.sqrt(half ** 2 + 2 * half * Math.max(0, anew + lost)) - half;
   }
 
   /** The least that a move must free so that the regret stays within its limit. */
-  withoutRegret({ array, view, kept, spent, loss = 0 }: Stakes): number {
+  withoutRegret({ array, view, kept, spent, loss = 0, isCold = false }: Stakes): number {
     const { cached, written } = this.prices;
     const growth = this.growth(array);
     const requests = REQUESTS_AHEAD / written;
     const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
-    const unedited = this.billedUnedited + this.cost(array, this.lastArray) + later(array);
-    const edited = this.billed + spent + loss + this.cost(view, this.reused(kept)) + later(view);
+    const unedited = this.billedUnedited + this.cost(array, isCold ? 0 : this.lastArray) + later(array);
+    const reread = this.cost(view, isCold ? 0 : this.reused(kept));
+    const edited = this.billed + spent + loss + reread + later(view);
     // A freed token saves the price of writing it now, and the price of reading it later.
     const saved = this.factor(view) * written + this.factor(view + growth) * requests * cached;
     return (edited - (1 + REGRET / written) * unedited) / saved;

@@ -161,6 +161,8 @@ export interface Replay {
   readonly thinkingFrom?: number;
   /** Whether a move is put off at the last request point, since it would cost thinking. */
   readonly waits?: boolean;
+  /** The requests at which a move waits for its costs alone, as the lengths of their arrays. */
+  readonly waited: readonly number[];
 }
 
 /** A move of the frontier. */
@@ -192,6 +194,7 @@ export interface ReplayState<State> {
   readonly cut: number;
   /** See `Replay`. */
   readonly thinkingFrom: number | undefined;
+  readonly waited: readonly number[];
   readonly mover: State;
 }
 
@@ -248,6 +251,7 @@ class Pass<State> {
   private previous: Standing | undefined;
   private refused: readonly Refusal[] = [];
   private waits = false;
+  private waited: number[] = [];
 
   constructor(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover<State>) {
     this.history = history;
@@ -260,14 +264,16 @@ class Pass<State> {
   }
 
   get state(): ReplayState<State> {
-    const { point, moves, trigger, counts, thinking, mover } = this;
+    const { point, moves, trigger, counts, thinking, waited, mover } = this;
     const { cut } = counts;
-    return { point, moves: [...moves], trigger, cut, thinkingFrom: thinking?.from, mover: mover.state };
+    const lists = { moves: [...moves], waited: [...waited] };
+    return { point, ...lists, trigger, cut, thinkingFrom: thinking?.from, mover: mover.state };
   }
 
-  set state({ point, moves, trigger, cut, thinkingFrom, mover }: ReplayState<State>) {
+  set state({ point, moves, trigger, cut, thinkingFrom, waited, mover }: ReplayState<State>) {
     this.point = point;
     this.moves = [...moves];
+    this.waited = [...waited];
     this.trigger = trigger;
     this.counts.cut = cut;
     if (this.thinking) this.thinking.from = thinkingFrom ?? 0;
@@ -305,6 +311,8 @@ class Pass<State> {
     const due = isPutOff ? undefined : thought > 0 ? farther(met, loss) : met;
     if (due) mover.move(tail, due, before, point);
     cause.note(due);
+    const isCold = due !== undefined && this.movesCold(tail, due, before, point, early);
+    cause.note(due);
     const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);
     cause.note(counted);
     shedOver(rule.window, mover, before);
@@ -323,8 +331,25 @@ class Pass<State> {
     mover.settle(before);
     if (!isMove) return;
     const other = early > shed ? 'large_output' : 'token_budget';
-    this.trigger = (isEdited ? cause.trigger : due?.trigger) ?? other;
+    this.trigger = isCold ? 'cold_return' : ((isEdited ? cause.trigger : due?.trigger) ?? other);
     this.moves.push(this.moveAt(point));
+  }
+
+  /**
+   * Makes a move that waits for its costs, where the upstream's cache is cold: then all is read
+   * anew, with the move or without. Thinking in the middle of a turn is worth more than that.
+   *
+   * @param freed before the try that has failed
+   */
+  private movesCold(tail: TailCuts, due: Due, before: number, point: RequestPoint, freed: number): boolean {
+    const { mover, rule, thinking } = this;
+    if (!rule.cold || due.unconditional || mover.position.freed !== freed) return false;
+    const waits = mover.refused.some(({ because }) => because === 'floor' || because === 'regret');
+    if (!waits || thinking?.isOpen(point)) return false;
+    if (rule.cold.has(point.messages)) mover.move(tail, { ...due, isCold: true }, before, point);
+    const isMove = mover.position.freed > freed;
+    if (!isMove) this.waited.push(point.messages);
+    return isMove;
   }
 
   /** The move that a request point has made. */
@@ -337,7 +362,7 @@ class Pass<State> {
 
   /** After the last request point. */
   result(): Replay {
-    const { history, rule, mover, thinking, moves, before, refused, trigger, previous } = this;
+    const { history, rule, mover, thinking, moves, before, refused, trigger, previous, waited } = this;
     const { cuts, freed } = mover.position;
     // A move for the answer's room of the previous request is not kept, and a summary that it
     // showed would disappear.
@@ -348,7 +373,7 @@ class Pass<State> {
     const near = isNear(history, rule, mover, after + thought) || this.counts.isNear(mover);
     const next = near ? this.tails.beyond() : cuts;
     const gone = thinking ? { thinkingFrom: thinking.from, waits: this.waits } : {};
-    return { cuts, moves, moved, refused, trigger, before, after, next, ...gone };
+    return { cuts, moves, moved, refused, trigger, before, after, next, waited, ...gone };
   }
 }
 

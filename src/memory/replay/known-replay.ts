@@ -47,8 +47,8 @@ interface MoverState {
 interface KnownReplay {
   readonly terms: ReplayTerms;
   readonly state: ReplayState<MoverState>;
-  /** See `PlanRequest`. */
-  readonly closed: readonly number[];
+  /** See `requestsBefore`. */
+  readonly requests: string;
   /** As the last request has known them. */
   readonly bonds: string;
   /** The facts about the last message before its request point. */
@@ -101,17 +101,18 @@ export function replayOn<State extends MoverState>(
     const root = holderOf(history, 0);
     if (!holder || !root) return;
     const others = knownReplays(root).filter((one) => !areSame(one.terms, terms) || !isOf(one, history));
-    const { closed = [] } = replayed;
+    const requests = requestsBefore(replayed, state.point);
     const bonds = bondsBefore(history, state.point);
-    const bytes = bytesOf(terms, state) + textBytes(bonds);
-    const made = { terms, state, closed, bonds, holder, bytes };
+    const bytes = bytesOf(terms, state) + textBytes(bonds) + textBytes(requests);
+    const made = { terms, state, requests, bonds, holder, bytes };
     known.set(root, [...others, made].slice(-MOST_STATES));
   };
   return replay(history, rule, sums, mover, { from, reached });
 }
 
 /** The newest state that the replay may go on from. */
-function findState({ history, closed = [], inView }: Replayed, terms: ReplayTerms): KnownReplay | undefined {
+function findState(replayed: Replayed, terms: ReplayTerms): KnownReplay | undefined {
+  const { history, inView } = replayed;
   const { requestPoints } = history;
   const root = holderOf(history, 0);
   let newest: KnownReplay | undefined;
@@ -120,12 +121,18 @@ function findState({ history, closed = [], inView }: Replayed, terms: ReplayTerm
     if (point <= (newest?.state.point ?? 0) || point > requestPoints.length - 2) continue;
     if (!isOf(one, history) || !areSame(one.terms, terms)) continue;
     const arrived = requestPoints[point - 1]?.messages ?? 0;
-    const isSameBefore = [closed, one.closed].map((all) => all.filter((length) => length <= arrived).join());
-    if (isSameBefore[0] !== isSameBefore[1]) continue;
+    if (requestsBefore(replayed, point) !== one.requests) continue;
     if (bondsBefore(history, point) !== one.bonds) continue;
     if (inView.isSameBefore(arrived, mover.rounds)) newest = one;
   }
   return newest;
+}
+
+/** What is known of the requests before a request point: closed ones, and cold returns. */
+function requestsBefore({ history, closed = [], rule }: Replayed, point: number): string {
+  const arrived = history.requestPoints[point - 1]?.messages ?? 0;
+  const before = (all: Iterable<number>): string => [...all].filter((length) => length <= arrived).join();
+  return `${before(closed)};${before(rule.cold ?? [])}`;
 }
 
 /** Those that the request before a request point has known. */
@@ -154,10 +161,11 @@ function othersOf(
   first: FirstRequest | undefined,
 ): string {
   // These count at the last request point alone.
-  const { answer: _, force: __, still: ___, thinking, ...lasting } = rule;
+  const { answer: _, force: __, still: ___, cold, thinking, ...lasting } = rule;
   const late = thinking && [thinking.late ?? null];
   const summary = echo && [echo.first, echo.last, echo.message, echo.request, echo.ref];
-  return JSON.stringify([lasting, late, terms, retrieval, inView.most, sums.before(0), first, summary]);
+  const weighs = [terms, retrieval, cold !== undefined];
+  return JSON.stringify([lasting, late, ...weighs, inView.most, sums.before(0), first, summary]);
 }
 
 /** The states of arrays with one first request, by the facts about its last message. */
@@ -167,16 +175,19 @@ export function knownReplays(root: MessageFacts): readonly KnownReplay[] {
 
 /** Bytes of an entry of a journal, a move or a round. */
 const ENTRY_BYTES = 300;
+const NUMBER_BYTES = 8;
 
 /** Bytes of these states, as an upper estimate. */
 export function knownReplayBytes(facts: MessageFacts): number {
   return knownReplays(facts).reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function bytesOf({ others }: ReplayTerms, { moves, mover }: ReplayState<MoverState>): number {
+function bytesOf({ others }: ReplayTerms, { moves, waited, mover }: ReplayState<MoverState>): number {
   const { rounds, entries = [], light = [] } = mover;
   const removals = [...entries, ...light].flatMap((one) => one.removals);
   const texts = removals.reduce((sum, { replacement }) => sum + textBytes(replacement), 0);
   const all = 1 + moves.length + entries.length + light.length + removals.length + rounds.inView.length;
-  return textBytes(others) + textBytes(rounds.came) + ENTRY_BYTES * all + texts;
+  return (
+    textBytes(others) + textBytes(rounds.came) + ENTRY_BYTES * all + NUMBER_BYTES * waited.length + texts
+  );
 }

@@ -6,6 +6,7 @@
  * frontier.
  */
 import type { History, RequestPoint } from '../conversation/history.ts';
+import { mostFitting } from '../tokens/fitting.ts';
 import { passedBefore } from './phase-pass.ts';
 import { type PhaseSettings, type PhaseStanding, summarizerCost, withRehydrated } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
@@ -51,7 +52,8 @@ export class LossyPhases {
     const { heavy } = reversible.passed;
     // Summarize up to the frontier of the previous request; at the first move, up to the new one.
     const { frontier } = this.view.settled;
-    const summarized = this.summarized(move, frontier > 0 ? frontier : heavy);
+    const last = due.isCold ? this.goalUnit(move, heavy) : heavy;
+    const summarized = this.summarized(move, frontier > 0 ? frontier : last);
     // If there is nothing more to summarize, the outputs after the summary leave first.
     const bare = withRehydrated(reversible, undefined);
     const whole = summarized ?? bare;
@@ -62,7 +64,7 @@ export class LossyPhases {
     const isWorth = due.unconditional || brings(due.trimOver) || brings(due.step ?? due.trimOver);
     const trimmed = isWorth ? shorter : undefined;
     // If that is not enough and trimming does not help, summarize up to the new frontier.
-    const further = trimmed ? undefined : this.summarized(move, heavy);
+    const further = trimmed ? undefined : this.summarized(move, last);
     const refilled = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
       standing && this.refilled(standing, viewOf(standing), due, point),
       standing,
@@ -93,6 +95,15 @@ export class LossyPhases {
     );
     const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
     return rehydrated && withRehydrated(standing, rehydrated);
+  }
+
+  /** The first unit before which a summary brings the view to its goal; else the last one. */
+  private goalUnit(move: OpenMove, last: number): number {
+    const isOver = (unit: number): boolean => {
+      const freed = this.summarized(move, unit)?.freed ?? 0;
+      return move.arrayTokens - freed > move.due.target;
+    };
+    return Math.min(last, 1 + mostFitting(last, isOver));
   }
 
   /**

@@ -49,8 +49,13 @@ export class PhaseWorth {
   }
 
   /** Whether to try a move. @param units up to this request point */
-  isTried(units: number, { unconditional, step }: Due): boolean {
-    return unconditional || units >= this.retryFrom || (step !== undefined && !this.triedOverStep);
+  isTried(units: number, { unconditional, step, isCold }: Due): boolean {
+    return (
+      unconditional ||
+      isCold === true ||
+      units >= this.retryFrom ||
+      (step !== undefined && !this.triedOverStep)
+    );
   }
 
   /** @param tried units that the move has passed */
@@ -63,12 +68,12 @@ export class PhaseWorth {
   /** The least that a move must free. */
   least(
     { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
-    { unconditional, step, loss = 0 }: Due,
+    { unconditional, step, loss = 0, isCold = false }: Due,
     before: Before,
   ): Least {
     if (unconditional) return { least: 1 };
     if (this.minReclaim !== undefined) return { least: Math.max(1, this.minReclaim) };
-    const stakes = { ...before, kept, spent, loss };
+    const stakes = { ...before, kept, spent, loss, isCold };
     const least = Math.max(1, this.floor.least(stakes));
     const floor = { of: this.floor, stakes };
     return { least: step === undefined ? least : Math.min(least, before.view - step), floor };
@@ -102,9 +107,9 @@ export class PhaseWorth {
   }
 
   /** How much a move frees, if it can. @param kept of the view before the first changed byte */
-  goal(kept: number, { unconditional, target, loss = 0 }: Due, before: Before): number {
+  goal(kept: number, { unconditional, target, loss = 0, isCold }: Due, before: Before): number {
     const enough = before.view - target;
-    if (unconditional) return Math.max(1, enough);
+    if (unconditional || isCold) return Math.max(1, enough);
     return Math.max(enough, this.minReclaim ?? this.floor.goal({ ...before, kept, spent: 0, loss }));
   }
 }

@@ -57,6 +57,8 @@ export class PhaseMover implements Mover<PhaseState> {
   private crowding = 0;
   private readonly lightOf: (readonly Removal[])[] = [];
   private standing = NOWHERE;
+  /** Whether a move of this request point was one of a cold return. */
+  private movedCold = false;
   refused: readonly Refusal[] = [];
 
   /** @param rounds Precis's rounds in the view */
@@ -292,6 +294,7 @@ export class PhaseMover implements Mover<PhaseState> {
     }
     this.position = made ? { ...made, frontier: made.passed.heavy, clears } : start;
     this.worth.note(made !== undefined, point.units, pass.tried, due);
+    this.movedCold = made !== undefined && due.isCold === true;
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
@@ -300,7 +303,8 @@ export class PhaseMover implements Mover<PhaseState> {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.view.settled.moves;
     const unchanged = moved ? Math.min(kept, this.keptByLeaving) : undefined;
-    this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0);
+    this.floor.settle(arrayTokens, arrayTokens - freed, unchanged, moved ? spent : 0, this.movedCold);
+    this.movedCold = false;
     this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.view.settled = this.standing;
     this.rounds.settle(this.standing.passed.heavy);

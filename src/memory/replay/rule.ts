@@ -71,6 +71,8 @@ export interface ReplayRule {
   readonly thinking?: ThinkingRule | undefined;
   /** Whether nothing moves at the last request point, but for the window. */
   readonly still?: boolean;
+  /** See `PlanRequest`. */
+  readonly cold?: ReadonlySet<number> | undefined;
 }
 
 /** A trigger that is met, and the goals of its move. */
@@ -92,6 +94,8 @@ export interface Due {
   readonly tightOver: number | undefined;
   /** What the move costs beside what is read anew, in tokens of fresh input. Absent: nothing. */
   readonly loss?: number;
+  /** Whether the upstream's cache has nothing of the conversation, so that all is read anew. */
+  readonly isCold?: boolean;
 }
 
 /** Where a move stops, as a share of the budget, for rules whose watermark is 0. */

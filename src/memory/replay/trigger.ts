@@ -7,6 +7,7 @@ export const TRIGGERS = [
   'token_soft_budget',
   'upstream_limit',
   'large_output',
+  'cold_return',
   'force',
   'none',
 ] as const;

@@ -27,6 +27,7 @@ import { type TenantMemoryStub, tenantMemory } from '../objects.ts';
 import type { StoredPart } from '../tables.ts';
 import { BillLedger } from './bills.ts';
 import { MemoryChain } from './chain.ts';
+import { ColdReturns, type WaitingRequest } from './cold-returns.ts';
 import { Deployer } from './deployer.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
 import { KeptRoundsRows, type NewRounds, type RoundsVerdict } from './kept-rounds.ts';
@@ -97,6 +98,10 @@ export abstract class ConversationMemoryObject<Material>
   });
   private readonly index = new ArchiveRows(this.tables);
   private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
+  private readonly returns = new ColdReturns(this.tables, {
+    newestAt: () => this.runs.newestAt(),
+    now: () => this.now(),
+  });
 
   /** What a conversation remembers. Its tables go when none of these has anything left. */
   private readonly memory: readonly StoredPart[] = [
@@ -107,7 +112,7 @@ export abstract class ConversationMemoryObject<Material>
     this.index,
   ];
   /** What is no memory. It goes with the conversation alone. */
-  private readonly records: readonly StoredPart[] = [this.runs, this.rounds];
+  private readonly records: readonly StoredPart[] = [this.runs, this.rounds, this.returns];
 
   private readonly backup = new ObjectBackup(this.tables);
 
@@ -200,6 +205,19 @@ export abstract class ConversationMemoryObject<Material>
       // Refused before the conversation is reported, which would bring it back.
       add: async (added: NewRounds): Promise<RoundsVerdict> =>
         rounds.refuses(added) ? { kept: null, gone: added.names } : uses.writing(() => rounds.add(added)),
+    };
+  }
+
+  get coldReturns() {
+    const { returns, uses } = this;
+    return {
+      find: async (waiting: WaitingRequest | null): Promise<readonly string[]> => {
+        uses.reading();
+        const points = returns.points();
+        if (!waiting || !returns.isNew(waiting)) return points;
+        if (!waiting.isSent) return [...points, waiting.point];
+        return this.writing(waiting.since, points, () => returns.add(waiting));
+      },
     };
   }
 

@@ -4,6 +4,7 @@ import type { ArchiveSearch } from '../archive/search.ts';
 import type { BackupApi } from '../object-backup.ts';
 import type { Part } from '../remote.ts';
 import type { MemoryChain } from './chain.ts';
+import type { WaitingRequest } from './cold-returns.ts';
 import type { FrozenBlocks } from './frozen-blocks.ts';
 import type { KeptRoundsRows } from './kept-rounds.ts';
 import type {
@@ -53,6 +54,13 @@ export interface ConversationApi<Material> extends BackupApi {
     make(orders: readonly DigestOrder<Material>[], waitMs: number, since: number): Promise<DigestAnswer[]>;
   };
   readonly keptRounds: Part<KeptRoundsRows, 'find' | 'add'>;
+  readonly coldReturns: {
+    /**
+     * The prefix hashes of the arrays of cold returns, the waiting request's too, if it is one. It
+     * is noted if its view is sent, unless it came before a deletion.
+     */
+    find(waiting: WaitingRequest | null): Promise<readonly string[]>;
+  };
   readonly events: Part<RunEvents, 'add' | 'askedAt' | 'answered'> & {
     /** Null if nothing is stored of the conversation. */
     page(...query: Parameters<RunEvents['page']>): ReturnType<RunEvents['page']> | null;

@@ -85,6 +85,8 @@ export interface ViewOptions {
   readonly retrieval?: boolean;
   /** See `PlanRequest`. */
   readonly closed?: readonly number[] | undefined;
+  /** See `PlanRequest`. */
+  readonly cold?: readonly number[] | undefined;
   /** Prices relative to fresh input; by default those of an unknown model. */
   readonly prices?: InputPrices & Partial<RelativePrices>;
   /** Whether the view has marks for a cache that is read at boundaries. */
@@ -159,6 +161,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     limit: options.limit,
     retrieval: options.retrieval ?? false,
     closed: options.closed,
+    cold: options.cold,
     terms: {
       ...termsOf(request.model),
       prices: { ...USUAL_PRICES, ...options.prices },

@@ -11,6 +11,7 @@ const PARTS = {
   frozenBlocks: ['at', 'freeze'],
   outputDigests: ['find', 'make'],
   keptRounds: ['add', 'find'],
+  coldReturns: ['find'],
   events: ['add', 'answered', 'askedAt', 'find', 'page'],
   archive: [
     'add',

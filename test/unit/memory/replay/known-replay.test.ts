@@ -85,6 +85,8 @@ const setup = fc.record({
   rounds: fc.constantFrom<number | 'absent' | undefined>(undefined, undefined, 2, 3, 'absent'),
   /** At one request in so many the model can't fetch. */
   closed: fc.constantFrom<number | undefined>(undefined, undefined, 1, 2, 3),
+  /** One request in so many is a cold return. */
+  cold: fc.constantFrom<number | undefined>(undefined, undefined, 1, 2, 3),
 });
 
 type Setup = typeof setup extends fc.Arbitrary<infer Value> ? Value : never;
@@ -117,6 +119,7 @@ const twisted = ({ strategy, options, marks, model, limit, tools, ...one }: Setu
     { ...same, tools: !tools },
     { ...same, rounds: one.rounds === 2 ? 3 : 2 },
     { ...same, closed: one.closed === 2 ? 3 : 2 },
+    { ...same, cold: one.cold === 2 ? undefined : 2 },
     ...fields.map((field) => ({ ...same, strategy: { ...strategy, ...field } as Setup['strategy'] })),
   );
 };
@@ -237,13 +240,18 @@ const CLIENTS: readonly Client[] = [
 ];
 
 function optionsOf(messages: readonly Json[], setup: Setup, force: boolean, hasRounds: boolean): ViewOptions {
-  const { options, marks, limit, closed } = setup;
+  const { options, marks, limit, closed, cold } = setup;
   const rounds = hasRounds ? setup.rounds : undefined;
   const answers = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
   const kept = typeof rounds === 'number' ? answers.filter((_, at) => at % rounds === 1) : [];
   const own = kept.map((message) => roundOf(message, lines(8 + (message % 20), 'fetched')));
-  const lengths = messages.map((_, at) => at + 1).filter((at) => closed !== undefined && at % closed === 0);
-  const given = { ...options, marks, limit, force, closed: lengths };
+  const lengths = (every: number): number[] =>
+    messages.map((_, at) => at + 1).filter((at) => at % every === 0);
+  const requests = {
+    closed: closed === undefined ? [] : lengths(closed),
+    cold: cold === undefined ? undefined : lengths(cold),
+  };
+  const given = { ...options, marks, limit, force, ...requests };
   return { ...given, rounds: rounds === 'absent' ? 'absent' : own };
 }
 

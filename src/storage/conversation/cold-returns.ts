@@ -1,0 +1,93 @@
+/**
+ * Requests of a conversation that came when the upstream's cache had nothing of it left, and whose
+ * move waited (docs/design.md#cold-returns), by the prefix hash of their arrays. The views of all
+ * longer arrays follow from them, so a row stays. See `storage-schema.md`.
+ *
+ * Only the object's own clock decides, as it has seen the events of requests come.
+ */
+import type { LazyTables, StoredPart } from '../tables.ts';
+import type { ConversationTables } from './tables.ts';
+
+/** The newest ones. A session made from a hash holds many conversations. */
+const KEPT = 100;
+
+/** An event comes after its answer, and the next request may be faster. In milliseconds. */
+const GRACE_MS = 60_000;
+
+const TABLE = 'cold_returns';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS ${TABLE} (
+    return_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    point TEXT NOT NULL UNIQUE,
+    at INTEGER NOT NULL
+  );
+`;
+
+/** A request whose move waits. */
+export interface WaitingRequest {
+  /** The prefix hash of its array. */
+  readonly point: string;
+  /** How long the upstream's cache keeps an unused prefix at most, in milliseconds. */
+  readonly lifetimeMs: number;
+  /** When it came, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Whether its view is sent. */
+  readonly isSent: boolean;
+}
+
+interface ReturnsPorts {
+  /** When the newest event has come, in milliseconds since the epoch; 0: none is known. */
+  newestAt(): number;
+  readonly now: () => number;
+}
+
+export class ColdReturns implements StoredPart {
+  private readonly sql: SqlStorage;
+  private readonly table: LazyTables;
+  private readonly ports: ReturnsPorts;
+
+  constructor(tables: ConversationTables, ports: ReturnsPorts) {
+    this.sql = tables.sql;
+    this.table = tables.lazy([TABLE], SCHEMA);
+    this.ports = ports;
+  }
+
+  any(): boolean {
+    return this.table.exists();
+  }
+
+  strip(): void {
+    this.table.drop();
+  }
+
+  /** The points that are known, oldest first. */
+  points(): string[] {
+    return this.rows().map(({ point }) => point);
+  }
+
+  /** Whether a request that comes now is one that is not known yet. */
+  isNew({ point, lifetimeMs }: WaitingRequest): boolean {
+    const rows = this.rows();
+    const newestAt = this.ports.newestAt();
+    if (newestAt === 0 || rows.some((row) => row.point === point)) return false;
+    // The event of the newest one may not have come.
+    const usedAt = rows.reduce((newest, { at }) => Math.max(newest, at), newestAt);
+    return this.ports.now() - usedAt > lifetimeMs + GRACE_MS;
+  }
+
+  /** @returns the points that are known then */
+  add({ point }: WaitingRequest): string[] {
+    this.table.make();
+    this.sql.exec(`INSERT OR IGNORE INTO ${TABLE} (point, at) VALUES (?, ?)`, point, this.ports.now());
+    this.sql.exec(`DELETE FROM ${TABLE} WHERE return_id <= (SELECT max(return_id) FROM ${TABLE}) - ${KEPT}`);
+    return this.points();
+  }
+
+  private rows(): { point: string; at: number }[] {
+    if (!this.any()) return [];
+    return this.sql
+      .exec<{ point: string; at: number }>(`SELECT point, at FROM ${TABLE} ORDER BY return_id`)
+      .toArray();
+  }
+}

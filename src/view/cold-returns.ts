@@ -1,0 +1,109 @@
+/**
+ * Which requests of an array came when the upstream's cache was cold (docs/design.md#cold-returns).
+ *
+ * They matter only where a move waits for its costs. There the isolate asks the conversation's
+ * object, unless it has sent the request before within the cache's lifetime: then nothing can have
+ * been noted since.
+ */
+import { elementAt } from '../lib/elements.ts';
+import { within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import type { History } from '../memory/conversation/history.ts';
+import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import { SHORTEST_LIFETIME_MS, statedLifetimeOf } from '../memory/models/cache-lifetime.ts';
+import type { EditingStrategy } from '../memory/modes/table.ts';
+import type { Plan } from '../memory/plan/plan.ts';
+import type { Warning } from '../memory/plan/report.ts';
+import { cacheLifetimeOf } from '../request/cache-lifetime.ts';
+import { conversationOfCall } from '../request/conversation.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
+import type { SentBefore } from '../upstream/sent-requests.ts';
+import type { ViewCall } from './made-view.ts';
+import { sentOnSameTerms } from './sent-before.ts';
+
+/** Undefined where no move is made for a cold return. */
+export function coldReturns(strategy: EditingStrategy, call: ViewCall): ColdReturns | undefined {
+  if (strategy.mode !== 'auto' || !strategy.cold_moves) return undefined;
+  if (statedLifetimeOf(call.request.model) === undefined || call.owner.off.length > 0) return undefined;
+  const conversation = conversationOfCall(call);
+  return conversation && new ColdReturns(conversation, call);
+}
+
+/** The cold returns of one array. */
+export class ColdReturns {
+  /** See `PlanRequest`. */
+  lengths: readonly number[];
+  readonly warnings: Warning[] = [];
+  private readonly conversation: StoredConversation;
+  private readonly call: ViewCall;
+  /** The request before, if nothing can have been noted since. */
+  private readonly before: SentBefore | undefined;
+  private isAsked = false;
+
+  constructor(conversation: StoredConversation, call: ViewCall) {
+    this.conversation = conversation;
+    this.call = call;
+    const before = sentOnSameTerms(call);
+    const isRecent = before?.sent.cold !== undefined && this.isWithinLifetime(Date.now() - before.at);
+    this.before = isRecent ? before : undefined;
+    this.lengths = this.before?.sent.cold ?? [];
+  }
+
+  /** What is known for later requests. Undefined if it could not be read. */
+  get known(): readonly number[] | undefined {
+    return this.warnings.length > 0 ? undefined : this.lengths;
+  }
+
+  /** Finds those that a plan depends on. Returns whether it has to be made anew. Never throws. */
+  async find({ history, replay: { waited } }: Plan): Promise<boolean> {
+    if (this.isAsked || waited.every((length) => this.isKnown(length, history))) return false;
+    this.isAsked = true;
+    try {
+      const found = await this.call.scope.timings.measure('store', () => this.ask(history, waited));
+      const isSame = found.join() === this.lengths.join();
+      this.lengths = found;
+      return !isSame;
+    } catch (error) {
+      logCaught(this.call.scope.services.log, 'warn', 'cold returns could not be read', error);
+      this.warnings.push('store_failed');
+      return false;
+    }
+  }
+
+  /** Whether the isolate knows of a request whether it is a cold return. */
+  private isKnown(length: number, { messages }: History): boolean {
+    const { before } = this;
+    if (!before) return false;
+    return length <= before.messages || (before.isNext && length === messages.length);
+  }
+
+  /** @throws StoreError */
+  private async ask(history: History, waited: readonly number[]): Promise<readonly number[]> {
+    const { messages, requestPoints } = history;
+    const hashes = prefixHashes(messages, sha256Hex);
+    const isWaiting = waited.includes(messages.length);
+    const waiting = isWaiting ? await this.waiting(elementAt(hashes, messages.length)) : null;
+    const { memory } = this.conversation;
+    const asking = memory((stub) => stub.coldReturns.find(waiting));
+    const points = new Set(await within(TIME_LIMITS.coldReturnsMs, asking));
+    const lengths = requestPoints.map((point) => point.messages);
+    return lengths.filter((length) => points.has(elementAt(hashes, length)));
+  }
+
+  /** This request, if it may be a cold return. @param point the hash of its array */
+  private async waiting(point: string) {
+    const { request, options, scope } = this.call;
+    const lifetimeMs = cacheLifetimeOf(request);
+    if (lifetimeMs === undefined) return null;
+    const { dryRun, viewOnly, bare = false } = options;
+    const isSent = !dryRun && !viewOnly && !bare;
+    if (isSent && !(await scope.mayStore(this.conversation.tenant))) return null;
+    return { point, lifetimeMs, since: scope.timings.startedAt, isSent };
+  }
+
+  private isWithinLifetime(ms: number): boolean {
+    return ms <= SHORTEST_LIFETIME_MS || ms <= (cacheLifetimeOf(this.call.request) ?? 0);
+  }
+}
