@@ -10,7 +10,7 @@ import { checkLocal } from './request/callers/local-requests.ts';
 import { refuseOperatorTokens } from './request/callers/operator-secrets.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError } from './request/errors.ts';
-import { toldRefusal } from './request/refusal.ts';
+import { reportedRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
@@ -69,7 +69,7 @@ export function createApp(): Hono<AppEnv> {
     if (error instanceof ConfigError)
       return misconfigured(error, c.req.raw.headers, c.env).toResponse({}, api);
     const waitUntil = (work: Promise<unknown>): void => c.executionCtx.waitUntil(work);
-    return toldRefusal(error, c.get('services'), waitUntil).toResponse({}, api);
+    return reportedRefusal(error, c.get('services'), waitUntil).toResponse({}, api);
   });
 
   return app;

@@ -8,7 +8,7 @@ import type { Memory, WrittenText } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
 import type { TextProgress } from './storage/conversation/texts.ts';
 import { tenantMemory, userMemory } from './storage/objects.ts';
-import { Budget, type Payer, UntoldCalls } from './storage/tenant/budget.ts';
+import { Budget, type Payer, UnreportedCalls } from './storage/tenant/budget.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
 import { type KnownWindows, writeText } from './summary/background.ts';
 import { backgroundGuard } from './summary/caller-guard.ts';
@@ -22,7 +22,7 @@ export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts'
 
 export class ConversationMemory extends ConversationMemoryObject<TextMaterial> {
   private readonly windows: KnownWindows = new Map();
-  private readonly untold = new UntoldCalls();
+  private readonly unreported = new UnreportedCalls();
 
   protected override write(
     { payer, ...material }: TextMaterial,
@@ -45,11 +45,11 @@ export class ConversationMemory extends ConversationMemoryObject<TextMaterial> {
   /** The limits before each call for a caller. */
   private guardOf(payer: Payer | undefined): CallGuard {
     if (!payer) return NO_LIMITS;
-    const { env, log, ctx, untold } = this;
+    const { env, log, ctx, unreported } = this;
     const { allowsUnknown } = readConfig(env);
     const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
     const ask = tenantMemory(env, payer.tenant, log);
-    return backgroundGuard(new Budget(payer, { ask, allowsUnknown, untold, waitUntil, log }));
+    return backgroundGuard(new Budget(payer, { ask, allowsUnknown, unreported, waitUntil, log }));
   }
 
   protected override embedder(): Embedder | undefined {

@@ -64,7 +64,7 @@ const VALUES = {
   /** Whether a caller may still spend (docs/operating.md#budgets-and-limits). */
   limitsMs: 1_500,
   /** The pause before spent tokens that could not be counted are reported again. */
-  tellSpentPauseMs: 2_000,
+  reportSpentPauseMs: 2_000,
   /** The register of callers. */
   registerMs: 1_500,
 

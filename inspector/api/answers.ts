@@ -4,7 +4,7 @@ export type { CallerLimits } from '../../src/memory/money/caller-limits.ts';
 export type { Explanation, KeptBecause } from '../../src/memory/plan/explanation-schema.ts';
 export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
 export type { DeploymentHealth, PartHealth } from '../../src/reference/schemas/admin.ts';
-export type { ToldCaller } from '../../src/reference/schemas/callers.ts';
+export type { ShownCaller } from '../../src/reference/schemas/callers.ts';
 export type { StatsByDay } from '../../src/reference/schemas/conversations.ts';
 export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
 

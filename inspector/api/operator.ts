@@ -1,13 +1,13 @@
 /** Asks the routes of the deployment's operator, with `ADMIN_TOKEN`. It goes to no other route. */
 import { operatorWords } from '../read/operator-words.ts';
-import type { CallerChange, CallerDeletion, DeploymentHealth, Page, ToldCaller } from './answers.ts';
+import type { CallerChange, CallerDeletion, DeploymentHealth, Page, ShownCaller } from './answers.ts';
 import { type Asking, bearer, Connection, Failure } from './connection.ts';
 
 const CALLERS = 'v1/admin/callers';
 
 /** Callers of the first pages, and whether there are more. */
 export interface CallersRead {
-  readonly callers: readonly ToldCaller[];
+  readonly callers: readonly ShownCaller[];
   readonly hasMore: boolean;
 }
 
@@ -30,11 +30,11 @@ export class Operator {
 
   /** @param show takes what is there so far */
   async callers(pages: number, signal: AbortSignal, show: (part: CallersRead) => void): Promise<CallersRead> {
-    const callers: ToldCaller[] = [];
+    const callers: ShownCaller[] = [];
     let cursor: string | null = null;
     for (let page = 0; page < pages; page++) {
       const query: string = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
-      const read: Page<ToldCaller> = await this.json(`${CALLERS}${query}`, { signal });
+      const read: Page<ShownCaller> = await this.json(`${CALLERS}${query}`, { signal });
       callers.push(...read.data);
       cursor = read.cursor;
       if (!read.has_more) break;
@@ -44,17 +44,17 @@ export class Operator {
   }
 
   /** Only what the change names. */
-  change(name: string, change: CallerChange): Promise<ToldCaller> {
+  change(name: string, change: CallerChange): Promise<ShownCaller> {
     return this.sent('PATCH', name, change);
   }
 
   /** Sets a caller as it usually is: active, with the limits of the configuration. */
-  restore(name: string): Promise<ToldCaller> {
+  restore(name: string): Promise<ShownCaller> {
     return this.sent('PUT', name, {});
   }
 
   /** @throws Failure `caller_exists`, which the route itself takes for a change */
-  async add(name: string): Promise<ToldCaller> {
+  async add(name: string): Promise<ShownCaller> {
     if (await this.exists(name))
       throw new Failure(409, 'caller_exists', operatorWords({ status: 409, code: 'caller_exists' }));
     return this.restore(name);
@@ -68,7 +68,7 @@ export class Operator {
 
   private async exists(name: string): Promise<boolean> {
     try {
-      const { state } = await this.json<ToldCaller>(pathOf(name));
+      const { state } = await this.json<ShownCaller>(pathOf(name));
       return state !== 'deleted';
     } catch (error) {
       if (error instanceof Failure && error.code === 'caller_not_found') return false;

@@ -1,4 +1,4 @@
-/** Runs what a person has asked for, and tells how it went. */
+/** Runs what a person has asked for, and reports how it went. */
 import { useState } from 'preact/hooks';
 import { type Failure, failureOf } from './connection.ts';
 

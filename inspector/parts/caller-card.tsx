@@ -1,5 +1,5 @@
 /** A caller in the operator's list. */
-import type { ToldCaller } from '../api/answers.ts';
+import type { ShownCaller } from '../api/answers.ts';
 import { limitLines, seenWords, usedWords } from '../read/callers.ts';
 import { CALLER_STATES } from '../read/operator-words.ts';
 import { visible } from '../read/visible.ts';
@@ -10,10 +10,10 @@ import { Dotted, Word } from './text.tsx';
 export type Doing = 'limit' | 'delete';
 
 interface Props {
-  readonly caller: ToldCaller;
+  readonly caller: ShownCaller;
   /** Disables an active caller, and opens any other. */
-  readonly onOpen: (caller: ToldCaller) => Promise<void>;
-  readonly onAbout: (caller: ToldCaller, doing: Doing) => void;
+  readonly onOpen: (caller: ShownCaller) => Promise<void>;
+  readonly onAbout: (caller: ShownCaller, doing: Doing) => void;
 }
 
 const KEYS = { configured: 'key in ACCESS_KEYS', made: 'key made by an operator' } as const;
@@ -52,7 +52,7 @@ export function CallerCard({ caller, onOpen, onAbout }: Props) {
   );
 }
 
-function Use({ caller }: { caller: ToldCaller }) {
+function Use({ caller }: { caller: ShownCaller }) {
   const { kind, today, month, limits_from: from, last_seen_at: seen } = caller;
   const lines = limitLines(caller);
   const none = kind === 'tenant' ? 'none: it spends its own money' : 'none';

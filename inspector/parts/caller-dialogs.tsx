@@ -1,7 +1,7 @@
 /** What an operator does to a caller in a dialog: sets its limits, deletes it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { CallerLimits, ToldCaller } from '../api/answers.ts';
+import type { CallerLimits, ShownCaller } from '../api/answers.ts';
 import type { Operator } from '../api/operator.ts';
 import { type Action, useAction } from '../api/use-action.ts';
 import { LIMIT_FIELDS, limitsOf, type TypedLimits, typedLimits } from '../read/callers.ts';
@@ -9,9 +9,9 @@ import { Dialog } from './dialog.tsx';
 import { Failed } from './states.tsx';
 
 interface Props {
-  readonly caller: ToldCaller;
+  readonly caller: ShownCaller;
   readonly operator: Operator;
-  /** Told what has happened. */
+  /** Called with what has happened. */
   readonly onChanged: (words: string) => void;
   readonly onClose: () => void;
 }

@@ -2,12 +2,12 @@
 import { useEffect, useState } from 'preact/hooks';
 
 export function CopyButton({ text }: { text: string }) {
-  const [told, setTold] = useState('');
-  useEffect(() => setTold(''), [text]);
+  const [message, setMessage] = useState('');
+  useEffect(() => setMessage(''), [text]);
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
-      () => setTold('Copied.'),
-      () => setTold('The browser does not allow it. Select the text instead.'),
+      () => setMessage('Copied.'),
+      () => setMessage('The browser does not allow it. Select the text instead.'),
     );
   };
   return (
@@ -16,7 +16,7 @@ export function CopyButton({ text }: { text: string }) {
         Copy
       </button>
       <span class="note" role="status">
-        {told}
+        {message}
       </span>
     </>
   );

@@ -11,7 +11,7 @@ const WIDE = 560;
 const RIGHT = 92;
 const LEFT = 92;
 
-/** What a plot tells: the index of the request at the pointer, and that it was chosen. */
+/** What a plot reports: the index of the request at the pointer, and that it was chosen. */
 export interface PlotEvents {
   readonly pointed: (at: number) => void;
   readonly chosen: (at: number) => void;

@@ -48,11 +48,11 @@ export function Plot({ data, events, paybacks, current, onCurrent, onOpen, note 
     chosen: onOpen,
   });
   const event = current === undefined ? undefined : events[current];
-  const isTold = isPointing && event !== undefined;
+  const isShown = isPointing && event !== undefined;
   useLayoutEffect(() => {
     const [made, element] = [plot.current, tip.current];
-    if (made && element && event && isTold) placeTip(element, made, event.n);
-  }, [event, isTold]);
+    if (made && element && event && isShown) placeTip(element, made, event.n);
+  }, [event, isShown]);
   const move = (by: number): void => {
     const last = events.length - 1;
     const next = Math.min(last, Math.max(0, (current ?? last) + by));
@@ -84,7 +84,7 @@ export function Plot({ data, events, paybacks, current, onCurrent, onOpen, note 
         }}
       />
       {hasMoney && <div ref={strip} class="plot-strip" aria-hidden="true" />}
-      <div ref={tip} class="plot-tip" hidden={!isTold} aria-hidden="true">
+      <div ref={tip} class="plot-tip" hidden={!isShown} aria-hidden="true">
         {event && factsOf(event, payback).map((fact) => <p key={fact}>{fact}</p>)}
       </div>
       <figcaption>
@@ -111,13 +111,13 @@ function usePlots(
   useEffect(() => {
     const [element, under] = [box.current, strip.current];
     if (!element) return;
-    const told: PlotEvents = {
+    const handlers: PlotEvents = {
       pointed: (at) => latest.current.pointed(at),
       chosen: (at) => latest.current.chosen(at),
     };
-    const below = under && new UPlot(moneyOptions(under, told), moneySeries(data), under);
+    const below = under && new UPlot(moneyOptions(under, handlers), moneySeries(data), under);
     const zoomed = (min: number, max: number): void => below?.setScale('x', { min, max });
-    const made = new UPlot(tokenOptions(element, data, { ...told, zoomed }), tokenSeries(data), element);
+    const made = new UPlot(tokenOptions(element, data, { ...handlers, zoomed }), tokenSeries(data), element);
     plot.current = made;
     const observer = new ResizeObserver(() => {
       made.setSize({ width: element.clientWidth, height: HEIGHT });

@@ -200,7 +200,7 @@ function money(event: RunEvent): Figure[] {
   ];
 }
 
-/** By the vendor's count. What Precis has added is told as that, and not as a negative saving. */
+/** By the vendor's count. What Precis has added is shown as that, and not as a negative saving. */
 function billedLess(gross: number | undefined, unique: number | undefined): Figure[] {
   if (gross === undefined || gross === 0) return [];
   if (gross < 0) return [{ name: 'added by Precis', value: `${count(-gross)} tokens` }];

@@ -14,7 +14,7 @@ export function Term({ of, children }: { of: TermName; children?: ComponentChild
 
 /**
  * The "?" alone. The browser opens and closes its sentence: by click, Enter and Space, and by
- * Escape and a click beside it. A screen reader tells the sentence with the button.
+ * Escape and a click beside it. A screen reader reads the sentence with the button.
  */
 export function Help({ label, says }: Words) {
   const id = useId();

@@ -1,4 +1,4 @@
-/** A moment as people tell it, with its date on hover and for programs. */
+/** A moment as people name it, with its date on hover and for programs. */
 import { ago, moment, UNKNOWN } from './numbers.ts';
 
 /** @param at seconds since 1970 */

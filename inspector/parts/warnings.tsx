@@ -11,7 +11,7 @@ interface Props {
 export function Warnings({ codes, isTried = false }: Props) {
   if (codes.length === 0) return null;
   return (
-    <ul class="told">
+    <ul class="codes">
       {codes.map((code) => {
         const { label, says } = warningWords(code, isTried);
         return (

@@ -1,12 +1,12 @@
 /** The callers of a deployment as its operator sees them: their order, their use, their limits. */
-import type { CallerLimits, ToldCaller } from '../api/answers.ts';
+import type { CallerLimits, ShownCaller } from '../api/answers.ts';
 import { count, dollars, short, UNKNOWN } from '../parts/numbers.ts';
 import { inDollars } from './money.ts';
 
-type Usage = ToldCaller['today'];
+type Usage = ShownCaller['today'];
 
 /** By the value of the choice; a larger one comes first, and what is not known last. */
-const ORDERS: Readonly<Record<string, (caller: ToldCaller) => number | null>> = {
+const ORDERS: Readonly<Record<string, (caller: ShownCaller) => number | null>> = {
   seen: ({ last_seen_at: at }) => at,
   paid: ({ month }) => usedIn(month).paid,
   requests: ({ month }) => usedIn(month).requests,
@@ -22,7 +22,7 @@ export const CALLER_SORTS = [
 ] as const;
 
 /** Callers with equal values stay as they came, which is by name. */
-export function sortedCallers(callers: readonly ToldCaller[], sort: string): readonly ToldCaller[] {
+export function sortedCallers(callers: readonly ShownCaller[], sort: string): readonly ShownCaller[] {
   const order = Object.hasOwn(ORDERS, sort) ? ORDERS[sort] : undefined;
   if (!order) return callers;
   return callers.toSorted((a, b) => (order(b) ?? -1) - (order(a) ?? -1));
@@ -40,18 +40,18 @@ interface Used {
  * minutes late and know no request without a conversation, or what was counted since there were
  * limits. Bills that leave requests out count for no less than the limits do.
  */
-export function usedIn({ requests: told, counted }: Usage): Used {
-  if (counted && counted.requests >= told.requests)
+export function usedIn({ requests: reported, counted }: Usage): Used {
+  if (counted && counted.requests >= reported.requests)
     return { requests: counted.requests, tokens: counted.tokens, paid: counted.amount };
-  const isPartial = told.billed < told.requests;
-  const paid = isPartial && counted ? Math.max(counted.amount, told.actual ?? 0) : told.actual;
-  return { requests: told.requests, tokens: told.tokens_sent, paid };
+  const isPartial = reported.billed < reported.requests;
+  const paid = isPartial && counted ? Math.max(counted.amount, reported.actual ?? 0) : reported.actual;
+  return { requests: reported.requests, tokens: reported.tokens_sent, paid };
 }
 
 /** How many requests have no price, where what was paid is only known of the others. */
 function unpricedIn(usage: Usage): number {
-  const { requests: told } = usage;
-  return usedIn(usage).paid === told.actual ? told.requests - told.billed : 0;
+  const { requests: reported } = usage;
+  return usedIn(usage).paid === reported.actual ? reported.requests - reported.billed : 0;
 }
 
 /** `3 requests, $0.0120, 900 tokens`. */
@@ -65,7 +65,7 @@ export function usedWords(usage: Usage): string {
 }
 
 /** What a caller may spend, a line for each limit, with what it has spent. */
-export function limitLines({ limits, today, month }: ToldCaller): string[] {
+export function limitLines({ limits, today, month }: ShownCaller): string[] {
   if (!limits) return [];
   const { usd_per_day, usd_per_month, tokens_per_minute, requests_per_minute, models } = limits;
   const spent = (usage: Usage, most: number, each: string): string => {

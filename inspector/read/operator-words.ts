@@ -1,5 +1,5 @@
 /** What the operator's routes answer, in words. */
-import type { PartHealth, ToldCaller } from '../api/answers.ts';
+import type { PartHealth, ShownCaller } from '../api/answers.ts';
 
 /** An answer that is no success. */
 interface FailedAnswer {
@@ -28,7 +28,7 @@ export const PART_STATES: Readonly<Record<PartHealth['status'], readonly [words:
 };
 
 /** Likewise. */
-export const CALLER_STATES: Readonly<Record<ToldCaller['state'], readonly [words: string, dot: string]>> = {
+export const CALLER_STATES: Readonly<Record<ShownCaller['state'], readonly [words: string, dot: string]>> = {
   active: ['active', 'healthy'],
   disabled: ['disabled', 'degraded'],
   deleted: ['deleted', 'stuck'],

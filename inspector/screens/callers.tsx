@@ -1,6 +1,6 @@
 /** The callers of a deployment: what each has used, and what its operator does to it. */
 import { useState } from 'preact/hooks';
-import type { ToldCaller } from '../api/answers.ts';
+import type { ShownCaller } from '../api/answers.ts';
 import type { CallersRead, Operator } from '../api/operator.ts';
 import { useAction } from '../api/use-action.ts';
 import { useLoad } from '../api/use-load.ts';
@@ -17,21 +17,21 @@ export function Callers({ operator }: { operator: Operator }) {
   const [pages, setPages] = useState(PAGES);
   const [changes, setChanges] = useState(0);
   const [sorting, setSorting] = useState<string>(CALLER_SORTS[0][0]);
-  const [about, setAbout] = useState<{ readonly caller: ToldCaller; readonly doing: Doing }>();
-  const [made, setMade] = useState<ToldCaller>();
-  const [told, setTold] = useState('');
+  const [about, setAbout] = useState<{ readonly caller: ShownCaller; readonly doing: Doing }>();
+  const [made, setMade] = useState<ShownCaller>();
+  const [notice, setNotice] = useState('');
   const { failure, run } = useAction();
   const loaded = useLoad<CallersRead>(
     (signal, show) => operator.callers(pages, signal, show),
     [operator, pages, changes],
   );
   /** Reads the list again, after something has changed. */
-  const changed = (words: string, caller?: ToldCaller): void => {
-    setTold(words);
+  const changed = (words: string, caller?: ShownCaller): void => {
+    setNotice(words);
     if (caller?.access_key !== undefined) setMade(caller);
     setChanges((before) => before + 1);
   };
-  const open = ({ name, state }: ToldCaller): Promise<void> =>
+  const open = ({ name, state }: ShownCaller): Promise<void> =>
     run(async () => {
       const isDisabled = state === 'disabled';
       if (state === 'deleted') changed(`${name} is a caller again.`, await operator.restore(name));
@@ -46,7 +46,7 @@ export function Callers({ operator }: { operator: Operator }) {
       <AddCaller operator={operator} onChanged={changed} />
       {made && <MadeKey caller={made} onKept={() => setMade(undefined)} />}
       <p class="note" role="status">
-        {told}
+        {notice}
       </p>
       {failure && <Failed failure={failure} />}
       <label class="field inline sorting">
@@ -83,9 +83,9 @@ export function Callers({ operator }: { operator: Operator }) {
 }
 
 interface ListProps {
-  readonly callers: readonly ToldCaller[];
-  readonly onOpen: (caller: ToldCaller) => Promise<void>;
-  readonly onAbout: (caller: ToldCaller, doing: Doing) => void;
+  readonly callers: readonly ShownCaller[];
+  readonly onOpen: (caller: ShownCaller) => Promise<void>;
+  readonly onAbout: (caller: ShownCaller, doing: Doing) => void;
 }
 
 function List({ callers, ...handlers }: ListProps) {
@@ -100,7 +100,7 @@ function List({ callers, ...handlers }: ListProps) {
 }
 
 interface AboutProps {
-  readonly caller: ToldCaller;
+  readonly caller: ShownCaller;
   readonly doing: Doing;
   readonly operator: Operator;
   readonly onChanged: (words: string) => void;
@@ -113,7 +113,7 @@ function About({ doing, ...rest }: AboutProps) {
 
 interface AddProps {
   readonly operator: Operator;
-  readonly onChanged: (words: string, caller: ToldCaller) => void;
+  readonly onChanged: (words: string, caller: ShownCaller) => void;
 }
 
 function AddCaller({ operator, onChanged }: AddProps) {
@@ -158,7 +158,7 @@ function MadeKey({
   caller: { name, access_key: key = '' },
   onKept,
 }: {
-  caller: ToldCaller;
+  caller: ShownCaller;
   onKept: () => void;
 }) {
   return (

@@ -99,8 +99,8 @@ function relayStream(
   const gather = life.readsAnswer ? gathering(answers, life, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => {
-    const told = completed(reportWith(planned, retrieval?.rounds, joined), options);
-    return pipeline.isTooLong ? { ...told, warnings: [...told.warnings, TOO_LONG] } : told;
+    const whole = completed(reportWith(planned, retrieval?.rounds, joined), options);
+    return pipeline.isTooLong ? { ...whole, warnings: [...whole.warnings, TOO_LONG] } : whole;
   };
   const reword = rewording(scope, form);
   const stream = answers.stream(inBody ? report : undefined, reword, form);

@@ -17,7 +17,7 @@ import { streamIn } from '../protocol/top-fields.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { isObserved } from '../request/observation.ts';
-import { toldRefusal } from '../request/refusal.ts';
+import { reportedRefusal } from '../request/refusal.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { errorPlaceIn, findsErrorsInStreams } from '../request/stream-form.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -36,7 +36,7 @@ export class StreamErrors {
   private readonly answers: AnswerFormat;
   private body: Uint8Array | undefined;
   /** Whether all failures of the call are reported, not its request's faults alone. */
-  private tellsAll = false;
+  private reportsAll = false;
 
   constructor(scope: RequestScope, answers: AnswerFormat) {
     this.scope = scope;
@@ -55,31 +55,31 @@ export class StreamErrors {
 
   /** The body is read, for the strategy that it is answered by. */
   reads(): void {
-    this.tellsAll = true;
+    this.reportsAll = true;
   }
 
   /** The call is answered by its strategy. */
   chose(call: Call): void {
-    this.tellsAll = !passesThrough(call.chosen.strategy) && !isObserved(call);
+    this.reportsAll = !passesThrough(call.chosen.strategy) && !isObserved(call);
   }
 
   /** The answer of the work, or its error, in the caller's form. @throws what is not reported so */
   async through(work: () => Promise<Response>): Promise<Response> {
     try {
       const answer = await work();
-      return answer.ok || !this.tellsAll || !this.isAsked() ? answer : await this.ofUpstream(answer);
+      return answer.ok || !this.reportsAll || !this.isAsked() ? answer : await this.ofUpstream(answer);
     } catch (error) {
-      if (!this.tells(error) || !this.isAsked()) throw error;
+      if (!this.isReported(error) || !this.isAsked()) throw error;
       const { services, waitUntil } = this.scope;
-      const told = toldRefusal(error, services, waitUntil);
-      return this.inStream({ ...told.toBody().error, status: told.status });
+      const refusal = reportedRefusal(error, services, waitUntil);
+      return this.inStream({ ...refusal.toBody().error, status: refusal.status });
     }
   }
 
   /** Whether an error is reported in events. */
-  private tells(error: unknown): boolean {
-    if (!(error instanceof ApiError)) return this.tellsAll;
-    return (this.tellsAll || error.status < 500) && !OF_THE_ACCOUNT.has(error.status);
+  private isReported(error: unknown): boolean {
+    if (!(error instanceof ApiError)) return this.reportsAll;
+    return (this.reportsAll || error.status < 500) && !OF_THE_ACCOUNT.has(error.status);
   }
 
   /** Whether the caller asks for a stream, and for errors in it. */
@@ -98,8 +98,8 @@ export class StreamErrors {
 
   private async ofUpstream(answer: Response): Promise<Response> {
     const { status, headers } = answer;
-    const mayBeTold = status === RATE_LIMITED || mayBeTooLong(status);
-    if (!mayBeTold || !isDecoded(headers)) return answer;
+    const mayBeReported = status === RATE_LIMITED || mayBeTooLong(status);
+    if (!mayBeReported || !isDecoded(headers)) return answer;
     const { log } = this.scope.services;
     const unread = { response: answer, abort: () => undefined };
     const opened = await openAnswer(unread, LONGEST_ERROR, TIME_LIMITS.errorBodyMs, log);

@@ -90,7 +90,7 @@ export interface Additions {
   readonly cacheKey?: string | undefined;
   /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
   readonly reasoning?: boolean;
-  /** Whether to ask for the usage of a stream, which an upstream may tell on demand alone. */
+  /** Whether to ask for the usage of a stream, which an upstream may report on demand alone. */
   readonly usage?: boolean;
   /**
    * The entry that asks the upstream for a compaction: `cut` removes the caller's, an object adds

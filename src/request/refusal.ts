@@ -9,7 +9,7 @@ import type { Services } from './services.ts';
  *
  * @param services undefined if the request failed before they were there
  */
-export function toldRefusal(
+export function reportedRefusal(
   error: unknown,
   services: Pick<Services, 'log' | 'metrics'> | undefined,
   waitUntil: WaitUntil,

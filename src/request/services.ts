@@ -29,7 +29,7 @@ import {
   userMemory,
 } from '../storage/objects.ts';
 import { Retention } from '../storage/retention.ts';
-import { UntoldCalls } from '../storage/tenant/budget.ts';
+import { UnreportedCalls } from '../storage/tenant/budget.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { TextMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
@@ -66,7 +66,7 @@ export interface Services {
   /** Work after the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
   /** What callers with limits have spent that is not counted yet. */
-  readonly untold: UntoldCalls;
+  readonly unreported: UnreportedCalls;
   /** Events of requests that are not kept yet. */
   readonly runOutboxes: RunOutboxes;
   readonly metrics: Metrics;
@@ -140,7 +140,7 @@ function createServices(env: Env): Services {
     bucket: env.REFS,
     retention: new Retention(config.retentionDays),
     pending: new PendingWork(),
-    untold: new UntoldCalls(),
+    unreported: new UnreportedCalls(),
     metrics,
     runOutboxes,
     webhooks: webhooksOf(env, log),

@@ -55,7 +55,7 @@ export class CallLife {
   }
 
   sent(body: SentBody): void {
-    this.tell((listener) => listener.sent?.(body));
+    this.notifyAll((listener) => listener.sent?.(body));
   }
 
   /** The fields that listeners add to the report of a view. Never throws. */
@@ -65,17 +65,17 @@ export class CallLife {
   }
 
   settled(call: SettledCall): void {
-    this.tell((listener) => listener.settled?.(call));
+    this.notifyAll((listener) => listener.settled?.(call));
   }
 
   begins(head: Head, report: Report): void {
     this.head = head;
-    this.tell((listener) => listener.begins?.(head, report));
+    this.notifyAll((listener) => listener.begins?.(head, report));
   }
 
   completes(answer: CompleteAnswer): void {
     this.text = answer.text;
-    this.tell((listener) => listener.completes?.(answer));
+    this.notifyAll((listener) => listener.completes?.(answer));
   }
 
   /** The whole answer goes out at once. */
@@ -127,7 +127,7 @@ export class CallLife {
     this.scope.waitUntil(this.over.promise);
   }
 
-  private tell(notify: (listener: CallListener) => void): void {
+  private notifyAll(notify: (listener: CallListener) => void): void {
     for (const listener of this.listeners) {
       try {
         notify(listener);

@@ -51,7 +51,7 @@ export class AcceptedKeys {
     const slot = beside === '' ? api : `${api} ${beside}`;
     if (this.isKnown(tenant)) return 'accepted';
     const known = this.verdicts.get(tenant, slot);
-    if (known) return toldOf(known.value);
+    if (known) return verdictOf(known.value);
     try {
       const verdict = await ask();
       if (verdict === 'accepted') this.accept(tenant, api);
@@ -59,7 +59,7 @@ export class AcceptedKeys {
         this.accepted.delete(tenant, slot);
         this.verdicts.set(tenant, slot, verdict);
       }
-      return toldOf(verdict);
+      return verdictOf(verdict);
     } catch {
       return 'unknown';
     }
@@ -70,7 +70,7 @@ export class AcceptedKeys {
    * its tenant belongs to whoever has the key; what one of them refuses, the other may accept.
    */
   known(tenant: string, api: ApiName): Verdict {
-    return this.isKnown(tenant) ? 'accepted' : toldOf(this.verdicts.get(tenant, api)?.value ?? 'unheeded');
+    return this.isKnown(tenant) ? 'accepted' : verdictOf(this.verdicts.get(tenant, api)?.value ?? 'unheeded');
   }
 
   /**
@@ -89,6 +89,6 @@ export class AcceptedKeys {
   }
 }
 
-function toldOf(verdict: Answered): Verdict {
+function verdictOf(verdict: Answered): Verdict {
   return verdict === 'unheeded' ? 'unknown' : verdict;
 }

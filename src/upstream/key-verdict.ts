@@ -103,9 +103,9 @@ async function answered(url: string, headers: Headers): Promise<'accepted' | 're
 }
 
 /** @throws if the upstream does not say */
-function sure<Told extends string>(answer: Told | 'silent'): Exclude<Told, 'silent'> {
+function sure<Stated extends string>(answer: Stated | 'silent'): Exclude<Stated, 'silent'> {
   if (answer === 'silent') throw new Error('the upstream does not say');
-  return answer as Exclude<Told, 'silent'>;
+  return answer as Exclude<Stated, 'silent'>;
 }
 
 /** A gateway may tell its providers apart by how a key begins. */

@@ -9,10 +9,10 @@ const LEAST = 1_000;
  * may have counted a file as a few words. A model with a lower limit refuses each such request
  * once.
  */
-const LEAST_UNTOLD = 4_000;
+const LEAST_UNSTATED = 4_000;
 /** Largest share of a refused view that is tried next: with a stated limit, and without one. */
 const MOST_LEFT = 0.9;
-const LEFT_UNTOLD = 0.75;
+const LEFT_UNSTATED = 0.75;
 /**
  * Share of a stated limit that is used, since the rest of the prompt may have more tokens than
  * Precis counts.
@@ -48,7 +48,7 @@ export interface Refused {
 export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
   const { tokens, answerTokens } = refused;
   const stated = readLimit(refusal, refused);
-  if (!stated) return { tokens: atLeast(tokens * LEFT_UNTOLD), withAnswer: false };
+  if (!stated) return { tokens: atLeast(tokens * LEFT_UNSTATED), withAnswer: false };
   const { room, withAnswer } = stated;
   return {
     tokens: atLeast(Math.min(room, tokens * MOST_LEFT)) + (withAnswer ? answerTokens : 0),
@@ -75,7 +75,7 @@ export function statedLimit(refusal: TooLong, refused: Refused): LearnedLimit | 
 export function windowOfRetry(refusal: TooLong, refused: Refused): { tokens: number; stated: boolean } {
   const { tokens, answerTokens } = refused;
   const stated = readLimit({ ...refusal, withAnswer: false }, refused);
-  if (!stated) return { tokens: Math.floor((tokens + answerTokens) * LEFT_UNTOLD), stated: false };
+  if (!stated) return { tokens: Math.floor((tokens + answerTokens) * LEFT_UNSTATED), stated: false };
   const window = Math.floor(stated.room) + (refusal.withAnswer ? 0 : answerTokens);
   return { tokens: window, stated: stated.comparable && window >= LEAST };
 }
@@ -89,7 +89,7 @@ export function windowOfRetry(refusal: TooLong, refused: Refused): { tokens: num
  */
 export function limitBetween(accepted: number, { tokens, answerTokens }: Refused): LearnedLimit | undefined {
   const room = Math.max(accepted, Math.floor(tokens * MOST_LEFT));
-  if (room < LEAST_UNTOLD) return undefined;
+  if (room < LEAST_UNSTATED) return undefined;
   return { tokens: room + answerTokens, withAnswer: answerTokens > 0 };
 }
 

@@ -16,8 +16,8 @@ export function tap(answer: UpstreamAnswer, { push, end, cut }: Listener): Upstr
   if (!body) return answer;
   const chunks = answer.rest ?? chunksOf(body);
   let hasEnded = false;
-  const over = (tell: (() => void) | undefined): void => {
-    if (!hasEnded) tell?.();
+  const over = (notify: (() => void) | undefined): void => {
+    if (!hasEnded) notify?.();
     hasEnded = true;
   };
   const rest: Chunks = {

@@ -255,7 +255,7 @@ interface Statement {
 }
 
 /** Members with words, or with objects that have them. All others may repeat the request. */
-const TELLING = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
+const WITH_WORDS = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
 
 /** Errors of gateways contain the errors of the servers that they forward to. */
 const DEEPEST = 8;
@@ -293,7 +293,7 @@ function collect(value: unknown, statement: Statement, depth: number): void {
   // llama.cpp puts both numbers beside the message.
   if (typeof fields.n_ctx === 'number') statement.limit = fields.n_ctx;
   if (typeof fields.n_prompt_tokens === 'number') statement.prompt = fields.n_prompt_tokens;
-  for (const name of TELLING) if (Object.hasOwn(fields, name)) collect(fields[name], statement, depth - 1);
+  for (const name of WITH_WORDS) if (Object.hasOwn(fields, name)) collect(fields[name], statement, depth - 1);
 }
 
 /**

@@ -103,7 +103,7 @@ export class FoundRounds {
       const seen = this.seen.get(key)?.value;
       if (!seen) return [];
       const { rounds, tokens, bytes } = seen.stored;
-      const lost = areGone(seen.stored, now) ? (seen.isTold ? 'told' : 'gone') : undefined;
+      const lost = areGone(seen.stored, now) ? (seen.isReported ? 'reported' : 'gone') : undefined;
       return [{ key, message, rounds, tokens, bytes, ...(lost ? { lost } : {}) }];
     });
   }
@@ -138,11 +138,11 @@ export class FoundRounds {
   }
 
   /** Remembers that a view is reported to be without rounds that are kept no more. */
-  tell({ lost }: Pick<Plan, 'lost'>): void {
+  noteReported({ lost }: Pick<Plan, 'lost'>): void {
     const { keptRounds } = this.conversation.remembered;
     for (const { key } of this.isDry ? [] : lost) {
       const known = keptRounds.last(key);
-      if (known?.value) keptRounds.keep(key, { ...known.value, isTold: true }, known.at);
+      if (known?.value) keptRounds.keep(key, { ...known.value, isReported: true }, known.at);
     }
   }
 
@@ -160,7 +160,7 @@ export class FoundRounds {
     const texts = parts.filter((part) => part instanceof Uint8Array);
     if (texts.length < parts.length) {
       // What is lost never comes back.
-      const lost = { stored: { ...stored, names: [] }, json: undefined, isTold: true };
+      const lost = { stored: { ...stored, names: [] }, json: undefined, isReported: true };
       remembered.keptRounds.keep(key, lost, at);
       throw new StoreError(parts.find((part) => part instanceof Error) ?? new Error('kept rounds are lost'));
     }

@@ -100,7 +100,7 @@ async function planWith(
     const plan = scope.timings.time('plan', () => planOf(strategy, outline, beside, tools, isolate));
     if (await returns?.find(plan)) continue;
     const messages = await rounds?.read(plan.rounds);
-    if (messages) rounds?.tell(plan);
+    if (messages) rounds?.noteReported(plan);
     if (!rounds || messages) return { plan, messages, counter: counting.counter };
   }
 }

@@ -30,7 +30,7 @@ export interface LiteralRules<Form> {
    */
   readonly noWord: RegExp;
   /** Every literal has one of these characters, or `capital`. Few other words do. */
-  readonly telling: string;
+  readonly distinctive: string;
   /** A capital within a word. */
   readonly capital: RegExp;
   /** Words that may contain commas: numbers and URLs, with the punctuation around them. */
@@ -97,13 +97,13 @@ interface FormFilter<Form> {
 export class LiteralScanner<Form> {
   private readonly rules: LiteralRules<Form>;
   private readonly characters: WordCharacters;
-  private readonly telling: CharacterSet;
+  private readonly distinctive: CharacterSet;
   private readonly forms: readonly FormFilter<Form>[];
 
   constructor(rules: LiteralRules<Form>) {
     this.rules = rules;
     this.characters = new WordCharacters(rules.ends, rules.inUrls);
-    this.telling = charactersOf(rules.telling);
+    this.distinctive = charactersOf(rules.distinctive);
     this.forms = rules.forms.map(({ form, expression, of, has = '' }) => ({
       form,
       expression,
@@ -126,7 +126,7 @@ export class LiteralScanner<Form> {
    * Linear in the text's length.
    */
   eachPart(text: string, take: TakePart): void {
-    const { characters, telling, rules } = this;
+    const { characters, distinctive, rules } = this;
     const { ascii } = characters;
     const { length } = text;
     for (let at = 0; at < length; at++) {
@@ -140,8 +140,8 @@ export class LiteralScanner<Form> {
         if ((class_ & end) !== 0) break;
         held |= class_;
       }
-      if (at - start >= SHORTEST && (held & (telling | CAPITAL)) !== 0)
-        if ((held & telling) !== 0 || rules.capital.test(text.slice(start, at)))
+      if (at - start >= SHORTEST && (held & (distinctive | CAPITAL)) !== 0)
+        if ((held & distinctive) !== 0 || rules.capital.test(text.slice(start, at)))
           this.partsOf(text, start, at, held, take);
       if (code === BACKSLASH || code === LESS_THAN) at = this.noWordEnd(text, at) - 1;
     }

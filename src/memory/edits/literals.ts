@@ -88,7 +88,7 @@ export const PREVIEW_LITERALS: LiteralRules<number> = {
   ends: '"\'<>`()[]{}\\;|=“”‘’«»│',
   inUrls: ';=',
   noWord: /\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*/y,
-  telling: '0/_.:#@',
+  distinctive: '0/_.:#@',
   capital: /[A-Za-z][A-Z]/,
   withComma:
     /^[,:;\-!?*+]*(?:[a-z][a-z\d+.-]{1,15}:\/\/|[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?[.,:;\-!?*+]*$)/i,

@@ -38,7 +38,7 @@ export interface ModelTables {
   readonly promptCache: boolean;
   /**
    * Whether a model without a price is the deployer's own. Many models of vendors have none here,
-   * so the name alone does not tell.
+   * so the name alone does not say it.
    */
   readonly ownModels: boolean;
 }

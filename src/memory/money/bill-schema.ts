@@ -37,8 +37,8 @@ export const billSchema = z.strictObject({
   /** Whose prices these are. */
   family: z.string(),
   /**
-   * Present if cache writes that the upstream does not tell are estimated, so that all amounts are
-   * only about right.
+   * Present if cache writes that the upstream does not report are estimated, so that all amounts
+   * are only about right.
    */
   about: z.literal(true).exactOptional(),
   /** All model calls of the request, as the upstream counted them. */
@@ -103,7 +103,7 @@ export const billSumsSchema = z.strictObject({
 export type BillSums = z.output<typeof billSumsSchema>;
 
 /** Sums as callers read them. Null: nothing is known of it. */
-export const toldSumsSchema = z.strictObject({
+export const shownSumsSchema = z.strictObject({
   unit: z.literal('nanodollars'),
   requests: count,
   billed: count,
@@ -118,6 +118,6 @@ export const toldSumsSchema = z.strictObject({
   gross: savingSchema.nullable(),
   unique: savingSchema.nullable(),
 });
-name(toldSumsSchema, 'BillSums');
+name(shownSumsSchema, 'BillSums');
 
-export type ToldSums = z.output<typeof toldSumsSchema>;
+export type ShownSums = z.output<typeof shownSumsSchema>;

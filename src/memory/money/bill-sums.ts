@@ -1,6 +1,6 @@
 /** Sums of bills, of a conversation or of a caller (docs/money.md#sums). */
 import type { Nanodollars } from './amounts.ts';
-import type { Bill, BillSums, ToldSums } from './bill-schema.ts';
+import type { Bill, BillSums, ShownSums } from './bill-schema.ts';
 
 const NONE = { fresh: 0, cached: 0, written: 0, output: 0, amount: 0 };
 const NO_SAVING = { tokens: 0, amount: 0 };
@@ -62,7 +62,7 @@ function joined<Numbers extends Readonly<Record<string, number>>>(one: Numbers, 
 }
 
 /** The sums as callers read them. Amounts are null where nothing is known of them. */
-export function billSumsJson(sums: BillSums): ToldSums {
+export function billSumsJson(sums: BillSums): ShownSums {
   const { requests, billed, sent, would_be, gross, unique, fetch_rounds, broken_cache } = sums;
   const summarizer = sums.unpriced > 0 ? null : sums.summarizer;
   const isKnown = billed > 0;

@@ -58,8 +58,8 @@ export interface BilledRequest {
   readonly marked?: number;
   /**
    * The share of what is sent that the vendor writes to its cache, as far as it has not read it
-   * there: up to the last mark, or all of it. For calls whose upstream does not tell. Absent if
-   * that is not known.
+   * there: up to the last mark, or all of it. For calls whose upstream does not report them.
+   * Absent if that is not known.
    */
   readonly writes?: number;
   /** Whether the frontier has moved. */
@@ -76,9 +76,9 @@ export interface BilledRequest {
 export function billOf(request: BilledRequest): Bill | null {
   const { schedule, summarizer } = request;
   if (!schedule) return null;
-  const told = request.calls.map((usage) => usage && withWrites(usage, request, schedule));
-  const calls = billedCalls(told, schedule);
-  const isAbout = calls !== null && told.some((usage, at) => usage !== request.calls[at]);
+  const usages = request.calls.map((usage) => usage && withWrites(usage, request, schedule));
+  const calls = billedCalls(usages, schedule);
+  const isAbout = calls !== null && usages.some((usage, at) => usage !== request.calls[at]);
   const sent = calls && sentOf(calls, schedule);
   const would_be = calls && wouldBe(calls, request, schedule);
   const actual = sent && summarizer !== null ? sent.amount + summarizer : null;
@@ -108,8 +108,8 @@ function withWrites(
   { fresh, written, hits }: Schedule,
 ): RunUsage {
   const { input, cached, cache_writes } = usage;
-  const isTold = cache_writes !== null || written === fresh;
-  if (isTold || writes === undefined || input === null || cached === null) return usage;
+  const isReported = cache_writes !== null || written === fresh;
+  if (isReported || writes === undefined || input === null || cached === null) return usage;
   return { ...usage, cache_writes: Math.max(0, hitsOf(hits, Math.round(input * writes)) - cached) };
 }
 

@@ -102,7 +102,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const bound = <Made extends Planned>(made: Made, { shown }: RoundsInView, from: number) => {
     const rounds = shown.filter((one) => one.lost === undefined);
     const lost = shown.filter((one) => one.lost !== undefined);
-    const lacksRounds = request.rounds === 'absent' || lost.some((one) => one.lost !== 'told');
+    const lacksRounds = request.rounds === 'absent' || lost.some((one) => one.lost !== 'reported');
     // Lost ones count where it is decided what moves, as they did in earlier requests.
     const after = made.replay.after - tokensOfRounds(lost);
     const planned = { ...made, replay: { ...made.replay, after } };

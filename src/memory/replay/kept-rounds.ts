@@ -26,10 +26,9 @@ export interface KeptRounds {
   readonly bytes: number;
   /**
    * Why a view is without their messages: they can't be read now (`unread`), or they are kept no
-   * more (`gone`), and the conversation knows that from an earlier request (`told`). Absent: they
-   * are there.
+   * more (`gone`), which an earlier request may have reported (`reported`). Absent: they are there.
    */
-  readonly lost?: 'unread' | 'gone' | 'told' | undefined;
+  readonly lost?: 'unread' | 'gone' | 'reported' | undefined;
 }
 
 type Size = Pick<KeptRounds, 'rounds' | 'tokens' | 'bytes'>;

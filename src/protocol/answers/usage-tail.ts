@@ -129,7 +129,7 @@ export class UsageTail {
 
   /** Whether a stream of Messages has not come to the event that reports its whole output. */
   private get isUnfinished(): boolean {
-    return this.isMessages && !tellsOutput(this.tailText);
+    return this.isMessages && !reportsOutput(this.tailText);
   }
 
   private get isMessages(): boolean {
@@ -157,7 +157,7 @@ const REASON = /"(?:stop|finish)_reason"\s*:\s*"(\w+)"/g;
 const LF = new Uint8Array([0x0a]);
 
 /** Expects the text at the end of a stream of Messages. */
-function tellsOutput(text: string): boolean {
+function reportsOutput(text: string): boolean {
   return /^data: ?\{.{0,40}"message_delta"/m.test(text);
 }
 

@@ -9,7 +9,7 @@ import { asObject, isObject } from '../../lib/json.ts';
 
 const SIGN = '"error"';
 
-/** Whether an answer may tell an error: if not, its text and calls need not be read. */
+/** Whether an answer may report an error: if not, its text and calls need not be read. */
 export function mayHoldError(answer: string | Uint8Array): boolean {
   return typeof answer === 'string' ? answer.includes(SIGN) : bufferOf(answer).includes(SIGN);
 }

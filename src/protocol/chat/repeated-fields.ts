@@ -94,11 +94,11 @@ function ofList(
   earlier: readonly unknown[],
 ): readonly Splice[] | 'all' {
   if (list?.kind !== 'array') return [];
-  const told = earlier.flatMap((one) => (Array.isArray(one) ? one.map(pieceOf) : []));
+  const earlierPieces = earlier.flatMap((one) => (Array.isArray(one) ? one.map(pieceOf) : []));
   const elements = within(bytes, list, levels(1)).items ?? [];
   const pieces = elements.map((span) => pieceOf(jsonOf(bytes, span)));
-  const first = firstOwn(pieces, told);
-  const ids = new Set(told.flatMap(({ id }) => id ?? []));
+  const first = firstOwn(pieces, earlierPieces);
+  const ids = new Set(earlierPieces.flatMap(({ id }) => id ?? []));
   const isRepeated = (at: number): boolean => at < first || ids.has(pieces[at]?.id ?? '');
   if (elements.length > 0 && elements.every((_, at) => isRepeated(at))) return 'all';
   return cutMembers(elements, isRepeated);
@@ -112,10 +112,10 @@ function ofContent(
   losesThinking: boolean,
 ): Pick<RepeatedFields, 'splices' | 'isSilent'> {
   const content = fieldOf(whole, 'content')?.value;
-  const told = rounds.flatMap((round) => partsOf(round.content));
+  const earlierParts = rounds.flatMap((round) => partsOf(round.content));
   const spans = content?.kind === 'array' ? (within(bytes, content, levels(2)).items ?? []) : [];
   const parts = spans.map((span) => asObject(jsonOf(bytes, span)));
-  const thoughts = new Set(told.filter(isThought).flatMap((part) => pieceOf(part).id ?? []));
+  const thoughts = new Set(earlierParts.filter(isThought).flatMap((part) => pieceOf(part).id ?? []));
   const isCut = (part: JsonObject): boolean =>
     isThought(part) && (losesThinking || thoughts.has(pieceOf(part).id ?? ''));
   const cut = new Set([...parts.entries()].flatMap(([at, part]) => (isCut(part) ? [at] : [])));
@@ -130,7 +130,7 @@ function ofContent(
   const said = places.map(({ text }) => text).join('');
   let left = lengthBefore(
     said,
-    told.map(({ type, text }) => (type === 'text' ? asString(text) : '')).join(''),
+    earlierParts.map(({ type, text }) => (type === 'text' ? asString(text) : '')).join(''),
   );
   const isAll =
     left === said.length && parts.length === cut.size + (content?.kind === 'array' ? places.length : 0);
@@ -165,8 +165,8 @@ function withoutTagged(text: string): string {
  * How many characters of a text are what rounds have said before it. Clients cut white space at its
  * ends. None if it does not begin with all of that: the caller has not seen it.
  */
-function lengthBefore(said: string, told: string): number {
-  const forms = [told, withoutTagged(told)].flatMap((form) => [form, form.trimStart()]);
+function lengthBefore(said: string, before: string): number {
+  const forms = [before, withoutTagged(before)].flatMap((form) => [form, form.trimStart()]);
   const found = forms.find((form) => said.startsWith(form) || said === form.trimEnd());
   return Math.min(found?.length ?? 0, said.length);
 }

@@ -21,7 +21,7 @@ const MAY_MATTER = /\[DONE\]|"error"|"finish_reason"(?! ?: ?null)/;
 
 /**
  * A chunk as it arrives where nobody asks for usage; undefined where there would be none. A usage
- * beside choices stays: servers that tell it there do so unasked.
+ * beside choices stays: servers that report it there do so unasked.
  */
 function withoutUsage(frame: Frame): Frame | undefined {
   const { data = '' } = frame;

@@ -1,6 +1,6 @@
 /**
- * What answers of several rounds tell beside their blocks and usage: the container that their code
- * ran in, and what the API has changed of what it was sent
+ * What answers of several rounds report beside their blocks and usage: the container that their
+ * code ran in, and what the API has changed of what it was sent
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool,
  * …/build-with-claude/context-editing).
  */
@@ -9,11 +9,11 @@ import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
 /** Fields of a message; in a stream, of `message_start`, `message_delta` and its `delta`. */
 export const FIELDS = ['container', 'context_management', 'input_transformations'] as const;
 
-type Told = Partial<Record<(typeof FIELDS)[number], unknown>>;
+type Joined = Partial<Record<(typeof FIELDS)[number], unknown>>;
 
 export class JoinedFields {
   /** By answer, the last one being the current one. */
-  private readonly answers: Told[] = [{}];
+  private readonly answers: Joined[] = [{}];
 
   /** Takes fields of the current answer. A stream has them in several events; null says nothing. */
   take(fields: JsonObject): void {
@@ -39,16 +39,16 @@ export class JoinedFields {
    * times. One of a block has the block's path, and is reported once; an edit of the API counts
    * each time.
    */
-  get joined(): Told {
+  get joined(): Joined {
     const managed = this.all('context_management').filter(isObject);
     const edits = managed.flatMap(({ applied_edits: applied }) => (Array.isArray(applied) ? applied : []));
     const changes = this.all('input_transformations').flatMap((list) => (Array.isArray(list) ? list : []));
-    const told = new Map(changes.map((change) => [JSON.stringify(change), change]));
+    const distinct = new Map(changes.map((change) => [JSON.stringify(change), change]));
     const container = this.all('container').at(-1);
     return {
       ...(container === undefined ? {} : { container }),
       ...(managed.length === 0 ? {} : { context_management: { ...managed.at(-1), applied_edits: edits } }),
-      ...(changes.length === 0 ? {} : { input_transformations: [...told.values()] }),
+      ...(changes.length === 0 ? {} : { input_transformations: [...distinct.values()] }),
     };
   }
 

@@ -220,7 +220,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     if (!this.isLater && !hasStopped) return [...said, frame];
     const usage = this.isLater ? this.tally.forCaller : event.usage;
     const { container, ...fields } = this.isLater ? this.joinedFields : {};
-    const told = {
+    const joined = {
       ...event,
       delta: {
         ...delta,
@@ -230,7 +230,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
       ...fields,
       ...(usage === undefined ? {} : { usage }),
     };
-    return [...said, Frame.of(JSON.stringify(told), 'message_delta')];
+    return [...said, Frame.of(JSON.stringify(joined), 'message_delta')];
   }
 
   /** The fields of all answers as `message_delta` has them. It repeats only what has changed. */

@@ -11,10 +11,10 @@ import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
  * The usage so far, updated with a further event's. All counts are of the whole answer, and an
  * event leaves out, or has as null, what it does not know.
  */
-export function usageWith(known: Usage | undefined, told: unknown): Usage | undefined {
-  if (!isObject(told)) return known;
+export function usageWith(known: Usage | undefined, further: unknown): Usage | undefined {
+  if (!isObject(further)) return known;
   const said: JsonObject = { ...known };
-  for (const [key, value] of Object.entries(told)) said[key] = value ?? said[key] ?? null;
+  for (const [key, value] of Object.entries(further)) said[key] = value ?? said[key] ?? null;
   return said;
 }
 
@@ -24,8 +24,8 @@ const BEFORE = String.raw`(?:(?::[^\n]*|event: ?ping|data: ?\{.{0,40}"ping".{0,4
 const OPENS = new RegExp(
   String.raw`^\uFEFF?${BEFORE}(?:event: ?message_start\r?\n)?data: ?\{.{0,40}"message_start"`,
 );
-/** The events that tell usage. */
-const TELLS = /^data: ?(\{.*"message_(?:start|delta)".*\})\s*$/gm;
+/** The events that report usage. */
+const REPORTS = /^data: ?(\{.*"message_(?:start|delta)".*\})\s*$/gm;
 const STOPS = /^data: ?\{.{0,40}"message_stop"/m;
 
 /** Whether a stream begins as one of Messages. @param text its first bytes */
@@ -41,10 +41,10 @@ export function hasStopped(text: string): boolean {
 /** The usage that a stream reports. @param text of its beginning and its end */
 export function streamedUsage(text: string): Usage | undefined {
   let usage: Usage | undefined;
-  for (const [, json = ''] of text.matchAll(TELLS)) {
-    const { type, message, usage: told } = asObject(parseJson(json));
+  for (const [, json = ''] of text.matchAll(REPORTS)) {
+    const { type, message, usage: reported } = asObject(parseJson(json));
     if (type === 'message_start') usage = usageWith(usage, asObject(message).usage);
-    if (type === 'message_delta') usage = usageWith(usage, told);
+    if (type === 'message_delta') usage = usageWith(usage, reported);
   }
   return usage;
 }

@@ -60,4 +60,4 @@ name(callerChange, 'CallerChange');
 export const callerPage = page(caller);
 export const callerDeletion = deletion('memory.caller.deleted', { name: z.string() });
 
-export type ToldCaller = Immutable<z.output<typeof caller>>;
+export type ShownCaller = Immutable<z.output<typeof caller>>;

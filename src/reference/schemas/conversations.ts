@@ -1,6 +1,6 @@
 /** What the routes of conversations, users and statistics answer. */
 import * as z from 'zod';
-import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
+import { shownSumsSchema } from '../../memory/money/bill-schema.ts';
 import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
 import { healthSchema, overviewSchema, timesSchema } from '../../storage/conversation/memory-schema.ts';
 import { count, deletion, givenId, name, page, seconds, tokens } from './common.ts';
@@ -18,7 +18,7 @@ export const listedConversation = z.strictObject({
   requests: count.describe('Those that have left an event.'),
   last_request_at: seconds.nullable().describe('Of the newest one.'),
   model: z.string().nullable().describe('Of the newest one.'),
-  bill: toldSumsSchema,
+  bill: shownSumsSchema,
 });
 name(listedConversation, 'Conversation');
 
@@ -82,11 +82,11 @@ export const stats = z.strictObject({
   progression: z
     .array(z.strictObject({ date: z.iso.date(), ...timesSchema.shape, windows }))
     .describe('By the day (UTC) on which summaries were completed.'),
-  bill: toldSumsSchema.describe('Of these conversations together.'),
+  bill: shownSumsSchema.describe('Of these conversations together.'),
 });
 name(stats, 'Stats');
 
-const amounts = toldSumsSchema.shape;
+const amounts = shownSumsSchema.shape;
 const dayBill = z.strictObject({
   unit: amounts.unit,
   billed: count.describe('Requests whose bill is known completely. Only these are in the sums.'),

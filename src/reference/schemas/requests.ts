@@ -1,6 +1,6 @@
 /** What the routes of requests answer: the events of `memory/run/`. */
 import * as z from 'zod';
-import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
+import { shownSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
 import { name, page, seconds } from './common.ts';
@@ -11,7 +11,7 @@ name(listedRun, 'ListedRequest');
 
 export const requestPage = z.strictObject({
   ...page(listedRun).shape,
-  bill: toldSumsSchema,
+  bill: shownSumsSchema,
   behind_ms: z.literal(0).describe('Always 0, and gone in the next version.'),
   lost: z.literal(0).describe('Always 0, and gone in the next version.'),
 });

@@ -41,7 +41,7 @@ export function scheduleOfRequest(request: PricedRequest, services: Services): S
   return billingOf(request.model, services, typeof ttl === 'string' ? ttl : undefined);
 }
 
-/** How a request is billed, with what its answers tell of their tiers and of what they stored. */
+/** How a request is billed, with what its answers say of their tiers and of what they stored. */
 export function scheduleOfAnswers(
   request: PricedRequest,
   answers: readonly BilledAnswer[],

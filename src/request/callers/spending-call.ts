@@ -72,9 +72,9 @@ export class SpendingCall {
     const hidden = isFinished && !isWhole ? Number.POSITIVE_INFINITY : estimated.hidden;
     const output = Math.max(seen, Math.min(this.unseen(), seen + hidden));
     const usage = answer.usage();
-    const told = usage?.output ?? null;
+    const reported = usage?.output ?? null;
     // What a stream reports before its end is not all.
-    const least = isFinished || told === null ? told : Math.max(told, output);
+    const least = isFinished || reported === null ? reported : Math.max(reported, output);
     const counted = usage && { ...usage, output: least };
     over(spendOf(counted, scheduleOf(answer, this.model?.read()), { input: estimated.input, output }));
   }

@@ -83,12 +83,12 @@ export class Spending {
     this.payer = { tenant: tenant.id, limits };
     this.services = services;
     this.waitUntil = waitUntil;
-    const { config, log, untold } = services;
+    const { config, log, unreported } = services;
     const { allowsUnknown } = config;
     this.budget = new Budget(this.payer, {
       ask: (call) => services.tenant(tenant.id)(call),
       allowsUnknown,
-      untold,
+      unreported,
       waitUntil,
       log,
     });

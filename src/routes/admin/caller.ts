@@ -38,7 +38,7 @@ export async function getCaller(c: Context<AppEnv>): Promise<Response> {
   const asked = askedFor(c);
   if (!asked) return c.notFound();
   const { callers, name } = asked;
-  return toldCaller(c, callers, await stored(c, () => callers.find(name)));
+  return shownCaller(c, callers, await stored(c, () => callers.find(name)));
 }
 
 /** `PUT /v1/admin/callers/{name}`: adds a caller, or sets one, also one that was deleted. */
@@ -141,15 +141,15 @@ async function change(
   // A key that was made before the configuration had one for the name ends.
   const isSet = found.isConfigured || key !== undefined;
   const keyHash = isSet ? { keyHash: key ? (services.tenants.hashesOfKey(key)[0] ?? null) : null } : {};
-  const told = await stored(c, async () => {
+  const shown = await stored(c, async () => {
     await register(services, found, { ...definedOf(changes), ...keyHash });
     const { state } = changes;
     if (state)
       await Promise.all(found.tenants.map((id) => services.tenant(id)((stub) => stub.setState(state))));
-    return callers.told(await callers.find(name));
+    return callers.shown(await callers.find(name));
   });
   const isNew = found.registered === undefined && !found.isConfigured && found.kind === 'access_key';
-  const answer = key === undefined ? told : { ...told, access_key: key };
+  const answer = key === undefined ? shown : { ...shown, access_key: key };
   return c.json(answer, isNew ? 201 : 200);
 }
 
@@ -163,8 +163,8 @@ async function register(
   services.callers.changed();
 }
 
-async function toldCaller(c: Context<AppEnv>, callers: KnownCallers, found: KnownCaller): Promise<Response> {
-  return c.json(await stored(c, () => callers.told(found)));
+async function shownCaller(c: Context<AppEnv>, callers: KnownCallers, found: KnownCaller): Promise<Response> {
+  return c.json(await stored(c, () => callers.shown(found)));
 }
 
 /** @throws ApiError that names the field */

@@ -20,7 +20,7 @@ export async function listCallers(c: Context<AppEnv>): Promise<Response> {
   const callers = new KnownCallers(services);
   const { data, cursor } = await stored(c, async () => {
     const page = await callers.page(c.req.query('cursor'), size);
-    return { data: await Promise.all(page.callers.map((one) => callers.told(one))), cursor: page.cursor };
+    return { data: await Promise.all(page.callers.map((one) => callers.shown(one))), cursor: page.cursor };
   });
   const answer = { object: 'list', data, has_more: cursor !== undefined, cursor: cursor ?? null };
   return c.json(answer);

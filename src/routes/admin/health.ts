@@ -91,13 +91,13 @@ export async function getAdminHealth(c: Context<AppEnv>): Promise<Response> {
 /** One part. What it fails with is logged. */
 async function look(name: Part, services: Services, c: Context<AppEnv>): Promise<PartHealth> {
   const begin = performance.now();
-  const told = (found: Found): PartHealth => ({ name, ...found, ms: Math.round(performance.now() - begin) });
+  const timed = (found: Found): PartHealth => ({ name, ...found, ms: Math.round(performance.now() - begin) });
   try {
-    return told(await within(TIME_LIMITS.routeStorageMs, LOOKS[name](services, c)));
+    return timed(await within(TIME_LIMITS.routeStorageMs, LOOKS[name](services, c)));
   } catch (error) {
     logCaught(services.log, 'error', `${name} has failed a look`, error);
     const cause = error instanceof StoreError ? error.cause : error;
-    return told({ status: 'failed', reason: cause instanceof Error ? cause.message : 'it has failed' });
+    return timed({ status: 'failed', reason: cause instanceof Error ? cause.message : 'it has failed' });
   }
 }
 

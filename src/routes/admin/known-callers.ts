@@ -13,7 +13,7 @@ import {
   NO_DAY_SUMS,
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
-import type { ToldCaller } from '../../reference/schemas/callers.ts';
+import type { ShownCaller } from '../../reference/schemas/callers.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import type { RegisteredCaller, SeenTenant } from '../../storage/tenant/callers.ts';
@@ -91,7 +91,7 @@ export class KnownCallers {
   }
 
   /** A caller as it is shown, with what it has used. */
-  async told(caller: KnownCaller): Promise<ToldCaller> {
+  async shown(caller: KnownCaller): Promise<ShownCaller> {
     const { name, kind, tenants, isConfigured, registered, seen } = caller;
     const now = Date.now();
     const { first } = monthOf(now);

@@ -12,7 +12,7 @@ import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Embedder } from './embedder.ts';
-import { BY_WORDS, beginningOf, type MadeNear, type Near, nearOf, tellFault } from './near.ts';
+import { BY_WORDS, beginningOf, logFault, type MadeNear, type Near, nearOf } from './near.ts';
 import { portions } from './packing.ts';
 import { readable } from './text.ts';
 import type { Unembedded, VectorRows } from './vector-rows.ts';
@@ -107,7 +107,7 @@ export class ArchiveEmbedding {
       const texts = batch.map(({ text }) => text);
       const made = await embedWithRetry(embedder, texts);
       if (!made.ok) {
-        tellFault(this.ports.log, 'messages could not be given vectors', made.reason);
+        logFault(this.ports.log, 'messages could not be given vectors', made.reason);
         // Else one text that the model refuses would keep all others from getting a vector.
         if (made.reason.isOfInput) this.rows.refused(batch.map(({ message }) => message.archived_id));
         return;

@@ -27,13 +27,13 @@ export interface MadeNear {
 export async function nearOf(words: string, embedder: Embedder, limitMs: number, log: Log): Promise<Near> {
   const { text } = beginningOf(words.toWellFormed().trim(), embedder.longestText);
   const made = await embedder.embed([text], limitMs);
-  if (!made.ok) tellFault(log, 'a search could not go by meaning', made.reason);
+  if (!made.ok) logFault(log, 'a search could not go by meaning', made.reason);
   const vector = made.ok && made.value[0] ? unitOf(made.value[0]) : undefined;
   return vector ? { meaning: 'used', vector } : { meaning: 'failed' };
 }
 
 /** Logs why there are no vectors. */
-export function tellFault(log: Log, message: string, { code, cause = 'none' }: EmbedderFault): void {
+export function logFault(log: Log, message: string, { code, cause = 'none' }: EmbedderFault): void {
   log('warn', message, { code: 'embeddings_failed', fault: code, error: cause });
 }
 

@@ -144,8 +144,8 @@ export abstract class ConversationMemoryObject<Material>
   });
 
   private readonly sums = new SumReports({
-    sums: () => this.sumsToTell(),
-    tell: (sums) => this.tellSums(sums),
+    sums: () => this.sumsToReport(),
+    report: (sums) => this.reportSums(sums),
     setAlarm: (at) => this.ctx.storage.setAlarm(at),
     now: () => this.now(),
     log: (...line) => this.log(...line),
@@ -264,7 +264,7 @@ export abstract class ConversationMemoryObject<Material>
 
   async standing(): Promise<Standing> {
     // Who reads a list reads sums, too.
-    await soon(TIME_LIMITS.keptEventsMs, this.sums.tell());
+    await soon(TIME_LIMITS.keptEventsMs, this.sums.report());
     const { count, run } = this.runs.newest();
     const newest = run && { model: run.model, at: run.created_at };
     return { ...this.chain.standing(), requests: count, newest };
@@ -417,7 +417,7 @@ export abstract class ConversationMemoryObject<Material>
     await this.atTenant((stub, name) => stub.note(name, refs));
   }
 
-  private async tellSums(sums: ConversationSums): Promise<void> {
+  private async reportSums(sums: ConversationSums): Promise<void> {
     await this.atTenant((stub, name) => stub.noteSums(name, sums));
   }
 
@@ -429,7 +429,7 @@ export abstract class ConversationMemoryObject<Material>
     return tenantMemory(this.env, tenantIn(name), this.log)((stub) => call(stub, name));
   }
 
-  private sumsToTell(): ConversationSums | undefined {
+  private sumsToReport(): ConversationSums | undefined {
     const days = this.bills.days();
     if (Object.keys(days).length === 0) return undefined;
     const { count, run } = this.runs.newest();

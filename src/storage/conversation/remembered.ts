@@ -28,7 +28,7 @@ export interface SeenRounds {
   /** Their messages: JSON, separated by commas. Undefined before they are read. */
   readonly json: string | undefined;
   /** Whether a view that lacks them, since they are kept no more, has been reported. */
-  readonly isTold?: boolean;
+  readonly isReported?: boolean;
 }
 
 /** What an isolate remembers of one conversation. */

@@ -23,10 +23,10 @@ export interface ConversationSums {
 }
 
 interface SumReportsPorts {
-  /** Undefined if there is nothing to tell. */
+  /** Undefined if there is nothing to report. */
   sums(): ConversationSums | undefined;
   /** @throws StoreError */
-  tell(sums: ConversationSums): Promise<void>;
+  report(sums: ConversationSums): Promise<void>;
   /** Has `due` called. @param at milliseconds since 1970 */
   setAlarm(at: number): Promise<void>;
   readonly now: () => number;
@@ -37,13 +37,13 @@ interface SumReportsPorts {
 export class SumReports {
   private readonly ports: SumReportsPorts;
   /** When the sums were last reported in this life of the object, in milliseconds since 1970. */
-  private toldAt = Number.NEGATIVE_INFINITY;
+  private reportedAt = Number.NEGATIVE_INFINITY;
   /** Whether an alarm is set. */
   private isDue = false;
   /** Whether anything has changed since then. Another life of the object may know of more. */
-  private isUntold = true;
+  private hasChanged = true;
   /** One call at a time, since an older one that lands last would win. */
-  private telling: Promise<void> = Promise.resolve();
+  private reporting: Promise<void> = Promise.resolve();
   /** Whether a call waits for the one under way. */
   private isNext = false;
 
@@ -53,54 +53,54 @@ export class SumReports {
 
   /** The sums have changed. */
   changed(): void {
-    this.isUntold = true;
+    this.hasChanged = true;
     const { now, waitUntil } = this.ports;
-    const at = this.toldAt + TIME_LIMITS.sumsMs;
-    if (at <= now()) waitUntil(this.tell());
-    else if (!this.isDue) waitUntil(this.tellAt(at));
+    const at = this.reportedAt + TIME_LIMITS.sumsMs;
+    if (at <= now()) waitUntil(this.report());
+    else if (!this.isDue) waitUntil(this.reportAt(at));
   }
 
   /** The alarm. */
   due(): Promise<void> {
     this.isDue = false;
-    return this.tell();
+    return this.report();
   }
 
   /** Reports what has not been reported yet. Never rejects. */
-  tell(): Promise<void> {
-    if (this.isNext) return this.telling;
+  report(): Promise<void> {
+    if (this.isNext) return this.reporting;
     this.isNext = true;
-    this.telling = this.telling.then(() => {
+    this.reporting = this.reporting.then(() => {
       this.isNext = false;
-      return this.isUntold ? this.tellOnce() : undefined;
+      return this.hasChanged ? this.reportOnce() : undefined;
     });
-    return this.telling;
+    return this.reporting;
   }
 
   /** Resolves when no call is under way. */
   settled(): Promise<void> {
-    return this.telling;
+    return this.reporting;
   }
 
   /** Never rejects. */
-  private async tellOnce(): Promise<void> {
-    const { sums, tell, now, log } = this.ports;
+  private async reportOnce(): Promise<void> {
+    const { sums, report, now, log } = this.ports;
     // The sums of now: a deletion may have come while this waited.
-    const told = sums();
-    if (!told) return;
-    this.toldAt = now();
-    this.isUntold = false;
+    const current = sums();
+    if (!current) return;
+    this.reportedAt = now();
+    this.hasChanged = false;
     try {
-      await tell(told);
+      await report(current);
     } catch (error) {
       logCaught(log, 'warn', 'the sums of a conversation could not be reported; it is tried again', error);
-      this.isUntold = true;
-      await this.tellAt(now() + TIME_LIMITS.alarmPauseMs);
+      this.hasChanged = true;
+      await this.reportAt(now() + TIME_LIMITS.alarmPauseMs);
     }
   }
 
   /** Never rejects: the next change is reported in any case. */
-  private async tellAt(at: number): Promise<void> {
+  private async reportAt(at: number): Promise<void> {
     this.isDue = true;
     try {
       await this.ports.setAlarm(at);

@@ -124,7 +124,7 @@ export class RefWriter {
     if (refs.length === 0) return;
     const contents = refs.map((ref) => ({ ref }));
     if (!this.relyOnUses(refs)) this.ports.upkeep?.takeTurn();
-    const noted = this.tellUses(refs, new Set());
+    const noted = this.reportUses(refs, new Set());
     if (this.ports.retention.isOn)
       await Promise.all(refs.filter((ref) => !this.isKnown(ref)).map((ref) => this.lookAt(ref)));
     await Promise.all([noted, this.renew(contents)]);
@@ -137,7 +137,7 @@ export class RefWriter {
   /** A use that could not be noted is reported by the next request. */
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
-    await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
+    await this.reportUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
     this.notesReported(refs);
   }
 
@@ -157,7 +157,7 @@ export class RefWriter {
   }
 
   /** See `RefUses`. */
-  private async tellUses(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
+  private async reportUses(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
     await this.ports.uses?.note(refs, written).catch(this.failed('a use of refs could not be noted'));
   }
 

@@ -20,19 +20,19 @@ export interface Payer {
 }
 
 /** In calls, of all tenants. */
-const MOST_UNTOLD = 10_000;
+const MOST_UNREPORTED = 10_000;
 
 /**
  * Ends of calls that were sent unreserved, since the tenant's object did not answer, and that could
  * still not be reported to it. One per isolate.
  */
-export class UntoldCalls {
+export class UnreportedCalls {
   private readonly byTenant = new Map<string, EndedCall[]>();
   private count = 0;
 
   /** @returns whether there was room for it */
   keep(tenant: string, call: EndedCall): boolean {
-    if (this.count >= MOST_UNTOLD) return false;
+    if (this.count >= MOST_UNREPORTED) return false;
     this.count++;
     this.byTenant.set(tenant, [...(this.byTenant.get(tenant) ?? []), call]);
     return true;
@@ -51,7 +51,7 @@ interface BudgetPorts {
   readonly ask: ObjectCaller<TenantMemoryStub>;
   /** Whether calls are sent although their limits can't be looked up. */
   readonly allowsUnknown: boolean;
-  readonly untold: UntoldCalls;
+  readonly unreported: UnreportedCalls;
   readonly waitUntil: WaitUntil;
   readonly log: Log;
 }
@@ -79,7 +79,7 @@ export class Budget {
     const { limits } = this;
     try {
       const reserved = await this.ask((stub) => stub.reserve({ ...call, limits }));
-      this.tellKept();
+      this.reportPending();
       return reserved;
     } catch (error) {
       if (this.goesOn(error)) {
@@ -106,46 +106,46 @@ export class Budget {
   async settle(call: EndedCall): Promise<void> {
     const wasReserved = !this.unreserved.delete(call.id);
     try {
-      await this.tell(call);
-      this.tellKept();
+      await this.report(call);
+      this.reportPending();
     } catch (error) {
       const { log } = this.ports;
       const then = wasReserved ? 'it counts as estimated' : 'it is reported again';
       logCaught(log, 'error', `what a call has spent could not be counted: ${then}`, error);
-      if (!wasReserved) await this.tellAgain(call);
+      if (!wasReserved) await this.reportAgain(call);
     }
   }
 
-  private async tellAgain(call: EndedCall): Promise<void> {
-    await pause(TIME_LIMITS.tellSpentPauseMs);
+  private async reportAgain(call: EndedCall): Promise<void> {
+    await pause(TIME_LIMITS.reportSpentPauseMs);
     try {
-      await this.tell(call);
+      await this.report(call);
     } catch (error) {
-      const { untold, log } = this.ports;
-      const then = untold.keep(this.payer.tenant, call) ? 'the next call reports it' : 'it is lost';
+      const { unreported, log } = this.ports;
+      const then = unreported.keep(this.payer.tenant, call) ? 'the next call reports it' : 'it is lost';
       logCaught(log, 'error', `what a call has spent could not be counted: ${then}`, error);
     }
   }
 
   /** Reports what could not be reported before, now that the object answers. */
-  private tellKept(): void {
-    const { untold, waitUntil } = this.ports;
+  private reportPending(): void {
+    const { unreported, waitUntil } = this.ports;
     const { tenant } = this.payer;
-    const calls = untold.take(tenant);
+    const calls = unreported.take(tenant);
     if (calls.length === 0) return;
-    const tell = async (): Promise<void> => {
+    const reportAll = async (): Promise<void> => {
       for (const [at, call] of calls.entries())
         try {
-          await this.tell(call);
+          await this.report(call);
         } catch {
-          for (const left of calls.slice(at)) untold.keep(tenant, left);
+          for (const left of calls.slice(at)) unreported.keep(tenant, left);
           return;
         }
     };
-    waitUntil(tell());
+    waitUntil(reportAll());
   }
 
-  private tell(call: EndedCall): Promise<void> {
+  private report(call: EndedCall): Promise<void> {
     return this.ask((stub) => stub.settle(call));
   }
 

@@ -190,17 +190,17 @@ function callerOf({ key_hash, limits, ...row }: CallerRow): RegisteredCaller {
  */
 export class Presence {
   /** In this life of the tenant's object, in milliseconds since 1970. */
-  private toldAt = Number.NEGATIVE_INFINITY;
+  private reportedAt = Number.NEGATIVE_INFINITY;
 
   /** Whether it is to be reported now, and counts as reported. @param now in milliseconds */
   isDue(now: number): boolean {
-    if (now - this.toldAt < DAY_MS) return false;
-    this.toldAt = now;
+    if (now - this.reportedAt < DAY_MS) return false;
+    this.reportedAt = now;
     return true;
   }
 
   /** It could not be reported. */
   failed(): void {
-    this.toldAt = Number.NEGATIVE_INFINITY;
+    this.reportedAt = Number.NEGATIVE_INFINITY;
   }
 }

@@ -88,7 +88,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.refuseDeleted();
     this.rows.note(conversation, refs, this.now());
-    this.tellPresence();
+    this.reportPresence();
     await this.watch();
   }
 
@@ -151,7 +151,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   changeBlock(change: BlockChange): Changed {
     this.refuseDeleted();
-    this.tellPresence();
+    this.reportPresence();
     return this.blocks.change(change, this.now());
   }
 
@@ -183,7 +183,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   async putBack(saved: PutBack): Promise<PutBackState> {
     const state = this.backup.putBack(saved);
-    if (!this.rows.isEmpty() || !this.blocks.isEmpty()) this.tellPresence();
+    if (!this.rows.isEmpty() || !this.blocks.isEmpty()) this.reportPresence();
     await this.watch();
     return state;
   }
@@ -206,7 +206,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   reserve(call: Reservation): Reserved {
     const reserved = this.spending.reserve(call, this.now());
-    if (reserved.state === 'reserved') this.tellPresence();
+    if (reserved.state === 'reserved') this.reportPresence();
     return reserved;
   }
 
@@ -278,16 +278,16 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   /** Reports to the register that this tenant is there, where an operator may ask for it. */
-  private tellPresence(): void {
+  private reportPresence(): void {
     const tenant = this.ctx.id.name;
     if (tenant === undefined || this.env.ADMIN_TOKEN === undefined || !this.presence.isDue(this.now()))
       return;
-    const telling = callerRegister(this.env, this.log)((stub) => stub.see(tenant));
+    const reporting = callerRegister(this.env, this.log)((stub) => stub.see(tenant));
     const failed = (error: unknown): void => {
       this.presence.failed();
       logCaught(this.log, 'warn', 'a tenant could not be reported to the register', error);
     };
-    this.ctx.waitUntil(telling.catch(failed));
+    this.ctx.waitUntil(reporting.catch(failed));
   }
 
   /**

@@ -1,6 +1,7 @@
 /**
- * What a tenant's conversations have sent and cost, as their objects tell it (`sum-reports.ts`): by
- * conversation, to sort lists, and by day. It goes with its conversation. See `storage-schema.md`.
+ * What a tenant's conversations have sent and cost, as their objects report it (`sum-reports.ts`):
+ * by conversation, to sort lists, and by day. It goes with its conversation. See
+ * `storage-schema.md`.
  */
 import { dayOf } from '../../lib/utc-time.ts';
 import { DAY_SUMS_NAMES, type DaySums, type SumsByDay } from '../../memory/run/day-sums.ts';

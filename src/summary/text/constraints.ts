@@ -65,10 +65,10 @@ function wordsOf(line: string): Set<string> {
   const all = (line.toLowerCase().match(WORD) ?? []).flatMap((word) =>
     PAIRED.test(word) ? pairs(word) : word,
   );
-  const telling = all.filter(
+  const distinctive = all.filter(
     (word) => word.length >= SHORTEST_WORD || /\p{N}/u.test(word) || PAIRED.test(word),
   );
-  return new Set(telling.length > 0 ? telling : all);
+  return new Set(distinctive.length > 0 ? distinctive : all);
 }
 
 function pairs(word: string): string[] {

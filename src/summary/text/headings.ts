@@ -31,12 +31,12 @@ export const BELONGS: Readonly<Record<Heading, string>> = {
   '## Current State': 'How things are now: values, versions, files, and what is half done.',
   '## Next Steps': 'What is still to be done for what the user asked, the next thing first.',
 };
-const TOLD: ReadonlySet<string> = new Set(Object.values(BELONGS));
+const HINTS: ReadonlySet<string> = new Set(Object.values(BELONGS));
 
 /** A summary without lines that only repeat what belongs there. */
 export function withoutHints(text: string): string {
   const lines = text.split('\n');
-  return lines.filter((line) => !TOLD.has(line.trim())).join('\n');
+  return lines.filter((line) => !HINTS.has(line.trim())).join('\n');
 }
 
 /** The content of an empty section. */

@@ -67,7 +67,7 @@ export const LEDGER_LITERALS: LiteralRules<Form> = {
   ends: '"\'<>`()[]{}\\;|=',
   inUrls: ';|=',
   noWord: /\\+[nrt]?|<\/[^\s"'<>`()[\]{}\\;|=]*/y,
-  telling: '0/_.:#@',
+  distinctive: '0/_.:#@',
   capital: /[a-z][A-Z]/,
   withComma: /^[$€£¥]?\d|:\/\//,
   punctuation: '.,:;-!?*+~',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ToldCaller } from '../../../inspector/api/answers.ts';
+import type { ShownCaller } from '../../../inspector/api/answers.ts';
 import {
   limitLines,
   limitsOf,
@@ -12,7 +12,7 @@ import {
 import { operatorWords } from '../../../inspector/read/operator-words.ts';
 import { callerLimitsSchema } from '../../../src/memory/money/caller-schema.ts';
 
-type Usage = ToldCaller['today'];
+type Usage = ShownCaller['today'];
 
 function usage(actual: number | null, counted: number | null = null): Usage {
   return {
@@ -22,7 +22,7 @@ function usage(actual: number | null, counted: number | null = null): Usage {
   };
 }
 
-function caller(change: Partial<ToldCaller>): ToldCaller {
+function caller(change: Partial<ShownCaller>): ShownCaller {
   return {
     object: 'memory.caller',
     name: 'alice',
@@ -39,7 +39,7 @@ function caller(change: Partial<ToldCaller>): ToldCaller {
   };
 }
 
-const namesBy = (sort: string, callers: ToldCaller[]): string[] =>
+const namesBy = (sort: string, callers: ShownCaller[]): string[] =>
   sortedCallers(callers, sort).map(({ name }) => name);
 
 describe('callers', () => {

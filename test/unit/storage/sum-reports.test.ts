@@ -36,7 +36,7 @@ function reporting() {
     });
   const reports = new SumReports({
     sums,
-    tell,
+    report: tell,
     setAlarm: async (at) => void alarms.push(at),
     now: () => now,
     log: () => undefined,
@@ -88,7 +88,7 @@ describe('sums of a conversation', () => {
   it('are not told again to a reader who waits for a call under way', async () => {
     const { reports, calls, changes } = reporting();
     await changes(1);
-    const read = reports.tell();
+    const read = reports.report();
     calls[0]?.end();
     await read;
 

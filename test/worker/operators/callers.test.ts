@@ -6,7 +6,7 @@ import type { TenantMemory } from '../../../src/index.ts';
 import {
   callerPage,
   caller as callerSchema,
-  type ToldCaller,
+  type ShownCaller,
 } from '../../../src/reference/schemas/callers.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
@@ -52,7 +52,7 @@ function deployment(variables: Partial<Env> = {}) {
       headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-  const told = async (answer: Promise<Response>): Promise<ToldCaller> =>
+  const told = async (answer: Promise<Response>): Promise<ShownCaller> =>
     callerSchema.parse(await (await answer).json());
   const chatAs = (token: string, body: object = QUESTION): Promise<Response> =>
     started.request('/v1/chat/completions', {

@@ -679,7 +679,7 @@ describe('an object that does not answer', () => {
   });
 
   it('counts what went up meanwhile when it answers again', async () => {
-    shorten({ tellSpentPauseMs: 1 });
+    shorten({ reportSpentPauseMs: 1 });
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     for (const method of ['reserve', 'settle']) objects.failing.add(method);
     for (let asked = 0; asked < 3; asked++) expect((await chat(QUESTION)).status).toBe(200);
@@ -690,7 +690,7 @@ describe('an object that does not answer', () => {
   });
 
   it('counts what went up when it answers soon after', async () => {
-    shorten({ tellSpentPauseMs: 50 });
+    shorten({ reportSpentPauseMs: 50 });
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     for (const method of ['reserve', 'settle']) objects.failing.add(method);
     const asked = chat(QUESTION);

@@ -207,8 +207,8 @@ describe('kept rounds', () => {
   it.each([
     ['can not be read', 'unread' as const, true],
     ['are kept no more', 'gone' as const, true],
-    ['were told to be kept no more', 'told' as const, false],
-  ])('that %s leave the moves of earlier requests as they were', (_, lost, isToldNow) => {
+    ['were reported to be kept no more', 'reported' as const, false],
+  ])('that %s leave the moves of earlier requests as they were', (_, lost, isReportedNow) => {
     const rounds = [3, 5].map((message) => roundOf(message, lines(30, `line of ${message}`)));
     const messages = [user('Go.'), ...steps(12)];
     const { plan } = viewOf(body(messages), BUDGET, { rounds });
@@ -223,8 +223,8 @@ describe('kept rounds', () => {
     expect(without.view.rounds).toBeUndefined();
     expect(without.report.applied_edits).toEqual(whole.report.applied_edits);
     expect(without.report.tokens?.after).toBe((tokens?.after ?? 0) - (shown?.tokens ?? 0));
-    expect(without.report.warnings.includes('rounds_absent')).toBe(isToldNow);
-    expect(without.report.frontier.moved).toBe(isToldNow);
+    expect(without.report.warnings.includes('rounds_absent')).toBe(isReportedNow);
+    expect(without.report.frontier.moved).toBe(isReportedNow);
   });
 
   it('leave where the view has no room for the answer with them, and nothing else does', () => {
