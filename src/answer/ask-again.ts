@@ -2,8 +2,10 @@
  * Asks the upstream again where it refuses something that Precis can change
  * (docs/design.md#10-upstream-and-access). A refusal is read once, and each retry has one try. A
  * refusal may be a status or the first event of a stream. If no retry helps, or the next attempt
- * gets no answer, the refusal goes back unchanged.
+ * gets no answer, the refusal goes back unchanged. So does a whole answer that has filled its
+ * model's window, if the next attempt is refused.
  */
+import { concat } from '../lib/bytes.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from '../request/errors.ts';
@@ -46,6 +48,11 @@ export async function askAgain(
     const found = refusal && (await nextAfter(attempt, refusal, left));
     const again = found && (await unlessRefused(asking.send(found.next)));
     if (!found || !again) return attempt;
+    // An answer that is cut short is better than none.
+    if (isAnswer && !again.answer.response.ok) {
+      again.answer.abort();
+      return attempt;
+    }
     answer.abort();
     tried.push(found.retry);
     attempt = again;
@@ -85,11 +92,13 @@ async function beginningOf(
   const { status, ok } = answer.response;
   const isAsked = (of: number | undefined) => left.some((retry) => retry.mayHelp(attempt, of));
   if (ok) {
-    const isRead = isEventStream(answer.response) && isDecoded(answer.response.headers);
+    if (!isDecoded(answer.response.headers)) return { answer, isAnswer: true };
+    if (!isEventStream(answer.response))
+      return isAsked(status) ? wholeOf(answer) : { answer, isAnswer: true };
     // Stored upstream state can't be shortened, so there is nothing to wait for.
     const isStateless = request.upstreamState === undefined;
     const isWanted = isAsked(undefined) || tried.some((retry) => retry.answered !== undefined);
-    if (!isRead || !isStateless || !isWanted) return { answer, isAnswer: true };
+    if (!isStateless || !isWanted) return { answer, isAnswer: true };
     const beginning = answers.begin();
     const limitMs = Math.min(TIME_LIMITS.streamBeginningMs, services.config.idleTimeoutMs);
     const opened = await openStream(answer, beginning, limitMs);
@@ -102,6 +111,24 @@ async function beginningOf(
   if (!opened.whole) return { answer: opened.answer, isAnswer: false };
   const json = new TextDecoder().decode(opened.whole);
   return { answer: opened.answer, isAnswer: false, refusal: { status, json } };
+}
+
+/** An answer that is no stream, read if it is short. */
+async function wholeOf(answer: UpstreamAnswer): Promise<Beginning> {
+  const { status } = answer.response;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let json: string | undefined;
+  const push = (chunk: Uint8Array): boolean => {
+    chunks.push(chunk);
+    size += chunk.length;
+    return size > LONGEST_ERROR;
+  };
+  const end = (): void => {
+    json = new TextDecoder().decode(concat(chunks));
+  };
+  const opened = await openStream(answer, { push, end }, TIME_LIMITS.errorBodyMs);
+  return { answer: opened, isAnswer: true, ...(json === undefined ? {} : { refusal: { status, json } }) };
 }
 
 /** The result, or undefined in place of an `ApiError`. */

@@ -25,6 +25,7 @@ import { isAccepted } from '../request/known-key.ts';
 import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
+import { hasFilledWindow } from '../view/learned.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { requestIdIn } from './headers.ts';
 import type {
@@ -149,6 +150,7 @@ class EventRecorder implements CallListener {
     const { plan_ms = null, store_ms = null, summary_ms = null } = this.spent;
     const { upstream_ms = null } = timings.fields();
     const usages = this.usages.map((tail) => tail.usage());
+    const last = this.usages.at(-1);
     const status = this.head?.status ?? 500;
     const isSent = !isUnsent({ status, error, observed: observed !== undefined });
     return buildEvent((isSent && this.plan) || unplanned, {
@@ -172,7 +174,7 @@ class EventRecorder implements CallListener {
       usage: sumOf(usages),
       view_cached: usages[0]?.cached ?? null,
       status,
-      ended: how === 'complete' && this.usages.at(-1)?.filledWindow() ? 'window_full' : how,
+      ended: how === 'complete' && last && hasFilledWindow(last, this.call) ? 'window_full' : how,
       error,
     });
   }

@@ -1,13 +1,16 @@
 /**
- * Learns how long a model's context is from an answer that was cut short because it has filled it.
- * Such an answer is forwarded unchanged: it is paid for, and says why it stops. The next views
- * leave room for a whole one.
+ * Learns how long a model's context is from an answer that has filled it: it was cut short, or its
+ * stream has ended with an error that says so. Such an answer is forwarded unchanged: it is paid
+ * for, or its caller has it already. The next views leave room for a whole one.
  */
 import { edits } from '../memory/modes/strategy.ts';
+import type { AnswerEnd } from '../memory/run/event.ts';
+import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
 import { statedLimit } from '../upstream/learned-limits.ts';
-import { learnLimit } from '../view/learned.ts';
-import type { CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
+import { readTooLongEvent, type TooLong } from '../upstream/too-long.ts';
+import { fullWindow, hasFilledWindow, learnLimit } from '../view/learned.ts';
+import type { AskedModel, CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
 
 /** Of requests in modes that edit. */
 export const window: CallFeature = (call) =>
@@ -31,16 +34,24 @@ class Window implements CallListener {
   ended({ how }: CallEnd): void {
     const { asked, call } = this;
     const last = asked?.usages.at(-1);
-    if (how !== 'complete' || !asked || !last?.filledWindow()) return;
-    const { input, output } = last.usage() ?? {};
-    const tokens = asked.made.report.tokens?.after;
-    // Precis's rounds are in the last prompt alone, and in no count of the view.
-    const prompt = asked.usages[0]?.usage()?.input;
-    if (typeof input !== 'number' || typeof output !== 'number' || !prompt || tokens === undefined) return;
-    const full = { limit: input + output, prompt, withAnswer: true };
+    if (!asked || !last) return;
+    const full = how === 'complete' ? this.full(last, asked) : this.said(how, last);
+    if (full?.limit === undefined) return;
     const { answerTokens } = call.request;
+    // A view that was not counted has about as many as the upstream says.
+    const tokens = asked.made.report.tokens?.after ?? full.prompt ?? 0;
     learnLimit(statedLimit(full, { tokens, addedTokens: 0, answerTokens }), full.limit, call);
     const fields = { code: 'window_full', limit: full.limit };
     call.scope.services.log('info', 'an answer has filled the context of its model', fields);
+  }
+
+  private full(last: UsageTail, { usages }: AskedModel): TooLong | undefined {
+    return hasFilledWindow(last, this.call) ? fullWindow(last, usages[0]) : undefined;
+  }
+
+  /** What the error says that has ended a stream. */
+  private said(how: AnswerEnd, last: UsageTail): TooLong | undefined {
+    const error = how === 'error' ? last.error() : undefined;
+    return error === undefined ? undefined : readTooLongEvent(error);
   }
 }

@@ -110,9 +110,12 @@ function readLimit(
   // Servers reserve tokens for an answer that the caller has not limited.
   const aside = refusal.withAnswer ? Math.max(answer, answerTokens) : 0;
   const withAnswer = refusal.withAnswer && aside < limit;
-  const counted = prompt === undefined ? 1 : (tokens + addedTokens) / prompt;
+  const found = prompt === undefined ? 1 : (tokens + addedTokens) / prompt;
+  const counted = refusal.mayBeCut ? Math.min(1, found) : found;
   const ours = clamp(1 / MOST_APART, counted, MOST_APART);
-  const room = (limit - (withAnswer ? aside : 0)) * ours * TAKEN - addedTokens;
+  // A caller may allow more than the window. What the answer takes of it is known all the same.
+  const taken = withAnswer ? aside : refusal.withAnswer && answer < limit ? answer : 0;
+  const room = (limit - taken) * ours * TAKEN - addedTokens;
   return { room, withAnswer, comparable: ours === counted };
 }
 

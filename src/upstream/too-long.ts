@@ -19,15 +19,27 @@ export interface TooLong {
   readonly withAnswer: boolean;
   /** Tokens of this prompt. */
   readonly prompt?: number;
+  /** Whether the server may have read less than the whole prompt, and not say so. */
+  readonly mayBeCut?: true;
   /** Tokens reserved for the answer. */
   readonly answer?: number;
 }
 
 /**
- * Whether a status fits such an error. 429 is about rates; 401, 403 and 404 are about the caller.
+ * Whether a status says that something in the request is refused. 429 is about rates; 401, 403 and
+ * 404 are about the caller.
+ */
+export function isOfRequest(status: number): boolean {
+  return status === 400 || status === 413 || status === 422;
+}
+
+/**
+ * Whether a status fits an error about length. Servers of local models send a 500 for a window that
+ * is full (llama.cpp: https://github.com/ggml-org/llama.cpp/issues/19774; Ollama for MLX models:
+ * https://github.com/ollama/ollama/blob/main/x/mlxrunner/pipeline.go).
  */
 export function mayBeTooLong(status: number): boolean {
-  return status === 400 || status === 413 || status === 422;
+  return isOfRequest(status) || status === 500;
 }
 
 /**
@@ -69,10 +81,19 @@ const GENERIC = codeNames(
   'validation', // text-generation-inference
   'ValueError', // vLLM, SGLang
   'api_error', // Ollama
+  'server_error', // llama.cpp
   'request_too_large',
 );
 
-/** Phrases for it, each with a server that uses it. */
+/**
+ * Phrases for it, each with a server that uses it. The words of local servers are in
+ * https://github.com/ggml-org/llama.cpp/issues/19774 and in
+ * https://github.com/ggml-org/llama.cpp/pull/13577 (llama.cpp),
+ * https://github.com/ollama/ollama/blob/main/llm/llama_server.go (Ollama),
+ * https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1251,
+ * https://github.com/anomalyco/opencode/issues/11141 and
+ * https://github.com/aaif-goose/goose/issues/11318 (LM Studio).
+ */
 const WORDS = [
   /maximum context length/, // OpenAI, Azure, vLLM, SGLang, DeepSeek, OpenRouter, Mistral
   /maximum prompt length/, // xAI
@@ -84,10 +105,16 @@ const WORDS = [
   /input is too long for (?:the )?(?:requested|this) model/, // Bedrock
   /too many input tokens/, // Bedrock
   /exceeds? the available context size/, // llama.cpp
+  /context size has been exceeded/, // llama.cpp, LM Studio
+  /context shift is disabled/, // llama.cpp before June 2025
   /exceed context window of/, // llama-cpp-python
   /context (?:the )?overflows/, // LM Studio
   /greater than the context length/, // LM Studio
+  /does not fit in context length/, // LM Studio
+  /reached context length of/, // LM Studio, also in the middle of an answer
+  /cannot truncate prompt with n_keep/, // LM Studio
   /exceed(?:s|ed) (?:the )?(?:max(?:imum)? )?context length/, // Ollama
+  /longer than the context length/, // Ollama
   /context length is only/, // vLLM
   /(?:longer than|fit into) the (?:maximum )?model/, // vLLM
   /longer than the model's context length/, // SGLang, Together
@@ -137,9 +164,10 @@ const LIMITS = [
   /max input tokens: #/,
   /context size \(# tokens\)/,
   /context window of #/,
-  /context length (?:of|is) only #/,
+  /context length only supports #/,
+  /context length (?:of|is) (?:only )?#/,
   /context length \(?#/,
-  /\bn_ctx: ?#/,
+  /\bn_ctx:? \(?#/,
   /maximum model length of #/,
   /maximum allowed length \(#/,
   /must (?:be <=|have less than) #/,
@@ -163,7 +191,8 @@ const PROMPTS = [
   /passed # input tokens/,
   /requested tokens \(#/,
   /keep the first # tokens/,
-  /\bn_keep: ?#/,
+  /\bthe input has # tokens/,
+  /\bn_keep:? \(?#/,
   /input (?:length )?\(# tokens\)/,
   /prompt \((?:total )?length #/,
   /given: #/,

@@ -6,7 +6,7 @@ import { withoutThinking as cutThinking } from '../../protocol/thinking.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { refusesThinking } from '../../upstream/bound-thinking.ts';
-import { mayBeTooLong } from '../../upstream/too-long.ts';
+import { isOfRequest } from '../../upstream/too-long.ts';
 import type { BodyPart, Retry } from './retry.ts';
 
 /** Names it among the refusals of a conversation. */
@@ -16,7 +16,7 @@ export function withoutThinking(call: Call): Retry {
   const { request, scope } = call;
   return {
     mayHelp: ({ without }, status) =>
-      (status === undefined || mayBeTooLong(status)) && !without.has('thinking'),
+      (status === undefined || isOfRequest(status)) && !without.has('thinking'),
     next: async ({ made, without, sent }, { json }) => {
       if (!refusesThinking(json) || !cutThinking(sent, request.conversationField)) return undefined;
       return { made, without: new Set([...without, 'thinking']) };

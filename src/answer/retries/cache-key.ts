@@ -5,12 +5,12 @@
 import type { ModelRequest } from '../../protocol/model-request.ts';
 import { noteRefused } from '../../request/model-refusals.ts';
 import type { RequestScope } from '../../request/scope.ts';
-import { mayBeTooLong } from '../../upstream/too-long.ts';
+import { isOfRequest } from '../../upstream/too-long.ts';
 import type { Retry } from './retry.ts';
 
 export function withoutKey(request: ModelRequest, scope: RequestScope): Retry {
   return {
-    mayHelp: ({ without }, status) => status !== undefined && mayBeTooLong(status) && !without.has('key'),
+    mayHelp: ({ without }, status) => status !== undefined && isOfRequest(status) && !without.has('key'),
     next: async ({ made, without }, { json }) =>
       json.includes('prompt_cache_key') ? { made, without: new Set([...without, 'key']) } : undefined,
     answered: () => {

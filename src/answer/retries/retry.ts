@@ -32,9 +32,12 @@ export interface Attempt extends NextAttempt {
 /** Writes the body of an attempt. */
 export type BodyOf = (attempt: Pick<Attempt, 'made' | 'without' | 'added'>) => { readonly body: Uint8Array };
 
-/** An error of the upstream in place of an answer. */
+/**
+ * An error of the upstream in place of an answer, or a whole answer that another may be better
+ * than.
+ */
 export interface Refusal {
-  /** Undefined for an error in a stream. */
+  /** Undefined for an error in a stream; 200 for an answer that is none. */
   readonly status: number | undefined;
   /** Its body, or the event's data. */
   readonly json: string;
@@ -44,7 +47,7 @@ export interface Refusal {
 export interface Retry {
   /**
    * Whether it may help where this attempt is refused. A refusal that no retry may help with is
-   * not read.
+   * not read, and neither is an answer.
    *
    * @param status see `Refusal`
    */

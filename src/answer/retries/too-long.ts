@@ -1,7 +1,9 @@
 /**
  * Asks again with a smaller view, made by the same phases, when the upstream says that the context
- * is too long (docs/design.md#10-upstream-and-access).
+ * is too long, or a local server has cut its answer short at the end of the window
+ * (docs/design.md#10-upstream-and-access).
  */
+import { UsageTail } from '../../protocol/answers/usage-tail.ts';
 import type { Call } from '../../request/call.ts';
 import {
   type LearnedLimit,
@@ -10,11 +12,12 @@ import {
   type Refused,
   statedLimit,
 } from '../../upstream/learned-limits.ts';
-import { mayBeTooLong, readTooLong, readTooLongEvent } from '../../upstream/too-long.ts';
-import { learnLimit } from '../../view/learned.ts';
+import { mayBeTooLong, readTooLong, readTooLongEvent, type TooLong } from '../../upstream/too-long.ts';
+import { fullWindow, hasFilledWindow, learnLimit } from '../../view/learned.ts';
+import { termsFor } from '../../view/made-before.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
-import type { Attempt, Retry } from './retry.ts';
+import type { Attempt, Refusal, Retry } from './retry.ts';
 
 /** @param options of the views of the request */
 export function withinLimit(call: Call, options: MakeViewOptions): Retry {
@@ -23,9 +26,9 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
   const judged = { ...options, isAnswered: true };
   let proven: LearnedLimit | undefined;
   return {
-    mayHelp: (_, status) => status === undefined || mayBeTooLong(status),
-    next: async (attempt, { status, json }) => {
-      const refusal = status === undefined ? readTooLongEvent(json) : readTooLong(status, json);
+    mayHelp: (_, status) => status === undefined || mayBeTooLong(status) || (status === 200 && isOwn(call)),
+    next: async (attempt, said) => {
+      const refusal = said.status === 200 ? readFull(said.json, call) : readRefusal(said);
       const refused = refusal && (await countRefused(attempt, call, judged));
       if (!refusal || !refused) return undefined;
       learnLimit(statedLimit(refusal, refused), refusal.limit, call);
@@ -42,6 +45,25 @@ export function withinLimit(call: Call, options: MakeViewOptions): Retry {
     },
     answered: () => learnLimit(proven, undefined, call),
   };
+}
+
+function readRefusal({ status, json }: Refusal): TooLong | undefined {
+  return status === undefined ? readTooLongEvent(json) : readTooLong(status, json);
+}
+
+/** What an answer says that was cut short since it has filled its model's window. */
+function readFull(json: string, call: Call): TooLong | undefined {
+  const tail = new UsageTail();
+  tail.push(new TextEncoder().encode(json));
+  return hasFilledWindow(tail, call) ? fullWindow(tail, tail) : undefined;
+}
+
+/**
+ * Whether the model is the deployer's own. A vendor's answer is paid for, so it is passed on as it
+ * is, and says nothing (see `hasFilledWindow`).
+ */
+function isOwn({ request, chosen, scope }: Call): boolean {
+  return termsFor(request, chosen.strategy, scope.services.config).prices.free === true;
 }
 
 /**

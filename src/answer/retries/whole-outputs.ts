@@ -7,7 +7,7 @@ import type { View } from '../../memory/plan/view.ts';
 import { kindsNamedIn } from '../../protocol/responses/refused-items.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
-import { mayBeTooLong } from '../../upstream/too-long.ts';
+import { isOfRequest } from '../../upstream/too-long.ts';
 import type { MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
 import type { Retry } from './retry.ts';
@@ -17,7 +17,7 @@ export function withWholeOutputs(call: Call, options: MakeViewOptions): Retry {
   let refused: ReadonlySet<string> = new Set();
   return {
     mayHelp: ({ made }, status) =>
-      (status === undefined || mayBeTooLong(status)) && editedKinds(made.view).size > 0,
+      (status === undefined || isOfRequest(status)) && editedKinds(made.view).size > 0,
     next: async ({ made, without, sent }, { json }) => {
       refused = kindsNamedIn(json, sent, editedKinds(made.view));
       if (refused.size === 0) return undefined;

@@ -5,7 +5,7 @@
  */
 
 import { bufferOf, concat } from '../../lib/bytes.ts';
-import { asObject } from '../../lib/json.ts';
+import { asObject, parseJson } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import { JsonSyntaxError } from '../json/scanner.ts';
@@ -97,14 +97,24 @@ export class UsageTail {
   }
 
   /**
-   * Whether the answer was cut short since it has filled the model's window: Anthropic's
-   * `stop_reason`, and the `finish_reason` of servers that have taken the name over, such as z.ai.
+   * Why the answer was cut short. `window`: it has filled the model's window, by Anthropic's
+   * `stop_reason`, or by the `finish_reason` of servers that have taken the name over, such as
+   * z.ai. `length`: some limit of tokens. Undefined if it was not cut.
    */
-  filledWindow(): boolean {
-    const { tail } = this;
-    if (!bufferOf(tail).includes(WINDOW_FULL)) return false;
+  cutBy(): 'window' | 'length' | undefined {
+    const buffer = bufferOf(this.tail);
+    if (!Object.keys(CUTS).some((reason) => buffer.includes(`"${reason}"`))) return undefined;
     // Of a whole body the last one is the answer's own, since its content comes before.
-    return [...this.tailText.matchAll(REASON)].at(-1)?.[1] === WINDOW_FULL;
+    const reason = [...this.tailText.matchAll(REASON)].at(-1)?.[1] ?? '';
+    return Object.hasOwn(CUTS, reason) ? CUTS[reason] : undefined;
+  }
+
+  /** The error that a stream has ended with, as JSON. */
+  error(): string | undefined {
+    const data = [...this.tailText.matchAll(/^data: ?(.*)$/gm)].at(-1)?.[1];
+    const event = asObject(parseJson(data ?? ''));
+    const { error = asObject(event.response).error } = event;
+    return error ? JSON.stringify({ error }) : undefined;
   }
 
   /** Of the cache writes, those that are kept for an hour. 0 where no lifetimes are reported. */
@@ -152,8 +162,14 @@ export class UsageTail {
 }
 
 const NONE = new Uint8Array();
-const WINDOW_FULL = 'model_context_window_exceeded';
-const REASON = /"(?:stop|finish)_reason"\s*:\s*"(\w+)"/g;
+/** Reasons of all protocols why an answer is cut short. */
+const CUTS: Readonly<Record<string, 'window' | 'length'>> = {
+  model_context_window_exceeded: 'window',
+  length: 'length',
+  max_tokens: 'length',
+  max_output_tokens: 'length',
+};
+const REASON = /"(?:(?:stop|finish)_reason|incomplete_details"\s*:\s*\{\s*"reason)"\s*:\s*"(\w+)"/g;
 const LF = new Uint8Array([0x0a]);
 
 /** Expects the text at the end of a stream of Messages. */

@@ -205,7 +205,7 @@ describe('an answer that has filled its model’s window', () => {
   const fills = (text: string): boolean => {
     const tail = new UsageTail();
     tail.push(new TextEncoder().encode(text));
-    return tail.filledWindow();
+    return tail.cutBy() === 'window';
   };
   const request = { model: 'claude-opus-5-5' };
 
@@ -216,6 +216,36 @@ describe('an answer that has filled its model’s window', () => {
     expect(fills(`data: {"choices":[{"delta":{},"finish_reason":"${FULL}"}]}\n\ndata: [DONE]\n\n`)).toBe(
       true,
     );
+  });
+
+  it('is one of the answers that are cut short, for which each protocol has a reason', () => {
+    const cutBy = (text: string) => {
+      const tail = new UsageTail();
+      tail.push(new TextEncoder().encode(text));
+      return tail.cutBy();
+    };
+    const incomplete = '"incomplete_details": {"reason": "max_output_tokens"}';
+    expect(cutBy('{"choices":[{"finish_reason":"length"}]}')).toBe('length');
+    expect(
+      cutBy('{"choices":[{"finish_reason":"stop"}],"usage":{"max_tokens":"max_tokens"}}'),
+    ).toBeUndefined();
+    expect(cutBy(`{"status":"incomplete",${incomplete}}`)).toBe('length');
+    expect(cutBy(`data: {"type":"response.incomplete","response":{${incomplete}}}\n\n`)).toBe('length');
+    expect(cutBy('{"stop_reason":"max_tokens"}')).toBe('length');
+    expect(cutBy('{"stop_reason":"end_turn"}')).toBeUndefined();
+  });
+
+  it('may end with an error, in the form of its protocol', () => {
+    const errorOf = (text: string) => {
+      const tail = new UsageTail();
+      tail.push(new TextEncoder().encode(text));
+      return tail.error();
+    };
+    const error = { message: 'No.' };
+    const json = JSON.stringify({ error });
+    expect(errorOf(`data: {"choices":[]}\n\nevent: error\ndata: ${json}\n\n`)).toBe(json);
+    expect(errorOf(`data: {"type":"response.failed","response":${json}}\n\n`)).toBe(json);
+    expect(errorOf('data: {"choices":[]}\n\ndata: [DONE]\n\n')).toBeUndefined();
   });
 
   it('is not told by its words, or by the input of a call', () => {

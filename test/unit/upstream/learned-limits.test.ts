@@ -28,6 +28,15 @@ describe('the limit that a refusal tells of', () => {
     expect(roomAfter(window(1_000, 100))).toBe(2_850);
   });
 
+  it('is not more than was told where the server may have dropped a part of the prompt', () => {
+    expect(roomAfter({ ...window(8_000, 5_000), mayBeCut: true })).toBe(7_600);
+    expect(roomAfter({ ...window(8_000, 20_000), mayBeCut: true })).toBe(3_800);
+  });
+
+  it('leaves a cut answer its room where the caller allows more than the window', () => {
+    expect(roomAfter(window(8_000, 10_000, 2_000), { ...refused, answerTokens: 32_000 })).toBe(5_700);
+  });
+
   it('is what was told where nothing says how they count', () => {
     expect(roomAfter(window(8_000))).toBe(7_600);
   });

@@ -126,11 +126,48 @@ describe('an error that says that the prompt is too long', () => {
       window(8192, 14429),
     ],
     ['llama-cpp-python', openai('Requested tokens (2285) exceed context window of 2048'), window(2048, 2285)],
+    [
+      'llama.cpp with several slots',
+      openai('Context size has been exceeded.', 500, { type: 'server_error' }),
+      window(),
+      500,
+    ],
+    [
+      'an early llama.cpp',
+      openai('the request exceeds the available context size. try increasing it', 500, {
+        type: 'exceed_context_size_error',
+        n_prompt_tokens: 1407,
+        n_ctx: 256,
+      }),
+      window(256, 1407),
+      500,
+    ],
+    [
+      'llama.cpp before it stopped by itself',
+      openai('context shift is disabled', 500, { type: 'server_error' }),
+      window(),
+      500,
+    ],
     ['Ollama', openai('prompt too long; exceeded max context length by 4 tokens'), window()],
     [
       'Ollama, its own shape',
       JSON.stringify({ error: 'the input length exceeds the context length' }),
       window(),
+    ],
+    [
+      'Ollama of late',
+      openai(
+        'the prompt is longer than the context length currently available to the model; shorten the prompt, adjust the context length in settings, or use a model with a longer context length',
+      ),
+      window(),
+    ],
+    [
+      'Ollama with a model of MLX',
+      openai("input length (9000 tokens) exceeds the model's maximum context length (8192 tokens)", null, {
+        type: 'api_error',
+      }),
+      window(8192, 9000),
+      500,
     ],
     [
       'LM Studio',
@@ -147,6 +184,31 @@ describe('an error that says that the prompt is too long', () => {
           'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 9000>= n_ctx: 8192)',
       }),
       window(8192, 9000),
+    ],
+    [
+      'LM Studio in a stream',
+      JSON.stringify({
+        error: {
+          message:
+            'Input does not fit in context length. The input has 31430 tokens, but the context length only supports 30000 tokens.',
+        },
+        message:
+          'Input does not fit in context length. The input has 31430 tokens, but the context length only supports 30000 tokens.',
+      }),
+      window(30000, 31430),
+    ],
+    [
+      'LM Studio in the middle of an answer',
+      JSON.stringify({
+        error:
+          'Reached context length of 4096 tokens with model (arch: qwen3vlmoe) that does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat.',
+      }),
+      window(4096),
+    ],
+    [
+      'LM Studio with an engine of its own',
+      JSON.stringify({ error: 'Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)' }),
+      window(7424, 15028),
     ],
     [
       'Mistral',
@@ -306,11 +368,11 @@ describe('an error that says that the prompt is too long', () => {
     expect(readTooLong(status, body)).toEqual(said);
   });
 
-  it('is one with the statuses of a bad request alone', () => {
+  it('is one with the statuses of a bad request, and with 500', () => {
     const body = openai("This model's maximum context length is 8192 tokens.", lengthCode);
     const statuses = [200, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503];
 
-    expect(statuses.filter((status) => readTooLong(status, body))).toEqual([400, 413, 422]);
+    expect(statuses.filter((status) => readTooLong(status, body))).toEqual([400, 413, 422, 500]);
   });
 });
 
@@ -348,6 +410,12 @@ describe('an error that says something else', () => {
       ),
       413,
     ],
+    [
+      'a rate in tokens, with status 500',
+      openai('prompt too long: 30000 tokens per minute (TPM): Limit 6000', null, { type: 'server_error' }),
+      500,
+    ],
+    ['a failure of the server', openai('Internal error', 500, { type: 'server_error' }), 500],
     ['a rate without a code', openai('Too many input tokens: 30000 tokens per min (TPM)')],
     [
       'too large an answer',
