@@ -23,6 +23,7 @@ const results = {
   schedules: Object.fromEntries(SCHEDULES.map((name) => [name, read(name)])),
   sensitivity: read('prefix-128-sensitivity'),
   budgets: read('prefix-128-budgets'),
+  pauses: read('prefix-128-pauses'),
 } as RecordedResults;
 
 for (const [page, fill] of [

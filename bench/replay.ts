@@ -26,7 +26,14 @@ import { drawPicture } from './replay/picture.ts';
 import { type Policies, policiesOf } from './replay/policies.ts';
 import type { Policy } from './replay/policy.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
-import { type Run, writeBudgets, writeResults, writeSensitivity } from './replay/results-file.ts';
+import {
+  type Run,
+  writeBudgets,
+  writeResults,
+  writeReturns,
+  writeSensitivity,
+} from './replay/results-file.ts';
+import { printReturns, returnFigures } from './replay/returns.ts';
 import { readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
 import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
@@ -43,6 +50,7 @@ const { values: options } = readCommandLine(
   --schedule NAME     how the cache is billed: ${SCHEDULES.join(', ')} (the first)
   --sensitivity       varies the prices of the schedule
   --budgets           varies the budget of auto, and the price of cached input
+  --pauses            bills requests after pauses, with and without moves at cold returns
   --json              prints JSON
   --svg FILE          draws a picture
   --results FOLDER    writes the figures into files
@@ -56,6 +64,7 @@ those in the folder that TRACES_DIR names, or else generated ones.`,
     schedule: { type: 'string', default: 'prefix-128' },
     sensitivity: { type: 'boolean', default: false },
     budgets: { type: 'boolean', default: false },
+    pauses: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
     policy: { type: 'string', multiple: true, default: [] },
     strategy: { type: 'string', multiple: true, default: [] },
@@ -90,7 +99,8 @@ const run: Run = {
 const { skipped } = await orRefuse(() => policies());
 for (const sentence of skipped) console.error(sentence);
 if (!options.json) console.log(`The conversations are ${source}, and billed by ${schedule}.\n`);
-await (options.budgets ? showBudgets() : options.sensitivity ? showSensitivity() : showFigures());
+if (options.pauses) await showPauses();
+else await (options.budgets ? showBudgets() : options.sensitivity ? showSensitivity() : showFigures());
 
 async function showFigures(): Promise<void> {
   const sets: DataSet[] = [];
@@ -136,6 +146,15 @@ async function showBudgets(): Promise<void> {
     const { others, ...rest } = policiesOf(isolate, termsWith(priced), strategies);
     return { ...rest, others: others.filter(({ maker }) => maker === 'precis') };
   }
+}
+
+async function showPauses(): Promise<void> {
+  const terms = termsOfSchedule(schedule);
+  const strategy = { mode: 'auto', token_budget: 32_000 };
+  const found = await returnFigures(run.traces, strategy, policies(), terms, isolate);
+  if (options.json) console.log(JSON.stringify({ source, schedule, returns: found }, null, 2));
+  else printReturns(found);
+  if (options.results !== undefined) writeReturns(options.results, run, found);
 }
 
 function policies(terms: ModelTerms = termsOfSchedule(schedule)): Policies {

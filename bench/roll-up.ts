@@ -42,10 +42,11 @@ export function planOf(
   isolate: Isolate,
   retrieval = true,
   terms = USUAL_TERMS,
+  cold?: readonly number[],
 ): Plan {
   const { refs } = isolate.tenant;
   const request = { messages: messages.slice(0, end), model, answerTokens: 0 };
-  const outline = outlineOf(strategy, request, refs, { retrieval, terms });
+  const outline = outlineOf(strategy, request, refs, { retrieval, terms, cold });
   return planView(strategy, outline, tools, { ...isolate, refs, digest: sha256Hex });
 }
 

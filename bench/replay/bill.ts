@@ -27,6 +27,10 @@ export interface PricedRequest {
   readonly summaries: number;
   /** Rounds that fetch refs before the answer: the number of refs of each. */
   readonly rounds?: readonly number[] | undefined;
+  /** Whether the cache has expired since the request before. */
+  readonly isCold?: boolean;
+  /** See `View`. */
+  readonly isColdMove?: boolean;
 }
 
 export interface Bill {
@@ -42,6 +46,8 @@ export interface Bill {
   /** Rounds that fetch refs, and the part of the cost from them. */
   readonly fetchRounds: number;
   readonly fetches: number;
+  /** The part of the cost from requests for which the cache had expired. */
+  readonly returns: number;
   /** Tokens of the largest request. */
   readonly peak: number;
   /** Requests that don't continue the messages of the previous request. */
@@ -54,11 +60,15 @@ const CACHE_STEP = 128;
 
 /** The bill of a conversation's requests, in order. Nothing is cached for the first one. */
 export function billOf(requests: Iterable<PricedRequest>, prices: RelativePrices): Bill {
-  const boundaries = prices.boundaries && new BoundaryCache();
+  let boundaries = prices.boundaries && new BoundaryCache();
   let bill = sumOfBills([]);
   let before: PricedRequest | undefined;
   for (const request of requests) {
-    const { overhead, messages, summaries, rounds = [] } = request;
+    const { overhead, messages, summaries, rounds = [], isCold = false } = request;
+    if (isCold) {
+      before = undefined;
+      boundaries &&= new BoundaryCache();
+    }
     const tokens = messages.reduce((sum, message) => sum + message.tokens, overhead);
     const same = before ? commonMessages(before, request) : 0;
     const prefix = messages.slice(0, same).reduce((sum, message) => sum + message.tokens, overhead);
@@ -76,6 +86,7 @@ export function billOf(requests: Iterable<PricedRequest>, prices: RelativePrices
       summaries: bill.summaries + summaries,
       fetchRounds: bill.fetchRounds + rounds.length,
       fetches: bill.fetches + fetches,
+      returns: bill.returns + (isCold ? input + summaries + fetches : 0),
       peak: Math.max(bill.peak, tokens),
       broken: bill.broken + (before && same < before.messages.length ? 1 : 0),
     };
@@ -95,6 +106,7 @@ export function sumOfBills(bills: readonly Bill[]): Bill {
     summaries: sum(({ summaries }) => summaries),
     fetchRounds: sum(({ fetchRounds }) => fetchRounds),
     fetches: sum(({ fetches }) => fetches),
+    returns: sum(({ returns }) => returns),
     peak: bills.reduce((most, { peak }) => Math.max(most, peak), 0),
     broken: sum(({ broken }) => broken),
   };

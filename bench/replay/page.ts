@@ -8,6 +8,7 @@ import type { Interval } from './bootstrap.ts';
 import { BUDGETS, type BudgetFigures, CACHED_PRICES, type Spread } from './budgets.ts';
 import { MOST_ROLL_UPS } from './constraints.ts';
 import type { PolicyRow, ResultsFile, SetRow } from './results-file.ts';
+import type { ReturnFigures } from './returns.ts';
 import type { ScheduleBill } from './schedule-bills.ts';
 import { SCHEDULES, type ScheduleName } from './schedules.ts';
 import type { Sensitivity } from './sensitivity.ts';
@@ -17,6 +18,7 @@ export interface RecordedResults {
   readonly schedules: Readonly<Record<ScheduleName, ResultsFile>>;
   readonly sensitivity: { readonly policies: readonly Sensitivity[] };
   readonly budgets: { readonly budgets: readonly BudgetFigures[]; readonly spreads: readonly Spread[] };
+  readonly pauses: { readonly returns: readonly ReturnFigures[] };
 }
 
 /** The names of policies in tables, by their form in the results. */
@@ -54,6 +56,7 @@ export function withBenchmark(page: string, results: RecordedResults): string {
     lengths: lengthsTable(first),
     prices: pricesTable(results),
     constraints: constraintsTable(first),
+    returns: returnsTable(results),
   });
 }
 
@@ -127,6 +130,19 @@ function resultsCells(row: PolicyRow, { values, nearValues, nearLargeValues }: S
     ...[share(row.visible, values), rangeShare(row.visibleInterval), share(row.reachable, values)],
     ...[millions(row.savedGross, 1), millions(row.savedUnique, 2)],
   ];
+}
+
+/** What requests after pauses cost, without and with moves at cold returns. */
+function returnsTable({ pauses }: RecordedResults): Table {
+  const row = (of: ReturnFigures): string[] => [
+    `${setName(of.set)}, ${of.lifetime} minutes`,
+    ...[`${of.returns} of ${of.requests.toLocaleString('en-US')}`, `${of.made}`],
+    ...[ratio(of.returnsWithout), ratio(of.returnsWith), ratio(of.allWithout), ratio(of.allWith)],
+  ];
+  return {
+    head: ['set, lifetime', 'returns', 'moves', 'their bill', 'with moves', 'all requests', 'with moves'],
+    rows: pauses.returns.map(row),
+  };
 }
 
 /** Bill and near use of each set, with that of large outputs. */

@@ -28,6 +28,8 @@ export interface View {
   readonly marks?: readonly number[];
   /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;
+  /** Whether it has a move that was made since the cache is cold. */
+  readonly isColdMove?: boolean;
   /** How many summaries were made up to here, one on top of the other. */
   readonly rollUps?: number;
 }

@@ -24,18 +24,22 @@ const STAND_IN_TOKENS = DIGEST_TOKENS - 10;
 /** Tokens of a summarizer's instructions. */
 const PROMPT_TOKENS = 600;
 
-/** @param retrieval whether a model with tools can fetch refs */
+/**
+ * @param retrieval whether a model with tools can fetch refs
+ * @param returns the arrays, by length, that are sent when the cache is cold
+ */
 export function precis(
   name: string,
   strategy: EditingStrategy,
   retrieval: boolean,
   isolate: Isolate,
   terms: ModelTerms,
+  returns: ReadonlySet<number> = new Set(),
 ): Policy {
   return {
     name,
     maker: 'precis',
-    start: (conversation) => new PrecisReplay(conversation, strategy, retrieval, isolate, terms),
+    start: (conversation) => new PrecisReplay(conversation, strategy, retrieval, isolate, terms, returns),
   };
 }
 
@@ -45,6 +49,9 @@ class PrecisReplay implements Replay {
   private readonly retrieval: boolean;
   private readonly isolate: Isolate;
   private readonly terms: ModelTerms;
+  private readonly returns: ReadonlySet<number>;
+  /** See `PlanRequest`. */
+  private readonly cold: number[] = [];
   private readonly removed = new Map<string, () => string>();
   private readonly fetched = new Map<string, string>();
   private readonly transcripts = new Map<string, string>();
@@ -62,18 +69,20 @@ class PrecisReplay implements Replay {
     retrieval: boolean,
     isolate: Isolate,
     terms: ModelTerms,
+    returns: ReadonlySet<number>,
   ) {
     this.conversation = conversation;
     this.strategy = strategy;
     this.retrieval = retrieval && conversation.request.tools !== undefined;
     this.isolate = isolate;
     this.terms = terms;
+    this.returns = returns;
   }
 
   view(count: number): View {
-    const { strategy, retrieval, isolate, conversation } = this;
-    const { request, points } = conversation;
-    const planned = planOf(strategy, request, count, isolate, retrieval, this.terms);
+    const { isolate, conversation } = this;
+    const { points } = conversation;
+    const planned = this.plan(count);
     const { history } = planned;
     const summaries = this.summarize(planned) + this.digest(planned);
     const trimmed =
@@ -93,7 +102,18 @@ class PrecisReplay implements Replay {
     for (const removal of planned.segments.flat())
       if (removal.ref !== undefined)
         this.removed.set(removal.ref, () => contentOf(removal, planned.history.messages).text);
-    return { messages, marks, summaries, rollUps: this.rollUps };
+    const isColdMove = this.cold.at(-1) === count;
+    return { messages, marks, summaries, rollUps: this.rollUps, isColdMove };
+  }
+
+  /** A move that waits at a return is made, as the conversation's object would note. */
+  private plan(count: number): Plan {
+    const { strategy, retrieval, isolate, conversation, terms, cold, returns } = this;
+    const plan = () => planOf(strategy, conversation.request, count, isolate, retrieval, terms, [...cold]);
+    const planned = plan();
+    if (!returns.has(count) || !planned.replay.waited.includes(count)) return planned;
+    cold.push(count);
+    return plan();
   }
 
   fetch(ref: string): readonly string[] {

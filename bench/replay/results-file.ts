@@ -10,6 +10,7 @@ import type { ReuseTrace } from '../reuse.ts';
 import type { Bill } from './bill.ts';
 import type { BudgetFigures, Spread } from './budgets.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
+import { DRAWS, type ReturnFigures } from './returns.ts';
 import type { ScheduleName } from './schedules.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
@@ -74,6 +75,11 @@ export function writeBudgets(
   write(folder, `${run.source}-${run.schedule}-budgets`, { ...aboutOf(run), ...figures });
 }
 
+/** Writes `SOURCE-SCHEDULE-pauses.json`. */
+export function writeReturns(folder: string, run: Run, returns: readonly ReturnFigures[]): void {
+  write(folder, `${run.source}-${run.schedule}-pauses`, { ...aboutOf(run), draws: DRAWS, returns });
+}
+
 type About = Omit<ResultsFile, 'sets' | 'lengths' | 'all'>;
 
 function aboutOf({ traces, ...run }: Run): About {
@@ -93,7 +99,7 @@ function withoutRatios({ policies, ...set }: SetRow): SetRow {
 
 /** Without sums that follow from the others. */
 function policyRow(figures: PolicyFigures): PolicyRow {
-  const { requests, tokens, cached, paid, summaries, fetches, ...row } = figures;
+  const { requests, tokens, cached, paid, summaries, fetches, returns, ...row } = figures;
   return row;
 }
 

@@ -65,6 +65,7 @@ describe('the bill of a conversation', () => {
       summaries: 10,
       fetchRounds: 0,
       fetches: 0,
+      returns: 0,
       peak: 324,
       broken: 0,
     });
@@ -79,6 +80,16 @@ describe('the bill of a cache that is read at boundaries', () => {
     overhead: 0,
     messages,
     summaries: 0,
+  });
+
+  it('reads nothing after it has expired', () => {
+    const requests = [asks(system, said('a')), { ...asks(system, said('a'), said('b')), isCold: true }];
+    for (const of of [prices, { cached: 0.1, written: 1, output: 5 }]) {
+      const bill = billOf(requests, of);
+      expect(bill.cached).toBe(0);
+      expect(bill.returns).toBe(of.written * 4_000);
+      expect(bill.paid).toBe(of.written * 7_000);
+    }
   });
 
   it('writes what it does not read, at the price of a write', () => {

@@ -19,6 +19,7 @@ import {
   type Run,
   writeBudgets,
   writeResults,
+  writeReturns,
   writeSensitivity,
 } from '../../../bench/replay/results-file.ts';
 import { SCHEDULES } from '../../../bench/replay/schedules.ts';
@@ -67,11 +68,15 @@ beforeAll(async () => {
     writeSensitivity(folder, run, await sensitivityOf(given, prices, () => ({ none, others }), counter));
     const budgeted = { none, others: BUDGETS.map((budget) => cleared(`${budget}`, 'precis')) };
     writeBudgets(folder, run, await budgetFigures(traces, prices, () => budgeted, counter));
+    const figures = { lifetime: 5, requests: 1_500, returns: 40, made: 9, allWithout: 0.5, allWith: 0.25 };
+    const returns = { set: 'swe', conversations: 1, ...figures, returnsWithout: 0.4, returnsWith: 0.3 };
+    writeReturns(folder, run, [returns]);
   }
   results = {
     schedules: Object.fromEntries(SCHEDULES.map((name) => [name, read(name)])),
     sensitivity: read('prefix-128-sensitivity'),
     budgets: read('prefix-128-budgets'),
+    pauses: read('prefix-128-pauses'),
   } as RecordedResults;
 });
 
@@ -124,6 +129,14 @@ describe('the pages with results of the replay', () => {
 
     expect(rows(filled, 'budgets')[2]).toMatch(/^\| `swe`, 0\.1 \| 0\.\d{3} \|/);
     expect(rows(filled, 'spread')[2]).toBe('| 16 k | 0 of 2 | 50 % | 0.0 % | – |');
+  });
+
+  it('have the returns after pauses', () => {
+    const filled = withBenchmark(page('benchmark.md'), results);
+
+    expect(rows(filled, 'returns')[2]).toBe(
+      '| `swe`, 5 minutes | 40 of 1,500 | 9 | 0.400 | 0.300 | 0.500 | 0.250 |',
+    );
   });
 
   it('stay as they are when they are filled again', () => {

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { messagesBody } from '../../../tools/upstream/blocks.ts';
+import { responsesBody } from '../../../tools/upstream/items.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
@@ -57,9 +59,10 @@ function deployment(variables: Partial<Env> = {}) {
         ...fields,
       });
     };
-    const post = async (body: object) => {
+    const post = async (body: object, path = '/v1/chat/completions') => {
       const began = objects.calls.length;
-      const response = await app.chat(body);
+      const headers: HeadersInit = path === '/v1/messages' ? { 'anthropic-version': '2023-06-01' } : {};
+      const response = await app.request(path, { method: 'POST', headers, body: JSON.stringify(body) });
       expect(response.status).toBe(200);
       const header = (name: string) => response.headers.get(`x-memory-${name}`);
       return {
@@ -150,6 +153,33 @@ describe('a request that comes when the cache of the upstream is cold', () => {
 
     expect(first).toMatchObject({ trigger: 'cold_return', frontier: 'moved' });
     expect((await a.send(steps + 1, { conversation_id: undefined })).body).toBe(first.body);
+  });
+});
+
+describe.each([
+  ['Responses', '/v1/responses', responsesBody, {}],
+  ['Messages', '/v1/messages', messagesBody, { ...CLAUDE, max_tokens: 100 }],
+] as const)('a cold return over %s', (_, path, translated, fields) => {
+  it('has the same view from all isolates, and later requests extend it', async () => {
+    const { isolate, pass } = deployment();
+    const [a, b] = [isolate(), isolate()];
+    const post = ({ of, post }: Isolate, steps: number) => post(translated(of(steps, fields)), path);
+    let steps = 1;
+    while (!(await post(a, steps)).warning?.includes('waiting')) steps++;
+    pass(32);
+
+    const first = await post(b, steps + 1);
+
+    expect(first).toMatchObject({ trigger: 'cold_return', frontier: 'moved', warning: null });
+    expect((await post(a, steps + 1)).body).toBe(first.body);
+    pass(1);
+    const later = [a, b, isolate()];
+    const views = [];
+    for (const one of later) views.push(await post(one, steps + 2));
+    for (const view of views) {
+      expect(view).toMatchObject({ trigger: 'cold_return', frontier: 'kept' });
+      expect(view.body).toBe(views[0]?.body);
+    }
   });
 });
 
