@@ -23,6 +23,7 @@ import { errorPlaceIn, findsErrorsInStreams } from '../request/stream-form.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { openAnswer } from '../upstream/opening.ts';
 import { isDecoded } from '../upstream/request.ts';
+import { readTooLarge } from '../upstream/too-large.ts';
 import { LONGEST_ERROR, mayBeTooLong, readTooLong, readTooLongEvent } from '../upstream/too-long.ts';
 
 const RATE_LIMITED = 429;
@@ -111,7 +112,9 @@ export class StreamErrors {
   /** The error of an answer, as it is reported in a stream; undefined if it is not. */
   private faultIn(body: string, status: number, headers: Headers): StreamFault | undefined {
     const isTooLong = readTooLong(status, body) !== undefined;
-    if (!isTooLong && status !== RATE_LIMITED) return undefined;
+    // Its bytes are fewer, too, once the caller has compacted its conversation.
+    const isTooLarge = readTooLarge(status, body, Number.POSITIVE_INFINITY) !== undefined;
+    if (!isTooLong && !isTooLarge && status !== RATE_LIMITED) return undefined;
     const said = { ...saidFault(asObject(parseJson(body)), body.slice(0, LONGEST_TEXT)), status };
     // Codex reads the plan's limits from headers and body of the status.
     if (said.type === 'usage_limit_reached') return undefined;

@@ -249,6 +249,14 @@ const ofUpstreams = {
     holdsMs: HOUR,
     longestKey: LONGEST_MODEL,
   }),
+  learnedBytes: believed<number>({
+    about: 'Limits of bytes of a body that refusals have shown, by upstream: about 300 of them.',
+    owner: 'tenant',
+    bytes: 64 * KIB,
+    sizeOf: () => 64,
+    holdsMs: HOUR,
+    longestKey: LONGEST_MODEL,
+  }),
   lostReasoning: believed<boolean>({
     about: 'Whether the upstream of a model loses reasoning between requests: about 700 models.',
     owner: 'tenant',

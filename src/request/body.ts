@@ -180,10 +180,14 @@ function noRoom(): ApiError {
   );
 }
 
+/** What a caller can do about a body that is too large to be planned. */
+const SMALLER =
+  'Leave out images and files that the model has seen already, or name them by an address or the id of an uploaded file.';
+
 function tooLarge(limit: number, param: string | null): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${limit} bytes, decoded too. A larger one is only forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
+    `The request body must have at most ${limit} bytes, decoded too. ${SMALLER} A larger one is only forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
     param,
   );
 }
@@ -196,7 +200,7 @@ function tooLarge(limit: number, param: string | null): ApiError {
 export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${SIZE_LIMITS.body} bytes, decoded too: ${why}.`,
+    `The request body must have at most ${SIZE_LIMITS.body} bytes, decoded too: ${why}. ${SMALLER}`,
     param,
   );
 }
@@ -218,7 +222,7 @@ export function checkSize({ bytes, conversationField }: ModelRequest): void {
   if (bytes.length <= SIZE_LIMITS.body) return;
   throw new ApiError(
     'body_too_large',
-    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${SIZE_LIMITS.body} are taken.`,
+    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${SIZE_LIMITS.body} are taken. ${SMALLER}`,
     conversationField,
   );
 }

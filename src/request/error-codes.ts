@@ -42,7 +42,7 @@ export const ERRORS = {
   body_too_large: {
     status: 413,
     type: 'invalid_request_error',
-    when: 'The body is over its [limit](operating.md#limits).',
+    when: 'The body is over its [limit](operating.md#limits). The message says how to make it smaller.',
   },
   unsupported_media_type: {
     status: 415,

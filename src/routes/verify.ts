@@ -89,7 +89,8 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
   const strategy = parsed.value;
   const known = limit ? { tokens: limit.tokens, withAnswer: limit.with_answer } : ('none' as const);
   const unedited = new Set(receipt.unedited);
-  const options = { force: false, dryRun: true, count: true, viewOnly: true, limit: known, unedited };
+  const limits = { limit: known, byteLimit: receipt.bytes ?? ('none' as const) };
+  const options = { force: false, dryRun: true, count: true, viewOnly: true, ...limits, unedited };
   const same = { ...call, chosen: { ...chosen, strategy } };
   const made = receipt.observed
     ? { view: undefined, report: idleReport(strategy.mode, chosen.source) }

@@ -138,16 +138,23 @@ const OF_THE_PROMPT = anyCase(
   /maximum prompt length|configured limit|input token count|prompt token count|range of input length|maximum allowed length|max input tokens|inputs must have/,
 );
 
+/** Rates: OpenAI's and Groq's "tokens per minute", which Groq sends with status 413. */
+const OF_RATES = anyCase(/\bper (?:second|min|minute|hour|day)\b|\b[tr]p[smhd]\b|\brate.?limit|\bquota\b/);
+
 /** Phrases of other errors about tokens or lengths. */
 const OTHERWISE = [
-  // Rates: OpenAI's and Groq's "tokens per minute", which Groq sends with status 413.
-  /\bper (?:second|min|minute|hour|day)\b|\b[tr]p[smhd]\b|\brate.?limit|\bquota\b/,
+  OF_RATES,
   // Pairing of calls and results.
   /\btool[_ ]?calls?\b|\btool_call_id|\btool_use\b|\btool_result\b|role ['"`]?tool\b/,
   /\bfunction[_ -]?(?:calls?|responses?|call_outputs?)\b|\bcall_id\b/,
   // A body that does not match the schema: such errors repeat the request.
   /['"]loc['"]:/,
 ].map(anyCase);
+
+/** Whether the words of an error are about a rate. */
+export function isOfRate(words: string): boolean {
+  return OF_RATES.test(words);
+}
 
 /** The answer's limit alone is at fault. */
 const OF_THE_ANSWER = anyCase(/\bmax_(?:completion_|output_|new_)?tokens\b.*\bis too (?:large|high)\b/);
@@ -270,6 +277,11 @@ export function readTooLongEvent(json: string): TooLong | undefined {
 /** The words of an error in JSON, with the words of the servers that a gateway forwards to. */
 export function wordsOfError(json: string): string {
   return statementIn(json)?.echoing ?? '';
+}
+
+/** The same without anything that may repeat the request. */
+export function ownWordsOfError(json: string): string {
+  return statementIn(json)?.text ?? '';
 }
 
 /** An error's own words, codes and numbers. */

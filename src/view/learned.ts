@@ -2,6 +2,7 @@
  * What earlier requests have shown, as far as this isolate knows: what a conversation's upstream
  * refuses, whether its cache holds the instructions, and how long a context may be.
  */
+import { baseUrlOf } from '../config.ts';
 import { budgetsOf, edits } from '../memory/modes/strategy.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import { areUncached } from '../memory/money/uncached-instructions.ts';
@@ -10,6 +11,7 @@ import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { HOSTED } from '../protocol/responses/hosted-output.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
+import { LEAST_LIMITED, limitOfHost, noteBytes } from '../upstream/body-limits.ts';
 import { type LearnedLimit, noteLimit } from '../upstream/learned-limits.ts';
 import type { TooLong } from '../upstream/too-long.ts';
 import { termsFor } from './made-before.ts';
@@ -52,6 +54,31 @@ function areLeftOut(call: Call): boolean {
 
 /** Windows of llama.cpp, which Ollama and LM Studio run, are multiples of this. */
 const WINDOW_STEP = 256;
+
+/** Remembers how many bytes a body may have for the upstream of a request. */
+export function learnBytes(limit: number, { scope }: Call): void {
+  const { services, caller, api } = scope;
+  if (!caller.tenant) return;
+  noteBytes(services.memory.of('learnedBytes'), caller.tenant.id, baseUrlOf(api, services.config), limit);
+}
+
+/** A body with less than this share of a limit is far below it. */
+const NEAR = 0.9;
+
+/** See `PlanRequest`. */
+export function byteLimitOf(
+  { request, scope }: Call,
+  { byteLimit }: MakeViewOptions,
+): { readonly limit: number; readonly isLearned: boolean } | undefined {
+  const { services, caller, api } = scope;
+  const size = request.bytes.length;
+  if (byteLimit === 'none' || size < LEAST_LIMITED) return undefined;
+  const url = baseUrlOf(api, services.config);
+  const learned =
+    byteLimit ?? (caller.tenant && services.memory.of('learnedBytes').get(caller.tenant.id, url)?.value);
+  const limit = limitOfHost(new URL(url).hostname, learned);
+  return limit !== undefined && size > NEAR * limit ? { limit, isLearned: limit === learned } : undefined;
+}
 
 /** The least share of such a window that is left for an answer. */
 const ANSWER_SHARE = 0.2;

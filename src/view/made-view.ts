@@ -39,6 +39,8 @@ export interface MadeView {
   readonly before?: SentBefore | undefined;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
+  /** The limit of bytes that has shaped the view. */
+  readonly byteLimit?: number | undefined;
   /** See `PlanContext`. */
   readonly unedited?: ReadonlySet<string> | undefined;
   /** See `MakeViewOptions`. */
@@ -88,6 +90,8 @@ export interface MakeViewOptions {
   readonly isAnswered?: boolean;
   /** The limit that the upstream has just stated. Absent: the one that is known already, if any. */
   readonly limit?: LearnedLimit | 'none';
+  /** The limit of bytes that the upstream has just shown, likewise. */
+  readonly byteLimit?: number | 'none';
   /** Whether a summary that the API has signed is shown as one of Precis's texts. */
   readonly unsigned?: boolean | undefined;
   /** See `PlanContext`. Absent: those that are known already, if any. */

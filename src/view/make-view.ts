@@ -114,7 +114,7 @@ function unplanned({ strategy, call, outline }: ViewTerms, { warnings }: Beside)
 function reported(
   { plan, messages, counter }: PlannedView,
   { words, digestUsage, prepareNext, warnings }: Fulfilled,
-  { strategy, call, outline }: ViewTerms,
+  { strategy, call, outline, isByteLimitLearned }: ViewTerms,
   { recalled, rounds, returns, ...beside }: Beside,
 ): MadeView {
   const { chosen, options } = call;
@@ -124,13 +124,15 @@ function reported(
   const summary = shown && view.summary && reportedSummary(shown, view.summary);
   const all = [...chosen.warnings, ...beside.warnings, ...(returns?.warnings ?? []), ...warnings];
   const report = reportOf(plan, view, chosen.source, all, { summary, digestUsage });
-  const within = withLimit(report, outline.limit);
+  const within = withLimit(report, outline.limit, isByteLimitLearned);
   const { mode } = chosen.strategy;
   return {
     view,
     repeated,
     planned: { trigger: replay.trigger, frontier: frontierOf(plan) },
-    movedAt: recalls(strategy) ? undefined : (replay.moves.at(-1)?.messages ?? 0),
+    movedAt: recalls(strategy)
+      ? undefined
+      : Math.max(replay.moves.at(-1)?.messages ?? 0, plan.bytes?.movedAt ?? 0),
     history,
     refused: replay.refused,
     rounds: rounds?.kept,
@@ -142,10 +144,11 @@ function reported(
 
 /**
  * Adds a warning if a learned limit has shaped the view: it was the window, and the array exceeds
- * it.
+ * it; or it is one of bytes.
  */
-function withLimit(report: Report, limit: number | undefined): Report {
+function withLimit(report: Report, limit: number | undefined, isByteLimitLearned: boolean): Report {
   const { before = 0, window } = report.tokens ?? {};
-  if (window !== limit || limit === undefined || before <= limit) return report;
+  const isOver = limit !== undefined && window === limit && before > limit;
+  if (!isOver && !(isByteLimitLearned && report.bytes)) return report;
   return { ...report, warnings: [...new Set([...report.warnings, 'limit_learned' as const])] };
 }

@@ -36,6 +36,7 @@ export function receiptOf(call: Call, made: MadeView): Receipt | undefined {
     observed: made.report.potential !== undefined,
     strategy: { ...chosen.strategy },
     limit: limitIn(made),
+    ...(made.byteLimit === undefined ? {} : { bytes: made.byteLimit }),
     ...(made.unedited ? { unedited: [...made.unedited] } : {}),
     hashes: hashesOf(call, made),
   };
@@ -72,6 +73,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     terms: termsFor(request, strategy, config),
     measure: tokenMeasure(strategy, model, config.tokenFactors),
     limit: limitIn(made),
+    ...(made.byteLimit === undefined ? {} : { bytes: made.byteLimit }),
     // Who has the array alone can't know what the upstream has refused before.
     report: { ...report, ...(planned && { trigger: planned.trigger, frontier: planned.frontier }) },
     view,

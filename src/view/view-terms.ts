@@ -13,7 +13,7 @@ import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { type Guarded, userWarnings } from './guards.ts';
-import { learnedOf } from './learned.ts';
+import { byteLimitOf, learnedOf } from './learned.ts';
 import { offeredTools, outlines, sentTools, termsFor } from './made-before.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 
@@ -27,7 +27,9 @@ export interface ViewTerms {
   /** All tools that are sent upstream, including Precis's. */
   readonly tools: Tools | undefined;
   /** What the view has of them. */
-  readonly made: Pick<MadeView, 'tools' | 'limit' | 'unedited' | 'movesInstructions'>;
+  readonly made: Pick<MadeView, 'tools' | 'limit' | 'byteLimit' | 'unedited' | 'movesInstructions'>;
+  /** Whether a refusal has shown how many bytes a body may have. */
+  readonly isByteLimitLearned: boolean;
   readonly warnings: readonly Warning[];
 }
 
@@ -63,14 +65,16 @@ export function viewTermsOf(
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
   const terms = termsFor(request, chosen.strategy, config);
   const known = { measure, terms, retrieval: tools?.retrieves === true };
-  const outline = outlineWithin(limit, strategy, call, options, known);
+  const large = byteLimitOf(call, options);
+  const outline = outlineWithin({ limit, byteLimit: large?.limit }, strategy, call, options, known);
   return {
     strategy,
     call: { ...call, history: outline.history, options, tools, own },
     outline,
     measure,
     tools: sentTools(request, tools),
-    made: { ...made, tools, limit },
+    made: { ...made, tools, limit, ...(large ? { byteLimit: large.limit } : {}) },
+    isByteLimitLearned: large?.isLearned === true,
     warnings,
   };
 }
@@ -90,9 +94,9 @@ function limitOf({ request, scope }: Call, { limit }: MakeViewOptions): LearnedL
   );
 }
 
-/** The outline of a request, within the limit that the upstream has stated. */
+/** The outline of a request, within the limits that the upstream has stated. */
 function outlineWithin(
-  limit: LearnedLimit | undefined,
+  { limit, byteLimit }: { readonly limit: LearnedLimit | undefined; readonly byteLimit: number | undefined },
   strategy: EditingStrategy,
   { request, scope }: Call,
   { force, whole = false }: MakeViewOptions,
@@ -102,9 +106,9 @@ function outlineWithin(
   const { measure, retrieval, terms } = known;
   return outlines.of(
     request,
-    [strategy, refs, force, whole, measure, retrieval, terms, limit?.tokens, limit?.withAnswer],
+    [strategy, refs, force, whole, measure, retrieval, terms, limit?.tokens, limit?.withAnswer, byteLimit],
     () => {
-      const outline = outlineOf(strategy, request, refs, { force, whole, ...known });
+      const outline = outlineOf(strategy, request, refs, { force, whole, byteLimit, ...known });
       return limit ? withinLimit(strategy, outline, limit) : outline;
     },
   );

@@ -9,6 +9,7 @@ import { withoutReasoning } from './encrypted-reasoning.ts';
 import type { BodyOf, Retry } from './retry.ts';
 import { withoutSignature } from './signed-summary.ts';
 import { withoutUsage } from './stream-usage.ts';
+import { withinBytes } from './too-large.ts';
 import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
 
@@ -34,6 +35,7 @@ export function retriesOf(
           withoutThinking(call),
           withWholeOutputs(call, options),
           withinLimit(call, options),
+          withinBytes(call, options),
         ]),
     withoutMarks(call, (attempt) => attempts.bodyOf(attempt)),
     ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),

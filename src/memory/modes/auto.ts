@@ -19,6 +19,7 @@ import { mostFitting } from '../tokens/fitting.ts';
 import { sumsWithout, type TokenSums } from '../tokens/sums.ts';
 import { AutoEdits } from './auto-edits.ts';
 import { type AutoStrategy, contradiction, keptTurns, mostAtSight, schema } from './auto-settings.ts';
+import { mediaOfUnit, withinBytes } from './byte-limit.ts';
 import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from './planned.ts';
@@ -106,7 +107,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
   const misses = mover.edits.list();
-  return {
+  const planned = {
     replay: { ...result, before: sums.total },
     segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
     ...(strategy.offload_digest === 'model'
@@ -124,6 +125,9 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     ...(trimmed ? { trimmed } : {}),
     ...(misses.length > 0 ? { misses } : {}),
   };
+  const staying = first && history.units.findIndex((unit) => unit.first === first.message);
+  const mediaOf = (unit: number) => (unit === staying ? [] : mediaOfUnit(history, unit, strategy, contents));
+  return withinBytes(planned, request, mediaOf);
 }
 
 /** Whether the first request with an output is one of those whose arrays have these lengths. */

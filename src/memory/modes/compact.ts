@@ -21,6 +21,7 @@ import {
   keptStepsFault,
   retrievalFault,
 } from '../strategy/fields.ts';
+import { mediaOfUnit, withinBytes } from './byte-limit.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { PlanContext, Planned } from './planned.ts';
 import { compactionDue, stepsDue, unitTail } from './tails.ts';
@@ -72,13 +73,14 @@ function planCompact(strategy: CompactStrategy, request: ReplayRequest, context:
   const result = replayOn(request, sums, mover, contents.settings);
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
-  return {
+  const planned = {
     replay: result,
     segments: result.moves.map(({ cuts }, index) => collect(result.moves[index - 1]?.cuts ?? START, cuts)),
     ahead: once(() => ({ upcoming: collect(result.cuts, result.next) })),
     dropped: [],
     isDearer: terms.prices.free !== true && costsMore(history, result.moves, sums, terms),
   };
+  return withinBytes(planned, request, (unit) => mediaOfUnit(history, unit, strategy, contents));
 }
 
 /** The services of compaction. */

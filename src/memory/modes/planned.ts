@@ -31,6 +31,13 @@ export interface PlanRequest {
   readonly whole?: boolean;
   /** The most tokens that the upstream accepts, if it has stated that by refusing a request. */
   readonly limit?: number | undefined;
+  /**
+   * The most bytes of a body that the upstream takes. Absent: no limit is known, or the request is
+   * far below it.
+   */
+  readonly byteLimit?: number | undefined;
+  /** Bytes of the tool definitions. */
+  readonly toolBytes?: number;
   /** Whether the model can fetch removed contents. */
   readonly retrieval?: boolean;
   /**
@@ -98,12 +105,24 @@ export interface Planned extends ViewNeeds {
   readonly misses?: readonly Miss[];
   /** Thinking that is bound to what has changed. Absent if none has left. */
   readonly thinking?: LeftThinking;
+  /** Absent where no limit of bytes has shaped the view. */
+  readonly bytes?: PlannedBytes;
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
   /** Whether the moves so far cost more than they save. Absent: not asked, or they don't. */
   readonly isDearer?: boolean;
   /** Present if the view exceeds its budget and the strategy asks for an error. */
   readonly exceeded?: BudgetExceeded | undefined;
+}
+
+/** The bytes of messages and tools, where the upstream's limit has shaped the view. */
+interface PlannedBytes {
+  /** Of the caller's array, and of the view. */
+  readonly before: number;
+  readonly after: number;
+  readonly limit: number;
+  /** How many messages the array had when media last left for it; 0 if none have. */
+  readonly movedAt: number;
 }
 
 /** Thinking that has left the view. */

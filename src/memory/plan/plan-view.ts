@@ -29,7 +29,17 @@ interface ViewRequest {
 type ViewOptions = Partial<
   Pick<
     PlanRequest,
-    'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'closed' | 'cold' | 'memory' | 'rounds' | 'terms'
+    | 'measure'
+    | 'force'
+    | 'whole'
+    | 'limit'
+    | 'byteLimit'
+    | 'retrieval'
+    | 'closed'
+    | 'cold'
+    | 'memory'
+    | 'rounds'
+    | 'terms'
   >
 >;
 
@@ -59,5 +69,6 @@ export function planView(
   tools: Tools | undefined,
   context: PlanContext,
 ): Plan {
-  return plan(strategy, { ...outline, toolTokens: toolTokens(tools, context.counter) }, context);
+  const ofTools = { toolTokens: toolTokens(tools, context.counter), toolBytes: tools?.bytes ?? 0 };
+  return plan(strategy, { ...outline, ...ofTools }, context);
 }

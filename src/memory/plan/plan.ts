@@ -56,7 +56,7 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
     return mayExceed(Math.min(recalled.most(strategy), hard ?? window, window), request, toolBytes);
   }
   if (!replayed) return false;
-  if (request.force) return true;
+  if (request.force || request.byteLimit !== undefined) return true;
   if (isCountDue(strategy, replayed, request.history)) return true;
   if (replayed.mayActEarly?.(strategy, request, window)) return true;
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));

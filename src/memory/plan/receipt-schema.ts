@@ -38,6 +38,8 @@ export const receiptSchema = z.strictObject({
   strategy: z.record(z.string(), z.unknown()),
   /** A limit in tokens that the upstream has stated, by our count. */
   limit: z.strictObject({ tokens: z.int().positive(), with_answer: z.boolean() }).nullable(),
+  /** A limit of the upstream in bytes that has shaped the view. Absent: none. */
+  bytes: z.int().positive().exactOptional(),
   /** Kinds of items that the upstream has refused edited. Absent: none. */
   unedited: z.array(z.string().max(64)).max(64).readonly().exactOptional(),
   hashes: receiptHashesSchema,

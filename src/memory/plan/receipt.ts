@@ -32,6 +32,7 @@ export interface ReceiptFacts {
   readonly terms: ModelTerms;
   readonly measure: TokenMeasure;
   readonly limit: Receipt['limit'];
+  readonly bytes?: Receipt['bytes'];
   readonly report: ReportedPlan;
   readonly view: View | undefined;
   /** See `PlanRequest`. */
@@ -40,13 +41,23 @@ export interface ReceiptFacts {
 
 export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashes {
   const of = (value: unknown): string => digest(JSON.stringify(value) ?? '');
-  const { model = null, tools = null, answerTokens, terms, measure, limit, report, rounds = [] } = facts;
+  const {
+    model = null,
+    tools = null,
+    answerTokens,
+    terms,
+    measure,
+    limit,
+    bytes,
+    report,
+    rounds = [],
+  } = facts;
   return {
     array: of(facts.array),
     text: of([facts.text.array ?? null, facts.text.tools ?? null]),
     request: of([model, tools, answerTokens]),
     strategy: of(sorted(facts.strategy)),
-    prices: of([sorted(terms), measure, limit]),
+    prices: of([sorted(terms), measure, limit, ...(bytes === undefined ? [] : [bytes])]),
     plan: of(planFacts(facts)),
     view: of(facts.sent),
     words: report.summary ? of(report.summary.text) : null,

@@ -112,6 +112,12 @@ const sumsSchema = z.strictObject({
   window: tokens,
 });
 
+const bytesSchema = z.strictObject({
+  before: count.describe("Of the caller's messages and tools."),
+  after: count.describe('Of the view and tools.'),
+  limit: count.describe("The upstream's."),
+});
+
 const frontierSchema = z.strictObject({
   unit: count.describe('Units before it are edited.'),
   moved: z.boolean().describe('Whether this request moved it; the cached prefix is then shorter.'),
@@ -184,6 +190,9 @@ export const reportSchema = z.strictObject({
   source: z.enum(SOURCES).describe('Where the strategy comes from.'),
   ...planned,
   tokens: sumsSchema.exactOptional().describe('Absent if nothing was counted.'),
+  bytes: bytesSchema
+    .exactOptional()
+    .describe("Absent where no upstream's limit of bytes has shaped the view."),
   refs: z.array(refSchema),
   summary: reportedSummarySchema.exactOptional(),
   retrieval: retrievalSchema.exactOptional().describe('What the model has fetched for its answer.'),

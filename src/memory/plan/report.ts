@@ -64,7 +64,9 @@ export function reportOf(
   const { summary } = made;
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
-  const over = view.tokens > (budgets.hard ?? budgets.window);
+  const { bytes } = plan;
+  const isLarge = bytes !== undefined && bytes.after > bytes.limit;
+  const over = isLarge || view.tokens > (budgets.hard ?? budgets.window);
   const waits =
     replay.waits === true ||
     replay.refused.some(({ because }) => because === 'floor' || because === 'regret');
@@ -79,6 +81,7 @@ export function reportOf(
     source,
     trigger: replay.trigger,
     tokens: { before: replay.before, after: view.tokens, budget, window: budgets.window },
+    ...(bytes ? { bytes: { before: bytes.before, after: bytes.after, limit: bytes.limit } } : {}),
     frontier: isUntouched ? { unit: 0, moved: false } : frontierOf(plan),
     applied_edits: edits,
     refs: refsOf(view),

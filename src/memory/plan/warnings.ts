@@ -41,7 +41,7 @@ export const WARNINGS = {
     'A field of the request or of its strategy is [retired](answers-and-errors.md#retired): it does nothing, and the next version refuses it.',
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
   limit_learned:
-    'Within the last hour the upstream refused a prompt as too long; the view fits the limit learned from that.',
+    'Within the last hour the upstream refused a prompt as too long, or a body as too large; the view fits the limit learned from that.',
   thinking_dropped:
     'The request was sent without [thinking of earlier answers](answers-and-errors.md#when-the-upstream-binds-thinking): what it is bound to has changed, or the upstream has refused it.',
   instructions_uncached:

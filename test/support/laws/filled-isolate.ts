@@ -70,6 +70,7 @@ const values: Partial<Record<Kind, () => unknown>> = {
     memory_strategy: { mode: 'auto', token_budget: 8_000 },
     memory_injection: null,
   }),
+  learnedBytes: () => 10_000_000,
   learnedLimits: () => ({ tokens: 100_000, withAnswer: true }),
   sentRequests: () => {
     const own = {

@@ -93,6 +93,8 @@ export interface ViewOptions {
   readonly marks?: boolean;
   /** The limit that the upstream stated, in tokens. */
   readonly limit?: number | undefined;
+  /** The limit of the body in bytes. */
+  readonly byteLimit?: number | undefined;
   /** The rolling memory in use. */
   readonly memory?: UsedMemory | undefined;
   /** Rounds that are kept of answers in the array, oldest first, or that they can't be read. */
@@ -159,6 +161,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     force: options.force ?? false,
     whole: options.whole ?? false,
     limit: options.limit,
+    byteLimit: options.byteLimit,
     retrieval: options.retrieval ?? false,
     closed: options.closed,
     cold: options.cold,

@@ -7,6 +7,7 @@ import { rowOf } from '../../../src/memory/models/families.ts';
 import { PUBLISHED_PRICES } from '../../../src/memory/models/published-prices.ts';
 import { retirementOf } from '../../../src/memory/models/retirements.ts';
 import { scheduleOf } from '../../../src/memory/models/schedules.ts';
+import { BODY_LIMITS } from '../../../src/upstream/body-limits.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/vendors.md'), 'utf8');
 
@@ -37,6 +38,13 @@ const RETIREMENTS = rowsBelow('Switched off').flatMap((cells) =>
 );
 
 describe('the page of the vendors', () => {
+  it('has the limits of bytes that requests are planned within, with sources', () => {
+    const rows = rowsBelow('Limits of bytes');
+    const figures = rows.map((cells) => [named(cells[0])[0], Number(cells[1]?.replaceAll(',', ''))]);
+    expect(figures).toEqual(BODY_LIMITS.map(({ host, bytes }) => [host, bytes]));
+    for (const cells of rows) expect(cells[3]).toMatch(DATE);
+  });
+
   it('names models', () => {
     expect(FAMILIES.length).toBeGreaterThan(8);
     expect(PRICES.length).toBeGreaterThan(10);

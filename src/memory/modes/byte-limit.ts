@@ -1,0 +1,180 @@
+/**
+ * A limit of the body in bytes (docs/design.md#9-tokens-and-bytes). Images and files are few tokens
+ * and many bytes, so a body can be too large long before its tokens meet a budget.
+ *
+ * Where a view would exceed the limit, the media that the model has seen leave, the oldest first,
+ * until the view is at a share of the limit. What leaves is found by replaying the array: at each
+ * request point by the same rule. So a longer array has the same removals or more, and between two
+ * moves nothing that was sent changes.
+ */
+import { elementAt } from '../../lib/elements.ts';
+import type { History } from '../conversation/history.ts';
+import { type CompactContext, compactOutput } from '../edits/compact.ts';
+import { removeMedia } from '../edits/media.ts';
+import { freedBy, type Removal } from '../edits/removal.ts';
+import type { CompactSettings } from '../strategy/fields.ts';
+import type { Planned, PlanRequest } from './planned.ts';
+
+/** Share of a limit that messages and tools may have: a body has other fields, too. */
+const TAKEN = 0.97;
+/** Where a move stops, as a share of the limit. */
+const FILLED_UP_TO = 0.6;
+
+/** Messages with fewer bytes stay: their media are not what makes a body large. */
+const LEAST_BYTES = 4 * 1024;
+
+const utf8 = new TextEncoder();
+
+/** The media of a unit: in a user message, and in outputs of tools. */
+export function mediaOfUnit(
+  history: History,
+  index: number,
+  strategy: CompactSettings,
+  context: CompactContext,
+): readonly Removal[] {
+  const unit = elementAt(history.units, index);
+  const isLarge = (message: number): boolean => {
+    const { bytes, flatTokens } = elementAt(history.messages, message);
+    return bytes >= LEAST_BYTES && flatTokens > 0;
+  };
+  const parts = isLarge(unit.first) ? removeMedia(history, unit, strategy, context) : [];
+  const outputs = unit.outputs.filter(({ message }) => isLarge(message));
+  const removals = outputs.flatMap(
+    (output) => compactOutput(history, output, strategy, context, 'context_compaction', 0) ?? [],
+  );
+  // What can't be fetched stays.
+  return [...parts, ...removals].filter(({ ref, bytes }) => ref !== undefined && bytes >= LEAST_BYTES);
+}
+
+/**
+ * A plan within the limit of the request, as far as media that the model has seen may leave.
+ *
+ * @param planned without the limit
+ * @param mediaOf the media of a unit that may leave
+ */
+export function withinBytes(
+  planned: Planned,
+  { history, byteLimit: limit, toolBytes = 0 }: PlanRequest,
+  mediaOf: (unit: number) => readonly Removal[],
+): Planned {
+  if (limit === undefined) return planned;
+  const most = TAKEN * limit;
+  const view = new BytesInView(planned, history);
+  const before = toolBytes + view.ofArray(history.messages.length);
+  const replayed = new MediaReplay(history, view, mediaOf);
+  const segments: (readonly Removal[])[] = [];
+  let movedAt = 0;
+  for (const [index, point] of history.requestPoints.entries()) {
+    const size = toolBytes + view.at(point.messages) - replayed.freed;
+    if (size <= most) continue;
+    const made = replayed.move(index, size - limit * FILLED_UP_TO);
+    if (made.length === 0) continue;
+    segments.push(made);
+    movedAt = point.messages;
+  }
+  const after = toolBytes + view.at(history.messages.length) - replayed.freed;
+  if (segments.length === 0 && after <= most) return planned;
+  const { replay } = planned;
+  const moved = movedAt === history.messages.length;
+  return {
+    ...planned,
+    replay: {
+      ...replay,
+      after: replay.after - freedBy(segments.flat()),
+      ...(moved ? { moved, trigger: 'upstream_limit' as const } : {}),
+      ...(replay.thinkingFrom === undefined ? {} : { thinkingFrom: Math.max(replay.thinkingFrom, movedAt) }),
+    },
+    segments: [...planned.segments, ...segments],
+    bytes: { before, after, limit, movedAt },
+  };
+}
+
+/** The bytes of the view of a plan, by the number of its messages. */
+class BytesInView {
+  private readonly removed = new Map<number, Removal[]>();
+  private readonly dropped: ReadonlySet<number>;
+  private readonly sums: number[] = [0];
+  private readonly arraySums: number[] = [0];
+
+  constructor({ segments, dropped }: Planned, { messages }: History) {
+    this.dropped = new Set(dropped);
+    for (const removal of segments.flat()) {
+      const same = this.removed.get(removal.message);
+      if (same) same.push(removal);
+      else this.removed.set(removal.message, [removal]);
+    }
+    for (const [index, { bytes }] of messages.entries()) {
+      const saved = (this.removed.get(index) ?? []).reduce((sum, removal) => sum + savedBy(removal), 0);
+      const left = this.dropped.has(index) ? 0 : Math.max(0, bytes - saved);
+      this.sums.push(elementAt(this.sums, index) + left);
+      this.arraySums.push(elementAt(this.arraySums, index) + bytes);
+    }
+  }
+
+  at(messages: number): number {
+    return elementAt(this.sums, messages);
+  }
+
+  ofArray(messages: number): number {
+    return elementAt(this.arraySums, messages);
+  }
+
+  /** Whether a content is in the view. */
+  has({ kind, message, call }: Removal): boolean {
+    const same = this.removed.get(message) ?? [];
+    return !this.dropped.has(message) && !same.some((one) => one.kind === kind && one.call === call);
+  }
+}
+
+function savedBy({ bytes, replacement }: Removal): number {
+  return bytes - utf8.encode(replacement).length;
+}
+
+/** The media that leave at successive request points. */
+class MediaReplay {
+  /** Bytes that have left with them. */
+  freed = 0;
+  private readonly history: History;
+  private readonly view: BytesInView;
+  private readonly mediaOf: (unit: number) => readonly Removal[];
+  /** Those that may leave, oldest first, with their unit. */
+  private waiting: { readonly unit: number; readonly removal: Removal }[] = [];
+  /** The first unit whose media are not among them yet. */
+  private next = 0;
+
+  constructor(history: History, view: BytesInView, mediaOf: (unit: number) => readonly Removal[]) {
+    this.history = history;
+    this.view = view;
+    this.mediaOf = mediaOf;
+  }
+
+  /** @param enough bytes that are to leave at this request point */
+  move(index: number, enough: number): readonly Removal[] {
+    const { requestPoints, turns } = this.history;
+    // The request before has sent these, and the model has answered.
+    const seen = requestPoints[index - 1]?.messages ?? 0;
+    this.find(seen);
+    // The current request keeps its media.
+    const asking = turns[elementAt(requestPoints, index).turns - 1] ?? 0;
+    const made: Removal[] = [];
+    let left = enough;
+    this.waiting = this.waiting.filter(({ unit, removal }) => {
+      const stays = removal.message >= seen || (removal.kind === 'part' && unit >= asking);
+      if (stays || left <= 0) return true;
+      left -= savedBy(removal);
+      this.freed += savedBy(removal);
+      made.push(removal);
+      return false;
+    });
+    return made;
+  }
+
+  private find(seen: number): void {
+    const { units } = this.history;
+    for (; this.next < units.length && elementAt(units, this.next).first < seen; this.next++) {
+      const unit = this.next;
+      const media = this.mediaOf(unit).filter((removal) => this.view.has(removal));
+      this.waiting.push(...media.map((removal) => ({ unit, removal })));
+    }
+  }
+}
