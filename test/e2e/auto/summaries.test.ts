@@ -13,7 +13,7 @@ import { deploy } from '../../support/deployment/deployment.ts';
 import { untimed } from '../../support/deployment/memory-report.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
-import { conversation, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
+import { conversation, type Reading, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -51,6 +51,29 @@ async function play(
   return all;
 }
 
+/** A talk, its requests, and what the summarizer read during it. */
+interface Talk {
+  readonly messages: Message[];
+  readonly all: readonly Played[];
+  readonly readings: readonly Reading[];
+}
+
+const talks = new Map<string, Promise<Talk>>();
+
+/** A talk under `strategy`, played once for all tests over a protocol. */
+function played(): Promise<Talk> {
+  const { name } = deployment.protocol;
+  const talk = talks.get(name) ?? playOnce();
+  talks.set(name, talk);
+  return talk;
+}
+
+async function playOnce(): Promise<Talk> {
+  const messages = toolTalk('plums', 20);
+  const all = await play(messages, { conversation_id: 'played' });
+  return { messages, all, readings: [...deployment.summarizer.readings] };
+}
+
 /** Expects each summary to be made before the first request with it, at no cost to that request. */
 function expectReady(all: readonly Played[]): void {
   const summarized = all.filter(({ memory }) => memory.summary);
@@ -64,8 +87,6 @@ function expectReady(all: readonly Played[]): void {
 }
 
 const summaryIn = ({ view }: Sent): string => JSON.stringify(view.slice(1, 3));
-const indices = (): number[] =>
-  deployment.summarizer.readings.flatMap(({ messages }) => messages.map(({ index }) => index));
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, at) => at + 1);
 
 /** A message as it was in the last view that had it. */
@@ -105,12 +126,12 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
   });
 
   it('is built upon the one before, and reads each message once', async () => {
-    await play(toolTalk('plums', 20), { conversation_id: 'once' });
+    const { readings } = await played();
 
-    const { readings } = deployment.summarizer;
-    const last = Math.max(...indices());
+    const indices = readings.flatMap(({ messages }) => messages.map(({ index }) => index));
+    const last = Math.max(...indices);
     expect(last).toBeGreaterThan(40);
-    expect(indices()).toEqual(upTo(last));
+    expect(indices).toEqual(upTo(last));
     expect(readings.map(({ after }) => after)).toEqual(
       readings.map((_, at) => readings.slice(0, at).map(({ token }) => token)),
     );
@@ -133,17 +154,15 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
   });
 
   it('is made of placeholders where the view had them, and never of what they stand for', async () => {
-    const all = await play(toolTalk('pears', 20), { conversation_id: 'placeholders' });
+    const { all, readings } = await played();
 
-    const outputs = deployment.summarizer.readings
-      .flatMap(({ messages }) => messages)
-      .filter(({ role }) => role === 'tool');
+    const outputs = readings.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool');
     expect(outputs.length).toBeGreaterThan(8);
     for (const { index, text } of outputs) {
       expect(markersIn(text)).toHaveLength(1);
       expect(text).toBe(lastSeen(all, index)?.content);
     }
-    const prompts = deployment.summarizer.requests.map(({ rawBody }) => rawBody.toString()).join();
+    const prompts = readings.map(({ request }) => request.rawBody.toString()).join();
     expect(prompts).not.toContain('row 20 of');
   });
 
@@ -162,8 +181,7 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
   });
 
   it('keeps the tail, and all that it covers can be fetched', async () => {
-    const messages = toolTalk('limes', 20);
-    const all = await play(messages, { conversation_id: 'kept' });
+    const { messages, all } = await played();
     const last = all.findLast(({ memory }) => memory.summary);
     if (!last?.memory.summary?.ref) throw new Error('there is no summary with a ref');
 
@@ -185,9 +203,8 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
   });
 
   it('in a stream is the one of the whole answer, byte for byte', async () => {
-    const messages = toolTalk('dates', 14);
-    await play(messages, { conversation_id: 'streamed' });
-    const fields = { conversation_id: 'streamed', memory_strategy: strategy };
+    const { messages } = await played();
+    const fields = { conversation_id: 'played', memory_strategy: strategy };
 
     const whole = await new AgentCaller(deployment, fields).send(messages);
     const streamed = await new AgentCaller(deployment, { ...fields, stream: true }).send(messages);
@@ -248,6 +265,6 @@ describe('the next summary in mode auto', () => {
   });
 
   it('is ready before the request that needs it where each one adds a tenth of the budget', async () => {
-    expectReady(await play(toolTalk('figs', 20), { conversation_id: 'steep' }));
+    expectReady((await played()).all);
   });
 });
