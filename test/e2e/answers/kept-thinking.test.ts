@@ -74,9 +74,7 @@ describe.each(DIALECTS)('thinking by %s, of answers in one piece and in streams,
     for (const { memory } of dropped) expect(memory.dropped_thinking_blocks).toBeGreaterThan(0);
     expect(sent().some(({ body }) => blocksIn(body).length > 1)).toBe(true);
   });
-});
 
-describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
   it.each([true, false])(
     'is never refused behind rounds of ours, kept or not (keep_rounds: %s)',
     async (keep_rounds) => {
@@ -87,7 +85,7 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
         compact_retrieval: 'tool',
         keep_rounds,
       };
-      const { agent } = agentOf(dialect, stream, { memory_strategy });
+      const { agent } = agentOf(dialect, 'in turn', { memory_strategy });
       const answers: Answered[] = [];
       for (let turn = 1; turn <= 4; turn++)
         answers.push(...(await agent.turn(`What does number ${turn} weigh?`)));
@@ -107,7 +105,7 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
       memory_blocks: { labels: [label] },
       memory_injection: true,
     };
-    const { agent, sent } = agentOf(dialect, stream, fields);
+    const { agent, sent } = agentOf(dialect, 'in turn', fields);
     await agent.turn('What does number 1 weigh?');
     await put('Weigh once.');
     const before = await agent.turn('What does number 2 weigh?');
@@ -126,7 +124,7 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
   });
 
   it('goes with a summary that comes late', async () => {
-    const { agent, sent } = agentOf(dialect, stream, {
+    const { agent, sent } = agentOf(dialect, 'in turn', {
       memory_strategy: { mode: 'summarize', context_limit: 3, keep_last_n_turns: 1, summary_max_tokens: 300 },
     });
     await agent.turn('What does number 1 weigh?');
@@ -140,7 +138,7 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
   it('goes where tools of ours come later than the first request', async () => {
     const strategy = { mode: 'compact', token_budget: 100_000 };
     const off = { memory_strategy: { ...strategy, compact_retrieval: 'off' } };
-    const { agent } = agentOf(dialect, stream, {});
+    const { agent } = agentOf(dialect, 'in turn', {});
     await agent.turn('What does number 1 weigh?', off);
     const later = { memory_strategy: strategy };
     const [first] = await agent.turn('What does number 2 weigh?', later);
@@ -150,7 +148,7 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
   });
 
   it('is kept apart in each fork of a conversation', async () => {
-    const { agent, sent } = agentOf(dialect, stream, {
+    const { agent, sent } = agentOf(dialect, 'in turn', {
       memory_strategy: { mode: 'compact', token_budget: 100_000 },
     });
     await agent.turn('What does number 1 weigh?');
@@ -164,7 +162,10 @@ describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
     expect(model.refused).toBe(0);
     expect(blocksIn(sent().at(-1)?.body ?? {})).toHaveLength(3 * STEPS + 2);
   });
+});
 
+// The request that is refused has one form.
+describe.each(FORMS)('thinking by %s (stream: %s)', (dialect, stream) => {
   // An isolate knows a request by its array, so these two ask what no other test asks.
   it.each<[what: string, strategy: object]>([
     [
