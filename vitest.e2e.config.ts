@@ -20,7 +20,6 @@ const LONG = [
   'operators/self-host',
   'clients/clients',
   'browser/hostile',
-  'auto/budgets',
   'summaries/bad-summarizers',
   'summaries/waiting',
   'messages/own-compaction',
