@@ -16,6 +16,8 @@ import type { Plan } from '../memory/plan/plan.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import { cacheLifetimeOf } from '../request/cache-lifetime.ts';
 import { conversationOfCall } from '../request/conversation.ts';
+import { isAccepted } from '../request/known-key.ts';
+import type { WaitingRequest } from '../storage/conversation/cold-returns.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -83,24 +85,37 @@ export class ColdReturns {
   private async ask(history: History, waited: readonly number[]): Promise<readonly number[]> {
     const { messages, requestPoints } = history;
     const hashes = prefixHashes(messages, sha256Hex);
-    const isWaiting = waited.includes(messages.length);
-    const waiting = isWaiting ? await this.waiting(elementAt(hashes, messages.length)) : null;
-    const { memory } = this.conversation;
-    const asking = memory((stub) => stub.coldReturns.find(waiting));
-    const points = new Set(await within(TIME_LIMITS.coldReturnsMs, asking));
-    const lengths = requestPoints.map((point) => point.messages);
+    const end = messages.length;
+    const point = waited.includes(end) ? elementAt(hashes, end) : undefined;
+    const points = new Set(await this.pointsWith(point));
+    const lengths = requestPoints.map((one) => one.messages);
     return lengths.filter((length) => points.has(elementAt(hashes, length)));
   }
 
-  /** This request, if it may be a cold return. @param point the hash of its array */
-  private async waiting(point: string) {
+  /**
+   * The points of cold returns. A request that is one is noted if it is sent, under a key that the
+   * upstream accepts.
+   *
+   * @param point of this request, if its move waits
+   */
+  private async pointsWith(point: string | undefined): Promise<readonly string[]> {
     const { request, options, scope } = this.call;
-    const lifetimeMs = cacheLifetimeOf(request);
-    if (lifetimeMs === undefined) return null;
-    const { dryRun, viewOnly, bare = false } = options;
-    const isSent = !dryRun && !viewOnly && !bare;
-    if (isSent && !(await scope.mayStore(this.conversation.tenant))) return null;
-    return { point, lifetimeMs, since: scope.timings.startedAt, isSent };
+    const { tenant } = this.conversation;
+    const lifetimeMs = point === undefined ? undefined : cacheLifetimeOf(request);
+    if (point === undefined || lifetimeMs === undefined) return this.look(null);
+    const since = scope.timings.startedAt;
+    const look = (isSent: boolean) => this.look({ point, lifetimeMs, since, isSent });
+    if (options.dryRun || options.viewOnly || options.bare) return look(false);
+    if (isAccepted(tenant, scope.services)) return look(true);
+    // The upstream is asked about the key only if there is something to note.
+    const points = await look(false);
+    if (!points.includes(point)) return points;
+    return (await scope.mayStore(tenant)) ? look(true) : points.filter((one) => one !== point);
+  }
+
+  private look(waiting: WaitingRequest | null): Promise<readonly string[]> {
+    const looking = this.conversation.memory((stub) => stub.coldReturns.find(waiting));
+    return within(TIME_LIMITS.coldReturnsMs, looking);
   }
 
   private isWithinLifetime(ms: number): boolean {

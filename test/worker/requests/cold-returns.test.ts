@@ -76,11 +76,9 @@ function deployment(variables: Partial<Env> = {}) {
     return { app, objects, of, post, send: (...of_: Parameters<typeof of>) => post(of(...of_)) };
   };
   const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
-  const noted = () =>
-    remoteConversation(conversationName(tenant, undefined, { id: 'c' }))((stub) =>
-      stub.coldReturns.find(null),
-    );
-  return { isolate, pass, noted };
+  const object = (id: string) => remoteConversation(conversationName(tenant, undefined, { id }));
+  const noted = () => object('c')((stub) => stub.coldReturns.find(null));
+  return { isolate, pass, noted, object };
 }
 
 type Isolate = ReturnType<ReturnType<typeof deployment>['isolate']>;
@@ -253,6 +251,30 @@ describe('how long a cache lives', () => {
   });
 });
 
+describe('a key that the upstream has not accepted yet', () => {
+  const checks = ({ app }: Isolate) => app.sent.filter(({ url }) => url.endsWith('/models')).length;
+
+  it('is asked about only where there is a cold return to note, and notes nothing if it is refused', async () => {
+    const { isolate, pass, noted } = deployment({ VERIFY_KEYS: 'true' } as Partial<Env>);
+    const steps = await untilWaiting(isolate());
+    const warm = isolate();
+    expect((await warm.send(steps)).trigger).toBe('none');
+    expect(checks(warm)).toBe(0);
+
+    pass(32);
+    const refused = isolate();
+    refused.app.answer.modelsStatus = 401;
+    expect((await refused.send(steps + 1)).trigger).toBe('none');
+    expect(checks(refused)).toBe(1);
+    expect(await noted()).toEqual([]);
+
+    pass(32);
+    const accepted = isolate();
+    expect((await accepted.send(steps + 1)).trigger).toBe('cold_return');
+    expect(await noted()).toHaveLength(1);
+  });
+});
+
 describe('what is not sent to the model', () => {
   it('says what a cold return would do, and notes nothing', async () => {
     const { isolate, pass, noted } = deployment();
@@ -285,6 +307,23 @@ describe('cold returns of a conversation', () => {
 
     expect(await noted()).toEqual([]);
     expect((await isolate().send(steps + 1)).trigger).toBe('none');
+  });
+
+  it('come back from a backup', async () => {
+    const { isolate, pass, noted, object } = deployment();
+    const steps = await untilWaiting(isolate());
+    pass(32);
+    const first = await isolate().send(steps + 1);
+    const part = await object('c')((stub) => stub.saveRows(null));
+    const saved = { backup: 'a backup', at: Date.now(), used: Date.now() };
+
+    const other = object('d');
+    await other((stub) => stub.putAside({ ...saved, part: 0 }, part?.text ?? ''));
+    expect(await other((stub) => stub.putBack({ ...saved, parts: 1 }))).toBe('restored');
+
+    expect(await other((stub) => stub.coldReturns.find(null))).toEqual(await noted());
+    const there = await isolate().send(steps + 1, { conversation_id: 'd' });
+    expect(messagesOf(there.body)).toEqual(messagesOf(first.body));
   });
 
   it.each(['failing', 'hanging'] as const)('are done without where storage is %s', async (how) => {
