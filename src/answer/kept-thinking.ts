@@ -9,6 +9,7 @@
 import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
+import { ownChange } from '../memory/replay/change.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { changedPart, type SentBefore } from '../upstream/sent-requests.ts';
@@ -64,8 +65,9 @@ export function withLessThinking(
     .slice(0, from)
     .reduce((sum, message) => sum + (message.thinking()?.blocks ?? 0), 0);
   if (blocks <= (report.dropped_thinking_blocks ?? 0)) return report;
+  const change = ownChange({ hasLessThinking: before !== undefined && from > before.sent.thinkingFrom });
   return {
-    ...(before && from > before.sent.thinkingFrom ? moved(report) : report),
+    ...(change ? moved(report, change) : report),
     dropped_thinking_blocks: blocks,
     warnings: [...new Set([...report.warnings, 'thinking_dropped' as const])],
   };

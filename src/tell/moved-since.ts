@@ -10,6 +10,7 @@ import { logCaught } from '../log.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { earlierRequests } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
+import { ownChange } from '../memory/replay/change.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
@@ -42,12 +43,13 @@ async function frontierSince(
   conversation: StoredConversation,
   { report, movedAt, before: sent }: MadeView,
   call: Call,
-): Promise<Partial<Pick<Report, 'frontier'>>> {
+): Promise<Partial<Pick<Report, 'frontier' | 'changed'>>> {
   const { frontier, applied_edits } = report;
   const isUnedited = frontier.unit === 0 && applied_edits.length === 0;
   if (frontier.moved || isUnedited || !movedAt) return {};
   const before = await messagesBefore(conversation, movedAt, sent?.messages ?? 0, call);
-  return before === undefined || movedAt <= before ? {} : { frontier: moved(report).frontier };
+  const change = ownChange({ hasMovedBetween: before !== undefined && movedAt > before });
+  return change ? { frontier: moved(report, change).frontier, changed: change } : {};
 }
 
 /**

@@ -4,24 +4,7 @@
  * view extends the one before, and what of it does not (`view/sent-before.ts`).
  */
 import { textBytes } from '../lib/copy.ts';
-
-/** What is Precis's before a point of an array. Equal ones mean equal bytes. */
-export interface OwnPrefix {
-  /** A hash of edits, summaries and rounds. Empty without any, as the others are. */
-  readonly edits: string;
-  /** A hash of the reasoning that was removed. None is bound to it. */
-  readonly reasoning: string;
-  /** The kept rounds, by the message that they led to. */
-  readonly rounds: string;
-  /** The messages with edits that an upstream may refuse. */
-  readonly hosted: string;
-  /** A hash of the tools. */
-  readonly tools: string;
-  /** A hash of the messages that are added to the view. */
-  readonly added: string;
-  /** Whether the instructions went as a message. */
-  readonly instructions: boolean;
-}
+import type { OwnPrefix } from '../memory/replay/change.ts';
 
 /** What a view follows from beside the array, as its caller has chosen it. */
 export interface SentTerms {

@@ -10,6 +10,7 @@ import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import { clearedBefore, earlierRequests, editsBefore } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
+import { type OwnChange, type OwnPrefix, ownChange } from '../memory/replay/change.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
@@ -18,7 +19,6 @@ import {
   areSame,
   changedPart,
   movedPart,
-  type OwnPrefix,
   type SentBefore,
   type SentRequest,
   type SentTerms,
@@ -81,29 +81,42 @@ export function ownPrefix(
  */
 export function withMoved(made: MadeView, call: Call, refused: MadeView | undefined): MadeView {
   const before = refused ? refused.before : sentBefore(call);
-  const isMoved =
-    made.report.frontier.moved ||
-    (refused !== undefined && differs(refused, made, earlierRequests(call.request.messages)[0])) ||
-    (before !== undefined && leavesPrefix(before, made, termsOf(call)));
-  return { ...made, before, report: isMoved ? moved(made.report) : made.report };
+  const { report } = made;
+  const { trigger, frontier, warnings } = report;
+  const lacksRounds = trigger === 'none' && warnings.includes('rounds_absent');
+  const change = frontier.moved
+    ? ownChange(lacksRounds ? { part: 'rounds' } : { planned: trigger })
+    : ownChange({
+        part:
+          (refused && partBetween(refused, made, earlierRequests(call.request.messages)[0])) ??
+          (before && leftPart(before, made, termsOf(call))),
+      });
+  return { ...made, before, report: change ? moved(report, change) : report };
 }
 
-/** Whether a view differs before the end of an earlier request from the one that was reported. */
-function leavesPrefix({ isNext, messages, sent }: SentBefore, made: MadeView, terms: SentTerms): boolean {
+/** The first part of a view that is not what an earlier request was reported to have. */
+function leftPart(
+  { isNext, messages, sent }: SentBefore,
+  made: MadeView,
+  terms: SentTerms,
+): keyof OwnPrefix | undefined {
   // Between the two the frontier may have moved in one that another isolate has sent and reported.
-  if (!isNext && (made.movedAt === undefined || made.movedAt > messages)) return false;
-  return movedPart(sent, ownPrefix(made, [], messages), terms) !== undefined;
+  if (!isNext && (made.movedAt === undefined || made.movedAt > messages)) return undefined;
+  return movedPart(sent, ownPrefix(made, [], messages), terms);
 }
 
-/** Whether two views of an array differ before the end of the request before, if there is one. */
-function differs(refused: MadeView, made: MadeView, end: number | undefined): boolean {
-  if (end === undefined) return false;
-  return changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end)) !== undefined;
+/** What differs in two views of an array before the end of the request before, if there is one. */
+function partBetween(
+  refused: MadeView,
+  made: MadeView,
+  end: number | undefined,
+): keyof OwnPrefix | undefined {
+  return end === undefined ? undefined : changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end));
 }
 
-/** A report that the frontier has moved. */
-export function moved(report: Report): Report {
-  return { ...report, frontier: { ...report.frontier, moved: true } };
+/** A report that the frontier has moved. The first cause counts. */
+export function moved(report: Report, change: OwnChange): Report {
+  return { ...report, frontier: { ...report.frontier, moved: true }, changed: report.changed ?? change };
 }
 
 /**

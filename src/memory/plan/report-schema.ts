@@ -7,6 +7,7 @@ import type { Immutable } from '../../lib/immutable.ts';
 import { MODE_NAMES } from '../modes/meanings.ts';
 import { potentialBillSchema } from '../money/bill-schema.ts';
 import { tokenUsageSchema } from '../money/usage-schema.ts';
+import { changeSchema } from '../replay/change-schema.ts';
 import { TRIGGERS } from '../replay/trigger.ts';
 import { count, name, refName } from '../shapes.ts';
 import { receiptSchema } from './receipt-schema.ts';
@@ -200,6 +201,9 @@ export const reportSchema = z.strictObject({
     .array(missSchema)
     .exactOptional()
     .describe('Contents that were asked for again after they had left the view; the newest 50.'),
+  changed: changeSchema
+    .exactOptional()
+    .describe('Why the request does not extend the one before, as far as it is known before the answer.'),
   dropped_thinking_blocks: count
     .exactOptional()
     .describe(

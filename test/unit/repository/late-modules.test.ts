@@ -33,6 +33,7 @@ const LEAVES: readonly string[] = [
   'memory/money/caller-schema.ts',
   'memory/plan/receipt-schema.ts',
   'memory/replay/refusal.ts',
+  'memory/replay/change-schema.ts',
   'memory/replay/trigger.ts',
   'memory/run/event.ts',
   'memory/run/outline.ts',
