@@ -1,8 +1,8 @@
 /**
  * Writes the tables of the pages that say what the code knows (`npm run docs`): fields, headers,
- * warnings, errors, variables, routes, metrics, pages, what an isolate believes. Each stands
- * between `<!-- code NAME -->` and `<!-- /code -->`. A test writes them anew and compares, so a
- * page can't drift from the code.
+ * warnings, causes of cache misses, errors, variables, routes, metrics, pages, what an isolate
+ * believes. Each stands between `<!-- code NAME -->` and `<!-- /code -->`. A test writes them anew
+ * and compares, so a page can't drift from the code.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,6 +16,7 @@ import { WARNINGS } from '../src/memory/plan/warnings.ts';
 import { blocksSchema } from '../src/memory/strategy/memory-blocks.ts';
 import { BLOCKS_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from '../src/reference/fields.ts';
 import { REPORT_HEADERS, REQUEST_HEADERS, RESPONSE_HEADERS } from '../src/reference/headers.ts';
+import { MISSES } from '../src/reference/miss-causes.ts';
 import type { Operation } from '../src/reference/operation.ts';
 import { PAGES } from '../src/reference/pages.ts';
 import { OPERATIONS } from '../src/reference/table.ts';
@@ -183,6 +184,11 @@ function errorsTable(): Table {
   return tableOf(['code', 'status', 'when'], rows);
 }
 
+function missesTable(): Table {
+  const rows = Object.entries(MISSES).map(([cause, [means, remedy]]) => [code(cause), means, remedy]);
+  return tableOf(['cause', 'what has happened', 'what to do'], rows);
+}
+
 function warningsTable(): Table {
   return tableOf(
     ['warning', 'meaning'],
@@ -305,6 +311,7 @@ export function docsTables(): ReadonlyMap<string, Table> {
     ['blocks', membersTable(objectIn(schemaOf(blocksSchema)), BLOCKS_FIELDS)],
     ['own-fields', ownTable()],
     ['headers', headersTable()],
+    ['misses', missesTable()],
     ['warnings', warningsTable()],
     ['errors', errorsTable()],
     ['variables', variablesTable()],

@@ -8,7 +8,7 @@ import { marksIn, OPENAI_MARKS } from './edits.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
-import type { Additions, CacheMarks, WireMessage } from './model-request.ts';
+import type { Additions, CacheMarks, RequestSettings, WireMessage } from './model-request.ts';
 import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { leavesOurs } from './tool-choice.ts';
@@ -66,6 +66,19 @@ export abstract class ModelBody {
 
   /** What the request says of the form of the answer's text. */
   protected abstract get answerForm(): unknown;
+  /** See `RequestSettings`. */
+  protected abstract get effort(): unknown;
+  protected abstract get verbosity(): unknown;
+
+  /** See `RequestSettings`. */
+  protected get user(): unknown {
+    return [this.field('safety_identifier'), this.field('user')];
+  }
+
+  get settings(): RequestSettings {
+    const { effort, user } = this;
+    return { effort, user, format: [this.answerForm, this.verbosity], key: this.field(CACHE_KEY) };
+  }
 
   get hasTools(): boolean {
     const tools = fieldOf(this.root, 'tools')?.value;

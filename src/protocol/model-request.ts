@@ -70,6 +70,17 @@ export interface OwnCompaction {
   body(range: CompactionRange): Uint8Array;
 }
 
+/** What a request says about its answer that a cached prefix and bound reasoning follow from. */
+export interface RequestSettings {
+  readonly effort: unknown;
+  /** Form and verbosity. */
+  readonly format: unknown;
+  /** The end user. */
+  readonly user: unknown;
+  /** The caller's key for the upstream's prompt cache. */
+  readonly key: unknown;
+}
+
 /** What to add to a body with a view. */
 export interface Additions {
   /** After the preamble, in this order. */
@@ -133,6 +144,10 @@ export interface ModelRequest {
    * along. −1 if tools alone have one; undefined without any.
    */
   readonly markedUntil: number | undefined;
+  /** Decoded on each call. */
+  readonly settings: RequestSettings;
+  /** Whether more has come since the request before than a cache looks back from the end. */
+  readonly isFarFromBefore: boolean;
   /** Whether the caller gives the model tools. */
   readonly hasTools: boolean;
   /** The compaction that the request asks of the upstream; undefined without one. */

@@ -40,13 +40,28 @@ export function movingPlaces<Place extends Pick<Message, 'role'>>({
     return at;
   };
   const last = lastOf(messages.length);
+  const earlier = isFarFromBefore(messages, parts) ? lastOf(answerIn(messages)) : -1;
+  return [earlier, endsUnmarked ? -1 : last].filter((at, index, all) => at >= 0 && all.indexOf(at) === index);
+}
+
+/**
+ * Whether more parts have come since the request before than a cache looks back from the end of an
+ * array.
+ */
+export function isFarFromBefore<Place extends Pick<Message, 'role'>>(
+  messages: readonly Place[],
+  parts: (message: Place) => number,
+): boolean {
+  const answer = answerIn(messages);
+  const since = answer < 0 ? [] : messages.slice(answer);
+  return since.reduce((sum, message) => sum + parts(message), 0) > LOOKED_BACK;
+}
+
+/** Where the last answer begins; -1 without one. */
+function answerIn(messages: readonly Pick<Message, 'role'>[]): number {
   let answer = messages.findLastIndex(({ role }) => role === 'assistant');
   while (answer > 0 && messages[answer - 1]?.role === 'assistant') answer--;
-  let between = 0;
-  for (let at = Math.max(answer, 0); answer >= 0 && at < messages.length; at++)
-    between += parts(messages[at] as Place);
-  const earlier = between > LOOKED_BACK ? lastOf(answer) : -1;
-  return [earlier, endsUnmarked ? -1 : last].filter((at, index, all) => at >= 0 && all.indexOf(at) === index);
+  return answer;
 }
 
 /** Whether a body is too short for a cache to keep any of it. @param least in tokens */

@@ -15,6 +15,7 @@ import { edits, passesThrough } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { RunUsage } from '../memory/money/bill-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
+import { isOwn } from '../memory/replay/change.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEvent } from '../memory/run/event.ts';
 import { isUnsent } from '../memory/run/unsent.ts';
@@ -26,6 +27,8 @@ import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { hasFilledWindow } from '../view/learned.ts';
+import { termsFor } from '../view/made-before.ts';
+import type { MadeView } from '../view/made-view.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { requestIdIn } from './headers.ts';
 import type {
@@ -38,6 +41,7 @@ import type {
   SentBody,
   SettledCall,
 } from './listener.ts';
+import { boundReasoning, requestPrefix } from './request-prefix.ts';
 
 /**
  * Off if the request has no tenant, no conversation, or memory is off for it. A request that passes
@@ -57,7 +61,9 @@ export function hasEvent({ request, chosen, owner, scope }: Call): boolean {
 }
 
 /** The part of a request to the model that its event and its bill need. */
-type RecordedCall = Pick<AskedModel, 'rounds' | 'observed'> & { readonly made: BilledView };
+type RecordedCall = Pick<AskedModel, 'rounds' | 'observed'> & {
+  readonly made: BilledView & Pick<MadeView, 'movesInstructions'>;
+};
 
 class EventRecorder implements CallListener {
   readonly readsUsage = true;
@@ -110,7 +116,8 @@ class EventRecorder implements CallListener {
     const { services, waitUntil } = this.call.scope;
     const { runOutboxes, log } = services;
     try {
-      const run = { event: this.event(end), ...this.named(), ...this.billing() };
+      const event = this.event(end);
+      const run = { event, ...this.named(), ...this.billing(), ...this.compared(event) };
       runOutboxes.add(tenant, name, run, waitUntil);
     } catch (error) {
       logCaught(log, 'warn', 'the event of a request could not be made', error);
@@ -134,6 +141,29 @@ class EventRecorder implements CallListener {
     const billing = isViewed ? billOrderOf(asked.made, usages, call) : unchangedOrderOf(usages, call);
     const potential = asked?.observed ? this.plan?.report : undefined;
     return potential ? { billing, potential_bill: potentialBillOf(potential, first, call) } : { billing };
+  }
+
+  /** What the next request is compared with. Refusals have nothing. */
+  private compared({
+    created_at,
+    ms,
+    dropped_thinking_blocks: left,
+  }: UnbilledRun): Pick<EndedRun, 'compared'> {
+    const { usages, asked, call } = this;
+    const { request, chosen, scope } = call;
+    if (usages.length === 0 || !edits(chosen.strategy)) return {};
+    const made = asked?.observed ? undefined : asked?.made;
+    const { marks } = termsFor(request, chosen.strategy, scope.services.config);
+    const { changed } = made?.report ?? {};
+    return {
+      compared: {
+        prefix: requestPrefix(call, made),
+        ready: created_at + (ms.first_byte ?? 0),
+        ...(changed && isOwn(changed) ? { own: changed } : {}),
+        ...boundReasoning(request, left),
+        isFar: !(marks && made) && request.isFarFromBefore,
+      },
+    };
   }
 
   private event({ how, refusal }: CallEnd): UnbilledRun {

@@ -237,8 +237,12 @@ function brokenAmount([first]: Calls, { moved, earlier }: BilledRequest, schedul
   const { hits, lifetimeMs } = schedule;
   if (!moved || earlier === null || earlier.ago > lifetimeMs) return 0;
   if (hits === 'marks' && first.cached + first.written === 0) return 0;
-  const uncached = first.fresh + first.written;
-  const lost = Math.min(Math.max(0, hitsOf(hits, earlier.input) - first.cached), uncached);
+  return lostAmount(first, Math.max(0, hitsOf(hits, earlier.input) - first.cached), schedule);
+}
+
+/** What tokens that were not read from the cache have cost more than a read. */
+export function lostAmount(first: BilledTokens, tokens: number, schedule: Schedule): Nanodollars {
+  const lost = Math.min(tokens, first.fresh + first.written);
   const written = Math.round(lost * writtenShare(first));
   const prompt = inputOf(first);
   const paid = amountOf({ ...NO_TOKENS, fresh: lost - written, written }, schedule, prompt);

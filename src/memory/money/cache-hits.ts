@@ -5,7 +5,7 @@ import type { HitRule } from '../models/schedule.ts';
  * In tokens. Shorter prefixes are not cached
  * (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
-const LEAST_PREFIX = 1_024;
+export const LEAST_PREFIX = 1_024;
 const STEP = 128;
 
 /** The tokens that are read from the cache at best, of a prefix that it has seen. */

@@ -37,8 +37,11 @@ export type RunFacts = Pick<
   | 'error'
 > & { readonly model: string | undefined };
 
-/** An event without its number and its bills. */
-export type UnbilledRun = Omit<RunEvent, 'n' | 'bill' | 'potential_bill'>;
+/** An event without its number, its bills, and what follows from the request before. */
+export type UnbilledRun = Omit<
+  RunEvent,
+  'n' | 'bill' | 'potential_bill' | 'cache_miss' | 'reasoning_dropped'
+>;
 
 export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts): UnbilledRun {
   const { mode, source, tokens, trigger, frontier, warnings } = report;

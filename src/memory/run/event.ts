@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { REMOVAL_KINDS } from '../edits/fates.ts';
 import { billSchema, potentialBillSchema, runUsageSchema } from '../money/bill-schema.ts';
+import { cacheMissSchema, droppedReasoningSchema } from '../replay/change-schema.ts';
 import { refusalSchema } from '../replay/refusal.ts';
 import { count } from '../shapes.ts';
 
@@ -106,6 +107,8 @@ export const runEventSchema = z.strictObject({
   injection_tokens: count.nullable(),
   /** Blocks of thinking that the request was sent without. */
   dropped_thinking_blocks: count,
+  /** The reasoning that the answer was newly made without, and why; null if there is none. */
+  reasoning_dropped: droppedReasoningSchema.nullable(),
   /** The rounds of earlier answers in the view, by the message that they are before. */
   kept_rounds: z.array(z.strictObject({ message: index, rounds: count, tokens: count })),
   /** The further requests to the upstream in which the model fetched contents. */
@@ -118,6 +121,8 @@ export const runEventSchema = z.strictObject({
    * Null where it does not say.
    */
   view_cached: count.nullable(),
+  /** Why its answer has read less from the cache than it could have; null if it has not. */
+  cache_miss: cacheMissSchema.nullable(),
   /** What the request has cost, and what it would have cost; null if there is no price. */
   bill: billSchema.nullable(),
   /** What an observed request would have saved; null if it was not observed, or has no price. */

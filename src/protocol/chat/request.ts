@@ -35,7 +35,7 @@ import {
   splitPreamble,
   type ViewParts,
 } from '../model-request.ts';
-import { isTooShort, movingPlaces } from '../moving-marks.ts';
+import { isFarFromBefore, isTooShort, movingPlaces } from '../moving-marks.ts';
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -146,6 +146,19 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return this.field('response_format');
   }
 
+  /** The second is OpenRouter's. */
+  protected get effort(): unknown {
+    return this.field('reasoning_effort') ?? asObject(this.field('reasoning')).effort;
+  }
+
+  protected get verbosity(): unknown {
+    return this.field('verbosity');
+  }
+
+  get isFarFromBefore(): boolean {
+    return isFarFromBefore(this.messages, partsOf);
+  }
+
   toolJson(tool: FunctionTool): string {
     return JSON.stringify(tool);
   }
@@ -205,6 +218,10 @@ export function writeChatRequest(
   return spliceBody(request.bytes, splices, kept);
 }
 
+function partsOf({ calls }: ChatMessage): number {
+  return 1 + calls.length;
+}
+
 /**
  * The messages that get one of Precis's marks: those that move along, the one after the
  * instructions where the caller sets none, and as many of the view's as have room.
@@ -221,8 +238,7 @@ function markedMessages(
   const least = cacheMarks.areCallers ? leastCachedPrompt(model) : 0;
   if (!moves || most === 0 || isTooShort(bytes.length, least)) return latestMarks(view, most);
   const bears = (message: ChatMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
-  const parts = ({ calls }: ChatMessage): number => 1 + calls.length;
-  const moving = movingPlaces({ messages, bears, parts, endsUnmarked: !cacheMarks.areCallers });
+  const moving = movingPlaces({ messages, bears, parts: partsOf, endsUnmarked: !cacheMarks.areCallers });
   const begin = messages.findIndex(({ role }) => role !== 'preamble') - 1;
   const marksBegin = cacheMarks.areCallers && begin >= 0 && request.markedUntil === undefined;
   const ours = [...(marksBegin ? [begin] : []), ...moving].slice(-most);

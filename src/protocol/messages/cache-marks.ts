@@ -117,9 +117,12 @@ function movingMarks({ messages }: MarkedBody, { left }: Layout): readonly numbe
   const found = messages.map((message) => (message instanceof ElementMessage ? message : PREAMBLE));
   const bears = (message: ElementMessage | typeof PREAMBLE, index: number): boolean =>
     message instanceof ElementMessage && !left.has(index) && message.role !== 'assistant' && canBear(message);
-  const parts = (message: ElementMessage | typeof PREAMBLE): number =>
-    (message instanceof ElementMessage ? message.blocks?.length : undefined) ?? 1;
-  return movingPlaces({ messages: found, bears, parts, endsUnmarked: false });
+  return movingPlaces({ messages: found, bears, parts: partsOf, endsUnmarked: false });
+}
+
+/** How many parts a message has, as the cache counts them. */
+export function partsOf(message: object): number {
+  return (message instanceof ElementMessage ? message.blocks?.length : undefined) ?? 1;
 }
 
 const PREAMBLE = { role: 'preamble' } as const;

@@ -26,10 +26,11 @@ import {
   type OwnCompaction,
   type WireMessage,
 } from '../model-request.ts';
+import { isFarFromBefore } from '../moving-marks.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { BLOCK_FIELDS, isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
-import { markedUntil, marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
+import { markedUntil, marksFor, partsOf, takesMark, type WrittenMarks } from './cache-marks.ts';
 import { ownCompaction } from './compaction.ts';
 import { Element, type ElementFacts } from './element.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
@@ -166,6 +167,22 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
   /** Of structured outputs; the second is the field of their beta. */
   protected get answerForm(): unknown {
     return asObject(this.field('output_config')).format ?? this.field('output_format');
+  }
+
+  protected get effort(): unknown {
+    return [this.field('thinking'), asObject(this.field('output_config')).effort];
+  }
+
+  protected get verbosity(): undefined {
+    return undefined;
+  }
+
+  get isFarFromBefore(): boolean {
+    return isFarFromBefore(this.messages, partsOf);
+  }
+
+  protected override get user(): unknown {
+    return asObject(this.field('metadata')).user_id;
   }
 
   /**

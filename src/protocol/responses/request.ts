@@ -27,7 +27,7 @@ import {
   type ModelRequest,
   type WireMessage,
 } from '../model-request.ts';
-import { movingPlaces } from '../moving-marks.ts';
+import { isFarFromBefore, movingPlaces } from '../moving-marks.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -141,6 +141,18 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   protected get answerForm(): unknown {
     return asObject(this.field('text')).format;
+  }
+
+  protected get effort(): unknown {
+    return asObject(this.field('reasoning')).effort;
+  }
+
+  protected get verbosity(): unknown {
+    return asObject(this.field('text')).verbosity;
+  }
+
+  get isFarFromBefore(): boolean {
+    return isFarFromBefore(this.messages, partsOf);
   }
 
   get asksReasoning(): boolean {
@@ -257,8 +269,8 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   private markedMessages(view: View | undefined, most: number, moves: boolean): readonly number[] {
     if (!moves || most === 0) return latestMarks(view, most);
     const bears = (message: WireMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
-    const parts = (message: WireMessage): number => (message instanceof ItemGroup ? message.items.length : 1);
-    const ours = movingPlaces({ messages: this.messages, bears, parts, endsUnmarked: true }).slice(-most);
+    const { messages } = this;
+    const ours = movingPlaces({ messages, bears, parts: partsOf, endsUnmarked: true }).slice(-most);
     return [...ours, ...latestMarks(view, most - ours.length)];
   }
 
@@ -349,6 +361,11 @@ export function readResponsesRequest(
 interface AddedMessages {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
+}
+
+/** How many parts a message has, as a cache counts them. */
+function partsOf(message: WireMessage): number {
+  return message instanceof ItemGroup ? message.items.length : 1;
 }
 
 /** A string that is a whole message: `instructions`, or an input that is not an array. */

@@ -5,6 +5,7 @@
 import type { PotentialBill } from '../../memory/money/bill-schema.ts';
 import type { BillOrder } from '../../memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../memory/run/build-event.ts';
+import type { ComparedRequest } from '../../memory/run/followed.ts';
 
 /** A request that has ended. */
 export interface EndedRun {
@@ -13,6 +14,8 @@ export interface EndedRun {
   readonly array?: string;
   /** Absent if the request is not billed. */
   readonly billing?: BillOrder;
+  /** What shows why its answer read less from the cache. Absent where no mode edits it. */
+  readonly compared?: ComparedRequest;
   /** Absent if the request was not observed. */
   readonly potential_bill?: PotentialBill | null;
 }
@@ -57,9 +60,9 @@ export function newRun({ event, ...rest }: EndedRun): NewRun {
 }
 
 /** About what an event takes in its row, and its lists beside it. */
-export function bytesOf({ event, edits, left_out }: NewRun): number {
+export function bytesOf({ event, edits, left_out, compared }: NewRun): number {
   const parts = [...edits, ...left_out].reduce((sum, part) => sum + NAME_BYTES + part.length, 0);
-  return BESIDE_TEXT_BYTES + utf8.encode(event).length + parts;
+  return BESIDE_TEXT_BYTES + utf8.encode(event).length + (compared?.prefix.messages.length ?? 0) + parts;
 }
 
 function partsOf(list: readonly object[]): string[] {

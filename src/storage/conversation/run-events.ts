@@ -9,11 +9,12 @@
  */
 
 import { dayOf } from '../../lib/utc-time.ts';
-import type { Bill, BillSums } from '../../memory/money/bill-schema.ts';
+import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
 import { daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { LeftOut, ListedRun, RunEdit, RunEvent } from '../../memory/run/event.ts';
+import { followed, type Line } from '../../memory/run/followed.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import type { LazyTables, StoredPart } from '../tables.ts';
 import type { NewRun, RunBatch } from './run-batch.ts';
@@ -64,6 +65,8 @@ interface Tally {
   /** By the day on which requests came, the newest days. Absent in tallies of versions before. */
   readonly days?: SumsByDay;
   readonly standing: BillStanding | null;
+  /** What the next request is compared with. Absent in tallies of versions before. */
+  readonly lines?: readonly Line[];
 }
 
 const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, days: {}, standing: null };
@@ -72,9 +75,8 @@ const NO_TALLY: Tally = { next: 1, sums: NO_SUMS, days: {}, standing: null };
  * An event in its row. One of an earlier version has its bills in `event`, or says whether its view
  * was captured.
  */
-interface StoredRun {
+interface StoredRun extends Partial<Found> {
   readonly event: Omit<ListedRun, 'n'> & { readonly captured?: boolean };
-  readonly bill?: ListedRun['bill'];
   readonly potential_bill?: ListedRun['potential_bill'];
   readonly array?: string;
   readonly edits: readonly string[];
@@ -210,9 +212,9 @@ export class RunEvents implements StoredPart {
     const { next, ...known } = this.tally();
     // Some of the requests may have come before a deletion.
     const added = runs.filter(({ at }) => !this.isLate(at)).toSorted((one, other) => one.at - other.at);
-    const { bills, ...tally } = billed(added, known);
+    const { found, ...tally } = billed(added, known);
     const after = next + added.length;
-    const events = added.map((run, at) => this.stored(run, bills[at] ?? null, after - 1));
+    const events = added.map((run, at) => this.stored(run, found[at] ?? NOTHING_FOUND, after - 1));
     this.sql.exec(
       'INSERT INTO run_events (first_n, batch_key, came_at, tally, events) VALUES (?, ?, ?, ?, ?)',
       next,
@@ -245,10 +247,10 @@ export class RunEvents implements StoredPart {
   }
 
   /** An event as its row has it. Writes the parts of its lists. @param n noted with these */
-  private stored({ event, edits, left_out, ...run }: NewRun, bill: Bill | null, n: number): string {
+  private stored({ event, edits, left_out, ...run }: NewRun, found: Found, n: number): string {
     const named = (parts: readonly string[]) => parts.map((part) => this.notePart(part, n));
     const { array, potential_bill = null } = run;
-    const rest = { bill, potential_bill, array, edits: named(edits), left_out: named(left_out) };
+    const rest = { ...found, potential_bill, array, edits: named(edits), left_out: named(left_out) };
     return `{"event":${event},${JSON.stringify(rest).slice(1)}`;
   }
 
@@ -301,28 +303,37 @@ export class RunEvents implements StoredPart {
   }
 }
 
+/** What follows from a request and those before it. */
+type Found = Pick<ListedRun, 'bill' | 'cache_miss' | 'reasoning_dropped'>;
+
+const NOTHING_FOUND = { bill: null, potential_bill: null, cache_miss: null, reasoning_dropped: null };
+
 /** @param runs in the order in which the requests came: each bill needs those before */
 function billed(runs: readonly NewRun[], before: Omit<Tally, 'next'>) {
-  let { sums, days = {}, standing } = before;
-  const bills = runs.map((run) => {
-    const next = run.billing && nextBill(standing, run.billing, run.at);
+  let { sums, days = {}, standing, lines = [] } = before;
+  const found = runs.map((run): Found => {
+    const { at, billing, compared } = run;
+    const next = billing && nextBill(standing, billing, at);
+    const after = compared && followed(lines, compared, at, billing);
     if (next) {
       sums = joinSums(sums, sumsOf(next.bill));
       standing = next.standing;
     }
+    if (after) lines = after.lines;
     const bill = next?.bill ?? null;
     const event = JSON.parse(run.event) as Omit<ListedRun, 'n'>;
-    days = withDay(days, dayOf(run.at), daySumsOf(event, bill, run.potential_bill ?? null));
-    return bill;
+    days = withDay(days, dayOf(at), daySumsOf(event, bill, run.potential_bill ?? null));
+    return { bill, cache_miss: after?.miss ?? null, reasoning_dropped: after?.dropped ?? null };
   });
-  return { bills, sums, days, standing };
+  return { found, sums, days, standing, ...(lines.length > 0 ? { lines } : {}) };
 }
 
 function runsIn({ events }: Row): StoredRun[] {
   return JSON.parse(events) as StoredRun[];
 }
 
-function listedRun({ event, bill = null, potential_bill = null }: StoredRun, n: number): ListedRun {
-  const { captured, ...rest } = event;
-  return { bill, potential_bill, ...(rest as Omit<ListedRun, 'n' | 'bill' | 'potential_bill'>), n };
+function listedRun(stored: StoredRun, n: number): ListedRun {
+  const { event, array: _array, edits: _edits, left_out: _left, ...found } = stored;
+  const { captured, ...rest } = event as Partial<ListedRun> & StoredRun['event'];
+  return { ...NOTHING_FOUND, ...found, ...rest, n } as ListedRun;
 }

@@ -46,6 +46,14 @@ export function endedRun(fields: Partial<UnbilledRun> = {}, rest: Rest = {}): En
   return { event, ...rest };
 }
 
+/** What a conversation adds to an event that has no bill, and follows from no other. */
+export const NOTHING_FOUND = {
+  bill: null,
+  potential_bill: null,
+  cache_miss: null,
+  reasoning_dropped: null,
+};
+
 /** A batch of its own. */
 export function batchOf(...runs: EndedRun[]): RunBatch {
   return { key: crypto.randomUUID(), runs: runs.map(newRun) };

@@ -15,7 +15,7 @@ import {
 import { ALL_RULES } from '../../../inspector/read/rules.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
-import { endedRun } from '../../support/conversations/ended-runs.ts';
+import { endedRun, NOTHING_FOUND } from '../../support/conversations/ended-runs.ts';
 
 const edit = { kind: 'output' as const, call: -1, tool: 'f', ref: null, tokens: 900, freed: 800 };
 const placeholder = (message: number) => ({ ...edit, message, reason: 'context_compaction' });
@@ -23,7 +23,7 @@ const placeholder = (message: number) => ({ ...edit, message, reason: 'context_c
 function event(fields: Partial<RunEvent>): RunEvent {
   const tokens = { before: 51_512, after: 5_910, budget: 12_000, window: 100_000 };
   const { event: unbilled } = endedRun({ mode: 'auto', messages: 60, tokens, trigger: 'token_budget' });
-  return { ...unbilled, n: 1, bill: null, potential_bill: null, ...fields };
+  return { ...unbilled, ...NOTHING_FOUND, n: 1, ...fields };
 }
 
 const told = (fields: Partial<RunEvent>): string => {

@@ -17,6 +17,7 @@ import {
   strategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { body, lines, step, user } from '../../../support/conversations/chat.ts';
+import { NOTHING_FOUND } from '../../../support/conversations/ended-runs.ts';
 import { counter, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 const FACTS: RunFacts = {
@@ -42,7 +43,7 @@ const FACTS: RunFacts = {
 function eventOf({ request, report, view, plan }: Viewed): RunEvent {
   const planned = { report, view, refused: plan.replay.refused };
   const messages = request.messages.length;
-  return { ...buildEvent(planned, { ...FACTS, messages }), n: 1, bill: null, potential_bill: null };
+  return { ...buildEvent(planned, { ...FACTS, messages }), ...NOTHING_FOUND, n: 1 };
 }
 
 const anyView = fc.oneof(

@@ -1,0 +1,31 @@
+/**
+ * The reasoning that an answer was made without although its caller has sent it, with the cause: it
+ * is bound to what precedes it, and that has changed (docs/design.md#bound-thinking). Precis leaves
+ * it out before it is refused; an API that drops it silently does the same with what remains.
+ */
+import { type Change, isOwn } from './change.ts';
+import type { DroppedReasoning } from './change-schema.ts';
+
+/** The reasoning of an array whose API binds it. */
+export interface BoundReasoning {
+  /** The blocks that the request was sent without. */
+  readonly left: number;
+  /** Those that were sent, by message. Absent: the API refuses what it would drop. */
+  readonly sent?: readonly (readonly [message: number, blocks: number])[];
+}
+
+/**
+ * @param change the caller's, or else Precis's
+ * @param before the blocks that the request before was sent without
+ */
+export function droppedReasoning(
+  { left, sent = [] }: BoundReasoning,
+  change: Change | undefined,
+  before: number,
+): DroppedReasoning | null {
+  if (!change) return null;
+  const lost =
+    isOwn(change) || change.cause === 'key' ? [] : sent.filter(([at]) => at > (change.message ?? -1));
+  const blocks = Math.max(0, left - before) + lost.reduce((sum, [, count]) => sum + count, 0);
+  return blocks === 0 ? null : { blocks, ...change, by: 'precis' };
+}

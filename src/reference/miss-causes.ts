@@ -1,0 +1,64 @@
+/** What each cause of a cache miss means, and what to do about it: a table of docs/money.md. */
+import type { MissCause } from '../memory/replay/change-schema.ts';
+
+type Words = readonly [means: string, remedy: string];
+
+export const MISSES: Readonly<Record<MissCause, Words>> = {
+  model: [
+    'The request names another model.',
+    'Keep one model per conversation; give side tasks a conversation of their own.',
+  ],
+  key: [
+    'The caller sends another `prompt_cache_key`.',
+    'Use one key per conversation, without a time or a request id.',
+  ],
+  user: [
+    '`safety_identifier`, `user` or `metadata.user_id` is another one.',
+    'Send the same one throughout a conversation.',
+  ],
+  tools: [
+    'Tools were added, removed, reordered or written anew.',
+    'Send all tools in one order from the first request on; restrict them by `tool_choice`, or append `additional_tools`.',
+  ],
+  effort: ['Effort or settings of thinking have changed.', 'Keep them, or append a `configuration_update`.'],
+  format: ["The answer's form or verbosity has changed.", 'Keep it, or append a `configuration_update`.'],
+  message: [
+    'The caller has changed message N, or what precedes it.',
+    'Append instead of editing; keep times, dates and ids out of instructions.',
+  ],
+  move: [
+    'Precis has moved the frontier; `trigger` says why.',
+    'Nothing, if the bill is below `would_be`. Else a larger budget, or `auto` instead of `compact`.',
+  ],
+  own_tools: [
+    "Precis's tools have come or gone.",
+    'Give each request of a conversation the same strategy, and tools from the first one on.',
+  ],
+  instructions: [
+    'Instructions are sent as a message since this request, or no longer.',
+    'Set `move_instructions` from the first request on.',
+  ],
+  added: ["Precis's messages beside the view have changed.", 'Nothing: they are renewed at moves.'],
+  rounds: [
+    'Kept rounds of earlier answers are lost, or are back.',
+    'See whether storage fails (`rounds_absent`).',
+  ],
+  hosted: [
+    'The upstream wants outputs of hosted tools whole.',
+    'Nothing: it happens once in a conversation.',
+  ],
+  tier: ['Another service tier has served the request.', 'Name one `service_tier`.'],
+  lifetime: [
+    'More time has passed since the request before than the cache keeps a prefix.',
+    'Marks with `ttl: "1h"`, or OpenAI\'s `ttl`, if such pauses are frequent.',
+  ],
+  short: ["The prompt is below the least that the model's cache keeps.", 'Nothing: short prompts are cheap.'],
+  mark: [
+    'No mark of this request looks back to the end of the one before.',
+    'Let Precis set marks (`cache_marks: "auto"`), or set one there, too.',
+  ],
+  vendor: [
+    'Nothing has changed, and the vendor has not read it.',
+    'A `prompt_cache_key`, fewer parallel requests at the beginning; else nothing.',
+  ],
+};

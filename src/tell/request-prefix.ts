@@ -1,0 +1,69 @@
+/**
+ * What the next request of a conversation is compared with
+ * (`memory/conversation/request-prefix.ts`). Made after the answer, since no request waits for it.
+ */
+import { packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
+import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
+import type { ComparedRequest } from '../memory/run/followed.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import type { MadeView } from '../view/made-view.ts';
+
+/** In characters, of a hash. */
+const LENGTH = 8;
+/** In characters. No model has a longer name. */
+const LONGEST_MODEL = 128;
+
+/** @param made the view that was sent; undefined if the body was sent unchanged */
+export function requestPrefix(
+  { request }: Call,
+  made: Pick<MadeView, 'tools' | 'movesInstructions'> | undefined,
+): RequestPrefix {
+  const { model = '', tools, messages, instructions, settings } = request;
+  const { effort, format, user, key } = settings;
+  const own = [made?.tools?.definitions ?? [], made?.movesInstructions ?? false];
+  // The API reads them after the conversation, so nothing is bound to them.
+  const isLast = instructions !== undefined && dropsThinking(reasoningTermsOf(model));
+  const identities = messages.map((message) =>
+    isLast && message === instructions ? LAST : message.identity,
+  );
+  return {
+    model: model.slice(0, LONGEST_MODEL),
+    tools: tools?.digest.slice(0, LENGTH) ?? '',
+    effort: hashOf(effort),
+    format: hashOf(format),
+    user: hashOf(user),
+    key: hashOf(key),
+    own: hashOf(own),
+    messages: packedMessages(identities),
+  };
+}
+
+const LAST = '---';
+
+/**
+ * The reasoning of a request whose API binds it.
+ *
+ * @param left the blocks that it was sent without
+ */
+export function boundReasoning(
+  { model, messages }: Pick<ModelRequest, 'model' | 'messages'>,
+  left: number,
+): Pick<ComparedRequest, 'reasoning'> {
+  const terms = reasoningTermsOf(model);
+  if (left === 0 && !bindsThinking(terms)) return {};
+  if (!dropsThinking(terms)) return { reasoning: { left } };
+  let before = 0;
+  const sent = messages.flatMap((message, index): [number, number][] => {
+    const blocks = message.role === 'assistant' ? (message.thinking()?.blocks ?? 0) : 0;
+    before += blocks;
+    return blocks > 0 && before > left ? [[index, blocks]] : [];
+  });
+  return { reasoning: { left, sent } };
+}
+
+function hashOf(value: unknown): string {
+  const json = JSON.stringify(value) ?? '';
+  return json === '' ? '' : sha256Hex(json).slice(0, LENGTH);
+}

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
+import { packedMessages, type RequestPrefix } from '../../../../src/memory/conversation/request-prefix.ts';
+import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
+import type { RunUsage } from '../../../../src/memory/money/bill-schema.ts';
+import type { BillOrder } from '../../../../src/memory/money/running-bill.ts';
+import { type ComparedRequest, followed, type Line } from '../../../../src/memory/run/followed.ts';
+import { BILL_ORDER } from '../../../support/conversations/ended-runs.ts';
+
+const MINUTE = 60_000;
+const OPENAI = 'gpt-4.1';
+const CLAUDE = 'claude-opus-4-6';
+
+/** Names of messages; equal ones say the same. */
+const array = (length: number): string[] => Array.from({ length }, (_, at) => String(at).padStart(3, '0'));
+
+interface Asked
+  extends Partial<Omit<ComparedRequest, 'prefix'>>,
+    Partial<Omit<RequestPrefix, 'own' | 'messages'>> {
+  readonly ownTools?: string;
+  readonly array?: readonly string[];
+  /** Minutes since the first request. */
+  readonly after?: number;
+  /** Null: no usage is known. */
+  readonly usage?: RunUsage | null;
+  readonly writes?: number;
+}
+
+/** The misses and dropped reasoning of requests, one after the other. */
+function course(...requests: readonly Asked[]) {
+  let lines: readonly Line[] = [];
+  return requests.map((asked, index) => {
+    const { array: messages = array(10 + index), after = index, usage, writes, ...rest } = asked;
+    const { own, ownTools = '', ready, reasoning, isFar = false, verdict, ...prefix } = rest;
+    const at = 1_000_000_000 + after * MINUTE;
+    const model = prefix.model ?? OPENAI;
+    const order: BillOrder = {
+      ...BILL_ORDER,
+      schedule: scheduleOf(model, utcTimeOf(new Date('2026-10-10'))) ?? null,
+      calls: [usage === undefined ? read(20_000, 19_968) : usage],
+      ...(writes === undefined ? {} : { writes }),
+    };
+    const request = {
+      prefix: { ...NO_SETTINGS, model, ...prefix, own: ownTools, messages: packedMessages(messages) },
+      ready: ready ?? at + 1_000,
+      isFar,
+      ...(own ? { own } : {}),
+      ...(reasoning ? { reasoning } : {}),
+      ...(verdict ? { verdict } : {}),
+    };
+    const { miss, dropped, lines: next } = followed(lines, request, at, order);
+    lines = next;
+    return { miss, dropped };
+  });
+}
+
+const NO_SETTINGS = { tools: '', effort: '', format: '', user: '', key: '' };
+
+const read = (input: number, cached: number | null, cache_writes: number | null = null): RunUsage => ({
+  input,
+  cached,
+  cache_writes,
+  output: 10,
+});
+
+const missOf = (...requests: readonly Asked[]) => course(...requests).at(-1)?.miss;
+const MISSED = { usage: read(20_000, 2_048) };
+
+describe('the cause of a cache miss', () => {
+  it('is what has changed: a setting, a message by its number, or a move with its trigger', () => {
+    for (const cause of ['key', 'user', 'tools', 'effort', 'format'] as const)
+      expect(missOf({}, { ...MISSED, [cause]: 'other' })).toMatchObject({ cause, by: 'precis' });
+    expect(missOf({}, { ...MISSED, model: 'gpt-4.1-mini' })).toMatchObject({ cause: 'model' });
+    const edited = array(11).with(4, 'new');
+    expect(missOf({}, { ...MISSED, array: edited })).toMatchObject({ cause: 'message', message: 4 });
+    const own = { cause: 'move', trigger: 'token_budget' } as const;
+    expect(missOf({}, { ...MISSED, own })).toMatchObject(own);
+    expect(missOf({}, { ...MISSED, own, array: edited })).toMatchObject({ cause: 'message' });
+    expect(missOf({}, { ...MISSED, ownTools: 'others' })).toMatchObject({ cause: 'own_tools' });
+    expect(missOf({}, MISSED)).toMatchObject({ cause: 'vendor' });
+  });
+
+  it('is the lifetime where nothing else is known to have been lost', () => {
+    const own = { cause: 'move', trigger: 'turns' } as const;
+    const none = read(20_000, 0);
+    expect(missOf({}, { after: 90, usage: none })).toMatchObject({ cause: 'lifetime' });
+    expect(missOf({}, { after: 90, usage: none, own })).toMatchObject({ cause: 'lifetime' });
+    // What was read shows that the cache has lived on.
+    expect(missOf({}, { after: 90, ...MISSED, own })).toMatchObject({ cause: 'move' });
+    expect(missOf({}, { after: 1, usage: none })).toMatchObject({ cause: 'vendor' });
+  });
+
+  it('is a prompt below the least one, or a mark that does not look back, where marks are needed', () => {
+    const claude = { model: CLAUDE, writes: 1 };
+    const unkept = { ...claude, usage: read(3_000, 0, 0) };
+    expect(missOf(unkept, { ...claude, usage: read(3_200, 0, 0) })).toMatchObject({ cause: 'short' });
+    const kept = { ...claude, usage: read(9_000, 0, 8_900) };
+    const lost = { ...claude, usage: read(9_500, 0, 9_400) };
+    expect(missOf(kept, lost)).toMatchObject({ cause: 'vendor', tokens: 8_900 });
+    expect(missOf(kept, { ...lost, isFar: true })).toMatchObject({ cause: 'mark' });
+    expect(missOf(kept, { ...lost, writes: 0 })).toMatchObject({ cause: 'mark' });
+    // Nobody has set one.
+    const unmarked = { model: CLAUDE, writes: 0, usage: read(9_000, 0, 0) };
+    expect(missOf(unmarked, unmarked)).toBeNull();
+  });
+
+  it("is the vendor's verdict where there is one", () => {
+    const own = { cause: 'move' } as const;
+    expect(missOf({}, { ...MISSED, own, verdict: { cache: 'tier' } })).toMatchObject({
+      cause: 'tier',
+      by: 'vendor',
+    });
+    expect(missOf({}, { ...MISSED, own, verdict: { cache: 'hit' } })).toBeNull();
+  });
+
+  it('has the tokens that were left there, and what they have cost', () => {
+    // $2 of fresh input, $0.50 of cached input per million tokens.
+    expect(missOf({}, MISSED)).toMatchObject({ tokens: 19_968 - 2_048, amount: 17_920 * 1_500 });
+    expect(missOf({}, { usage: read(12_000, 2_048) })).toMatchObject({ tokens: 12_000 - 2_048 });
+    expect(missOf({}, { usage: { ...read(12_000, 0), output: null } })).toMatchObject({ amount: null });
+  });
+
+  it('is none where nothing was missed, or could have been read', () => {
+    expect(course({}, {}, {}).map(({ miss }) => miss)).toEqual([null, null, null]);
+    expect(missOf(MISSED)).toBeNull();
+    expect(missOf({}, { tools: 'other' })).toBeNull();
+    expect(missOf({}, { usage: read(20_000, 19_000), tools: 'other' })).toBeNull();
+    expect(missOf({ usage: null }, MISSED)).toBeNull();
+    expect(missOf({}, { usage: read(20_000, null) })).toBeNull();
+    expect(missOf({}, { usage: null })).toBeNull();
+    expect(missOf({}, { ...MISSED, model: 'unheard-of' })).toBeNull();
+    // The answer before had not begun.
+    expect(missOf({ ready: 1_000_000_000 + 2 * MINUTE }, MISSED)).toBeNull();
+    // A request that is kept late.
+    expect(missOf({ after: 2 }, { after: 1, ...MISSED })).toBeNull();
+  });
+
+  it('is found for each of several agents in one conversation', () => {
+    const other = array(12).map((name) => `x${name.slice(1)}`);
+    const causes = course({}, { array: other }, {}, { array: [...other, 'new'] }, MISSED).map(
+      ({ miss }) => miss?.cause,
+    );
+    expect(causes).toEqual([undefined, undefined, undefined, undefined, 'vendor']);
+  });
+
+  it('is named exactly where one was planted in any course of requests', () => {
+    const planted = fc.constantFrom('none', 'tools', 'effort', 'format', 'user', 'message', 'move', 'vendor');
+    fc.assert(
+      fc.property(fc.array(planted, { maxLength: 8 }), (plants) => {
+        let messages = array(10);
+        let settings: Asked = {};
+        const requests = plants.map((plant, at): Asked => {
+          messages = [...messages, `n${at}`.padEnd(3, '.')];
+          if (plant === 'message') messages = messages.with(at, `e${at}`.padEnd(3, '.'));
+          if (plant in NO_SETTINGS) settings = { ...settings, [plant]: `${at}` };
+          const own = plant === 'move' ? { own: { cause: 'move', trigger: 'turns' } as const } : {};
+          return { ...settings, array: messages, ...own, ...(plant === 'none' ? {} : MISSED) };
+        });
+        const found = course({}, ...requests)
+          .slice(1)
+          .map(({ miss }) => miss?.cause ?? 'none');
+        // The request after a miss finds what that one has left, which the rule of the model says.
+        expect(found).toEqual(plants);
+      }),
+    );
+  });
+});
+
+describe('reasoning that was dropped', () => {
+  const sent = [3, 5, 7].map((at): [number, number] => [at, 2]);
+  const thinks = { reasoning: { left: 0, sent } };
+  const droppedOf = (...requests: readonly Asked[]) => course(...requests).at(-1)?.dropped;
+
+  it('is all after the message that the caller has changed, and all after a setting', () => {
+    expect(droppedOf(thinks, { ...thinks, array: array(11).with(4, 'new') })).toEqual({
+      blocks: 4,
+      cause: 'message',
+      message: 4,
+      by: 'precis',
+    });
+    for (const cause of ['tools', 'effort', 'format', 'user'] as const)
+      expect(droppedOf(thinks, { ...thinks, [cause]: 'other' })).toMatchObject({ cause, blocks: 6 });
+    expect(droppedOf(thinks, { ...thinks, key: 'other' })).toBeNull();
+    expect(droppedOf(thinks, { ...thinks, array: array(11).with(9, 'new') })).toBeNull();
+  });
+
+  it('is what a move has newly left out, once', () => {
+    const own = { cause: 'move', trigger: 'turns' } as const;
+    const less = { reasoning: { left: 4, sent: sent.slice(2) } };
+    const found = course(thinks, { ...less, own }, less, { ...less, own }).map(({ dropped }) => dropped);
+    expect(found).toEqual([null, { blocks: 4, ...own, by: 'precis' }, null, null]);
+  });
+
+  it('is what the vendor says, with the cause that is known', () => {
+    const verdict = { dropped: { blocks: 1, cause: 'message' as const } };
+    expect(droppedOf(thinks, { ...thinks, verdict })).toEqual({ ...verdict.dropped, by: 'vendor' });
+    expect(droppedOf(thinks, { ...thinks, tools: 'other', verdict })).toMatchObject({
+      blocks: 1,
+      cause: 'tools',
+    });
+  });
+});
