@@ -5,7 +5,7 @@ import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const METRICS_TOKEN = 'the-token-of-the-operator';
-const deployment = deploy({ vars: { METRICS_TOKEN }, summarizer: true });
+const deployment = deploy({ vars: { METRICS_TOKEN }, summarizer: true, limits: { metricsBatchMs: 500 } });
 const silent = deploy();
 
 const scrape = (token = METRICS_TOKEN, from = deployment) =>

@@ -630,32 +630,37 @@ describe('GET /v1/refs/tool', () => {
   });
 });
 
-describe.each(
-  PROTOCOLS.flatMap((protocol) => [false, true].map((stream) => ({ protocol, over: protocol.name, stream }))),
-)('a long run of an agent whose model may fetch (over $over, streamed: $stream)', ({ protocol, stream }) => {
-  deployment.over(protocol);
-  it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
-    const run = agentRun(`retrieval ${stream}`);
-    const memory_strategy = { mode: 'auto', token_budget: 12_000, compact_retrieval: 'tool' };
-    const caller = new AgentCaller(deployment, { memory_strategy, stream });
-    const known = new Set<string>();
-    const all: Sent[] = [];
-    const lost: string[] = [];
-    for (const length of lengthsOf(run)) {
-      const sent = await caller.send(run.slice(0, length));
-      lost.push(...(await lostContents(sent, deployment, known)));
-      all.push(sent);
-    }
+describe.each(PROTOCOLS)(
+  'a long run of an agent whose model may fetch, over $name, in both forms in turn',
+  (protocol) => {
+    deployment.over(protocol);
+    /** The bytes of a body but for its form. */
+    const formless = ({ rawBody }: Sent['seen']): string =>
+      rawBody.toString().replace(/"stream":(?:true|false),|"stream_options":\{[^}]*\},/g, '');
 
-    expect(brokenPrefixes(all)).toEqual([]);
-    expect(lost).toEqual([]);
-    for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
-    const atSight = all.filter(
-      ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
-    );
-    expect(atSight.length).toBeGreaterThan(0);
-  });
-});
+    it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
+      const run = agentRun('retrieval');
+      const memory_strategy = { mode: 'auto', token_budget: 12_000, compact_retrieval: 'tool' };
+      const caller = new AgentCaller(deployment, { memory_strategy });
+      const known = new Set<string>();
+      const all: Sent[] = [];
+      const lost: string[] = [];
+      for (const [at, length] of lengthsOf(run).entries()) {
+        const sent = await caller.send(run.slice(0, length), { stream: at % 2 === 0 });
+        lost.push(...(await lostContents(sent, deployment, known)));
+        all.push(sent);
+      }
+
+      expect(brokenPrefixes(all, formless)).toEqual([]);
+      expect(lost).toEqual([]);
+      for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
+      const atSight = all.filter(
+        ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
+      );
+      expect(atSight.length).toBeGreaterThan(0);
+    });
+  },
+);
 
 describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (protocol) => {
   deployment.over(protocol);
