@@ -18,7 +18,7 @@ const deployment = deploy({
     OTLP_HEADERS: `authorization=${encodeURIComponent(SECRET_HEADER)},x-team=memory`,
     METRICS_TOKEN,
   },
-  limits: { metricsBatchMs: 100 },
+  limits: { metricsBatchMs: 100, spansBatchMs: 100, collectorPauseMs: 100 },
 });
 
 beforeEach(() => collector.reset());
