@@ -55,12 +55,19 @@ function casesOf(
   });
 }
 
+/** Also where each request, or one in three, comes when the cache is cold. */
+const withReturns = (options: fc.Arbitrary<ViewOptions>): fc.Arbitrary<ViewOptions> =>
+  fc.tuple(options, fc.constantFrom(undefined, 1, 3)).map(([given, every]) => ({
+    ...given,
+    ...(every ? { cold: Array.from({ length: 200 }, (_, at) => (at + 1) * every) } : {}),
+  }));
+
 const anyConversation = fc.oneof(conversation, richConversation, lateRichConversation);
 
 const CASES: [modes: string, cases: fc.Arbitrary<Case>][] = [
   ['every mode but auto', casesOf(anyConversation, strategy, fc.constant({}))],
-  ['auto', casesOf(anyConversation, autoStrategy, autoOptions(false))],
-  ['auto with retrieval', casesOf(anyConversation, autoStrategy, autoOptions(true))],
+  ['auto', casesOf(anyConversation, autoStrategy, withReturns(autoOptions(false)))],
+  ['auto with retrieval', casesOf(anyConversation, autoStrategy, withReturns(autoOptions(true)))],
 ];
 
 type AnyViewed = Viewed<ModelRequest>;

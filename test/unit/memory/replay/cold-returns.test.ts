@@ -187,7 +187,9 @@ describe('conversations with cold returns', () => {
           made++;
           const others = cold.filter((length) => length < end);
           const warm = viewOf({ ...conversation, messages }, input, { ...options, cold: others });
-          expect(warm.report.warnings).toContain('waiting');
+          expect(warm.plan.replay.waited).toContain(end);
+          // The answer's room, or a count, may demand a move at the same request.
+          if (warm.report.frontier.moved) continue;
           const { after, moves } = plan.replay;
           expect(after).toBeLessThan(warm.plan.replay.after);
           expect(moves.at(-1)).toMatchObject({ trigger: 'cold_return', messages: end });
