@@ -11,7 +11,7 @@ import { printTable } from '../bench/figures.ts';
 export const FLOORS: readonly (readonly string[])[] = [
   ['routes'],
   ['answer', 'reference'],
-  ['tell'],
+  ['listeners'],
   ['view'],
   ['request'],
   ['retrieval'],

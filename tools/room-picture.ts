@@ -13,7 +13,7 @@ const COLUMNS: Readonly<Record<string, number>> = {
   routes: 1.5,
   answer: 1,
   reference: 3,
-  tell: 1,
+  listeners: 1,
   view: 1,
   request: 2,
   retrieval: 0,

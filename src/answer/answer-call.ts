@@ -1,10 +1,11 @@
 /** A request to a model, in either protocol. Chooses the way on which it is answered. */
+
+import { CallLife } from '../listeners/life.ts';
 import { tryBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { isObserved } from '../request/observation.ts';
 import type { RequestScope } from '../request/scope.ts';
-import { CallLife } from '../tell/life.ts';
 import { answerRead } from './answered.ts';
 import { answerCompaction } from './compacted.ts';
 import type { ModelApi } from './model-api.ts';

@@ -1,8 +1,9 @@
 /** Sends the view of a request, and relays the answer. */
+
+import type { CallLife } from '../listeners/life.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { streamFormOf } from '../request/stream-form.ts';
-import type { CallLife } from '../tell/life.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { withSession } from '../view/session-memory.ts';

@@ -1,5 +1,6 @@
 /** Makes the attempts at one answer, and at its rounds. */
 
+import type { CallLife } from '../listeners/life.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
@@ -8,7 +9,6 @@ import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
 import { isRefused } from '../request/model-refusals.ts';
-import type { CallLife } from '../tell/life.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';

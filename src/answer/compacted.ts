@@ -1,12 +1,12 @@
 /** Answers requests for a compaction. No model is asked for an answer. */
 
 import { soon } from '../lib/time-limit.ts';
+import type { CallLife } from '../listeners/life.ts';
 import type { AnswerFormat, AnswerStream } from '../protocol/answers/answer-format.ts';
 import type { Frame } from '../protocol/answers/sse.ts';
 import type { Call } from '../request/call.ts';
 import type { ApiError } from '../request/errors.ts';
 import { streamFormOf } from '../request/stream-form.ts';
-import type { CallLife } from '../tell/life.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import type { ModelApi } from './model-api.ts';

@@ -2,12 +2,13 @@
  * `POST /v1/responses/input_tokens`: the upstream counts the view that would be sent, with the
  * tools and Precis's messages. Nothing is stored for it, and no summary is made.
  */
+
+import { CallLife } from '../listeners/life.ts';
+import { noteVerdict } from '../listeners/verdict.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
 import { isObserved } from '../request/observation.ts';
-import { CallLife } from '../tell/life.ts';
-import { noteVerdict } from '../tell/verdict.ts';
 import { addedMessages } from '../view/added-messages.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';

@@ -1,5 +1,8 @@
 /** Forwards a request unchanged, and plans what its strategy would have done. */
 import { pause } from '../lib/time-limit.ts';
+import { potentialBillOf } from '../listeners/bill-order.ts';
+import type { CallLife } from '../listeners/life.ts';
+import { sinceBefore } from '../listeners/moved-since.ts';
 import { logCaught } from '../log.ts';
 import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
 import type { RunPlan } from '../memory/run/build-event.ts';
@@ -7,9 +10,6 @@ import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
 import { ApiError } from '../request/errors.ts';
-import { potentialBillOf } from '../tell/bill-order.ts';
-import type { CallLife } from '../tell/life.ts';
-import { sinceBefore } from '../tell/moved-since.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import type { ModelApi } from './model-api.ts';

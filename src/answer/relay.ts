@@ -1,4 +1,6 @@
 /** Relays the upstream's answer to the caller, with the report and the retrieval rounds. */
+
+import type { CallLife } from '../listeners/life.ts';
 import { errorFields } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { fetchedMisses } from '../memory/plan/reported-misses.ts';
@@ -18,7 +20,6 @@ import { ApiError, accountFault, answerTooLarge, brokenAnswer, internalError } f
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RoundsStage } from '../retrieval/stream.ts';
-import type { CallLife } from '../tell/life.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';

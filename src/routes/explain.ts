@@ -4,6 +4,7 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/read-call.ts';
+import { CallLife } from '../listeners/life.ts';
 import { readHistory } from '../memory/conversation/history.ts';
 import { edits, recalls, tokenMeasure } from '../memory/modes/strategy.ts';
 import { courseOf } from '../memory/plan/course.ts';
@@ -15,7 +16,6 @@ import type { Call } from '../request/call.ts';
 import { scheduleOfRequest } from '../request/callers/billing.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
-import { CallLife } from '../tell/life.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import { anyBody, flag, readAny } from './any-protocol.ts';

@@ -9,6 +9,7 @@ import { checkState, readRequest, readWholeCall } from '../answer/read-call.ts';
 import { unread } from '../answer/unread/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
 import { secondsOf } from '../lib/seconds.ts';
+import { CallLife } from '../listeners/life.ts';
 import {
   type CompactionAnswer,
   CompactionEvents,
@@ -22,7 +23,6 @@ import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
-import { CallLife } from '../tell/life.ts';
 import type { Compaction } from '../view/compaction.ts';
 import { scopeOf, tracedScope } from './scope-of.ts';
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
+import { startTrace } from '../listeners/trace.ts';
 import { type RequestScope, scopeFor } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
-import { startTrace } from '../tell/trace.ts';
 
 /** The context of a handler's request. @throws ApiError `invalid_api_key` */
 export function scopeOf(

@@ -1,6 +1,8 @@
 /** Passes on requests to a model without parsing their bodies, if nothing in them is for Precis. */
 
 import { Buffer } from 'node:buffer';
+import type { CallLife } from '../../listeners/life.ts';
+import { noteVerdict } from '../../listeners/verdict.ts';
 import { passesThrough } from '../../memory/modes/strategy.ts';
 import { idleReport, type Warning } from '../../memory/plan/report.ts';
 import { modelIn, topFieldsOf } from '../../protocol/top-fields.ts';
@@ -8,8 +10,6 @@ import { type ReadBody, refused, tooLargeToRead, type UnreadBody } from '../../r
 import { type ChosenByHeaders, chosenByHeaders, type ReadFor } from '../../request/choose-strategy.ts';
 import type { ApiError } from '../../request/errors.ts';
 import type { RequestScope } from '../../request/scope.ts';
-import type { CallLife } from '../../tell/life.ts';
-import { noteVerdict } from '../../tell/verdict.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import { askUpstream } from '../ask-upstream.ts';
 import type { ModelApi } from '../model-api.ts';

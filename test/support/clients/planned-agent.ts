@@ -1,8 +1,9 @@
 /** An agent whose requests are planned without HTTP and storage: rules that no route changes. */
+
+import { headers as reportHeaders } from '../../../src/listeners/headers.ts';
 import { type ModelTables, termsOf } from '../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { headers as reportHeaders } from '../../../src/tell/headers.ts';
 import { short, type Viewed, viewOf } from '../laws/view-of.ts';
 import type { Sent } from './agent-caller.ts';
 import { type Message, tools } from './agent-run.ts';

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type RelayOptions, relay } from '../../../src/answer/relay.ts';
 import { Timings } from '../../../src/lib/server-timing.ts';
+import { CallLife } from '../../../src/listeners/life.ts';
+import type { CallListener } from '../../../src/listeners/listener.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import { goOnChat } from '../../../src/protocol/chat/calls.ts';
 import { chatFormat } from '../../../src/protocol/chat/format.ts';
@@ -8,8 +10,6 @@ import { ApiError } from '../../../src/request/errors.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Rounds } from '../../../src/retrieval/rounds.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
-import { CallLife } from '../../../src/tell/life.ts';
-import type { CallListener } from '../../../src/tell/listener.ts';
 import { LONGEST_ANSWER } from '../../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';
 import type { OfferedTools } from '../../../src/view/offer-tools.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Timings } from '../../../src/lib/server-timing.ts';
+import { CallLife } from '../../../src/listeners/life.ts';
 import { createLog } from '../../../src/log.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
-import { CallLife } from '../../../src/tell/life.ts';
 
 describe('the count of warnings', () => {
   it('has those that tell of no fault apart, and the header has all', () => {

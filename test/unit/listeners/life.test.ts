@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Timings } from '../../../src/lib/server-timing.ts';
+import { FEATURES } from '../../../src/listeners/features.ts';
+import { CallLife } from '../../../src/listeners/life.ts';
+import type { CallEnd, CallFeature, CallListener, SettledCall } from '../../../src/listeners/listener.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import type { Call } from '../../../src/request/call.ts';
 import { ApiError } from '../../../src/request/errors.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
-import { FEATURES } from '../../../src/tell/features.ts';
-import { CallLife } from '../../../src/tell/life.ts';
-import type { CallEnd, CallFeature, CallListener, SettledCall } from '../../../src/tell/listener.ts';
 
 const report = idleReport('none', 'default');
 const made = { view: undefined, report };

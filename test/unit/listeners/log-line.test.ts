@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { LOG_LEVELS, type LogLevel } from '../../../src/config.ts';
 import { Timings } from '../../../src/lib/server-timing.ts';
+import { CallLife } from '../../../src/listeners/life.ts';
 import { createLog } from '../../../src/log.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
-import { CallLife } from '../../../src/tell/life.ts';
 
 describe('the line about a request', () => {
   it.each(LOG_LEVELS)('is logged at info, and not put together without need: LOG_LEVEL %s', (logLevel) => {
