@@ -12,6 +12,7 @@ import { messageEvents, messageOf } from '../../../tools/upstream/message.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { eventsOf, responseOf } from '../../../tools/upstream/response.ts';
 import { searchTurns } from '../../support/clients/agent-run.ts';
+import { step } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
@@ -36,12 +37,7 @@ const newKey = (): string => `sk-the-key-of-a-local-caller-${++keys}`;
 const tools = [{ type: 'function', function: { name: 'read_file', parameters: { type: 'object' } } }];
 const turn = (topic: string): Json[] => [
   { role: 'user', content: `Read the file about ${topic}.` },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: `call_${topic}`, type: 'function', function: { name: 'read_file', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: `call_${topic}`, content: linesAbout(topic, 84) },
+  ...step(`call_${topic}`, 'read_file', linesAbout(topic, 84)),
   { role: 'assistant', content: `I have read all about ${topic}.` },
 ];
 /** About 1,450 tokens a turn, by the upstream's count. */

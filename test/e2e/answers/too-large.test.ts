@@ -7,6 +7,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { image } from '../../support/clients/agent-run.ts';
+import { calls } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
@@ -54,11 +55,7 @@ const newKey = (): string => `sk-the-key-of-a-large-caller-${++keys}`;
 
 const tools = [{ type: 'function', function: { name: 'screenshot', parameters: { type: 'object' } } }];
 const shot = (at: number): Json[] => [
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: `call_${at}`, type: 'function', function: { name: 'screenshot', arguments: '{}' } }],
-  },
+  calls([`call_${at}`, 'screenshot']),
   {
     role: 'tool',
     tool_call_id: `call_${at}`,

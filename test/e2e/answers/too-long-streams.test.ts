@@ -1,6 +1,7 @@
 /** Upstreams that report within a stream, with status 200, that the context is too long. */
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, tokensOf } from '../../../tools/upstream/behaviours.ts';
+import { step } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
@@ -14,12 +15,7 @@ const tools = [{ type: 'function', function: { name: 'read_file', parameters: { 
 
 const turn = (topic: string): Message[] => [
   { role: 'user', content: `Read the file about ${topic}.` },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: `call_${topic}`, type: 'function', function: { name: 'read_file', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: `call_${topic}`, content: linesAbout(topic, 80) },
+  ...step(`call_${topic}`, 'read_file', linesAbout(topic, 80)),
   { role: 'assistant', content: `I have read all about ${topic}.` },
 ];
 const messages = [...['a', 'b', 'c', 'd', 'e', 'f'].flatMap(turn), { role: 'user', content: 'Go on.' }];

@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, sendJson, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { step } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
@@ -45,12 +46,7 @@ const LINES = 84;
 /** A turn with a step of about 1 450 tokens, by the upstream's count. */
 const turn = (topic: string): Message[] => [
   { role: 'user', content: `Read the file about ${topic}.` },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: `call_${topic}`, type: 'function', function: { name: 'read_file', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: `call_${topic}`, content: linesAbout(topic, LINES) },
+  ...step(`call_${topic}`, 'read_file', linesAbout(topic, LINES)),
   { role: 'assistant', content: `I have read all about ${topic}.` },
 ];
 const PREAMBLE: Message = { role: 'system', content: 'You help with files. Never delete one.' };

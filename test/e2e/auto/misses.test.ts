@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
+import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
@@ -26,18 +27,8 @@ function others(from: number, to: number): string[] {
 
 function reading(count: number, topic: string): Message[] {
   const steps = FILES.slice(0, count).flatMap((path, at): Message[] => [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [
-        {
-          id: `call_${at}`,
-          type: 'function',
-          function: { name: 'read', arguments: JSON.stringify({ path }) },
-        },
-      ],
-    },
-    { role: 'tool', tool_call_id: `call_${at}`, content: rows(`${topic}, ${path}`, 15) },
+    calls([`call_${at}`, 'read', JSON.stringify({ path })]),
+    result(`call_${at}`, rows(`${topic}, ${path}`, 15)),
   ]);
   return [{ role: 'user', content: `Read all about ${topic}.` }, ...steps];
 }

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../../../tools/worker-server.ts';
+import { calls, result } from '../../support/conversations/chat.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { commandsIn } from '../../support/documents/shell.ts';
 import { SNIPPETS } from '../../support/documents/snippets.ts';
@@ -45,18 +46,8 @@ const output = (number: number): string =>
 const messages = [
   { role: 'user', content: 'Read the parts, one after the other.' },
   ...Array.from({ length: 16 }, (_, number) => [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [
-        {
-          id: `call_${number}`,
-          type: 'function',
-          function: { name: 'read_part', arguments: `{"part":${number}}` },
-        },
-      ],
-    },
-    { role: 'tool', tool_call_id: `call_${number}`, content: output(number) },
+    calls([`call_${number}`, 'read_part', `{"part":${number}}`]),
+    result(`call_${number}`, output(number)),
   ]).flat(),
 ] as OpenAI.ChatCompletionMessageParam[];
 

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { asResponses } from '../../../tools/upstream/items.ts';
+import { calls, step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { type Message, question, turn } from '../../support/deployment/summarizer.ts';
@@ -118,11 +119,7 @@ describe.each(PROTOCOLS)('a result that comes late, over $name', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('F25: brings nothing back that was trimmed (streamed: %s)', async (stream) => {
-    const asked: Message = {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: 'slow', type: 'function', function: { name: 'search', arguments: '{}' } }],
-    };
+    const asked: Message = calls(['slow', 'search']);
     const early = [question('kiwis', 0), asked, ...conversation('kiwis', 9), question('kiwis', 10)];
     const late: Message[] = [
       ...early,
@@ -147,14 +144,7 @@ describe.each(PROTOCOLS)('a result that comes late, over $name', (protocol) => {
 });
 
 describe('a sealed item', () => {
-  const tools: Message[] = [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: 'c', type: 'function', function: { name: 'search', arguments: '{}' } }],
-    },
-    { role: 'tool', tool_call_id: 'c', content: 'Found.' },
-  ];
+  const tools: Message[] = step('c', 'search', 'Found.');
   const sealChat = async (messages: Message[]): Promise<Message[]> =>
     (await post('/v1/compact', { model: 'gpt-4.1', format: 'opaque', messages })).body.messages as Message[];
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { step } from '../../support/conversations/chat.ts';
 import {
   deployMessages,
   MESSAGES_KEY,
@@ -155,12 +156,7 @@ describe('x-api-key alone', () => {
 /** A task with four files that are read one after the other. */
 function chatTalk(name: string): object[] {
   const read = (at: number) => [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: `c${at}`, type: 'function', function: { name: 'read', arguments: '{}' } }],
-    },
-    { role: 'tool', tool_call_id: `c${at}`, content: `${at}${OUTPUT}` },
+    ...step(`c${at}`, 'read', `${at}${OUTPUT}`),
     { role: 'assistant', content: 'Done.' },
     { role: 'user', content: `Read file ${at + 1}.` },
   ];

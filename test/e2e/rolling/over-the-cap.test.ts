@@ -4,6 +4,7 @@ import { APIError } from 'openai';
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import { step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import {
   deployMessages,
@@ -146,18 +147,7 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
   it.each([
     ['with an open question', crowded],
     ['that ends with an answer', () => crowded().slice(0, -1)],
-    [
-      'within a run of tools',
-      () => [
-        ...crowded(),
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
-        },
-        { role: 'tool', tool_call_id: 'call_1', content: 'Nothing there.' },
-      ],
-    ],
+    ['within a run of tools', () => [...crowded(), ...step('call_1', 'look', 'Nothing there.')]],
   ])('is compacted with force, %s, and passes then as it is', async (_, array) => {
     const messages = array();
     const as = fields();
@@ -201,15 +191,7 @@ describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
     release();
     await flush(as.conversation_id);
     const found = [5, 6, 7, 8].map(question).join('\n');
-    const grown = [
-      ...open,
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
-      },
-      { role: 'tool', tool_call_id: 'call_1', content: found },
-    ];
+    const grown = [...open, ...step('call_1', 'look', found)];
 
     const view = await ask(grown, as);
 

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -91,12 +92,7 @@ const DIGEST = {
 const LOGS = { type: 'function', function: { name: 'logs', parameters: { type: 'object' } } };
 const withOutput: Message[] = [
   { role: 'user', content: 'Which line is the last?' },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'logs', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: 'call_1', content: 'A line of the log.\n'.repeat(800) },
+  ...step('call_1', 'logs', 'A line of the log.\n'.repeat(800)),
 ];
 
 let named = 0;

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { agents } from '../../../src/agents.ts';
+import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
@@ -204,14 +205,8 @@ describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => 
   it('named coding compacts old outputs at its token budget', async () => {
     const output = (n: number) => Array.from({ length: 450 }, (_, at) => `${n} line ${at * 7919}`).join('\n');
     const steps = Array.from({ length: 26 }, (_, n) => [
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [
-          { id: `call_${n}`, type: 'function', function: { name: 'read', arguments: `{"n":${n}}` } },
-        ],
-      },
-      { role: 'tool', tool_call_id: `call_${n}`, content: output(n) },
+      calls([`call_${n}`, 'read', `{"n":${n}}`]),
+      result(`call_${n}`, output(n)),
     ]).flat();
     const to = talkTo('coding');
 

@@ -1,5 +1,6 @@
 /** The recipe of docs/local-models.md, with its variables and its strategy. */
 import { describe, expect, it } from 'vitest';
+import { calls } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { commandsIn } from '../../support/documents/shell.ts';
 import { SNIPPETS } from '../../support/documents/snippets.ts';
@@ -25,13 +26,7 @@ const STARTS = onPage
 const MESSAGES = [
   { role: 'user', content: 'Look at the logs, one after the other.' },
   ...Array.from({ length: 16 }, (_, at) => [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [
-        { id: `call_${at}`, type: 'function', function: { name: 'read_log', arguments: `{"day":${at}}` } },
-      ],
-    },
+    calls([`call_${at}`, 'read_log', `{"day":${at}}`]),
     {
       role: 'tool',
       tool_call_id: `call_${at}`,

@@ -4,22 +4,23 @@ import type { ChatMessage } from '../../../src/protocol/chat/message.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 
 export type Message = Record<string, unknown>;
+type Said = Message & { role: string };
 
-export const system = (content: unknown): Message => ({ role: 'system', content });
-export const user = (content: unknown): Message => ({ role: 'user', content });
-export const assistant = (content: unknown, more: Message = {}): Message => ({
+export const system = (content: unknown): Said => ({ role: 'system', content });
+export const user = (content: unknown): Said => ({ role: 'user', content });
+export const assistant = (content: unknown, more: Message = {}): Said => ({
   role: 'assistant',
   content,
   ...more,
 });
-export const result = (id: string, content: unknown): Message => ({
+export const result = (id: string, content: unknown): Said => ({
   role: 'tool',
   tool_call_id: id,
   content,
 });
 
 /** An assistant message with calls, given as `[id, name, arguments?]`. */
-export const calls = (...made: [id: string, name: string, input?: string][]): Message => ({
+export const calls = (...made: [id: string, name: string, input?: string][]): Said => ({
   role: 'assistant',
   content: null,
   tool_calls: made.map(([id, name, input = '{}']) => ({
@@ -30,7 +31,7 @@ export const calls = (...made: [id: string, name: string, input?: string][]): Me
 });
 
 /** One call and its result. */
-export const step = (id: string, name: string, output: unknown): Message[] => [
+export const step = (id: string, name: string, output: unknown): Said[] => [
   calls([id, name]),
   result(id, output),
 ];

@@ -10,6 +10,7 @@ import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { compactionOf } from '../../../tools/upstream/compaction.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
+import { step } from '../../support/conversations/chat.ts';
 import { ASK_MODEL, ASK_UPSTREAM } from '../../support/ways-upstream.ts';
 import { startApp } from '../support.ts';
 
@@ -126,12 +127,7 @@ const talk = (turns: number): Json[] => [
 
 const withOutput = (): Json[] => [
   { role: 'user', content: 'Read the file.' },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'read', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: 'call_1', content: 'a line of the file\n'.repeat(2_000) },
+  ...step('call_1', 'read', 'a line of the file\n'.repeat(2_000)),
   { role: 'assistant', content: 'It is read.' },
   ...talk(3),
 ];
