@@ -39,6 +39,9 @@ export default defineConfig({
     // Each concurrent test fills a process of its own.
     maxConcurrency: 2,
     isolate: false,
+    // Node reads the sources itself: no transforms, and no indirection at each use of an import.
+    experimental: { viteModuleRunner: false },
+    execArgv: ['--import', new URL('./tools/json-names.ts', import.meta.url).href],
     sequence: { sequencer: inOrder(LONG) },
   },
 });
