@@ -14,6 +14,7 @@ import {
   conversation,
   richConversation,
 } from '../../support/conversations/arbitrary-conversation.ts';
+import { runs } from '../../support/laws/runs.ts';
 import { type Viewed, viewOf } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -124,7 +125,7 @@ describe('a conversation whose client moves its cache marks, and writes texts as
           );
         },
       ),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: runs(25, 60), endOnFailure: true },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { HeldResult } from '../../../src/retrieval/held-contents.ts';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import type { Shelf } from '../../../src/retrieval/shelf.ts';
 import { lines } from '../../support/conversations/chat.ts';
+import { runs } from '../../support/laws/runs.ts';
 import { counter, tenant } from '../../support/laws/view-of.ts';
 
 const refOf = (text: string): string => tenant.refs.name(text, () => text);
@@ -150,6 +151,7 @@ describe('results in a view', () => {
   const room = fc.option(fc.integer({ min: 100, max: 130 }), { nil: undefined });
 
   it('answer other calls as storage would, or not at all', async () => {
+    const numRuns = runs(600, 2_000);
     let answered = 0;
     const property = fc.asyncProperty(
       content,
@@ -164,7 +166,7 @@ describe('results in a view', () => {
         expect(found).toBe((await fetched(text, asked)).result);
       },
     );
-    await fc.assert(property, { numRuns: 2_000 });
-    expect(answered).toBeGreaterThan(100);
+    await fc.assert(property, { numRuns });
+    expect(answered).toBeGreaterThan(numRuns / 20);
   });
 });

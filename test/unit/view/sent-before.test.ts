@@ -191,7 +191,7 @@ describe('a report of a view in an isolate that has sent the one before', () => 
           }
         },
       ),
-      { numRuns: runs(25, 100), endOnFailure: true },
+      { numRuns: runs(12, 100), endOnFailure: true },
     );
     expect(found).toBeGreaterThan(0);
   });

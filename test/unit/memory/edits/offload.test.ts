@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { headOf, tailOf } from '../../../../src/memory/edits/offload.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { brokenLaws } from '../../../support/laws/laws.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -85,7 +86,7 @@ describe('head and tail', () => {
           expect(Math.max(counter.text(first), counter.text(last))).toBeLessThanOrEqual(tokens);
         },
       ),
-      { numRuns: 300, endOnFailure: true },
+      { numRuns: runs(100, 300), endOnFailure: true },
     );
   });
 });

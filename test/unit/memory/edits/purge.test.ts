@@ -23,6 +23,7 @@ import {
   step,
   user,
 } from '../../../support/conversations/chat.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -182,7 +183,7 @@ describe('what is purged', () => {
         }
         for (const call of last.values()) expect(purged.has(call)).toBe(false);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(40, 100) },
     );
   });
 
@@ -215,7 +216,7 @@ describe('what is purged', () => {
           if (removal.kind === 'input')
             expect(Object.keys(JSON.parse(removal.replacement))).toEqual(['_removed']);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(40, 100) },
     );
   });
 

@@ -17,6 +17,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { contextOf } from '../../../support/laws/edits.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -144,7 +145,7 @@ describe('what is said again', () => {
           );
         }
       }),
-      { numRuns: 100, endOnFailure: true },
+      { numRuns: runs(40, 100), endOnFailure: true },
     );
   });
 
@@ -158,7 +159,7 @@ describe('what is said again', () => {
           new Map([...early].toSorted(([a], [b]) => a - b)),
         );
       }),
-      { numRuns: 200, endOnFailure: true },
+      { numRuns: runs(80, 200), endOnFailure: true },
     );
   });
 });

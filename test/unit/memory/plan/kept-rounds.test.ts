@@ -20,6 +20,7 @@ import {
   withoutRounds,
 } from '../../../support/laws/kept-rounds.ts';
 import { brokenLaws } from '../../../support/laws/laws.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import {
   messagesOf,
   type RoundsOfTest,
@@ -28,7 +29,7 @@ import {
   viewOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: 60, endOnFailure: true };
+const RUNS = { numRuns: runs(20, 60), endOnFailure: true };
 
 interface Case {
   readonly body: ConversationBody;

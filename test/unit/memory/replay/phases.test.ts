@@ -9,6 +9,7 @@ import type { ReplayRule } from '../../../../src/memory/replay/rule.ts';
 import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
 import { lines, read, step, user } from '../../../support/conversations/chat.ts';
 import { removalOf } from '../../../support/laws/edits.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -90,6 +91,7 @@ describe('the phases of auto', () => {
   }
 
   const SIZES = [300, 600, 1_200];
+  const LONGEST = runs(1_200, 2_400);
 
   it.each<[what: string, setting: Setting]>([
     ['enough is freed', { heavy: 60 }],
@@ -114,7 +116,7 @@ describe('the phases of auto', () => {
     ],
   ])('try a move that the floor forbids for %s seldom in a long array', (_, setting) => {
     // A try at every request would ask for half of all units each time.
-    for (const n of [...SIZES, 2_400]) expect(callsPerUnit(n, setting)).toBeLessThan(512 + 16);
+    for (const n of new Set([...SIZES, LONGEST])) expect(callsPerUnit(n, setting)).toBeLessThan(512 + 16);
   });
 
   it('pass each unit a few times where the floor is off and nothing can be freed', () => {

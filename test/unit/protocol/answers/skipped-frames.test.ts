@@ -12,6 +12,7 @@ import { type Block, Frame, KEEPALIVE } from '../../../../src/protocol/answers/s
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
+import { runs } from '../../../support/laws/runs.ts';
 
 const FAULT = { message: 'It broke off.', type: 'server_error', param: null, code: 'upstream_unreachable' };
 const CR = 0x0d;
@@ -240,7 +241,7 @@ describe.each([
         expect(run(pipeline, bytes, ends)).toEqual(run(expected, bytes, ends));
         expect(quick.text()).toBe(thorough.text());
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(400, 1_000) },
     );
   });
 });

@@ -7,6 +7,7 @@ import type { ToolTurn } from '../../../../src/protocol/answers/tool-turn.ts';
 import { goOnChat } from '../../../../src/protocol/chat/calls.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { runs } from '../../../support/laws/runs.ts';
 
 type Json = Record<string, unknown>;
 
@@ -215,7 +216,7 @@ describe('the view after a completion with rounds', () => {
         const { known, next } = played(rounds.map(ofAnswer), ofAnswer(answer));
         expect(next).toEqual(known);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 });

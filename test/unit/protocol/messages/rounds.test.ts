@@ -5,6 +5,7 @@ import type { View } from '../../../../src/memory/plan/view.ts';
 import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import type { MessageAnswer } from '../../../../tools/upstream/message.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { call, decoder, encoder, type Json, streamed } from './joined.ts';
 
 const ASKED = { role: 'user', content: 'Go.' };
@@ -102,7 +103,7 @@ describe('the view after an answer with rounds', () => {
         );
         expect(next).toEqual(known);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 });

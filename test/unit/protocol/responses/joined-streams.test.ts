@@ -5,6 +5,7 @@ import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { isMarked, REASONING_MARK } from '../../../../src/protocol/responses/reasoning.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import {
   answerAt,
   call,
@@ -202,7 +203,7 @@ describe('whatever the answers', () => {
           if (item.type === 'reasoning') expect(output[index + 1]?.type).not.toBe('reasoning');
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 });
@@ -235,7 +236,7 @@ describe('an answer that the upstream does not store', () => {
         for (const [index, item] of rest.entries())
           if (item.type === 'reasoning') expect(rest[index + 1]?.type).not.toBe('reasoning');
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 

@@ -238,7 +238,7 @@ describe('any conversation with reasoning items', () => {
           }
         },
       ),
-      { numRuns: runs(30, 150), endOnFailure: true },
+      { numRuns: runs(15, 150), endOnFailure: true },
     );
     expect(cleared).toBeGreaterThan(0);
   });

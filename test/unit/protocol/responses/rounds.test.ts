@@ -8,6 +8,7 @@ import { isMarked } from '../../../../src/protocol/responses/reasoning.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import { answerAt, call, decoder, encoder, type Json, request, streamed, UNSTORED, whole } from './joined.ts';
 
 const ASKED: Json = { role: 'user', content: 'Go.' };
@@ -171,7 +172,7 @@ describe('the view after a response with rounds', () => {
           expect(responsesViolations({ ...request, input: [...next, ...results, AND_NOW] })).toEqual([]);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 });
