@@ -135,7 +135,7 @@ describe('a request whose answer outlasts a deletion', () => {
 
 describe('a writer that a deletion has overtaken', () => {
   /** Each message fills a pack. */
-  const talk = Array.from({ length: 8 }, (_, n) => user(`${n} ${'x'.repeat(LARGEST_PACK - 1_000)}`));
+  const talk = Array.from({ length: 8 }, (_, n) => user(`${n} x`.padEnd(LARGEST_PACK - 1_000)));
 
   it('takes back its own packs alone', async () => {
     const before = await packsOf(KEY);
