@@ -76,7 +76,16 @@ function caller() {
       await vi.waitUntil(() => keeps() > 0, { timeout: HANGS_MS });
       objects.hanging.clear();
     };
-    return { app, objects, ask, asks, list, keeps };
+    /** The same, where the object takes the event when it is let. @returns lets it */
+    const holds = async (messages: number) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      objects.gates.set('events.add', promise);
+      await ask(messages);
+      await vi.waitUntil(() => keeps() > 0, { timeout: HANGS_MS });
+      objects.gates.clear();
+      return resolve;
+    };
+    return { app, objects, ask, asks, holds, list, keeps };
   };
   const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
   const stub = env.CONVERSATION_MEMORY.getByName(
@@ -144,12 +153,17 @@ describe('requests of a conversation while events of others are on their way', (
     ['statistics', (app) => app.request('/v1/stats')],
   ])('are waited for by %s', async (_, call) => {
     const { isolate, sizes } = caller();
-    const { app, ask, asks } = isolate();
-    await asks(1);
+    const { app, ask, holds } = isolate();
+    const letArrive = await holds(1);
     for (let n = 2; n <= 3; n++) await ask(n);
     expect(await sizes()).toEqual([]);
 
-    await call(app);
+    const answered = vi.fn();
+    const called = call(app).then(answered);
+    await scheduler.wait(100);
+    expect(answered).not.toHaveBeenCalled();
+    letArrive();
+    await called;
 
     expect(await sizes()).toEqual([1, 2]);
   });
