@@ -84,11 +84,11 @@ describe('the bill of a cache that is read at boundaries', () => {
 
   it('reads nothing after it has expired', () => {
     const requests = [asks(system, said('a')), { ...asks(system, said('a'), said('b')), isCold: true }];
-    for (const of of [prices, { cached: 0.1, written: 1, output: 5 }]) {
-      const bill = billOf(requests, of);
+    for (const each of [prices, { cached: 0.1, written: 1, output: 5 }]) {
+      const bill = billOf(requests, each);
       expect(bill.cached).toBe(0);
-      expect(bill.returns).toBe(of.written * 4_000);
-      expect(bill.paid).toBe(of.written * 7_000);
+      expect(bill.returns).toBe(each.written * 4_000);
+      expect(bill.paid).toBe(each.written * 7_000);
     }
   });
 

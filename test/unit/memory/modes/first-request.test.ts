@@ -354,7 +354,7 @@ describe('every conversation whose first request stays', () => {
 
   it('is often recapped, with a line of ours and without one', () => {
     const places = fc
-      .sample(anyAuto, { numRuns: runs(60, 200), seed: 5 })
+      .sample(anyAuto, { numRuns: runs(100, 200), seed: 5 })
       .map(([conversation, strategy, options]) => viewOf(conversation, strategy, options).view.recap?.goesOn);
     expect(new Set(places)).toEqual(new Set([undefined, true, false]));
   });
