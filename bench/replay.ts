@@ -34,7 +34,7 @@ import {
   writeSensitivity,
 } from './replay/results-file.ts';
 import { printReturns, returnFigures } from './replay/returns.ts';
-import { readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
+import { readCached, readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
 import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
@@ -48,6 +48,7 @@ const { values: options } = readCommandLine(
   --policy FILE       a module whose default export is a policy (docs/benchmark.md)
   --peers             adds the published code of other tools, which npm installs on demand
   --schedule NAME     how the cache is billed: ${SCHEDULES.join(', ')} (the first)
+  --cached PRICE      of cached input, relative to fresh input, in place of the schedule's
   --sensitivity       varies the prices of the schedule
   --budgets           varies the budget of auto, and the price of cached input
   --pauses            bills requests after pauses, with and without moves at cold returns
@@ -62,6 +63,7 @@ those in the folder that TRACES_DIR names, or else generated ones.`,
     svg: { type: 'string' },
     results: { type: 'string' },
     schedule: { type: 'string', default: 'prefix-128' },
+    cached: { type: 'string' },
     sensitivity: { type: 'boolean', default: false },
     budgets: { type: 'boolean', default: false },
     pauses: { type: 'boolean', default: false },
@@ -76,7 +78,8 @@ const VARIANT = /^auto, (?!32k$)/;
 
 const schedule = await orRefuse(() => readSchedule(options.schedule));
 const isolate = createIsolate(await loadTokenize('o200k_base'));
-const { prices } = termsOfSchedule(schedule);
+const cached = await orRefuse(() => readCached(options.cached));
+const prices = { ...termsOfSchedule(schedule).prices, ...cached };
 const published = options.peers ? await peers() : [];
 const more = [...published, ...(await orRefuse(() => Promise.all(options.policy.map(loadPolicy))))];
 
@@ -157,7 +160,7 @@ async function showPauses(): Promise<void> {
   if (options.results !== undefined) writeReturns(options.results, run, found);
 }
 
-function policies(terms: ModelTerms = termsOfSchedule(schedule)): Policies {
+function policies(terms: ModelTerms = termsWith(prices)): Policies {
   return policiesOf(isolate, terms, options.strategy, more);
 }
 

@@ -22,6 +22,14 @@ export function readSchedule(name: string): ScheduleName {
   return found;
 }
 
+/** @param text of a price relative to fresh input. @throws if it is none */
+export function readCached(text: string | undefined): { cached?: number } {
+  if (text === undefined) return {};
+  const cached = Number(text);
+  if (!(cached > 0 && cached <= 1)) throw new Error('--cached must be a number over 0, and 1 at most');
+  return { cached };
+}
+
 export function termsOfSchedule(name: ScheduleName): ModelTerms {
   return termsWith(relativePricesOf(MODELS[name]));
 }

@@ -10,7 +10,8 @@ type FieldOf<Strategy> = Strategy extends unknown ? keyof Strategy : never;
 export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, string>> = {
   mode: 'What happens to old messages.',
   token_budget: 'Hard budget in tokens: above it, everything that the mode does may run.',
-  token_soft_budget: 'Soft budget in tokens: above it, only edits run that lose nothing.',
+  token_soft_budget:
+    'Soft budget in tokens: above it, only edits run that lose nothing. Without any budget, `auto` may have one [by the price](modes.md#without-a-budget).',
   token_remaining_pct: 'Hard budget, as the share of the window to leave free; 0.2 if no budget is given.',
   token_soft_remaining_pct: 'Soft budget, as the share of the window to leave free.',
   context_window_tokens: "The window that the percentages refer to. By default the model's, else 400,000.",

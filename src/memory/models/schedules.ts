@@ -147,6 +147,24 @@ export function relativePricesOf(
   };
 }
 
+/**
+ * Of a model whose price has no step: how large a view may grow before what leaves no loss pays, in
+ * tokens. There the reads of one request cost as much as writing 10,000 tokens anew, about what a
+ * move writes in the recorded conversations (docs/benchmark.md#windows-without-a-price-step). No
+ * less than 100,000, below which near use falls.
+ *
+ * @returns undefined where the price has a step or is not known
+ */
+export function priceGoal(prices: RelativePrices): number | undefined {
+  const { cached, written, step, free } = prices;
+  if (step || free || prices === USUAL_PRICES) return undefined;
+  return Math.max(LEAST_GOAL, Math.round((written * REWRITTEN) / cached));
+}
+
+/** In tokens. */
+const REWRITTEN = 10_000;
+const LEAST_GOAL = 100_000;
+
 function boundariesOf(hits: HitRule | undefined): Pick<InputPrices, 'boundaries'> {
   if (hits === 'breakpoints-20') return { boundaries: 'ours' };
   return hits === 'marks' ? { boundaries: 'callers' } : {};

@@ -3,7 +3,7 @@
 import { DEFAULT_WINDOW, knownWindowOf, largestInputOf, longestAnswerOf, type ModelWindow } from './facts.ts';
 import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
 import type { DeployerPrice } from './schedule.ts';
-import { type RelativePrices, relativePricesOf, USUAL_PRICES } from './schedules.ts';
+import { priceGoal, type RelativePrices, relativePricesOf, USUAL_PRICES } from './schedules.ts';
 
 export interface ModelTerms {
   /** In tokens. */
@@ -15,6 +15,11 @@ export interface ModelTerms {
   /** The longest answer in tokens; undefined if it is not known. */
   readonly answer: number | undefined;
   readonly prices: RelativePrices;
+  /**
+   * Over this, what loses nothing may leave without a budget, in tokens. Absent where the price has
+   * a step, or is not known.
+   */
+  readonly goal?: number;
   /** Whether views get Precis's marks, where the prompt cache is read at them or at boundaries. */
   readonly marks: boolean;
   /** What the API does with the reasoning of earlier turns. */
@@ -47,6 +52,11 @@ const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache:
 
 /** Who marks what the prompt cache keeps, where it is read at marks or at boundaries alone. */
 export interface Marking {
+  /**
+   * Over this, what loses nothing may leave without a budget, in tokens. Absent where the price has
+   * a step, or is not known.
+   */
+  readonly goal?: number;
   /** Whether views get Precis's marks, by where the cache is read. */
   readonly atBoundaries: boolean;
   readonly atMarks: boolean;
@@ -76,12 +86,14 @@ export function termsOf(
   const isUncached = boundaries === 'callers' && !marks && marking.marksMessages?.() === false;
   const input = largestInputOf(model, modelWindows);
   const window = knownWindowOf(model, modelWindows);
+  const goal = priceGoal(prices);
   return {
     ...(window === undefined ? { window: DEFAULT_WINDOW, windowAssumed: true } : { window }),
     // Absent rather than undefined: a receipt has a hash of the terms.
     ...(input === undefined ? {} : { input }),
     answer: longestAnswerOf(model, modelWindows),
     prices: { ...vendors, ...(isUncached ? NO_CACHE : boundaries && { boundaries }) },
+    ...(goal === undefined ? {} : { goal }),
     marks,
     reasoning: reasoningTermsOf(model),
   };

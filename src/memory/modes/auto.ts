@@ -47,6 +47,7 @@ export const auto = {
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
     tail: (strategy: AutoStrategy) => readingTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
+    paysOff: true,
     mayActEarly: (strategy: AutoStrategy, { history, retrieval }: PlanRequest, window: number) =>
       retrieval === true && mayOffload(strategy, history, window),
     plan: planAuto,

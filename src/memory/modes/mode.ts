@@ -61,6 +61,8 @@ export interface ReplayedMode<Strategy> {
    * Absent: it loses something.
    */
   isReversible?(strategy: Strategy): boolean;
+  /** Whether it moves only where that pays, so the model's goal is a soft budget for it. */
+  readonly paysOff?: true;
   /** Whether it may remove something before a trigger is met. Must not count tokens. */
   mayActEarly?(strategy: Strategy, request: PlanRequest, window: number): boolean;
   plan(strategy: Strategy, request: ReplayRequest, context: PlanContext): Planned;

@@ -76,6 +76,8 @@ export interface Budgets {
   readonly hard?: number;
   /** Over this, only the reversible phases run. */
   readonly soft?: number;
+  /** See `ModelTerms`. Absent if the strategy says its own budget. */
+  readonly goal?: number;
   readonly window: number;
   /**
    * Over this, all of a request costs more. Absent if the price has no step, or if the strategy

@@ -174,7 +174,8 @@ export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
 /**
  * The strategy's budgets for a model, with percentages resolved. If both forms are set, the smaller
  * one applies. If none is set, the view stays below the step of the model's price, less the room
- * for an answer, which the next request sends again.
+ * for an answer, which the next request sends again. Where the price has no step, the model has a
+ * goal.
  */
 export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets {
   const window = strategy.context_window_tokens ?? terms.window;
@@ -186,10 +187,12 @@ export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets
     shareOf(window, token_remaining_pct ?? (none ? DEFAULT_REMAINING_PCT : undefined)),
   );
   const soft = smaller(token_soft_budget, shareOf(window, token_soft_remaining_pct));
+  const goal = none && (terms.goal ?? window) < (hard ?? window) ? terms.goal : undefined;
   return {
     window,
     ...(hard === undefined ? {} : { hard }),
     ...(soft === undefined ? {} : { soft }),
+    ...(goal === undefined ? {} : { goal }),
     ...(step === undefined ? {} : { step }),
   };
 }

@@ -120,9 +120,9 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     return { strategy, history, actsOnSoft: false, repeated, marks: false, ...made };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
-  const budgets = budgetsWithin(strategy, request);
   // Over the soft budget, only reversible modes run.
   const actsOnSoft = context.refs !== undefined && replayed.isReversible?.(strategy) === true;
+  const budgets = budgetsWithin(strategy, request, actsOnSoft);
   const soft = actsOnSoft ? budgets.soft : undefined;
   const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request, thinking);
   const inView = roundsInView(request, budgets);
@@ -138,10 +138,18 @@ function roundsInView({ history, rounds = [] }: PlanRequest, { hard, soft, windo
   return new RoundsInView(history, rounds === 'absent' ? [] : rounds, budget);
 }
 
-/** The strategy's budgets, within the known limit of the upstream. */
-function budgetsWithin(strategy: EditingStrategy, request: PlanRequest): Budgets {
-  const budgets = budgetsFor(strategy, request);
-  return { ...budgets, window: Math.min(budgets.window, request.limit ?? budgets.window) };
+/**
+ * The strategy's budgets, within the known limit of the upstream. Nobody has asked for the model's
+ * goal, so it is a soft budget only where the model can fetch what leaves.
+ */
+function budgetsWithin(strategy: EditingStrategy, request: PlanRequest, actsOnSoft = true): Budgets {
+  const { goal, ...budgets } = budgetsFor(strategy, request);
+  const follows = actsOnSoft && request.retrieval === true && modeOf(strategy).replayed?.paysOff;
+  return {
+    ...budgets,
+    ...(follows && goal !== undefined ? { soft: goal } : {}),
+    window: Math.min(budgets.window, request.limit ?? budgets.window),
+  };
 }
 
 /** The strategy's budgets. The hard one leaves room for the longest answer. */

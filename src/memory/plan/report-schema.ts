@@ -110,6 +110,9 @@ const sumsSchema = z.strictObject({
   before: tokens.describe("Of the caller's array."),
   after: tokens.describe('Of the view.'),
   budget: tokens.nullable(),
+  soft_budget: tokens
+    .exactOptional()
+    .describe('Over it, only edits run that lose nothing. Without any budget it follows from the price.'),
   window: tokens,
 });
 

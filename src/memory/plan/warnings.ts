@@ -5,7 +5,7 @@ export const WARNINGS = {
     'An edit is due and waits until it [pays off](modes.md#auto), or until it frees `min_reclaim_tokens`. No fault; until then the view may exceed its budget.',
   dearer:
     'By an estimate, the moves of [`compact`](modes.md#compact) so far have cost more in cached prefix than they have saved: let it act less often, by a budget or after more steps, or choose `auto`. No fault.',
-  idle: 'The strategy has neither a budget nor a trigger, and edits nothing before the array reaches 80 % of the window ([which budget?](modes.md#which-budget)). No fault.',
+  idle: 'The strategy has neither a budget nor a trigger, and edits nothing before the array reaches 80 % of the window, or the goal that the price makes ([which budget?](modes.md#which-budget)). No fault.',
   window_unknown:
     "The model's window is not known, and the view has more than 4,096 tokens ([local models](local-models.md)): set `context_window_tokens` or `MODEL_WINDOWS`. No fault.",
   soft_budget_idle:

@@ -74,7 +74,15 @@ export const runEventSchema = z.strictObject({
   observed: z.boolean(),
   /** How many messages the caller's array has. */
   messages: count,
-  tokens: z.strictObject({ before: count, after: count, budget: count.nullable(), window: count }).nullable(),
+  tokens: z
+    .strictObject({
+      before: count,
+      after: count,
+      budget: count.nullable(),
+      soft_budget: count.exactOptional(),
+      window: count,
+    })
+    .nullable(),
   trigger: z.string(),
   frontier: z.strictObject({ unit: count, moved: z.boolean() }),
   refused: z.array(refusalSchema),

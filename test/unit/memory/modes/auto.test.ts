@@ -154,6 +154,34 @@ describe('each phase of auto', () => {
   });
 });
 
+describe('without a budget, auto', () => {
+  const long = [user('go'), ...steps(60, 300), ...TAIL];
+  const of = (model: string, input: AutoInput = {}, options: ViewOptions = { retrieval: true }): Viewed =>
+    viewOf({ ...body(long), model }, { mode: 'auto', ...input }, options);
+
+  it('moves over the goal that the price of a model makes, and loses nothing there', () => {
+    const viewed = of('gpt-4.1');
+    expect(viewed.report.tokens).toMatchObject({ soft_budget: 100_000, window: 1_047_576 });
+    expect(viewed.report.tokens?.before).toBeGreaterThan(110_000);
+    expect(viewed.report.tokens?.after).toBeLessThan(100_000);
+    expect([viewed.report.trigger, typesOf(viewed)]).toEqual(['token_soft_budget', ['compact']]);
+    expect(viewed.report.refs.length).toBeGreaterThan(5);
+  });
+
+  it.each<[why: string, viewed: () => Viewed]>([
+    ['the model can’t fetch what leaves', () => of('gpt-4.1', {}, {})],
+    ['nothing can be stored', () => of('gpt-4.1', {}, { retrieval: true, tenant: undefined })],
+    ['its caller wants no placeholders', () => of('gpt-4.1', { compact_offload: false })],
+    ['its price has a step', () => of('gpt-5.6-sol')],
+    ['its price is not known', () => of('a-model-of-nobody')],
+    ['its caller has a budget', () => of('gpt-4.1', { token_budget: 500_000 })],
+    ['the goal is further away', () => of('claude-fable-5.2')],
+  ])('waits for the window where %s', (_, viewed) => {
+    expect(typesOf(viewed())).toEqual([]);
+    expect(viewed().report.warnings).not.toContain('soft_budget_idle');
+  });
+});
+
 describe('a summary in auto', () => {
   /** Views of a conversation of so many turns. */
   const story = (n: number, input: AutoInput): Viewed[] =>

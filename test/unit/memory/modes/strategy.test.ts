@@ -201,8 +201,8 @@ describe('the budgets of a strategy', () => {
     budgetsOf(strategyOf(input), termsOf(model));
 
   it('are four fifths of the model’s window when nothing is said, a turn count being nothing', () => {
-    expect(budgets({ mode: 'compact' })).toEqual({ window: 128_000, hard: 102_400 });
-    expect(budgets({ mode: 'compact', compact_trigger_turns: 3 })).toEqual({
+    expect(budgets({ mode: 'compact' })).toMatchObject({ window: 128_000, hard: 102_400 });
+    expect(budgets({ mode: 'compact', compact_trigger_turns: 3 })).toMatchObject({
       window: 128_000,
       hard: 102_400,
     });
@@ -225,6 +225,18 @@ describe('the budgets of a strategy', () => {
       hard: 840_000,
     });
     expect(budgets({ mode: 'auto', token_budget: 500_000 }, 'gpt-5.5').step).toBeUndefined();
+  });
+
+  it('have a goal where the price has no step: more where cached input costs less, and writes more', () => {
+    const goalOf = (model: string) => budgets({ mode: 'auto' }, model).goal;
+    expect(goalOf('gpt-5.2')).toBe(100_000);
+    expect(goalOf('gpt-4.1')).toBe(100_000);
+    expect(goalOf('claude-opus-5.2')).toBe(125_000);
+    expect(goalOf('claude-fable-5.2')).toBe(500_000);
+    expect(goalOf('gpt-5.6-sol')).toBeUndefined();
+    expect(goalOf('my-own-model')).toBeUndefined();
+    expect(budgets({ mode: 'auto', context_window_tokens: 120_000 }, 'gpt-4.1').goal).toBeUndefined();
+    expect(budgets({ mode: 'auto', token_soft_budget: 9 }, 'gpt-4.1').goal).toBeUndefined();
   });
 
   it('are shares of the window that the caller names', () => {
