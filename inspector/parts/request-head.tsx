@@ -14,8 +14,10 @@ import { warningsOf } from '../read/marks.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
 import {
   costSentences,
+  droppedSentence,
   failureSentence,
   headline,
+  missSentence,
   moneySentence,
   overBudget,
 } from '../read/request-words.ts';
@@ -32,6 +34,7 @@ import { Warnings } from './warnings.tsx';
 export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly Row[] }) {
   const money = moneySentence(event);
   const costs = costSentences(event);
+  const lost = [missSentence(event), droppedSentence(event)].filter((said) => said !== undefined);
   const failure = failureSentence(event);
   const over = overBudget(event);
   const codes = warningsOf(event).filter((code) => over.length === 0 || !IN_OVER.includes(code));
@@ -47,6 +50,7 @@ export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly R
           </span>
         </p>
       )}
+      {lost.length > 0 && <p class="note">{lost.join(' ')}</p>}
       {costs.length > 0 && <p class="note costs">{costs.join(' ')}</p>}
       {over.length > 0 && (
         <p class="over">

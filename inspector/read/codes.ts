@@ -6,6 +6,7 @@ import type { Fate, RemovalKind, RemovalReason } from '../../src/memory/edits/fa
 import { MODES } from '../../src/memory/modes/meanings.ts';
 import type { Mode } from '../../src/memory/modes/table.ts';
 import { WARNINGS, type Warning } from '../../src/memory/plan/warnings.ts';
+import type { MissCause } from '../../src/memory/replay/change-schema.ts';
 import type { Trigger } from '../../src/memory/replay/trigger.ts';
 import { withoutLinks } from '../../src/reference/links.ts';
 import type { Conversation, KeptBecause, RunEvent, Version } from '../api/answers.ts';
@@ -40,6 +41,28 @@ export const TRIGGER_LABELS: Labels<Trigger> = {
   cold_return: "the provider's cache had expired, so the move cost nothing",
   force: 'the request asked for it',
   none: 'nothing was due',
+};
+
+/** Why a cache was missed, or reasoning dropped, as the end of a sentence that begins "because". */
+export const CAUSE_LABELS: Labels<MissCause> = {
+  model: 'another model was asked',
+  key: 'the client sent another cache key',
+  user: 'the client named another user',
+  tools: 'the client sent other tools',
+  effort: 'the client asked for another effort',
+  format: 'the client asked for another form of the answer',
+  message: 'the client changed an earlier message',
+  move: 'earlier messages were shortened here',
+  own_tools: 'the tools of Precis came or went',
+  instructions: 'the instructions went to another place',
+  added: 'what Precis adds has changed',
+  rounds: 'what was fetched earlier is gone, or is back',
+  hosted: 'the provider wants some outputs whole',
+  tier: 'another service tier answered',
+  lifetime: 'the pause was longer than the cache lasts',
+  short: 'the prompt is too short for the cache',
+  mark: 'no cache mark looks back far enough',
+  vendor: 'the provider has not read it',
 };
 
 /** Warnings and notices; their sentences are those of the docs. */

@@ -2,10 +2,17 @@
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { RunEvent } from '../api/answers.ts';
 import { count, dollars } from '../parts/numbers.ts';
-import { labelOf, PHASE_LABELS, REFUSED_LABELS, TRIGGER_LABELS, warningSentence } from './codes.ts';
+import {
+  CAUSE_LABELS,
+  labelOf,
+  PHASE_LABELS,
+  REFUSED_LABELS,
+  TRIGGER_LABELS,
+  warningSentence,
+} from './codes.ts';
 import { type Row, tally } from './fates.ts';
 import { isSettled, warningsOf } from './marks.ts';
-import { billOf, potentialBillOf } from './money.ts';
+import { billOf, inDollars, potentialBillOf } from './money.ts';
 import { sentTokens } from './sent.ts';
 
 /** What was done, in one sentence: "38 messages are in a summary; 51,512 → 5,910 tokens, …". */
@@ -120,6 +127,27 @@ export function costSentences(event: RunEvent): string[] {
       ? [`Precis added ${addedWords(event)}: ${count(-gross)} tokens more than without it.`]
       : []),
   ];
+}
+
+/** What was not read from the cache and why; undefined if nothing was missed. */
+export function missSentence({ cache_miss: miss }: Pick<RunEvent, 'cache_miss'>): string | undefined {
+  if (!miss) return undefined;
+  const cost = miss.amount === null ? '' : `, which cost ${dollars(inDollars(miss.amount))}`;
+  return `${count(miss.tokens)} tokens were not read from the cache${cost}, because ${causeWords(miss)}.`;
+}
+
+/** What reasoning was lost and why; undefined if none was. */
+export function droppedSentence({
+  reasoning_dropped: dropped,
+}: Pick<RunEvent, 'reasoning_dropped'>): string | undefined {
+  if (!dropped) return undefined;
+  const { blocks } = dropped;
+  return `The model answered without ${count(blocks)} earlier ${blocks === 1 ? 'piece' : 'pieces'} of its reasoning, because ${causeWords(dropped)}.`;
+}
+
+function causeWords({ cause, message, by }: { cause: string; message?: number; by: string }): string {
+  const which = message === undefined ? '' : ` (number ${count(message)})`;
+  return `${labelOf(CAUSE_LABELS, cause)}${which}${by === 'vendor' ? ', as the provider says' : ''}`;
 }
 
 function addedWords({ injection_tokens: injected }: RunEvent): string {

@@ -9,9 +9,10 @@ import { Ago } from '../parts/time.tsx';
 import { useMedia } from '../parts/use-media.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { fragmentOf } from '../place.ts';
-import { labelOf, WARNING_LABELS } from '../read/codes.ts';
+import { CAUSE_LABELS, labelOf, WARNING_LABELS } from '../read/codes.ts';
 import { isCalm, isOfBudget, type MarkKind, marksOf, warningsOf } from '../read/marks.ts';
 import { billOf, netOf, potentialBillOf } from '../read/money.ts';
+import { missSentence } from '../read/request-words.ts';
 import type { Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
 
@@ -114,6 +115,11 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
       {frontier.moved && !observed && (
         <span class="tag move" title={payback && paybackWords(payback)}>
           {payback ? paybackTag(payback) : 'compacted here'}
+        </span>
+      )}
+      {event.cache_miss && (
+        <span class="tag notice" title={missSentence(event)}>
+          cache missed: {labelOf(CAUSE_LABELS, event.cache_miss.cause)}
         </span>
       )}
       {rounds > 0 && (

@@ -7,8 +7,10 @@ import { warningsOf } from '../../../inspector/read/marks.ts';
 import {
   costSentences,
   difference,
+  droppedSentence,
   failureSentence,
   headline,
+  missSentence,
   moneySentence,
   overBudget,
 } from '../../../inspector/read/request-words.ts';
@@ -30,6 +32,26 @@ const told = (fields: Partial<RunEvent>): string => {
   const one = event(fields);
   return headline(one, rowsOfEvent(one));
 };
+
+describe('what was lost', () => {
+  it('is said with its cause, and not where nothing was', () => {
+    const cache_miss = {
+      cause: 'message',
+      message: 4,
+      by: 'precis',
+      tokens: 17_920,
+      amount: 26_880_000,
+    } as const;
+    expect(missSentence(event({ cache_miss }))).toBe(
+      '17,920 tokens were not read from the cache, which cost $0.0269, because the client changed an earlier message (number 4).',
+    );
+    const reasoning_dropped = { blocks: 1, cause: 'tools', by: 'vendor' } as const;
+    expect(droppedSentence(event({ reasoning_dropped }))).toBe(
+      'The model answered without 1 earlier piece of its reasoning, because the client sent other tools, as the provider says.',
+    );
+    expect([missSentence(event({})), droppedSentence(event({}))]).toEqual([undefined, undefined]);
+  });
+});
 
 describe('a request in a sentence', () => {
   const edited: Partial<RunEvent> = {

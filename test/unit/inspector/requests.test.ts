@@ -23,6 +23,8 @@ const EVENT: RunEvent = runEventSchema.parse({
   request_id: null,
   bill: null,
   potential_bill: null,
+  cache_miss: null,
+  reasoning_dropped: null,
   created_at: 0,
   protocol: 'chat',
   kind: 'answer',
