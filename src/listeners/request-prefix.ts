@@ -9,6 +9,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
+import { hashOfTools } from '../view/sent-before.ts';
 
 /** In characters, of a hash. */
 const LENGTH = 8;
@@ -22,7 +23,7 @@ export function requestPrefix(
 ): RequestPrefix {
   const { model = '', tools, messages, instructions, settings } = request;
   const { effort, format, user, key } = settings;
-  const own = [made?.tools?.definitions ?? [], made?.movesInstructions ?? false];
+  const own = hashOfTools(made?.tools).slice(0, LENGTH);
   // The API reads them after the conversation, so nothing is bound to them.
   const isLast = instructions !== undefined && dropsThinking(reasoningTermsOf(model));
   const identities = messages.map((message) =>
@@ -35,12 +36,15 @@ export function requestPrefix(
     format: hashOf(format),
     user: hashOf(user),
     key: hashOf(key),
-    own: hashOf(own),
+    own: made?.movesInstructions ? `${own}${MOVED}` : own,
     messages: packedMessages(identities),
   };
 }
 
 const LAST = '---';
+
+/** After the hash of the tools, where the instructions went as a message. */
+const MOVED = '+';
 
 /**
  * The reasoning of a request whose API binds it.

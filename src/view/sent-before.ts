@@ -66,7 +66,7 @@ export function ownPrefix(
     reasoning: view ? hashed(view.removals, clearedBefore(view, end)) : '',
     rounds: led.join(),
     hosted: hosted.sort().join(),
-    tools: tools ? hashed(tools, tools.definitions.join('\n')) : '',
+    tools: hashOfTools(tools),
     added: hashOf(added),
     instructions: movesInstructions,
   };
@@ -160,6 +160,11 @@ function termsOf({ request, chosen: { strategy } }: Call): SentTerms {
 
 function hashOf(added: readonly InjectedMessage[]): string {
   return added.length === 0 ? '' : sha256Hex(JSON.stringify(added));
+}
+
+/** Of Precis's tools; empty without any. */
+export function hashOfTools(tools: MadeView['tools']): string {
+  return tools ? hashed(tools, tools.definitions.join('\n')) : '';
 }
 
 /** A request needs the hash of its edits before several points, mostly of the same ones. */
