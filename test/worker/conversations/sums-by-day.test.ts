@@ -200,9 +200,9 @@ describe('sums by day', () => {
     const { inObject, ends, days, objectOf } = caller();
     await ends('unlucky', []);
     await inObject('unlucky', async (memory) => {
-      const tell = Reflect.get(memory, 'tellSums') as () => Promise<void>;
+      const tell = Reflect.get(memory, 'reportSums') as () => Promise<void>;
       let failures = 1;
-      Reflect.set(memory, 'tellSums', (...args: []) =>
+      Reflect.set(memory, 'reportSums', (...args: []) =>
         failures-- > 0 ? Promise.reject(new Error('unreachable')) : tell.apply(memory, args),
       );
     });
@@ -256,7 +256,7 @@ describe('sums by day', () => {
     await inObject('leaving', async (memory) => {
       let land = () => {};
       const tell = () => new Promise<void>((resolve) => (land = resolve));
-      Reflect.set(memory, 'tellSums', tell);
+      Reflect.set(memory, 'reportSums', tell);
       await memory.events.add(batchOf(billed()));
       const ended: number[] = [];
       const deletions = [1, 2].map((n) => memory.leave().then(() => ended.push(n)));
