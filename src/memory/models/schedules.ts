@@ -148,10 +148,10 @@ export function relativePricesOf(
 }
 
 /**
- * Of a model whose price has no step: how large a view may grow before what leaves no loss pays, in
- * tokens. There the reads of one request cost as much as writing 10,000 tokens anew, about what a
- * move writes in the recorded conversations (docs/benchmark.md#windows-without-a-price-step). No
- * less than 100,000, below which near use falls.
+ * The tokens of a view over which edits that lose nothing begin, for a model whose price has no
+ * step. There the reads of one request cost as much as writing 10,000 tokens anew, about what a
+ * move writes in the recorded conversations (docs/benchmark.md#windows-without-a-price-step). The
+ * goal is 100,000 at least, since near use falls below that.
  *
  * @returns undefined where the price has a step or is not known
  */

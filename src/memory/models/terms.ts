@@ -52,11 +52,6 @@ const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache:
 
 /** Who marks what the prompt cache keeps, where it is read at marks or at boundaries alone. */
 export interface Marking {
-  /**
-   * Over this, what loses nothing may leave without a budget, in tokens. Absent where the price has
-   * a step, or is not known.
-   */
-  readonly goal?: number;
   /** Whether views get Precis's marks, by where the cache is read. */
   readonly atBoundaries: boolean;
   readonly atMarks: boolean;

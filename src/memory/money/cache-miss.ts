@@ -83,7 +83,7 @@ function isTooShort({ kept, input }: LeftInCache, { order, model }: PricedReques
 /** The tokens of a prompt that the cache has kept. */
 function keptOf({ calls: [usage], writes }: BillOrder, { hits, fresh, written }: Schedule): number {
   const { input, cached, cache_writes } = usage ?? {};
-  const hasTold = typeof cached === 'number' && typeof cache_writes === 'number';
-  if (hasTold && (hits === 'marks' || written !== fresh)) return cached + cache_writes;
+  const isReported = typeof cached === 'number' && typeof cache_writes === 'number';
+  if (isReported && (hits === 'marks' || written !== fresh)) return cached + cache_writes;
   return hitsOf(hits, Math.round((input ?? 0) * (writes ?? (hits === 'marks' ? 0 : 1))));
 }

@@ -1,17 +1,25 @@
 /** The shapes of causes: why a request does not extend the one before it, and what it has lost. */
 import * as z from 'zod';
+import type { CallerChange } from '../conversation/request-prefix.ts';
 import { count, name } from '../shapes.ts';
 import { TRIGGERS } from './trigger.ts';
 
-/** The caller's, in the order in which they count: the first one explains what follows. */
-export const CALLER_CAUSES = ['model', 'key', 'user', 'tools', 'effort', 'format', 'message'] as const;
+/** The caller's. */
+export const CALLER_CAUSES = [
+  'model',
+  'key',
+  'user',
+  'tools',
+  'effort',
+  'format',
+  'message',
+] as const satisfies readonly CallerChange['cause'][];
 
 /** Precis's. */
 const OWN_CAUSES = ['move', 'own_tools', 'instructions', 'added', 'rounds', 'hosted'] as const;
 
 const CHANGE_CAUSES = [...CALLER_CAUSES, ...OWN_CAUSES] as const;
 
-export type CallerCause = (typeof CALLER_CAUSES)[number];
 export type OwnCause = (typeof OWN_CAUSES)[number];
 
 const details = {
