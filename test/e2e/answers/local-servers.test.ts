@@ -2,8 +2,6 @@
  * A full window in the words of Ollama, LM Studio and llama.cpp, and in answers that it cuts short.
  */
 import type { ServerResponse } from 'node:http';
-import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
-import type { ResponseCreateParams } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, tokensOf } from '../../../tools/upstream/behaviours.ts';
@@ -14,8 +12,8 @@ import { eventsOf, responseOf } from '../../../tools/upstream/response.ts';
 import { searchTurns } from '../../support/clients/agent-run.ts';
 import { step } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
+import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { collect } from '../../support/deployment/event-stream.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
@@ -103,17 +101,9 @@ interface Sent {
 
 /** One request by the `openai` client, in the protocol of the block. */
 async function ask(apiKey: string, messages: Json[], more: Json = {}): Promise<Sent> {
-  const before = deployment.chats().length;
   const fields = { model, tools, memory_strategy: { mode: 'auto' }, memory_report: true, ...more, messages };
-  const client = deployment.client({ apiKey });
-  const body = deployment.protocol.body(fields);
-  const data =
-    deployment.protocol.name === 'chat'
-      ? await client.chat.completions.create(fields as unknown as ChatCompletionCreateParams)
-      : await client.responses.create(body as unknown as ResponseCreateParams);
-  const parts = (Symbol.asyncIterator in data ? await collect(data as never) : [data]) as Json[];
-  const memory = parts.map((part) => part.memory ?? (part.response as Json)?.memory).find(Boolean);
-  return { memory: memory as Report, asked: deployment.chats().slice(before), answer: JSON.stringify(parts) };
+  const { memory, asked, parts } = await askByClient(deployment, apiKey, fields);
+  return { memory, asked, answer: JSON.stringify(parts) };
 }
 
 /** Errors of local servers with status 500, or in a stream with status 200. */

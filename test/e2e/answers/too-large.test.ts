@@ -1,15 +1,13 @@
 /** Upstreams that refuse a body for its bytes: images leave, and the limit is learned. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
-import type { ResponseCreateParams } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { image } from '../../support/clients/agent-run.ts';
 import { calls } from '../../support/conversations/chat.ts';
+import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { collect } from '../../support/deployment/event-stream.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
@@ -88,24 +86,9 @@ interface Sent {
 
 /** One request by the `openai` client, in the protocol of the block. */
 async function ask(apiKey: string, messages: Json[], more: Json = {}): Promise<Sent> {
-  const before = deployment.chats().length;
-  const fields = {
-    model: 'gpt-4.1',
-    tools,
-    memory_strategy: { mode: 'auto' },
-    memory_report: true,
-    ...more,
-    messages,
-  };
-  const client = deployment.client({ apiKey });
-  const body = deployment.protocol.body(fields);
-  const data =
-    deployment.protocol.name === 'chat'
-      ? await client.chat.completions.create(fields as unknown as ChatCompletionCreateParams)
-      : await client.responses.create(body as unknown as ResponseCreateParams);
-  const parts = (Symbol.asyncIterator in data ? await collect(data as never) : [data]) as Json[];
-  const memory = parts.map((part) => part.memory ?? (part.response as Json)?.memory).find(Boolean) as Report;
-  const asked = deployment.chats().slice(before);
+  const strategy = { memory_strategy: { mode: 'auto' }, memory_report: true };
+  const fields = { model: 'gpt-4.1', tools, ...strategy, ...more, messages };
+  const { memory, asked } = await askByClient(deployment, apiKey, fields);
   return { memory, asked, view: asked.at(-1)?.body.messages as Json[] };
 }
 
