@@ -332,7 +332,7 @@ describe('summarize', () => {
 });
 
 describe('every summarised conversation', () => {
-  const RUNS = { numRuns: runs(15, 60), endOnFailure: true };
+  const RUNS = { numRuns: runs(30, 60), endOnFailure: true };
   const words = fc.constantFrom<ViewOptions>({ words: asLongAsAllowed }, { words: short });
 
   /** The array at each request point. */
@@ -448,7 +448,7 @@ describe('every summarised conversation', () => {
   it('is often summarised, in each of its forms', () => {
     const forms = new Set<string | undefined>();
     for (const [body, strategy] of fc.sample(fc.tuple(conversation, summarizeStrategy), {
-      numRuns: runs(60, 200),
+      numRuns: runs(100, 200),
       seed: 7,
     }))
       forms.add(viewOf(body, strategy).view.summary?.form);

@@ -21,7 +21,7 @@ import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
 import { runs } from '../../../support/laws/runs.ts';
 import { type Viewed, type ViewOptions, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(18, 120), endOnFailure: true };
+const RUNS = { numRuns: runs(40, 120), endOnFailure: true };
 const MODEL = 'anthropic/claude-fable-5.2';
 /** Of models that drop what the other one refuses. */
 const DROPPING = 'gpt-6.2-sol';
