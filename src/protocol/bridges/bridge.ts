@@ -1,0 +1,98 @@
+/**
+ * A bridge lets a caller of chat completions use a model over another API: it writes the chat body
+ * of a view as a body of that API, and the answer as a chat answer. All else sees chat.
+ */
+import type { JsonObject } from '../../lib/json.ts';
+import type { Frame } from '../answers/sse.ts';
+
+/** The APIs that a chat request can be sent over. */
+export type BridgedApi = 'responses' | 'messages';
+
+/** A decoded body of chat completions. */
+export interface ChatBody extends JsonObject {
+  readonly messages: readonly JsonObject[];
+}
+
+/** The output of an answer in the API of its upstream, kept so that it can be sent again. */
+export interface KeptOutput {
+  readonly api: BridgedApi;
+  /** JSON of the items (Responses) or the content blocks (Messages), in their order. */
+  readonly json: string;
+}
+
+/** What a chat body asks for that the other API does not have, in OpenAI's words. */
+export interface BridgeRefusal {
+  readonly param: string;
+  readonly message: string;
+  readonly code: string | null;
+}
+
+/** A body of the other API. */
+export interface BridgedBody {
+  /** Below the upstream's base URL. */
+  readonly path: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+  /** Reads the answer to this body. */
+  readonly reader: AnswerReader;
+  /** What the body says differently from the chat body, as codes for the report. */
+  readonly notices: readonly string[];
+}
+
+/** An answer that came as one JSON value. */
+export interface BridgedAnswer {
+  /** A chat completion, or an error in OpenAI's form. */
+  readonly body: Uint8Array;
+  /** An upstream may report an error with the status 200. */
+  readonly status: number;
+  /** Undefined if the answer is not complete. */
+  readonly kept?: KeptOutput | undefined;
+}
+
+/** Writes an answer of the other API as a chat answer. */
+export interface AnswerReader {
+  /** Takes a successful answer that is no stream. */
+  answer(json: Uint8Array): BridgedAnswer;
+  /** The body of an error, in OpenAI's form and the upstream's words. */
+  error(body: Uint8Array, status: number): Uint8Array;
+  /** The last event may hold the whole answer, so its frames must be read up to 16 MiB. */
+  stream(): BridgedStream;
+}
+
+/** Writes a stream of the other API as a stream of chat chunks. */
+export interface BridgedStream {
+  /** Takes a frame; returns frames of chat. Comments pass. */
+  push(frame: Frame): readonly Uint8Array[];
+  /** Called after the last byte. An error if the upstream's last event is missing. */
+  end(): readonly Uint8Array[];
+  /** Known once `push` has returned the finish chunk. Undefined if the answer is not complete. */
+  readonly kept: KeptOutput | undefined;
+}
+
+/** What a body depends on, beside the chat body. */
+export interface BridgeOptions {
+  /** Whether the caller asks for `reasoning_content` and `reasoning_details`. */
+  readonly showsReasoning: boolean;
+  /** Whether the upstream has refused the reasoning of earlier answers: all of it is left out. */
+  readonly leavesOutReasoning?: boolean;
+  /** SHA-256 in hexadecimal. */
+  readonly sha256: (text: string) => string;
+}
+
+/** One of the APIs that a chat request can be sent over. */
+export interface Bridge {
+  readonly api: BridgedApi;
+  /** Names what keeps a request on chat; undefined if it can be bridged. */
+  obstacle(chat: ChatBody): string | undefined;
+  /**
+   * Writes the body of the other API.
+   *
+   * @param kept the output that the assistant message at an index of `chat.messages` was made from,
+   *   to be sent instead of it; undefined if it is not known
+   */
+  body(
+    chat: ChatBody,
+    kept: (index: number) => KeptOutput | undefined,
+    options: BridgeOptions,
+  ): BridgedBody | BridgeRefusal;
+}

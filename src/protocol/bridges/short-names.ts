@@ -1,0 +1,39 @@
+/**
+ * Names of tools and ids of calls that are longer than the other API allows. A cut one could meet
+ * another one, so a hash replaces the whole.
+ */
+
+/** In characters: of `call_id` and of a tool's name at OpenAI. */
+const LONGEST = 64;
+
+/** Maps long names in a request to short ones, and short ones in its answer back. */
+export class ShortNames {
+  private readonly sha256: (text: string) => string;
+  private readonly byLong = new Map<string, string>();
+  private readonly byShort = new Map<string, string>();
+
+  /** @param sha256 in hexadecimal */
+  constructor(sha256: (text: string) => string) {
+    this.sha256 = sha256;
+  }
+
+  /**
+   * A name as the upstream reads it. Equal names get equal ones in all requests.
+   *
+   * @param prefix of a short name
+   */
+  short(name: string, prefix: 'call_' | 'tool_'): string {
+    if (name.length <= LONGEST) return name;
+    const known = this.byLong.get(name);
+    if (known !== undefined) return known;
+    const short = prefix + Buffer.from(this.sha256(name), 'hex').toString('base64url');
+    this.byLong.set(name, short);
+    this.byShort.set(short, name);
+    return short;
+  }
+
+  /** A name in the answer as the caller knows it. */
+  long(name: string): string {
+    return this.byShort.get(name) ?? name;
+  }
+}
