@@ -179,6 +179,29 @@ export const COMPACT: JsonSchema = {
   ],
 };
 
+/** What a gateway sends to have messages shortened. Headroom's `config` is not read. */
+export const COMPRESS: JsonSchema = {
+  allOf: [
+    own('MemoryFields'),
+    {
+      type: 'object',
+      properties: {
+        model: conversation.model,
+        messages: {
+          ...list,
+          description: "As of chat completions or, as their blocks show, of Anthropic's Messages.",
+        },
+        token_budget: {
+          type: 'integer',
+          minimum: 1,
+          description: 'The budget of `auto`, where nobody has chosen a strategy.',
+        },
+      },
+      required: ['messages'],
+    },
+  ],
+};
+
 /** Settings of a conversation. A body with a `mode` is the strategy itself. */
 export const SETTINGS: JsonSchema = {
   anyOf: [

@@ -49,7 +49,7 @@ const CHAT_MEMBERS = {
 };
 
 /** Whether a body has `input`, or messages as only chat completions have them. */
-function isOfOpenAi(body: Uint8Array): boolean {
+export function isOfOpenAi(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
   const given = (field: string) => root && fieldOf(root, field)?.value;
   const input = given(RESPONSES.field);

@@ -104,11 +104,7 @@ async function compacted<Read extends ModelRequest>(
   life: CallLife,
 ): Promise<Response> {
   const { request, scope } = call;
-  const options = { force, dryRun, count: true, viewOnly: true, bare: true, explain: force };
-  const make = () => makeCurrentView(call, options);
-  const made = await (dryRun ? make() : workLimited(make, call.chosen.strategy, call));
-  checkPlanned(made.report, scope);
-
+  const made = await viewAlone(call, { force, dryRun });
   const array = form.array(request, made.view);
   const whole = force ? withWhyIdle(made, call) : made.report;
   const report = format === 'opaque' ? whole : withStrategyNamed(whole);
@@ -122,6 +118,18 @@ async function compacted<Read extends ModelRequest>(
   life.settled({ plan: { report, view: made.view, refused: made.refused ?? [] } });
   life.answered(response, report);
   return response;
+}
+
+/** The view of a request that no model is asked for. @throws ApiError if it may not be planned */
+export async function viewAlone(
+  call: Call,
+  { force, dryRun }: Pick<MakeViewOptions, 'force' | 'dryRun'>,
+): Promise<MadeView> {
+  const options = { force, dryRun, count: true, viewOnly: true, bare: true, explain: force };
+  const make = () => makeCurrentView(call, options);
+  const made = await (dryRun ? make() : workLimited(make, call.chosen.strategy, call));
+  checkPlanned(made.report, call.scope);
+  return made;
 }
 
 /** A warning if nobody has chosen a strategy: a caller who forgot it would see nothing happen. */

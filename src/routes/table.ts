@@ -13,6 +13,7 @@ import { postRestore } from './admin/restore.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
 import { chatCompletions } from './chat.ts';
 import { compact } from './compact.ts';
+import { compress, getRetrieved } from './compress.ts';
 import { endConversation } from './conversations/end.ts';
 import { listConversations } from './conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversations/memory.ts';
@@ -53,6 +54,8 @@ interface Route extends RoutePath {
 export const ROUTES: readonly Route[] = [
   { path: '/', handlers: { GET: getFrontPage } },
   { path: '/healthz', handlers: { GET: getHealth } },
+  // Who sets a gateway up for Headroom's contract (`compress.ts`) asks this.
+  { path: '/health', handlers: { GET: getHealth } },
   // Claude Code asks whether somebody is there.
   { path: '/api/hello', handlers: { GET: getHealth } },
   { path: '/metrics', handlers: { GET: getMetrics } },
@@ -79,6 +82,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/models', handlers: {}, shared: true },
   { path: '/v1/models/:model', handlers: {}, shared: true },
   { path: '/v1/compact', handlers: { POST: compact } },
+  { path: '/v1/compress', handlers: { POST: compress } },
+  { path: '/v1/retrieve/:hash', handlers: { GET: getRetrieved } },
   { path: '/v1/explain', handlers: { POST: explain } },
   { path: '/v1/verify', handlers: { POST: verify } },
   { path: '/v1/deployment', handlers: { GET: getDeployment } },

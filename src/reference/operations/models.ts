@@ -3,6 +3,7 @@
 import {
   answerOf,
   COMPACT,
+  COMPRESS,
   EXPLAIN,
   MESSAGE,
   MESSAGE_EVENTS,
@@ -333,6 +334,56 @@ const { messages: view, memory } = await client.post('/compact', {
       },
     ],
     page: 'refs-and-retrieval.md#post-v1compact',
+  },
+  {
+    method: 'post',
+    path: '/v1/compress',
+    id: 'compress',
+    group: 'Plans',
+    summary: "Shorter messages for a gateway, by Headroom's contract",
+    description:
+      'The same plan as `POST /v1/compact`; without a strategy, `auto`. Markers have a `hash` beside their ref. `x-headroom-bypass: true` leaves the messages unchanged.',
+    access: 'caller',
+    headers: MEMORY_HEADERS,
+    body: {
+      content: { 'application/json': COMPRESS },
+      example: { model: 'gpt-6-sol', messages, token_budget: 32_000 },
+    },
+    answers: {
+      200: {
+        description: 'The messages, in the form that they had.',
+        content: { 'application/json': schemas.compressed },
+        headers: REPORT_HEADERS,
+      },
+    },
+    errors: [...OF_PLANS, 'invalid_value'],
+    page: 'coming-from.md#gateways-that-call-headroom',
+  },
+  {
+    method: 'get',
+    path: '/v1/retrieve/{hash}',
+    id: 'retrieve',
+    group: 'Plans',
+    summary: 'The content of a hash',
+    access: 'caller',
+    parameters: [
+      {
+        name: 'hash',
+        in: 'path',
+        description: 'As a marker of `POST /v1/compress` has it.',
+        schema: { type: 'string', pattern: '^[0-9a-f]{24}$' },
+        example: '000000000000000000000000',
+      },
+      {
+        name: 'query',
+        in: 'query',
+        description: 'Only lines that hold this text, with five around each; the whole content if none does.',
+        schema: { type: 'string' },
+      },
+    ],
+    answers: { 200: { description: 'The content.', content: { 'application/json': schemas.retrieved } } },
+    errors: ['ref_not_found'],
+    page: 'coming-from.md#gateways-that-call-headroom',
   },
   {
     method: 'post',

@@ -379,6 +379,19 @@ const DEPLOYMENT: readonly Operation[] = [
   },
   {
     method: 'get',
+    path: '/health',
+    id: 'getHeadroomHealth',
+    group: 'Deployment',
+    summary: "Whether requests can be answered, as Headroom's users ask",
+    access: 'none',
+    answers: {
+      200: json('As of `/healthz`.', schemas.healthy),
+      503: json('As of `/healthz`.', schemas.unhealthy),
+    },
+    page: 'deploying.md#routes',
+  },
+  {
+    method: 'get',
     path: '/api/hello',
     id: 'getHello',
     group: 'Deployment',

@@ -40,6 +40,23 @@ export const conversationTurns = z.strictObject({
 
 export const compaction = z.union([compactedMessages, conversationTurns]);
 
+export const compressed = z.strictObject({
+  messages: z.array(message),
+  tokens_before: tokens,
+  tokens_after: tokens,
+  tokens_saved: z.int(),
+  compression_ratio: z.number().describe('`tokens_after` of `tokens_before`; 1 if nothing is shorter.'),
+  transforms_applied: z.array(z.string()).describe('The types of `applied_edits`.'),
+  ccr_hashes: z.array(z.string()).describe('The hashes in the messages.'),
+  memory: reportSchema,
+});
+
+export const retrieved = z.strictObject({
+  hash: z.string(),
+  ref: refName,
+  original_content: z.string(),
+});
+
 export const explanation = z.strictObject({
   object: z.literal('memory.explanation'),
   ...explanationSchema.shape,

@@ -132,6 +132,11 @@ export class RefStore {
     return { refs: await Promise.all(refs), more };
   }
 
+  /** The first refs, at most, that begin with a text. */
+  async startingWith(start: string, most: number): Promise<string[]> {
+    return (await this.bucket.list(start, most)).objects.map(({ name }) => name);
+  }
+
   private async metadataIn(
     stored: Readonly<Record<string, string>>,
     ref: string,

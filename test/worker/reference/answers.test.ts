@@ -211,6 +211,16 @@ describe('answers about plans', () => {
     expect(explained.messages).toHaveLength(LONG.messages.length);
   });
 
+  it("of Headroom's contract are what the reference says", async () => {
+    const { send } = deployment(undefined);
+
+    const answer = await send('POST', '/v1/compress', LONG);
+    const { ccr_hashes } = (await told('compress', answer)) as { ccr_hashes: string[] };
+    const [hash] = ccr_hashes;
+    expect(hash).toMatch(/^[0-9a-f]{24}$/);
+    await told('retrieve', await send('GET', `/v1/retrieve/${hash}`));
+  });
+
   it('with a receipt, and its verification, are what the reference says', async () => {
     const { app, send } = deployment(undefined);
 
@@ -310,6 +320,7 @@ describe('answers about stored data', () => {
     await told('deleteBlock', await send('DELETE', '/v1/blocks/team'));
     await told('deleteAll', await send('DELETE', '/v1/memory'));
     await told('getHealth', await send('GET', '/healthz'));
+    await told('getHeadroomHealth', await send('GET', '/health'));
     await told('getHello', await send('GET', '/api/hello'));
     const { send: sendMisconfigured } = deployment(undefined, { LOG_LEVEL: 'loud' });
     expect(await told('getHealth', await sendMisconfigured('GET', '/healthz'))).toEqual({

@@ -1,0 +1,131 @@
+/**
+ * `POST /v1/compress` and `GET /v1/retrieve/{hash}`: Headroom's contract
+ * (`protocol/headroom.ts`), by which a gateway has messages shortened before it asks its model. The
+ * plan of any request answers them.
+ */
+import type { Context } from 'hono';
+import { readRequest, readWholeCall } from '../answer/read-call.ts';
+import { CallLife } from '../listeners/life.ts';
+import { parseStrategy } from '../memory/modes/strategy.ts';
+import {
+  compressedMessages,
+  HASH_PATTERN,
+  hasAnthropicBlocks,
+  hashOfRef,
+  refStartOf,
+} from '../protocol/headroom.ts';
+import { readBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
+import { ApiError } from '../request/errors.ts';
+import { noteNamed } from '../request/named-refs.ts';
+import type { AppEnv } from '../request/services.ts';
+import { shelfOf } from '../request/shelf.ts';
+import { answerQuery, parseQuery } from '../retrieval/query.ts';
+import { storesOf } from '../storage/refs/store.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import { isOfOpenAi } from './any-protocol.ts';
+import { CHAT } from './chat.ts';
+import { viewAlone } from './compact.ts';
+import { MESSAGES } from './messages.ts';
+import { scopeOf } from './scope-of.ts';
+import { stored } from './stored.ts';
+import { verifiedTenant } from './verified-tenant.ts';
+
+export async function compress(c: Context<AppEnv>): Promise<Response> {
+  const bytes = await readBody(c.req.raw, CHAT.field);
+  const scope = scopeOf(c);
+  const isAnthropic = hasAnthropicBlocks(bytes) && !isOfOpenAi(bytes);
+  const request = isAnthropic
+    ? await readRequest(bytes, MESSAGES, scope)
+    : await readRequest(bytes, CHAT, scope);
+  const isBypassed = c.req.header('x-headroom-bypass')?.toLowerCase() === 'true';
+  const call = chosenFor(await readWholeCall(request, scope), isBypassed);
+  const life = new CallLife(scope, (isAnthropic ? MESSAGES : CHAT).answers.name);
+  life.reads(call, 'compaction');
+  return life.through(async () => {
+    const made = await viewAlone(call, { force: false, dryRun: false });
+    const { report, view, refused = [] } = made;
+    const { tenant } = scope.caller;
+    const { json, hashes } = compressedMessages(request, view, (ref) => tenant?.refs.owns(ref) === true);
+    scope.waitUntil(noteNamed(new TextEncoder().encode(json), call));
+    const { before = 0, after = 0 } = report.tokens ?? {};
+    const facts = {
+      tokens_before: before,
+      tokens_after: after,
+      tokens_saved: before - after,
+      compression_ratio: before === 0 ? 1 : after / before,
+      transforms_applied: [...new Set(report.applied_edits.map(({ type }) => type))],
+      ccr_hashes: hashes,
+      memory: report,
+    };
+    const body = `{"messages":${json},${JSON.stringify(facts).slice(1)}`;
+    const response = new Response(body, { headers: { 'content-type': 'application/json' } });
+    life.settled({ plan: { report, view, refused } });
+    life.answered(response, report);
+    return response;
+  });
+}
+
+/**
+ * A gateway that asks for shorter messages has chosen to have them shortened: where nobody names a
+ * strategy, it is `auto`, with the `token_budget` of Headroom's own clients if the body has one.
+ *
+ * @throws ApiError for a budget that no strategy could have
+ */
+function chosenFor(call: Call, isBypassed: boolean): Call {
+  const { chosen, request } = call;
+  if (isBypassed) return { ...call, chosen: { ...chosen, strategy: { mode: 'none' }, source: 'request' } };
+  if (chosen.source !== 'default' || chosen.strategy.mode !== 'none') return call;
+  const budget = request.field('token_budget') ?? undefined;
+  const strategy = parseStrategy({ mode: 'auto', ...(budget === undefined ? {} : { token_budget: budget }) });
+  if (!strategy.ok) throw new ApiError('invalid_value', strategy.reason.message, 'token_budget');
+  return { ...call, chosen: { ...chosen, strategy: strategy.value } };
+}
+
+/** `GET /v1/retrieve/{hash}`, with a `query` for a part of the content. */
+export async function getRetrieved(c: Context<AppEnv>): Promise<Response> {
+  const tenant = await verifiedTenant(c, 'read');
+  const hash = c.req.param('hash') ?? '';
+  const found = HASH_PATTERN.test(hash) && (await stored(c, () => contentOf(c, tenant, hash)));
+  if (!found)
+    throw new ApiError(
+      'ref_not_found',
+      'Nothing is stored under this hash with this key: a hash has 24 hexadecimal digits, as POST /v1/compress writes them; its content may have expired or been deleted.',
+      'hash',
+    );
+  return c.json({ hash, ref: found.ref, original_content: partOf(found.content, c.req.query('query')) });
+}
+
+interface Found {
+  readonly ref: string;
+  readonly content: string;
+}
+
+async function contentOf(c: Context<AppEnv>, tenant: Tenant, hash: string): Promise<Found | undefined> {
+  const services = c.get('services');
+  const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
+  for (const store of storesOf(services.bucket, tenant)) {
+    const named = await store.startingWith(refStartOf(hash), MOST_NAMED);
+    const ref = named.find((each) => hashOfRef(each) === hash);
+    const opened = ref && (await shelf.get(ref));
+    if (ref && opened) return { ref, content: new TextDecoder().decode(opened.content) };
+  }
+  shelf.unknown();
+  return undefined;
+}
+
+/** Refs that differ in the last 4 bits of their content alone, which none do but by chance. */
+const MOST_NAMED = 16;
+
+/** The lines with a text, and the ones around them; the whole where none has it. */
+function partOf(content: string, query: string | undefined): string {
+  if (query === undefined || query === '') return content;
+  const parameters: Record<string, string> = { grep: query, context: CONTEXT };
+  const parsed = parseQuery((name) => parameters[name]);
+  if (!parsed.ok || !parsed.value) return content;
+  const answer = answerQuery(new TextEncoder().encode(content), parsed.value);
+  return answer.ok && answer.value.text !== '' ? answer.value.text : content;
+}
+
+/** Lines around a match. */
+const CONTEXT = '5';
