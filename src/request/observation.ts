@@ -1,6 +1,6 @@
 /**
- * Whether a request is only observed (docs/design.md#observing): it is sent unchanged, and the
- * report says what the strategy would have done.
+ * Whether a request is only observed (docs/answers-and-errors.md#observing): it is sent unchanged,
+ * and the report says what the strategy would have done.
  */
 import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
