@@ -1,6 +1,7 @@
 /** A bar for each day: the tokens that were sent, and those that were not. */
 import { useState } from 'preact/hooks';
 import type { StatsByDay } from '../api/answers.ts';
+import { CAUSE_LABELS, labelOf } from '../read/codes.ts';
 import { inDollars } from '../read/money.ts';
 import { count, dollars, share, short } from './numbers.ts';
 
@@ -49,13 +50,14 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
   );
 }
 
-function dayWords({ date, requests, failed, tokens, bill }: Day): string {
+function dayWords({ date, requests, failed, tokens, bill, missed: [miss] }: Day): string {
   if (requests === 0) return `${dateWords(date)}: no requests`;
   return [
     `${dateWords(date)}: ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`,
     `${short(tokens.before)} tokens came in`,
     `${share(Math.max(0, tokens.before - tokens.sent), tokens.before)} not sent`,
     bill.net === null ? 'savings n/a' : `${dollars(inDollars(bill.net))} saved net`,
+    ...(miss ? [`cache missed because ${labelOf(CAUSE_LABELS, miss.cause)}`] : []),
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
   ].join(', ');
 }

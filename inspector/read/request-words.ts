@@ -1,6 +1,6 @@
 /** A request in sentences: what was done to it, what it saved, why it is over its budget. */
 import { isUnsent } from '../../src/memory/run/unsent.ts';
-import type { RunEvent } from '../api/answers.ts';
+import type { RunEvent, StatsByDay } from '../api/answers.ts';
 import { count, dollars } from '../parts/numbers.ts';
 import {
   CAUSE_LABELS,
@@ -134,6 +134,17 @@ export function missSentence({ cache_miss: miss }: Pick<RunEvent, 'cache_miss'>)
   if (!miss) return undefined;
   const cost = miss.amount === null ? '' : `, which cost ${dollars(inDollars(miss.amount))}`;
   return `${count(miss.tokens)} tokens were not read from the cache${cost}, because ${causeWords(miss)}.`;
+}
+
+/** What all misses have cost, and the dearest cause; undefined if there are none. */
+export function missedSentence([first, ...others]: StatsByDay['total']['missed']): string | undefined {
+  if (!first) return undefined;
+  const all = [first, ...others];
+  const sum = all.reduce((known, { amount }) => known + (amount ?? 0), 0);
+  const tokens = all.reduce((known, miss) => known + miss.tokens, 0);
+  const cost = first.amount === null ? '' : `, which cost ${dollars(inDollars(sum))}`;
+  const most = others.length > 0 ? ', mostly' : ',';
+  return `${count(tokens)} tokens were not read from the cache${cost}${most} because ${labelOf(CAUSE_LABELS, first.cause)}.`;
 }
 
 /** What reasoning was lost and why; undefined if none was. */

@@ -8,6 +8,7 @@ import { count, dollars, share } from '../parts/numbers.ts';
 import { Of } from '../parts/states.tsx';
 import { Help } from '../parts/term.tsx';
 import { inDollars } from '../read/money.ts';
+import { missedSentence } from '../read/request-words.ts';
 import { TERMS } from '../read/words.ts';
 
 const RANGES = [
@@ -87,7 +88,8 @@ function sentence({ total, days }: StatsByDay) {
 
 /** What the sentence does not say: what was paid, what is not known, what failed. */
 function Notes({ stats: { total } }: { stats: StatsByDay }) {
-  const { requests, failed, bill, observed } = total;
+  const { requests, failed, bill, missed, observed } = total;
+  const misses = missedSentence(missed);
   const { actual, would_be: wouldBe, billed } = bill;
   return (
     <p class="note">
@@ -95,6 +97,7 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
         ? 'What they have cost is not known.'
         : `Paid ${dollars(inDollars(actual))}; without Precis it would have been ${dollars(inDollars(wouldBe))}.`}
       {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} is not known.`}
+      {misses !== undefined && ` ${misses}`}
       {failed > 0 && (
         <>
           {' '}

@@ -4,7 +4,9 @@
  */
 import type { Nanodollars } from '../money/amounts.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
+import type { CacheMiss } from '../replay/change-schema.ts';
 import type { ListedRun } from './event.ts';
+import { joinMissSums, type MissSums, missSumsOf } from './miss-sums.ts';
 
 /** A day without requests. Tokens are tokens, amounts are nanodollars, all others are counts. */
 export const NO_DAY_SUMS = {
@@ -35,8 +37,11 @@ export const NO_DAY_SUMS = {
   potential_net: 0,
 };
 
-export type DaySums = Readonly<typeof NO_DAY_SUMS>;
-type DaySumsName = keyof DaySums;
+export type DaySums = Readonly<typeof NO_DAY_SUMS> & {
+  /** What was missed in the vendor's cache. Absent if nothing was. */
+  readonly missed?: MissSums;
+};
+type DaySumsName = keyof typeof NO_DAY_SUMS;
 export const DAY_SUMS_NAMES = Object.keys(NO_DAY_SUMS) as readonly DaySumsName[];
 
 /** Sums by day (`dayOf`). */
@@ -53,6 +58,7 @@ export function daySumsOf(
   event: Pick<ListedRun, 'tokens' | 'usage' | 'observed' | 'status' | 'retrieval_rounds'>,
   bill: Bill | null,
   potential: PotentialBill | null,
+  miss: CacheMiss | null,
 ): DaySums {
   const { tokens, usage, observed, status, retrieval_rounds: rounds } = event;
   const before = tokens?.before ?? (rounds > 0 ? 0 : (usage?.input ?? 0));
@@ -63,6 +69,7 @@ export function daySumsOf(
     tokens_before: before,
     tokens_sent: tokens && !observed ? tokens.after : before,
     ...billedSums(bill),
+    ...(miss ? { missed: missSumsOf(miss) } : {}),
   };
   if (!observed) return sums;
   const net = potential?.net ?? null;
@@ -82,7 +89,9 @@ export function daySumsOfText(amount: Nanodollars | null): DaySums {
 
 export function joinDaySums(one: DaySums, other: DaySums): DaySums {
   const sums = DAY_SUMS_NAMES.map((name) => [name, one[name] + other[name]] as const);
-  return Object.fromEntries(sums) as DaySums;
+  const { missed = {} } = one;
+  const joined = other.missed ? joinMissSums(missed, other.missed) : one.missed;
+  return { ...(Object.fromEntries(sums) as typeof NO_DAY_SUMS), ...(joined ? { missed: joined } : {}) };
 }
 
 /** Adds to a day, and forgets all but the newest days. */

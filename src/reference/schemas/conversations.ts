@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { shownSumsSchema } from '../../memory/money/bill-schema.ts';
 import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
+import { cacheMissSchema } from '../../memory/replay/change-schema.ts';
 import { healthSchema, overviewSchema, timesSchema } from '../../storage/conversation/memory-schema.ts';
 import { count, deletion, givenId, name, page, seconds, tokens } from './common.ts';
 
@@ -107,11 +108,20 @@ const observedSums = z
   .describe('Requests that were only observed, and what they would have saved.');
 name(observedSums, 'ObservedSums');
 
+const missedSum = z.strictObject({
+  cause: cacheMissSchema.shape.cause,
+  requests: count,
+  tokens,
+  amount: cacheMissSchema.shape.amount,
+});
+name(missedSum, 'MissedSum');
+
 const sums = {
   requests: count.describe('Those that have left an event.'),
   failed: count.describe('Those whose answer was an error.'),
   tokens: z.strictObject({ before: tokens, sent: tokens }),
   bill: dayBill,
+  missed: z.array(missedSum).describe('What was not read from the cache, by cause, the dearest first.'),
   observed: observedSums,
 };
 

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { dateOfDay, dayOf } from '../../lib/utc-time.ts';
 import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
+import type { MissSums } from '../../memory/run/miss-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
@@ -58,6 +59,7 @@ function sumsJson(sums: DaySums): object {
         broken_cache: isKnown ? sums.broken_cache : null,
       },
     },
+    missed: missedJson(sums.missed ?? {}),
     observed: {
       requests: observed,
       tokens: { before: sums.observed_before, would_be: sums.observed_would_be },
@@ -65,6 +67,13 @@ function sumsJson(sums: DaySums): object {
       net: potential_billed > 0 ? sums.potential_net : null,
     },
   };
+}
+
+/** The dearest first; causes of unknown cost last. */
+function missedJson(missed: MissSums): object[] {
+  return Object.entries(missed)
+    .map(([cause, sum]) => ({ cause, ...sum }))
+    .toSorted((one, other) => (other.amount ?? -1) - (one.amount ?? -1) || other.tokens - one.tokens);
 }
 
 /** @throws ApiError */

@@ -1,6 +1,7 @@
 /** Reports to the deployer what happens to one conversation: by webhooks, and in metrics. */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
+import type { CacheMiss } from '../../memory/replay/change-schema.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import { metricsOf } from '../metrics/metrics.ts';
 import type { HealthState, SettledSummary } from './memories.ts';
@@ -23,6 +24,14 @@ export class Deployer {
     const metrics = metricsOf(this.env, this.log);
     metrics.count('precis_summaries_total', { status });
     if (status === 'completed') metrics.observe('precis_summary_seconds', {}, ms / 1000);
+    metrics.sendLater((work) => this.ctx.waitUntil(work));
+  }
+
+  /** In the vendor's cache, in the order of the requests. */
+  missed(misses: readonly CacheMiss[]): void {
+    if (misses.length === 0) return;
+    const metrics = metricsOf(this.env, this.log);
+    for (const { cause } of misses) metrics.count('precis_cache_misses_total', { cause });
     metrics.sendLater((work) => this.ctx.waitUntil(work));
   }
 

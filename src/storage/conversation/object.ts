@@ -68,7 +68,11 @@ export abstract class ConversationMemoryObject<Material>
   private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
   private readonly tables = new ConversationTables(this.ctx.storage);
   private readonly values = new ConversationState(this.tables);
-  private readonly runs = new RunEvents(this.tables, () => this.now());
+  private readonly runs = new RunEvents(
+    this.tables,
+    () => this.now(),
+    (misses) => this.deployer.missed(misses),
+  );
   private readonly bills = new BillLedger(this.tables, {
     requests: this.runs,
     now: () => this.now(),

@@ -12,6 +12,7 @@ import { dayOf } from '../../lib/utc-time.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
 import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
+import type { CacheMiss } from '../../memory/replay/change-schema.ts';
 import { daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { LeftOut, ListedRun, RunEdit, RunEvent } from '../../memory/run/event.ts';
 import { followed, type Line } from '../../memory/run/followed.ts';
@@ -90,10 +91,19 @@ export class RunEvents implements StoredPart {
   private readonly atOnce: (work: () => void) => void;
   private readonly tables: LazyTables;
   private readonly now: () => number;
+  private readonly missed: (misses: readonly CacheMiss[]) => void;
   private readonly isLate: (since: number) => boolean;
 
-  /** @param now milliseconds since 1970 */
-  constructor(tables: Pick<ConversationTables, 'sql' | 'lazy' | 'atOnce' | 'isLate'>, now: () => number) {
+  /**
+   * @param now milliseconds since 1970
+   * @param missed called with the cache misses of requests that were kept
+   */
+  constructor(
+    tables: Pick<ConversationTables, 'sql' | 'lazy' | 'atOnce' | 'isLate'>,
+    now: () => number,
+    missed: (misses: readonly CacheMiss[]) => void,
+  ) {
+    this.missed = missed;
     this.sql = tables.sql;
     this.atOnce = (work) => tables.atOnce(work);
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
@@ -140,10 +150,12 @@ export class RunEvents implements StoredPart {
   add(batch: RunBatch): void {
     // A deletion may have come while the conversation was reported.
     if (this.areLate(batch)) return;
+    let missed: readonly CacheMiss[] = [];
     this.atOnce(() => {
       this.tables.make();
-      if (!this.isRepeated(batch)) this.addNow(batch);
+      if (!this.isRepeated(batch)) missed = this.addNow(batch);
     });
+    this.missed(missed);
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
@@ -208,7 +220,7 @@ export class RunEvents implements StoredPart {
     this.tables.drop();
   }
 
-  private addNow({ key, runs }: RunBatch): void {
+  private addNow({ key, runs }: RunBatch): readonly CacheMiss[] {
     const { next, ...known } = this.tally();
     // Some of the requests may have come before a deletion.
     const added = runs.filter(({ at }) => !this.isLate(at)).toSorted((one, other) => one.at - other.at);
@@ -224,6 +236,7 @@ export class RunEvents implements StoredPart {
       `[${events.join(',')}]`,
     );
     this.deleteBefore(after - KEPT_EVENTS);
+    return found.flatMap(({ cache_miss: miss }) => miss ?? []);
   }
 
   private isRepeated({ key }: RunBatch): boolean {
@@ -322,8 +335,9 @@ function billed(runs: readonly NewRun[], before: Omit<Tally, 'next'>) {
     if (after) lines = after.lines;
     const bill = next?.bill ?? null;
     const event = JSON.parse(run.event) as Omit<ListedRun, 'n'>;
-    days = withDay(days, dayOf(at), daySumsOf(event, bill, run.potential_bill ?? null));
-    return { bill, cache_miss: after?.miss ?? null, reasoning_dropped: after?.dropped ?? null };
+    const miss = after?.miss ?? null;
+    days = withDay(days, dayOf(at), daySumsOf(event, bill, run.potential_bill ?? null, miss));
+    return { bill, cache_miss: miss, reasoning_dropped: after?.dropped ?? null };
   });
   return { found, sums, days, standing, ...(lines.length > 0 ? { lines } : {}) };
 }

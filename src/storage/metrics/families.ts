@@ -66,6 +66,10 @@ export const families = {
     help: 'Tokens of model calls, as the upstream has counted them: fresh, cached and output. Without the calls of summarizers.',
     labels: ['state'],
   },
+  precis_cache_misses_total: {
+    help: 'Answers that have read clearly less from the cache of the vendor than they could, by cause.',
+    labels: ['cause'],
+  },
   precis_overhead_seconds: {
     help: 'Time from a request until its body is sent, mostly the wait for storage and summaries: the clock of a Worker does not move while it computes.',
     labels: [],

@@ -4,14 +4,19 @@
  * `storage-schema.md`.
  */
 import { dayOf } from '../../lib/utc-time.ts';
-import { DAY_SUMS_NAMES, type DaySums, type SumsByDay } from '../../memory/run/day-sums.ts';
+import { DAY_SUMS_NAMES, type NO_DAY_SUMS, type SumsByDay } from '../../memory/run/day-sums.ts';
+import { joinMissSums, type MissSum, type MissSums } from '../../memory/run/miss-sums.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
 /** How many days are kept, with today. */
 export const KEPT_DAYS = 90;
 
-const COLUMNS = DAY_SUMS_NAMES.join(', ');
+const SET_NAMES = [...DAY_SUMS_NAMES, 'missed'];
+const COLUMNS = SET_NAMES.join(', ');
+
+/** JSON of `MissSums`. 0.9 and earlier lack the column. */
+const MISSED = "missed TEXT NOT NULL DEFAULT '{}'";
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS conversation_sums (
@@ -25,6 +30,7 @@ const SCHEMA = `
     day INTEGER NOT NULL,
     conversation_id INTEGER NOT NULL,
     ${DAY_SUMS_NAMES.map((name) => `${name} INTEGER NOT NULL`).join(',\n    ')},
+    ${MISSED},
     PRIMARY KEY (day, conversation_id)
   ) WITHOUT ROWID;
 `;
@@ -32,10 +38,10 @@ const SCHEMA = `
 /** A day that was reported before and has not changed writes no row. */
 const SET_DAY = `
   INSERT INTO day_sums (day, conversation_id, ${COLUMNS})
-  VALUES (?, ?, ${DAY_SUMS_NAMES.map(() => '?').join(', ')})
+  VALUES (?, ?, ${SET_NAMES.map(() => '?').join(', ')})
   ON CONFLICT (day, conversation_id) DO UPDATE
-  SET ${DAY_SUMS_NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}
-  WHERE (${COLUMNS}) IS NOT (${DAY_SUMS_NAMES.map((name) => `excluded.${name}`).join(', ')})
+  SET ${SET_NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}
+  WHERE (${COLUMNS}) IS NOT (${SET_NAMES.map((name) => `excluded.${name}`).join(', ')})
 `;
 
 /**
@@ -54,7 +60,7 @@ export class UsageRows {
 
   constructor(tables: Tables) {
     this.sql = tables.sql;
-    this.tables = tables.lazy(['conversation_sums', 'day_sums'], SCHEMA);
+    this.tables = tables.lazy(['day_sums', 'conversation_sums'], SCHEMA, { added: [MISSED] });
   }
 
   /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */
@@ -78,20 +84,47 @@ export class UsageRows {
     );
     for (const [day, sums] of Object.entries(days))
       if (Number(day) >= oldest)
-        this.sql.exec(SET_DAY, Number(day), id, ...DAY_SUMS_NAMES.map((name) => sums[name]));
+        this.sql.exec(
+          SET_DAY,
+          Number(day),
+          id,
+          ...DAY_SUMS_NAMES.map((name) => sums[name]),
+          JSON.stringify(sums.missed ?? {}),
+        );
     this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
   }
 
   /** The sums of all conversations by day. Days without requests are not among them. */
   days(from: number, to: number): SumsByDay {
     if (!this.tables.exists()) return {};
-    const rows = this.sql.exec<Record<'day' | keyof DaySums, number>>(
+    const rows = this.sql.exec<Record<'day' | keyof typeof NO_DAY_SUMS, number>>(
       `SELECT day, ${DAY_SUMS_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
        FROM day_sums WHERE day BETWEEN ? AND ? GROUP BY day`,
       from,
       to,
     );
-    return Object.fromEntries([...rows].map(({ day, ...sums }) => [day, sums]));
+    const missed = this.missed(from, to);
+    return Object.fromEntries(
+      [...rows].map(({ day, ...sums }) => {
+        const ofDay = missed.get(day);
+        return [day, ofDay ? { ...sums, missed: ofDay } : sums];
+      }),
+    );
+  }
+
+  /** By day. */
+  private missed(from: number, to: number): ReadonlyMap<number, MissSums> {
+    const rows = this.sql.exec<{ day: number; cause: string } & { [Name in keyof MissSum]: MissSum[Name] }>(
+      `SELECT day, key AS cause, sum(value ->> 'requests') AS requests, sum(value ->> 'tokens') AS tokens,
+         CASE WHEN count(value ->> 'amount') = count(*) THEN sum(value ->> 'amount') END AS amount
+       FROM day_sums, json_each(missed) WHERE day BETWEEN ? AND ? GROUP BY day, cause`,
+      from,
+      to,
+    );
+    const days = new Map<number, MissSums>();
+    for (const { day, cause, ...sum } of rows)
+      days.set(day, joinMissSums(days.get(day) ?? {}, { [cause]: sum }));
+    return days;
   }
 
   /** Forgets a conversation. */

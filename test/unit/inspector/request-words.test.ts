@@ -10,6 +10,7 @@ import {
   droppedSentence,
   failureSentence,
   headline,
+  missedSentence,
   missSentence,
   moneySentence,
   overBudget,
@@ -50,6 +51,19 @@ describe('what was lost', () => {
       'The model answered without 1 earlier piece of its reasoning, because the client sent other tools, as the provider says.',
     );
     expect([missSentence(event({})), droppedSentence(event({}))]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('what was missed in some days', () => {
+  it('is said with its price, as far as it is known, and the dearest cause', () => {
+    const tools = { cause: 'tools', requests: 2, tokens: 30_000, amount: 45_000_000 } as const;
+    const unpriced = { cause: 'vendor', requests: 1, tokens: 2_000, amount: null } as const;
+    expect([[tools, unpriced], [tools], [unpriced], []].map(missedSentence)).toEqual([
+      '32,000 tokens were not read from the cache, which cost $0.0450, mostly because the client sent other tools.',
+      '30,000 tokens were not read from the cache, which cost $0.0450, because the client sent other tools.',
+      '2,000 tokens were not read from the cache, because the provider has not read it.',
+      undefined,
+    ]);
   });
 });
 

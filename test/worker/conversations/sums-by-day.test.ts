@@ -40,6 +40,25 @@ const billed = (fields: Parameters<typeof endedRun>[0] = {}): EndedRun =>
     { billing: BILL_ORDER },
   );
 
+/** A request whose cache has this many tokens for it. @param tools a hash of them */
+const missing = (tools: string, cached: number): EndedRun => {
+  const prefix = {
+    model: 'gpt-4.1',
+    tools,
+    effort: '',
+    format: '',
+    user: '',
+    key: '',
+    own: '',
+    messages: 'abc',
+  };
+  const calls = [{ input: 20_000, cached, cache_writes: null, output: 500 }];
+  return endedRun(
+    { created_at: ++now, tokens: null },
+    { billing: { ...BILL_ORDER, calls }, compared: { prefix, ready: now, isFar: false } },
+  );
+};
+
 let callers = 0;
 
 /** A caller whose conversations have requests. */
@@ -117,6 +136,37 @@ describe('sums by day', () => {
     });
     expect(stats.data[1]?.bill).toMatchObject({ billed: 0, would_be: null, actual: null, net: null });
     expect((await days(1)).total.requests).toBe(2);
+  });
+
+  it('have what was missed in the cache by cause, the dearest first', async () => {
+    const { ends, days, tenant, inObject } = caller();
+    const tools = (hash: string) => missing(hash, 2_048);
+    await ends('one', [missing('a', 17_920), tools('b'), tools('c'), missing('c', 2_048)]);
+    await ends('two', [missing('a', 17_920), tools('b')]);
+    now += DAY;
+    await ends('two', [missing('b', 2_048)]);
+    const dropped = 19_968 - 2_048;
+    const sum = (cause: string, requests: number) => ({
+      cause,
+      requests,
+      tokens: requests * dropped,
+      amount: requests * dropped * 1_500,
+    });
+
+    const { data, total } = await days(2);
+    expect(data.map(({ missed }) => missed)).toEqual([
+      [sum('tools', 3), sum('vendor', 1)],
+      [sum('lifetime', 1)],
+    ]);
+    expect(total.missed).toEqual([sum('tools', 3), sum('vendor', 1), sum('lifetime', 1)]);
+    const kept = await inObject('one', async (memory) => Reflect.get(memory, 'runs').days());
+    expect(Object.values(kept)).toMatchObject([{ missed: { tools: { requests: 2 } } }]);
+    const rows = env.TENANT_MEMORY.getByName(tenant);
+    await runInDurableObject(rows, (_, { storage: { sql } }) => {
+      sql.exec('ALTER TABLE day_sums DROP COLUMN missed');
+    });
+    await evictDurableObject(rows);
+    expect((await days(2)).total).toMatchObject({ requests: 7, missed: [] });
   });
 
   it('tell what observed requests have sent, and what they would have', async () => {

@@ -225,7 +225,11 @@ describe('the object', () => {
   ) =>
     runInDurableObject(stub, (_, { storage }) => {
       const clock = { now: CAME };
-      return work(new RunEvents(new ConversationTables(storage), () => clock.now), clock, storage.sql);
+      return work(
+        new RunEvents(new ConversationTables(storage), () => clock.now, vi.fn()),
+        clock,
+        storage.sql,
+      );
     });
 
   it('keeps and bills each event once, however its batches come, and whatever fails', async () => {
@@ -252,7 +256,7 @@ describe('the object', () => {
           const sql = { exec } as unknown as SqlStorage;
           const transactionSync: DurableObjectStorage['transactionSync'] = (work) =>
             storage.transactionSync(work);
-          const object = new RunEvents(new ConversationTables({ sql, transactionSync }), () => now);
+          const object = new RunEvents(new ConversationTables({ sql, transactionSync }), () => now, vi.fn());
           for (const { batch, after, fails } of steps) {
             const at = batch % all.length;
             const one = all[at];

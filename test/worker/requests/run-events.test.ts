@@ -379,7 +379,7 @@ describe('events in the object', () => {
         sql: { exec } as unknown as SqlStorage,
         transactionSync: (work) => work(),
       });
-      const runs = new RunEvents(tables, () => 0);
+      const runs = new RunEvents(tables, () => 0, vi.fn());
       const rowsOf = (...events: ReturnType<typeof endedRun>[]) => {
         cursors = [];
         runs.add(batchOf(...events));

@@ -10,7 +10,11 @@ import {
   withDay,
 } from '../../../../src/memory/run/day-sums.ts';
 
-const REQUEST = { ...NO_DAY_SUMS, requests: 1 };
+const REQUEST = {
+  ...NO_DAY_SUMS,
+  requests: 1,
+  missed: { tools: { requests: 1, tokens: 3, amount: 5 } },
+};
 const TEXT = daySumsOfText(7);
 
 describe('days that are told as whole sums', () => {
