@@ -48,7 +48,7 @@ const CLOSE_ENOUGH = 0.98;
 /**
  * Generates a conversation.
  *
- * @param bytes length of the body, to within a tenth; at least 2 000
+ * @param bytes length of the body, to within a tenth; at least 2,000
  */
 export function makeConversation(bytes: number = DEFAULT_BYTES, seed = 1): Conversation {
   const random = new Random(seed);
@@ -89,7 +89,7 @@ export function nextStep(characters: number, seed: number): Message[] {
 /**
  * The body of the request.
  *
- * @param more messages after those of the conversation
+ * @param more messages after the conversation's own
  * @param fields put before all others
  */
 export function bodyOf(

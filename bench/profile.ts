@@ -15,7 +15,7 @@ export interface Profile {
 }
 
 /**
- * Two samples are so many intervals apart, unless the isolate waits, or the first one is late and
+ * Two samples are this many intervals apart, unless the isolate waits, or the first one is late and
  * the next follows at once.
  */
 const FEWEST_INTERVALS = 0.5;
@@ -37,7 +37,7 @@ export interface SelfTime {
  * The time in each function itself: most first. Together it is the CPU time of the isolate.
  *
  * No samples are taken while no thread runs the isolate, or while the system runs something else
- * instead. So a sample stands for the time since the one before, and at most for the usual distance
+ * instead. So a sample counts for the time since the one before, and at most for the usual distance
  * of two: that is longer than the interval, since the sampler is always a little late.
  *
  * @param intervalUs between two samples, in microseconds

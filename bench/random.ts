@@ -24,8 +24,8 @@ export class Random {
   }
 
   /**
-   * A log-normal length, like those of tool outputs: most are short, a few very long. `spread` is
-   * the standard deviation of the logarithm.
+   * A log-normal length, as tool outputs have it: most are short, a few very long. `spread` is the
+   * standard deviation of the logarithm.
    */
   length(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());

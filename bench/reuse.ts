@@ -1,6 +1,6 @@
 /**
  * Recorded conversations with values that their agent needed again. The recordings have their own
- * licences and are not part of this repository.
+ * licenses and are not part of this repository.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

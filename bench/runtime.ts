@@ -35,7 +35,7 @@ export interface Runtime {
   /**
    * Samples the Worker's isolate while it works.
    *
-   * @param intervalUs between two samples, in microseconds. At 1 000 the sampling itself takes a
+   * @param intervalUs between two samples, in microseconds. At 1,000 the sampling itself takes a
    *   few percent, and at 100 as much as the Worker.
    */
   profile(intervalUs: number, work: () => Promise<unknown>): Promise<Profile>;

@@ -1,9 +1,9 @@
 /**
- * A load test: recorded conversations of eight clients, through all modes, in both protocols (`npm
- * run bench:soak -- [--minutes N] [--json]`; default: ten minutes). Each request goes to Precis and
- * to a bare Worker in turn, so that both are measured in the same minutes. Memory is read at the
- * start and after each third: that of the runtime's process, which includes the simulated storage,
- * and that of the Worker's isolate after a garbage collection.
+ * A load test: recorded conversations of eight clients, through all modes, in both protocols
+ * (`npm run bench:soak -- [--minutes N] [--json]`; default: ten minutes). Each request goes to
+ * Precis and to a bare Worker in turn, so that both are measured in the same minutes. Memory is
+ * read at the start and after each third: of the runtime's process, which includes the simulated
+ * storage, and of the Worker's isolate after a garbage collection.
  *
  * The conversations are those under TRACES_DIR, or generated ones without it. The test fails on any
  * error, on a text that reaches another tenant, and on a byte that mode `none` has changed.

@@ -1,10 +1,10 @@
 /**
- * The cost of Precis compared with a bare Worker, measured by a client in C (`npm run bench:wrk --
- * --help`). `wrk` itself needs a few microseconds for a request, so that nearly all of the time is
- * that of the proxy and the upstream.
+ * The cost of Precis compared with a bare Worker, measured by a client in C
+ * (`npm run bench:wrk -- --help`). `wrk` itself needs a few microseconds for a request, so that the
+ * proxy and the upstream have nearly all of the time.
  *
- * The proxies take turns, a second each. A ratio is that of the medians of two neighbours, and the
- * figure is the median of all rounds.
+ * The proxies take turns, a second each. A ratio compares the medians of two adjacent turns, and
+ * the figure is the median of all rounds.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { startUpstream } from './proxy/upstream.ts';
 
 const SCRIPT = join(import.meta.dirname, 'wrk/requests.lua');
 
-/** After so many the conversation begins anew. */
+/** After this many the conversation begins anew. */
 const STEPS = 60;
 /** Before each request of a conversation that grows: the work after the last answer ends in it. */
 const PAUSE_MS = 20;
@@ -132,7 +132,7 @@ async function measure(bytes: number, mode: Mode, count: number): Promise<Row[]>
   return others.map(({ name }, index) => {
     const own = all[index] ?? [];
     const bare = all[0] ?? [];
-    // Over several connections, the time of a request is that of all who wait for a core.
+    // Over several connections, the time of a request includes all who wait for a core.
     const time = ({ p50, ms, requests }: Measured) => (count === 1 ? p50 : ms / requests);
     const ratios = own.map((one, round) => time(one) / time(bare[round] ?? one));
     return {

@@ -25,8 +25,8 @@ export function addressOf(url) {
 }
 
 /**
- * What a server has said, as it may be printed: its text could move the cursor, colour or hide what
- * stands beside it, or look like lines of this program.
+ * What a server has said, as it may be printed: its text could move the cursor, color or hide what
+ * is beside it, or look like lines of this program.
  */
 export function printable(value) {
   if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
@@ -36,7 +36,7 @@ export function printable(value) {
 }
 
 /**
- * Whether an answer without a key is that of a Precis, which asks for one or needs none. Another
+ * Whether an answer without a key comes from a Precis, which asks for one or needs none. Another
  * server might keep the key.
  */
 export function takesKeys(status, json) {
@@ -49,7 +49,7 @@ export function takesKeys(status, json) {
 const PRECIS_ASKS = /^This needs the API key under which|: it is not one of this deployment\.$/;
 
 /**
- * Whether an answer without a token is that of an operator's route. An older Precis, or another
+ * Whether an answer without a token comes from an operator's route. An older Precis, or another
  * server, might pass the token on.
  */
 export function asksForToken(status, json) {

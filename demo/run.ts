@@ -1,8 +1,8 @@
 /**
  * `npm run demo`: runs a recorded agent through Precis with the OpenAI client. Every request
  * carries the whole conversation, and the table shows what went upstream. The answer to the last
- * question stands in an early tool output, which the model fetches if it is gone from its view. At
- * the end that output is fetched here too, and compared with the original, byte by byte.
+ * question is in an early tool output, which the model fetches if it is gone from its view. At the
+ * end that output is fetched here too, and compared with the original, byte by byte.
  *
  * `npm run demo -- --mode MODE` shows another mode than `auto` (demo/strategies.ts). Without
  * OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every prefix of
@@ -179,8 +179,8 @@ function answerTitle(last: Reply | undefined): string {
 }
 
 /**
- * The transcript in which the model found its answer, or else that of the summary in the view.
- * False if it can't be fetched, or lacks what the model found in it.
+ * The transcript in which the model found its answer, or else the transcript of the summary in the
+ * view. False if it can't be fetched, or lacks what the model found in it.
  */
 async function showTranscript(workerUrl: string, ref: string, isAnswer: boolean): Promise<boolean> {
   const url = `${workerUrl}/v1/refs/${ref}`;

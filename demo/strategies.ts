@@ -1,6 +1,6 @@
 /** The strategies of `npm run demo -- --mode MODE`. */
 
-/** Each is set so that the recorded run, of up to 51 000 tokens, shows what it does. */
+/** Each is set so that the recorded run, of up to 51,000 tokens, shows what it does. */
 export const STRATEGIES = {
   auto: { mode: 'auto', token_budget: 12_000 },
   compact: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 },

@@ -1,6 +1,6 @@
 /**
- * Stands in for a summarizer. It understands nothing: it puts the user's requests and the calls of
- * the agent under the headings that Precis asks for.
+ * Replaces a summarizer. It understands nothing: it puts the user's requests and the calls of the
+ * agent under the headings that Precis asks for.
  */
 import { type Heading, NONE, readSections, writeSections } from '../src/summary/text/headings.ts';
 
@@ -18,7 +18,7 @@ export function asksForSummary(system: string): boolean {
 /** The messages of a transcript (`src/summary/text/transcript.ts`). */
 const MESSAGE = /^### \d+ (user|assistant)\b.*\n([\s\S]*?)(?=\n### \d|$(?![\s\S]))/gm;
 
-/** A summary of the transcript in a prompt, which goes on with the summary before it. */
+/** A summary of the transcript in a prompt, which continues the summary before it. */
 export function summaryOf(prompt: string): string {
   const messages = [...fenced(prompt, 'transcript').matchAll(MESSAGE)];
   const before = readSections(fenced(prompt, 'summary'));

@@ -2,7 +2,7 @@
  * The demo's model, which plays the recorded agent. It validates requests as OpenAI's API would,
  * finds its place by the last message, and gives the next recorded answer. Only the last question
  * is answered from the messages that it sees; if the answer is gone from them, it fetches it by a
- * ref. It also stands in for the summarizer.
+ * ref. It is the summarizer, too.
  */
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';

@@ -13,7 +13,7 @@ export const READ_ORDER = {
   },
 };
 
-/** An order with two hundred events, about 4 000 tokens. */
+/** An order with two hundred events, about 4,000 tokens. */
 export function readOrder(number: number): string {
   const events = Array.from(
     { length: 200 },
@@ -28,8 +28,8 @@ export const apiKey = process.env.OPENAI_API_KEY ?? '';
 export const model = process.env.OPENAI_MODEL ?? 'gpt-6-luna';
 
 /**
- * `auto` puts placeholders in the place of old outputs once the conversation is over 20 000 tokens
- * and the saving pays for the cached prefix that ends. So the frontier moves once in sixteen orders.
+ * `auto` replaces old outputs by placeholders once the conversation is over 20,000 tokens and the
+ * saving pays for the cached prefix that ends. So the frontier moves once in sixteen orders.
  */
 export const strategy = { mode: 'auto', token_budget: 20_000 };
 

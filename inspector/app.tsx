@@ -38,7 +38,7 @@ const SHOWN_IN: Readonly<Record<Place['screen'], (typeof SCREENS)[number][0]>> =
 /** @param keyOptional whether this deployment serves callers without a key */
 export function App({ keyOptional }: { keyOptional: boolean }) {
   const [client, setClient] = useState(() => (keyOptional ? ANONYMOUS : undefined));
-  /** Whether the data is that of all callers without a key of their own. */
+  /** Whether the data belongs to all callers without a key of their own. */
   const [isLocal, setLocal] = useState(keyOptional);
   /** Holds the operator's token, apart from the key. */
   const [operator, setOperator] = useState<Operator>();

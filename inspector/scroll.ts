@@ -11,7 +11,7 @@ interface Position {
 }
 
 const positions = new Map<number, Position>();
-/** Names the entries. Those of an earlier load of the page stay unknown. */
+/** Names the entries. Entries of an earlier load of the page stay unknown. */
 let newest = Date.now();
 let entry = newest;
 /** Whether a person scrolls the page, and not content that is loading. */

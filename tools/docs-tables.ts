@@ -1,8 +1,8 @@
 /**
  * Writes the tables of the pages that say what the code knows (`npm run docs`): fields, headers,
  * warnings, causes of cache misses, errors, variables, routes, metrics, pages, what an isolate
- * believes. Each stands between `<!-- code NAME -->` and `<!-- /code -->`. A test writes them anew
- * and compares, so a page can't drift from the code.
+ * believes. Each is between `<!-- code NAME -->` and `<!-- /code -->`. A test writes them anew and
+ * compares, so a page can't drift from the code.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -148,7 +148,10 @@ function objectIn(schema: Schema): Fields {
   return schema.anyOf?.find(({ properties }) => properties)?.properties ?? {};
 }
 
-/** The fields of a body beside a strategy, and the headers that say the same or stand alone. */
+/**
+ * The fields of a body beside a strategy, and the headers that say the same, or something of their
+ * own.
+ */
 function ownTable(): Table {
   const meanings: Meanings = OWN_FIELDS;
   const headerOf = (field: string): string | undefined =>

@@ -1,7 +1,7 @@
 /**
  * The import graph of `src/` (`npm run graph`): files, lines and imports of each room, the arrows
- * that point up, and the import cycles. The order of the rooms is that of ARCHITECTURE.md, whose
- * picture `room-picture.ts` draws.
+ * that point up, and the import cycles. The rooms have the order of ARCHITECTURE.md, whose picture
+ * `room-picture.ts` draws.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';

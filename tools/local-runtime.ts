@@ -7,7 +7,7 @@ type V4Options = Parameters<typeof convertV4MiniflareOptions>[0];
 interface LocalRuntime {
   readonly built: BuiltWorker;
   readonly modules: Awaited<ReturnType<typeof modulesOf>>;
-  /** The Worker's variables, beside those of wrangler.toml. */
+  /** The Worker's variables, beside the ones in wrangler.toml. */
   readonly vars: Readonly<Record<string, string>>;
   /** The folder of everything that is stored; undefined: a temporary one. */
   readonly storage: string | undefined;

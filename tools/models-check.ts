@@ -9,7 +9,7 @@ import { windowOf } from '../src/memory/models/facts.ts';
 import { PUBLISHED_PRICES } from '../src/memory/models/published-prices.ts';
 import { scheduleOf } from '../src/memory/models/schedules.ts';
 
-/** Vendors with rows of ours, by the dataset's names. */
+/** Vendors with rows in the tables, by the dataset's names. */
 const VENDORS = ['openai', 'anthropic', 'google', 'x-ai', 'moonshotai', 'zai', 'deepseek'];
 const OLD_MS = 60 * 24 * 3_600_000;
 /** Shares by which two numbers may differ: the dataset rounds windows. */

@@ -1,6 +1,6 @@
 /** What each page of `docs/` has, for the lists of README.md and `docs/llms.txt`. */
 
-/** By the name of the file. The pages and their order are those of `src/reference/pages.ts`. */
+/** By the name of the file. `src/reference/pages.ts` has the same pages in the same order. */
 export const ABOUT: Readonly<Record<string, string>> = {
   'getting-started.md': 'from the first start to the first placeholder',
   'clients.md': 'OpenAI, Anthropic, Claude Code, AI SDK, Agents SDK, LangChain, Codex, OpenCode and more',

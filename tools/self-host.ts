@@ -1,6 +1,6 @@
 /**
  * Runs the built Worker on this machine, for others than its developer: workerd with R2 and Durable
- * Objects in a folder. The variables of the Worker are those of the environment.
+ * Objects in a folder. The Worker's variables come from the environment.
  */
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -95,7 +95,7 @@ async function readBuilt(folder: string): Promise<BuiltWorker> {
   return { module: join(folder, 'index.js'), options };
 }
 
-/** Serves until the process is told to end; Miniflare ends workerd then. */
+/** Serves until the process gets a signal to end; Miniflare ends workerd then. */
 async function serve(built: BuiltWorker, { host, port, data }: Options): Promise<void> {
   const miniflare = startRuntime({
     built,
@@ -127,7 +127,7 @@ function variables(): Record<string, string> {
   );
 }
 
-/** Runs the scheduled handler, which deletes what nobody uses any more (`RETENTION_DAYS`). */
+/** Runs the scheduled handler, which deletes what is no longer used (`RETENTION_DAYS`). */
 async function collect(miniflare: Miniflare): Promise<void> {
   try {
     const worker = await miniflare.getWorker();

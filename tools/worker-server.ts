@@ -66,7 +66,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerSe
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     printed += text;
   });
-  // A parent that exits without close() must not leave the Worker behind.
+  // A parent that exits without close() must not leave the Worker running.
   const killGroup = () => signal(child, 'SIGKILL');
   process.once('exit', killGroup);
 

@@ -77,7 +77,7 @@ export class Load {
   }
 }
 
-/** A client's conversation of so many bytes. */
+/** A client's conversation of a given size. */
 export function conversationOf(bytes: number, seed: number): Conversation {
   if (bytes >= SMALL) return makeConversation(bytes, seed);
   const content = `Question ${seed}. ${'Why is it so? '.repeat(bytes)}`.slice(0, bytes - 100);

@@ -37,7 +37,7 @@ const EVENTS = 1.17;
 
 /**
  * What a request costs: a step more of a known conversation, and an array never seen. Dollars are
- * those of the Worker's own CPU time.
+ * the price of the Worker's own CPU time.
  */
 function costsOf(cells: readonly SampledCell[]): Table {
   const single = cells.filter(({ deltas, connections }) => deltas === 0 && connections === 1);

@@ -21,7 +21,7 @@ export interface PricedRequest {
   /** Tokens before the messages: tools, and the overhead of every request. */
   readonly overhead: number;
   readonly messages: readonly PricedMessage[];
-  /** Indices of the messages behind which a cache gets a mark. */
+  /** Indices of the messages after which a cache gets a mark. */
   readonly marks?: readonly number[] | undefined;
   /** Cost of summaries made for this request, in tokens of fresh input. */
   readonly summaries: number;
@@ -35,7 +35,7 @@ export interface PricedRequest {
 
 export interface Bill {
   readonly requests: number;
-  /** Tokens sent, without those of summarizers. */
+  /** Tokens sent, without the summarizers' own. */
   readonly tokens: number;
   /** Tokens that came from the cache. */
   readonly cached: number;

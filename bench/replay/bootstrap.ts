@@ -20,8 +20,8 @@ const SEED = 18;
 const TAIL = 0.025;
 
 /**
- * The 95 % interval of the sum of all parts over that of all wholes. Equal numbers of conversations
- * are drawn alike, so policies are compared on the same draws.
+ * The 95 % interval of the sum of all parts over the sum of all wholes. Equal numbers of
+ * conversations are drawn alike, so policies are compared on the same draws.
  *
  * @returns undefined without at least two conversations that have a whole
  */

@@ -11,13 +11,15 @@ interface CachedRequest {
   readonly marks?: readonly number[] | undefined;
 }
 
-/** Message ends at which an entry is looked for: the newest and so many before it. */
+/** Message ends at which an entry is looked for: the newest and this many before it. */
 const LOOKED_BACK = 20;
 
 const IS_PREAMBLE = /^\{"role":"(?:system|developer)"/;
 
 export class BoundaryCache {
-  /** The number of each sequence of messages, by that of the one before and the last message. */
+  /**
+   * The number of each sequence of messages, by the number of the one before and the last message.
+   */
   private readonly sequences = new Map<string, number>();
   /** The number of each message, by its bytes. */
   private readonly messages = new Map<string, number>();

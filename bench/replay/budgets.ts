@@ -31,7 +31,7 @@ export interface BudgetFigures
 export interface Spread {
   readonly budget: number;
   readonly conversations: number;
-  /** Those of which something is removed. */
+  /** Conversations of which something is removed. */
   readonly changed: number;
   /** The number of the longest ones. */
   readonly longest: number;
@@ -44,7 +44,7 @@ type ForBudgets = Pick<Policies, 'none' | 'others'>;
 
 /**
  * @param traces by the name of their set
- * @param base prices of which that of cached input is replaced
+ * @param base prices, whose price of cached input is replaced
  * @param policiesFor those that plan for these prices, in the order of the budgets
  */
 export async function budgetFigures(

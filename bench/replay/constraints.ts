@@ -1,6 +1,6 @@
 /**
  * Constraints: sentences in which the user says always, never, must or don't. A summary that words
- * them anew may change them, so it is counted how many stand in the view verbatim.
+ * them anew may change them, so it is counted how many are in the view verbatim.
  */
 import type { ChatJson, SentMessage } from './conversation.ts';
 
@@ -10,13 +10,13 @@ export interface Constraint {
   readonly message: number;
 }
 
-/** What one conversation has left of its constraints after so many roll-ups. */
+/** What one conversation has left of its constraints after a number of roll-ups. */
 export interface Survival {
-  /** `MOST_ROLL_UPS` stands for more, too. */
+  /** `MOST_ROLL_UPS` means this many or more. */
   readonly rollUps: number;
   /** Constraints that the user has given by then. */
   readonly given: number;
-  /** Those that stand in the view verbatim. */
+  /** How many of them are in the view verbatim. */
   readonly kept: number;
 }
 
@@ -44,7 +44,7 @@ export function constraintsIn(messages: readonly ChatJson[]): Constraint[] {
 
 /** A view as it is checked. */
 interface CheckedView {
-  /** The number of the caller's messages that it stands for. */
+  /** How many of the caller's messages it shows. */
   readonly count: number;
   readonly rollUps: number;
   readonly messages: readonly Pick<SentMessage, 'text'>[];

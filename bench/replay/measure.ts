@@ -84,7 +84,7 @@ function lookFor(
   replay: Replay,
   fetched: Map<string, number>,
 ): ValueOutcome {
-  // Words that are used soon stand at the end.
+  // Words that are used soon are at the end.
   if (messages.findLast(({ text }) => holds(text, value))) return { visible: true, reachable: true };
   // A ref that is fetched anyway comes first.
   const refs = new Set([...fetched.keys(), ...messages.flatMap(({ refs }) => refs)]);

@@ -1,5 +1,5 @@
 /**
- * Near use: words that an answer takes from a tool output that it has just read. They stand nowhere
+ * Near use: words that an answer takes from a tool output that it has just read. They are nowhere
  * else, so an agent whose view lacks them has to fetch them, or to call its tool again.
  *
  * Words have a form of the benchmark's own. So a preview is not measured by the rule that chooses
@@ -20,7 +20,7 @@ export interface NearUse {
   readonly large: boolean;
 }
 
-/** An output is near if it stands at most so many messages before the answer. */
+/** An output is near if it is at most this many messages before the answer. */
 export const NEAREST_MESSAGES = 11;
 /** Words of one answer that are taken from one output, at most: the first ones in the answer. */
 export const MOST_WORDS = 5;
@@ -65,7 +65,7 @@ function originOf(
   const isHeld = (index: number): boolean => holds(texts[index] ?? '', value);
   let origin: number | undefined;
   for (let index = used - 1; index >= 0; index--) {
-    // Most words stand in no near output, and need no look at all the messages before.
+    // Most words are in no near output, and need no look at all the messages before.
     if (origin === undefined && used - index > NEAREST_MESSAGES) return undefined;
     if (!isHeld(index)) continue;
     if (origin !== undefined || messages[index]?.role !== 'tool') return undefined;

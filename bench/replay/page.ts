@@ -40,7 +40,7 @@ const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
   [/^langchain@\S+ clear, 32k$/, 'the same of langchain, 32 k / 3'],
 ];
 
-/** Those of the comparison, by the same forms. */
+/** The settings of the comparison, in the same forms. */
 const COMPARED =
   /^auto, \d+k$|at sight$|^compact|^clear|^keep 10|^OpenCode|^ai@|^langchain@(?:\S+) clear, (?:100|32)k$/;
 const MEASURED = /^none$|^auto(?!.*(?:48k|at sight))|^clear|^keep 10|^OpenCode/;
@@ -145,7 +145,7 @@ function returnsTable({ pauses }: RecordedResults): Table {
   };
 }
 
-/** Bill and near use of each set, with that of large outputs. */
+/** Bill and near use of each set, with the near use of large outputs. */
 function setsTable({ sets }: ResultsFile): Table {
   const shown = SETS.flatMap((name) => sets.find((set) => set.name === name) ?? []);
   const [first] = shown;
@@ -172,7 +172,7 @@ function schedulesTable({ schedules }: RecordedResults): Table {
   return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, COMPARED, cells) };
 }
 
-/** The bill of `auto`, and the conversations that go up as they came, under each schedule. */
+/** The bill of `auto`, and the conversations that are sent unchanged, under each schedule. */
 function unchangedTable({ schedules }: RecordedResults): Table {
   const shown = /^auto, (?:32|64|100)k$/;
   const { policies } = schedules['prefix-128'].all;

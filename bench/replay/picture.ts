@@ -33,7 +33,7 @@ interface Axis {
 /** Settings of Precis near those shown, and published code that our writing of it equals. */
 const LEFT_OUT = /, (?:rehydrated|digests|retrieval off)$|^(?:ai|langchain)@/;
 
-/** What a panel shows: how many of which values are in view, in per cent. */
+/** What a panel shows: the percentage of which values is in view. */
 interface Panel {
   readonly title: string;
   readonly about: string;
@@ -170,7 +170,7 @@ function legend(): string[] {
   });
 }
 
-/** Peers are diamonds, so that colour is not the only difference. */
+/** Peers are diamonds, so that color is not the only difference. */
 function dot(x: number, y: number, maker: Maker): string {
   const [left, top] = [round(x), round(y)];
   const look = `fill="${COLOURS[maker]}" stroke="${PAPER}" stroke-width="1.5"`;

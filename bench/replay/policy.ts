@@ -24,7 +24,7 @@ export interface Replay {
 
 export interface View {
   readonly messages: readonly SentMessage[];
-  /** Indices of the messages behind which a cache gets a mark. */
+  /** Indices of the messages after which a cache gets a mark. */
   readonly marks?: readonly number[];
   /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;

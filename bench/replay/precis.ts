@@ -18,7 +18,7 @@ import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
 
-/** Tokens of a digest, less those of its label. */
+/** Tokens of a digest, without its label. */
 const STAND_IN_TOKENS = DIGEST_TOKENS - 10;
 
 /** Tokens of a summarizer's instructions. */
@@ -144,7 +144,7 @@ class PrecisReplay implements Replay {
   }
 
   /**
-   * Makes the digests of large outputs that are new. They stand in for a model's: the literals that
+   * Makes the digests of large outputs that are new. They replace a model's by the literals that
    * distinguish the output, as many as a digest may have tokens. @returns their cost
    */
   private digest({ newlyOffloaded, history, segments }: Plan): number {

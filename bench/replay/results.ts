@@ -29,7 +29,7 @@ export interface PolicyFigures extends Bill {
   readonly paidToNone: number;
   /** Of `paidToNone`, over the conversations; undefined for a single one. */
   readonly paidInterval: Interval | undefined;
-  /** The total cost without that of fetches, relative to none. */
+  /** The total cost without the fetches', relative to none. */
   readonly paidWithoutFetches: number;
   /** In tokens (see `savings.ts`). */
   readonly savedGross: number;

@@ -1,6 +1,6 @@
 /**
- * The panel with the bill of `auto` under each schedule: a bar, and the conversations that go up as
- * they came.
+ * The panel with the bill of `auto` under each schedule: a bar, and the conversations that are sent
+ * unchanged.
  */
 import type { ScheduleName } from './schedules.ts';
 import { INK, LINES, PALE_INK, round, text, WIDTH } from './svg.ts';

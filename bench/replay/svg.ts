@@ -1,4 +1,4 @@
-/** What all parts of the picture share: its width, its colours and its text. */
+/** What all parts of the picture share: its width, its colors and its text. */
 
 export const WIDTH = 860;
 export const INK = '#1f2328';

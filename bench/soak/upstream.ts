@@ -16,7 +16,7 @@ export const ANSWERED_HEADER = 'x-answered-sha256';
 
 export const SUMMARIZER_KEY = 'sk-the-key-of-the-summarizer';
 
-/** One in so many eligible requests calls the retrieval tool. */
+/** One in this many eligible requests calls the retrieval tool. */
 const FETCHES_EVERY = 3;
 
 const REF = /ref_[a-z2-7]{26}/;

@@ -106,7 +106,7 @@ export type Explained = Explanation & { readonly memory: Reported };
 /** What `PATCH /v1/admin/callers/{name}` changes. */
 export interface CallerChange {
   readonly state?: 'active' | 'disabled';
-  /** Null: those of the configuration. */
+  /** Null: the configuration's own. */
   readonly limits?: CallerLimits | null;
 }
 

@@ -20,7 +20,7 @@ export interface Named {
   readonly user: string | undefined;
 }
 
-/** A content behind a ref, or the part of it that was asked for. */
+/** The content of a ref, or the part of it that was asked for. */
 export interface RefContent {
   readonly text: string;
   /** Of the whole content in bytes; undefined for the answer to a search. */
@@ -114,7 +114,7 @@ export class Client {
   }
 
   /**
-   * What stood in a request's view in the place of each edit.
+   * What a request's view had instead of each edited content.
    *
    * @param array of the request, in the field of its protocol
    */

@@ -24,7 +24,7 @@ export interface RowContext {
   readonly onRef: (ref: string) => void;
 }
 
-/** Adjacent messages as they came, each once, across both columns. */
+/** Adjacent unchanged messages, each once, across both columns. */
 export function KeptRow({ group, context }: { group: Group; context: RowContext }) {
   const { rows } = group;
   const many = rows.length;
@@ -61,7 +61,7 @@ function tokensText(tokens: number | undefined): string {
   return tokens === undefined ? '' : `, ${count(tokens)} tokens`;
 }
 
-/** The beginning of the first message, to recognise the place. */
+/** The beginning of the first message, to recognize the place. */
 function gist(rows: readonly Row[], { contentOf }: RowContext): string {
   const [first] = rows;
   const content = first === undefined ? undefined : contentOf(first.index);
@@ -111,7 +111,7 @@ export function Why({ says, rule }: Rule) {
   );
 }
 
-/** A message of which something was removed: as it came, and the very text that the model saw. */
+/** A message of which something was removed: the original, and the very text that the model saw. */
 export function EditedRow({ row, context }: { row: Row; context: RowContext }) {
   const { fate, edits, index } = row;
   const { isPotential, contentOf } = context;
@@ -208,7 +208,7 @@ export function RefButton({ reference, onRef, words = '' }: RefButtonProps) {
 interface LeftProps {
   readonly group: Group;
   readonly context: RowContext;
-  /** In the place of the messages, such as the summary's text. */
+  /** Instead of the messages, such as the summary's text. */
   readonly children?: ComponentChildren;
 }
 

@@ -23,7 +23,7 @@ export function tick(value: number): string {
   return `${Number((value / unit).toFixed(2))} ${name}`;
 }
 
-/** A part of a whole in per cent. */
+/** A part of a whole in percent. */
 export function share(part: number | null | undefined, whole: number | null | undefined): string {
   if (part === null || part === undefined || !whole) return UNKNOWN;
   return `${((100 * part) / whole).toFixed(part === 0 || part === whole ? 0 : 1)} %`;

@@ -130,7 +130,7 @@ function sumsOf({ course }: Explained) {
   return course && courseSums(course);
 }
 
-/** Tokens of each request: as it came, and under both strategies. */
+/** Tokens of each request: of its array, and under both strategies. */
 function Lines({ plans }: Pick<OutcomeProps, 'plans'>) {
   const came = (plans.A.course ?? plans.B.course ?? []).map(({ before }) => before);
   if (came.length === 0) return null;

@@ -1,10 +1,10 @@
-/** An array and its views as bars of one scale, coloured by what becomes of messages. */
+/** An array and its views as bars of one scale, colored by what becomes of messages. */
 import { FATES, type Fate } from '../../src/memory/edits/fates.ts';
 import { FATE_LABELS } from '../read/codes.ts';
 import type { Row } from '../read/fates.ts';
 import { count } from './numbers.ts';
 
-/** A bar. `of`: whether it has the array's tokens or those of a view. */
+/** A bar. `of`: whether it has the tokens of the array or of a view. */
 export interface PlanBar {
   readonly name: string;
   readonly rows: readonly Row[];
@@ -19,12 +19,12 @@ interface Segment {
   readonly tokens: number;
 }
 
-/** Neighbours with the same fate are one segment, so that a long array has few. */
+/** Adjacent messages with the same fate are one segment, so that a long array has few. */
 function segmentsOf({ rows, of }: PlanBar): Segment[] {
   const segments: { fate: Fate; tokens: number }[] = [];
   for (const row of rows) {
     const tokens = row[of] ?? 0;
-    // The array as it came has no fate yet.
+    // The caller's array has no fate yet.
     const fate = of === 'before' ? 'kept' : row.fate;
     const last = segments.at(-1);
     if (last?.fate === fate) last.tokens += tokens;

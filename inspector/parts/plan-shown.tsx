@@ -20,8 +20,8 @@ interface Props {
 export function PlanShown({ client, explained, recorded, onRef }: Props) {
   const { memory, moves, next, summary } = explained;
   const rows = useMemo(() => rowsOfExplanation(explained), [explained]);
-  // Items of the Responses API are joined to messages, and those of Anthropic's are split into their
-  // results, so their indices are others.
+  // Items of the Responses API are joined to messages, and Anthropic's messages are split into
+  // their results, so their indices are others.
   const contentOf = (index: number): unknown =>
     recorded.field === 'messages' && !recorded.system ? recorded.messages[index] : undefined;
   return (

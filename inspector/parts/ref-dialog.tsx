@@ -1,4 +1,4 @@
-/** The content behind a ref, with a search. */
+/** The content of a ref, with a search. */
 import { useState } from 'preact/hooks';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';

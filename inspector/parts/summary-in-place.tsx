@@ -1,4 +1,4 @@
-/** The summary that stands in a view, with its sources and what is new in it. */
+/** The summary in a view, with its sources and what is new in it. */
 import type { RunEvent, Version } from '../api/answers.ts';
 import { labelOf, SUMMARY_LABELS } from '../read/codes.ts';
 import { lineDiff } from '../read/line-diff.ts';

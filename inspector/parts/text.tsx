@@ -4,7 +4,7 @@ import { beginning, piecesOf, visible } from '../read/visible.ts';
 
 /** In characters. A browser takes seconds to lay out a line of a megabyte. */
 const FIRST_SHOWN = 2_000;
-/** Each further press of the button shows so many more. */
+/** Each further press of the button shows this many more. */
 const MORE = 50_000;
 
 /** One line, such as a name. Its direction can't leave it. */
@@ -33,7 +33,7 @@ export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: n
   );
 }
 
-/** A state in words, after a dot of its colour. */
+/** A state in words, after a dot of its color. */
 export function Dotted({ as: [words, dot] }: { as: readonly [words: string, dot: string] }) {
   return <span class={`status ${dot}`}>{words}</span>;
 }

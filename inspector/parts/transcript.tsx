@@ -1,5 +1,5 @@
 /**
- * The caller's array beside what the model saw of it: changes stand out, and messages as they came
+ * The caller's array beside what the model saw of it: changes are marked, and unchanged messages
  * are folded. `n` and `p` go to the next and the previous change.
  */
 import type { ComponentChildren } from 'preact';
@@ -15,7 +15,7 @@ import { Word } from './text.tsx';
 
 /** Something in the view that is no message of the caller's. */
 export interface Inserted {
-  /** It stands before the message with this index. */
+  /** It comes before the message with this index. */
   readonly before: number;
   readonly title: string;
   readonly children: ComponentChildren;
@@ -24,15 +24,15 @@ export interface Inserted {
 interface Props extends RowContext {
   readonly rows: readonly Row[];
   readonly inserted: readonly Inserted[];
-  /** What stands in the place of the messages that a summary covers. */
+  /** What replaces the messages that a summary covers. */
   readonly summary?: ComponentChildren;
   /** Above the messages as they were sent. */
   readonly seen?: string;
 }
 
-/** So many groups are added when the end comes into sight. */
+/** This many groups are added when the end comes into sight. */
 const STEP = 40;
-/** So many changes are listed before somebody asks for all. */
+/** This many changes are listed before somebody asks for all. */
 const FIRST_CHANGES = 5;
 
 export function Transcript({ rows, inserted, summary, seen, ...context }: Props) {

@@ -21,7 +21,7 @@ export const CALLER_SORTS = [
   ['name', 'name'],
 ] as const;
 
-/** Callers with equal values stay as they came, which is by name. */
+/** Callers with equal values keep their order, which is by name. */
 export function sortedCallers(callers: readonly ShownCaller[], sort: string): readonly ShownCaller[] {
   const order = Object.hasOwn(ORDERS, sort) ? ORDERS[sort] : undefined;
   if (!order) return callers;
@@ -108,7 +108,7 @@ export const LIMIT_FIELDS = [
   ['requests_per_minute', 'Requests a minute'],
 ] as const;
 
-/** Stands for a list without a model, which allows none. */
+/** Means a list without a model, which allows none. */
 const NO_MODEL = 'none';
 
 /** What the form of limits holds; an empty field is no limit. */

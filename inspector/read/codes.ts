@@ -65,7 +65,7 @@ export const CAUSE_LABELS: Labels<MissCause> = {
   vendor: 'the provider has not read it',
 };
 
-/** Warnings and notices; their sentences are those of the docs. */
+/** Warnings and notices; their sentences are the docs' own. */
 export const WARNING_LABELS: Labels<Warning> = {
   over_budget: 'still over its budget',
   waiting: 'waits until it pays',
@@ -239,7 +239,7 @@ export const STATUS_LABELS: Labels<Conversation['status']> = {
   stuck: 'a summary is lost',
 };
 
-/** How summarising has gone lately. */
+/** Whether summaries have succeeded lately. */
 export const HEALTH_LABELS: Labels<'healthy' | 'retry' | 'degraded' | 'recovering'> = {
   healthy: 'fine',
   retry: 'trying again',

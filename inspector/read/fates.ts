@@ -11,7 +11,7 @@ export interface RowEdit {
   readonly ref: string | undefined;
   readonly tokens: number;
   readonly freed: number;
-  /** What stands in its place in the view; undefined if that is not known. */
+  /** What the view has instead; undefined if that is not known. */
   readonly text: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Row {
   readonly fate: Fate;
   /** Undefined if it is not known. */
   readonly role: string | undefined;
-  /** Tokens as it came and in the view; undefined if they are not known. */
+  /** Tokens in the array and in the view; undefined if they are not known. */
   readonly before: number | undefined;
   readonly after: number | undefined;
   /** Why it stays; undefined if it does not. */
@@ -49,7 +49,7 @@ export function rowsOfExplanation({ messages }: Pick<Explanation, 'messages'>): 
 
 /** What is known of the messages of an event beside it. */
 export interface Beside {
-  /** What stands in the view in the place of each edit, in their order. */
+  /** What the view has instead of each edited content, in their order. */
   readonly texts?: readonly (string | null)[] | undefined;
   /** Roles and tokens of the messages. */
   readonly counted?: Explanation['messages'] | undefined;

@@ -1,4 +1,4 @@
-/** Rows in groups: what has changed stands alone, and what has not is folded into one line. */
+/** Rows in groups: what has changed is alone, and what has not is folded into one line. */
 import type { Row } from './fates.ts';
 
 /** Adjacent messages with one fate, or one edited message. */
@@ -33,7 +33,7 @@ export function lastOf({ rows }: Group): Row {
   return rows.at(-1) ?? rows[0];
 }
 
-/** Tokens of the messages as they came; undefined if one of them is not counted. */
+/** Tokens of the messages in the array; undefined if one of them is not counted. */
 export function tokensOf({ rows }: Group): number | undefined {
   return rows.reduce<number | undefined>(
     (sum, { before }) => (sum === undefined || before === undefined ? undefined : sum + before),
@@ -48,7 +48,7 @@ export function freedOf(group: Group): number | undefined {
   return tokensOf(group);
 }
 
-/** The changes with the groups' places, the largest first. Those of unknown size lead. */
+/** The changes with the groups' places, the largest first. Changes of unknown size lead. */
 export function changesBySize(groups: readonly Group[]): { group: Group; at: number }[] {
   const size = (group: Group): number => freedOf(group) ?? Number.POSITIVE_INFINITY;
   return groups

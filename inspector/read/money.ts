@@ -104,7 +104,7 @@ export function potentialBillOf({
   };
 }
 
-/** What observed requests have cost and would have cost, of those of which both are known. */
+/** What observed requests have cost and would have cost, where both are known. */
 export function potentialSums(
   events: readonly { readonly potential_bill?: unknown }[],
 ): { readonly sent: number; readonly wouldBe: number; readonly known: number } | undefined {

@@ -11,7 +11,7 @@ export interface WaterfallStep {
   readonly term: TermName;
   /** What it adds; negative for what it takes away. Of the first and the last one, the sum. */
   readonly amount: number;
-  /** Where its bar begins and ends: those of a change end where the next one begins. */
+  /** Where its bar begins and ends: the bar of a change ends where the next one begins. */
   readonly from: number;
   readonly to: number;
   readonly isSum: boolean;
@@ -106,7 +106,7 @@ export function hasNewSummary(event: ListedRun, earlier: ListedRun | undefined):
  * conversation's sums have them.
  *
  * @returns the price of these summaries and the savings less it, in nanodollars; undefined if there
- *   are none, or if the requests are not those of the sums
+ *   are none, or if the sums are of other requests
  */
 export function summariesApart(
   sums: Amounts | undefined,

@@ -1,5 +1,5 @@
 /**
- * What a request sent, and what it would have sent. One that was only observed went up as it came:
+ * What a request sent, and what it would have sent. One that was only observed was sent unchanged:
  * its event says what was planned beside it.
  */
 import type { ListedRun } from '../api/answers.ts';

@@ -15,7 +15,7 @@ export interface Copied {
 const OPENAI = {
   client: 'OpenAI',
   package: 'openai',
-  /** Stands behind the Worker's URL in the client's. */
+  /** What follows the Worker's URL in the client's. */
   base: '/v1',
   headers: ['authorization: Bearer $OPENAI_API_KEY'],
   needs: {},

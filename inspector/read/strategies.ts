@@ -81,7 +81,7 @@ export function strategyOf(mode: TriedMode, settings: Settings): Record<string, 
   return { mode, ...Object.fromEntries(chosen) };
 }
 
-/** A round budget of about so many tokens, in the range of its slider. */
+/** A round budget of about this many tokens, in the range of its slider. */
 export function firstBudget(tokens: number): number {
   const { min, max, step } = budget;
   return Math.min(max, Math.max(min, Math.round(tokens / step) * step));

@@ -260,7 +260,7 @@ function failedWords(event: ListedRun): string {
   return `${isUnsent(event) ? 'refused' : 'failed'}: ${event.status}`;
 }
 
-/** Tokens that came and that went up, of the newest requests. */
+/** Tokens that came and that were sent, of the newest requests. */
 function Sparkline({ events }: { events: readonly ListedRun[] }) {
   const counted = events.filter(({ tokens }) => tokens !== null).map(sentTokens);
   const came = counted.map((tokens) => tokens.came ?? 0);

@@ -165,7 +165,10 @@ async function versionsOf(client: Client, named: Named, signal: AbortSignal): Pr
   }
 }
 
-/** What the array says about the event: the text in the place of each edit, roles and tokens. */
+/**
+ * What the array says about the event: the text that replaces each edited content, roles and
+ * tokens.
+ */
 async function besideOf(
   client: Client,
   named: Named,
@@ -215,7 +218,7 @@ function insertedOf(event: RunEvent): Inserted[] {
         </p>
       ),
     });
-  // A summary whose messages are not known to have left stands by itself.
+  // A summary whose messages are not known to have left is shown by itself.
   if (summary && !left.some(({ fate }) => fate === 'summarized'))
     blocks.push({
       before: summary.covers[0],

@@ -1,6 +1,6 @@
 /**
- * The behaviours of the test upstream for one request: all forms of answers, and all the ways in
- * which an upstream can fail.
+ * What the test upstream may do with one request: all forms of answers, and all the ways in which
+ * an upstream can fail.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

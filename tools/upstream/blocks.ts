@@ -1,10 +1,10 @@
-/** Converts between chat messages and those of the Messages API. */
+/** Converts between messages of chat and of the Messages API. */
 
 type Json = Record<string, unknown>;
 
 /** How a conversation is written, where the API leaves a choice. */
 export interface BlockForm {
-  /** Whether a user message behind results stands in the same message. */
+  /** Whether a user message after results is part of the same message. */
   readonly merges?: boolean;
 }
 

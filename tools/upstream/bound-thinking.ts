@@ -25,7 +25,7 @@ interface Block {
   readonly signature: string;
 }
 
-/** Anthropic's words for a block behind a changed prefix. */
+/** Anthropic's words for a block after a changed prefix. */
 export function boundWords(element: number): string {
   return `messages.${element}.content.0: Invalid \`signature\` in \`thinking\` block. The block is bound to a different conversation.`;
 }
@@ -37,7 +37,7 @@ export function refusedBlock(body: Json): Block | undefined {
 }
 
 /**
- * The blocks that the model is shown if those behind a changed prefix are dropped: one that has
+ * The blocks that the model is shown if the ones after a changed prefix are dropped: one that has
  * nothing invalid before it, and on.
  */
 function validBlocks(body: Json): Block[] {
@@ -51,7 +51,7 @@ function validBlocks(body: Json): Block[] {
   return valid;
 }
 
-/** Whether a request asks for blocks behind a changed prefix to be dropped. */
+/** Whether a request asks for blocks after a changed prefix to be dropped. */
 export function asksToDrop({ body, headers }: { readonly body: Json; readonly headers: Json }): boolean {
   const { block_binding } = (body.thinking ?? {}) as { block_binding?: Json };
   const isOn = String(headers['anthropic-beta']).split(',').includes(BINDING_CONTROLS);

@@ -20,7 +20,7 @@ const MODELS = /^claude-(?:fable-5|mythos|opus-(?:4-[678]|5)|sonnet-(?:4-6|5))/;
 interface Signed {
   readonly content: string;
   readonly account: string;
-  /** Hashes of the messages that the block stands for. */
+  /** Hashes of the messages that the block replaces. */
   readonly stands: readonly string[];
 }
 

@@ -10,7 +10,7 @@ import type { Usage } from './completion.ts';
 export interface Tariff {
   readonly fresh: bigint;
   readonly cached: bigint;
-  /** Of input that is written to the cache. Absent: that of fresh input. */
+  /** Of input that is written to the cache. Absent: the price of fresh input. */
   readonly written?: bigint;
   readonly output: bigint;
   readonly hits: HitRule;
@@ -188,7 +188,9 @@ function partsOf({ tools, system, messages, instructions, input }: BilledBody): 
   return [tools ?? null, system ?? instructions ?? null, ...list].map((part) => JSON.stringify(part));
 }
 
-/** As no tokenizer of ours counts: three bytes and a half for a token, and four tokens per part. */
+/**
+ * As no tokenizer of Precis counts: three bytes and a half for a token, and four tokens per part.
+ */
 function tokensOf(part: string): number {
   return 4 + Math.ceil((2 * Buffer.byteLength(part)) / 7);
 }

@@ -31,7 +31,7 @@ export function responsesBody({ messages, max_tokens, max_completion_tokens, ...
   return { ...fields, ...(isInstruction ? { instructions: first.content } : {}), input };
 }
 
-/** Chat's tools as those of the Responses API. */
+/** Chat's tools in the form of the Responses API. */
 export function responsesTools(tools: unknown): unknown {
   if (!Array.isArray(tools)) return tools;
   return tools.map(({ type, ...tool }: Json) => ({ type, ...(tool[String(type)] as Json) }));

@@ -1,7 +1,7 @@
 /**
- * A server of Anthropic's API for tests. It refuses what the API would refuse
- * (strict-messages.ts), bills by its prompt cache, records every request, and misbehaves on demand:
- * `next()` queues behaviours for the coming requests; with an empty queue it answers.
+ * A server of Anthropic's API for tests. It refuses what the API would refuse (strict-messages.ts),
+ * bills by its prompt cache, records every request, and misbehaves on demand: `next()` queues what
+ * it does with the coming requests; with an empty queue it answers.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,7 +29,7 @@ export interface MessagesUpstreamOptions {
   strict?: false;
   /** Whether the model thinks, and binds what it thinks to all before it. */
   thinks?: boolean;
-  /** The behaviour when the queue is empty. Default: a short answer. */
+  /** What it does when the queue is empty. Default: a short answer. */
   messages?: MessagesBehaviour;
 }
 
@@ -41,7 +41,7 @@ export interface MessagesUpstream {
   readonly refusals: string[];
   /** The requests to `/messages`, in order. */
   messages(): RecordedRequest[];
-  /** Queues behaviours for the coming requests for an answer. */
+  /** Queues what it does with the coming requests for an answer. */
   next(...behaviours: MessagesBehaviour[]): void;
   /** Likewise for requests for a compaction. */
   nextCompactions(...behaviours: MessagesBehaviour[]): void;

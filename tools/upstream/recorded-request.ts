@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 /** A request that the test upstream has received. */
 export interface RecordedRequest {
   method: string;
-  /** Path and query, as they came. */
+  /** Path and query, unchanged. */
   path: string;
   headers: IncomingHttpHeaders;
   rawBody: Buffer;

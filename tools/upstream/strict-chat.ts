@@ -46,7 +46,7 @@ const ROLES = new Map<unknown, { fields: Set<string>; parts: Set<string> }>([
 ]);
 
 /**
- * All parts may also have `cache_control`, which gateways to other models read, and those of
+ * All parts may also have `cache_control`, which gateways to other models read, and parts of
  * prompts `prompt_cache_breakpoint`.
  */
 const PARTS: Record<string, (part: Fields) => boolean> = {

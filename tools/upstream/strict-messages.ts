@@ -12,7 +12,7 @@ import { checkCompaction } from './compaction.ts';
 export interface StrictMessagesOptions {
   /** Whether the body is one of `/v1/messages/count_tokens`, which has no limit of the answer. */
   counts?: boolean;
-  /** Whether signatures are bound to what stands before them (`bound-thinking.ts`). */
+  /** Whether signatures are bound to what precedes them (`bound-thinking.ts`). */
   binds?: boolean;
   /** Of the request. Absent: no betas and no account are checked. */
   headers?: Readonly<Record<string, unknown>>;
@@ -227,8 +227,8 @@ function checkOrder(messages: readonly Fields[], report: Report): void {
 const isSet = (settings: unknown): boolean => isFields(settings) && Object.keys(settings).length > 0;
 
 /**
- * Whether a message of the system has settings and no words. It may stand anywhere but beside one
- * with words (…/build-with-claude/effort-per-message).
+ * Whether a message of the system has settings and no words. It may be anywhere but beside one with
+ * words (…/build-with-claude/effort-per-message).
  */
 function setsAlone(message: Fields | undefined): boolean {
   return message?.role === 'system' && isSet(message.output_config) && isEmpty(message.content);
@@ -371,7 +371,7 @@ const isThinking = ({ type }: Fields): boolean => type === 'thinking' || type ==
 const ownMark = ({ cache_control: mark }: Fields): unknown[] =>
   mark === undefined || mark === null ? [] : [mark];
 
-/** A block's mark, after those of the blocks inside it. */
+/** A block's mark, after the marks of the blocks inside it. */
 function marksInside(block: Fields): unknown[] {
   const { content, source } = block;
   const inside = isFields(source) ? listed(source.content) : [];

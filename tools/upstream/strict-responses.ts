@@ -87,7 +87,7 @@ const STRINGS = new Set([
   'apply_patch_call_output.output',
 ]);
 
-/** Results that are text or parts; those of other tools have their own forms. */
+/** Results that are text or parts; results of other tools have their own forms. */
 const TEXT_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 
 /** Calls that the client answers; the upstream answers its own tools. */
@@ -275,7 +275,7 @@ function unstoredViolations(input: readonly Fields[]): string[] {
   );
 }
 
-/** No item stands without the reasoning that led to it, where the upstream knows of that. */
+/** No item comes without the reasoning that led to it, where the upstream knows of that. */
 function reasoningViolations(input: readonly Fields[], reasoned: ReadonlyMap<string, string>): string[] {
   const present = new Set(input.flatMap(({ type, id }) => (type === 'reasoning' ? [id] : [])));
   const current = input.findLastIndex(({ role }) => role === 'user');

@@ -1,6 +1,6 @@
 /**
  * An OpenAI-compatible server for tests. It refuses what OpenAI would refuse (strict-chat.ts),
- * records every request, and misbehaves on demand: `next()` queues behaviours for the coming
+ * records every request, and misbehaves on demand: `next()` queues what it does with the coming
  * requests; with an empty queue it answers.
  */
 
@@ -18,12 +18,12 @@ export interface UpstreamOptions {
   /** False: bodies are not checked, for tests that forward bodies OpenAI would refuse. */
   strict?: StrictResponsesOptions | false;
   /**
-   * The behaviour for requests of either protocol when the queue is empty. Default: a short answer.
+   * What it does with requests of either protocol when the queue is empty. Default: a short answer.
    */
   chat?: Behaviour;
-  /** The behaviour for Responses API requests, if it differs. */
+  /** Likewise for the Responses API, if it differs. */
   responses?: Behaviour;
-  /** The behaviour for requests of embeddings. Default: the same vector for every text. */
+  /** Likewise for embeddings. Default: the same vector for every text. */
   embeddings?: Behaviour;
 }
 
@@ -32,8 +32,8 @@ export interface Upstream {
   url: string;
   requests: RecordedRequest[];
   /**
-   * Queues behaviours for the coming requests. GET /models never takes one, since the proxy sends
-   * it on its own.
+   * Queues what it does with the coming requests. GET /models never takes one, since the proxy
+   * sends it on its own.
    */
   next(...behaviours: Behaviour[]): void;
   /** Forgets what it was asked and what was queued, and behaves by these options from now on. */

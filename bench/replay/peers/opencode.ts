@@ -3,7 +3,7 @@ import type { ChatJson } from '../conversation.ts';
 import { type Policy, rewriting } from '../policy.ts';
 import { cleared } from './clear-outputs.ts';
 
-/** Tokens of the newest outputs that stay, beside those of protected turns. */
+/** Tokens of the newest outputs that stay, beside the outputs of protected turns. */
 const PROTECTED_TOKENS = 40_000;
 /** Nothing is pruned unless it is more than this. */
 const LEAST_PRUNED = 20_000;
@@ -13,8 +13,8 @@ const CHARACTERS_PER_TOKEN = 4;
 
 /**
  * OpenCode's prune (`compaction.prune`, off by default). At the end of each user turn, outputs
- * before the last two turns are visited from newest to oldest; those beyond the first 40 000 tokens
- * are cleared for good, if they add up to more than 20 000
+ * before the last two turns are visited from newest to oldest; those beyond the first 40,000 tokens
+ * are cleared for good, if they add up to more than 20,000
  * (https://github.com/sst/opencode/blob/dev/packages/opencode/src/session/compaction.ts,
  * https://deepwiki.com/anomalyco/opencode/4.3-context-management-and-compaction).
  */

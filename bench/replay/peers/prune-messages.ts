@@ -7,11 +7,11 @@ const KEPT_MESSAGES = 2;
 const REASONING = ['reasoning', 'reasoning_content'];
 
 /**
- * The AI SDK's `pruneMessages` with the values of its documented example: `toolCalls:
- * 'before-last-2-messages'`, `reasoning: 'before-last-message'`, `emptyMessages: 'remove'`
- * (https://ai-sdk.dev/docs/reference/ai-sdk-ui/prune-messages). Calls and results are removed
- * together, except those of the last two messages. In that SDK one message holds all results of a
- * step, so consecutive tool messages count as one.
+ * The AI SDK's `pruneMessages` with the values of its documented example:
+ * `toolCalls: 'before-last-2-messages'`, `reasoning: 'before-last-message'`,
+ * `emptyMessages: 'remove'` (https://ai-sdk.dev/docs/reference/ai-sdk-ui/prune-messages). Calls and
+ * results are removed together, except in the last two messages. In that SDK one message holds all
+ * results of a step, so consecutive tool messages count as one.
  */
 export function pruneMessages(): Policy {
   return rewriting('AI SDK pruneMessages', 'peer', prune);

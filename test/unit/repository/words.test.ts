@@ -53,7 +53,9 @@ const READ: Readonly<Record<string, Texts>> = {
     prose: (path) => stringsOfCode(read(path), path),
   },
   'the comments of code': {
-    paths: below('src', /\.tsx?$/),
+    paths: ['src', 'inspector', 'bin', 'demo', 'tools', 'bench', 'examples'].flatMap((folder) =>
+      below(folder, /\.(?:ts|tsx|js)$/),
+    ),
     prose: (path) => commentsOfCode(read(path)),
   },
 };

@@ -76,7 +76,7 @@ export function publishedContextEditing(
   });
 }
 
-/** A model that counts tokens, with those of the tools. */
+/** A model that counts tokens, the tools' included. */
 function counting(
   origin: ReadonlyMap<BaseMessage, ChatJson | undefined>,
   messages: readonly ChatJson[],
