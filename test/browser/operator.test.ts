@@ -214,7 +214,7 @@ describe('a deployment whose callers bring keys of their own', () => {
   it('tells them by short names, without limits, and adds none', async () => {
     const asked = await ask(KEY, ownKeys.url);
     expect(asked.status, await asked.text()).toBe(200);
-    // A tenant is told to the register after the answer.
+    // The register learns of a tenant after the answer.
     const callers = { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } };
     await expect
       .poll(async () => (await fetch(`${ownKeys.url}/v1/admin/callers`, callers)).text())

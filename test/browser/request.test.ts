@@ -86,7 +86,7 @@ describe('a request', () => {
     await expect
       .poll(() => seen(page).innerText())
       .toMatch(/^⟦removed: tool output for read_file \(call_id=/);
-    // Each is the very text that went up.
+    // Each is the very text that was sent.
     const lines = await page.locator('.row.placeholder .edit pre').allInnerTexts();
     expect(lines.length).toBeGreaterThan(5);
     for (const line of lines) expect(wentUp).toContain(line);

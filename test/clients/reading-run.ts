@@ -16,7 +16,7 @@ export interface Naming {
   readonly chapters: number;
 }
 
-/** Chapters have about 3 300 tokens each; instructions and tools take up to 12 000. */
+/** Chapters have about 3,300 tokens each; instructions and tools take up to 12,000. */
 export const BY_HEADER: Naming = {
   path: '/v1',
   headers: {

@@ -1,7 +1,7 @@
 /** Lower size limits, for tests in the same process as the Worker's code. */
 import { SIZE_LIMITS } from '../../src/request/size-limits.ts';
 
-/** Those of every deployment. */
+/** The limits of every deployment. */
 const OURS: typeof SIZE_LIMITS = { ...SIZE_LIMITS };
 
 /**

@@ -3,7 +3,7 @@ import { TIME_LIMITS } from '../../src/time-limits.ts';
 
 export type TimeLimits = typeof TIME_LIMITS;
 
-/** Those of every deployment. */
+/** The limits of every deployment. */
 const OURS: TimeLimits = { ...TIME_LIMITS };
 
 /**

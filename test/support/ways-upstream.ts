@@ -1,7 +1,7 @@
 /**
  * Every way from Precis to an upstream, by the file that takes it. A new one is added here, with
- * what stands before it; `ways-upstream.test.ts` finds those that are missing, and
- * `every-way.test.ts` walks them.
+ * what guards it; `ways-upstream.test.ts` finds those that are missing, and `every-way.test.ts`
+ * walks them.
  */
 
 /**

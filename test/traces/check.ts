@@ -1,7 +1,7 @@
 /**
  * Replays every recorded conversation, request by request, with every setting, and checks the laws,
- * in the three protocols.
- * `npm run test:traces`, or `npm run test:traces -- auto trim` for settings whose names begin so.
+ * in the three protocols. `npm run test:traces`, or `npm run test:traces -- auto trim` for settings
+ * whose names start with it.
  */
 
 import { readTraces, requestsOf, tracesDir } from '../support/conversations/traces.ts';

@@ -1,4 +1,4 @@
-/** An isolate that knows the arrays of earlier requests, and goes on with their plans. */
+/** An isolate that knows the arrays of earlier requests, and continues their plans. */
 import { isDeepStrictEqual } from 'node:util';
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';

@@ -37,10 +37,10 @@ type Replay = (trace: Trace, strategy: MemoryStrategyRequest, options: ViewOptio
 /** Answers take so much of the window in every protocol. */
 const ANSWER = { max_tokens: 1_000 };
 
-/** A user message behind results stands in their message. */
+/** A user message after results is in their message. */
 const FORM = { merges: true };
 
-/** The views of a conversation in Messages. The last one is held against that of chat. */
+/** The views of a conversation in Messages. The last one is compared with chat's. */
 export const inMessages: Replay = function* (trace, strategy, options) {
   const said = sayable(trace);
   let earlier: Viewed<MessagesRequest> | undefined;

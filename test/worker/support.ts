@@ -54,7 +54,7 @@ export function watchedBucket(): WatchedBucket {
 
 export interface WatchedObjects {
   readonly namespace: DurableObjectNamespace;
-  /** The called methods, in order; those of parts with their part (`archive.page`). */
+  /** The called methods, in order; methods of parts with their part (`archive.page`). */
   readonly calls: readonly string[];
   /** Methods that throw. */
   readonly failing: Set<string>;

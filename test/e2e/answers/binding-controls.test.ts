@@ -1,4 +1,4 @@
-/** Callers that say what an upstream does with thinking behind a changed prefix. */
+/** Callers that say what an upstream does with thinking after a changed prefix. */
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { BINDING_CONTROLS, blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
@@ -36,7 +36,7 @@ function agentOf(dialect: Dialect, stream: boolean, fields: object, defaultHeade
 
 const sent = () => deployment.upstream.requests.filter(({ path }) => /completions|responses/.test(path));
 
-/** Changes what stands before all thinking, as a caller may. */
+/** Changes what precedes all thinking, as a caller may. */
 function rewrite({ array }: ThinkingAgent): void {
   const index = array.findIndex(({ role }) => role === 'user');
   array[index] = { role: 'user', content: 'What does number 1 weigh, in grams?' };

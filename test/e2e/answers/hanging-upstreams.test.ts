@@ -92,7 +92,7 @@ async function ask(fields: object, headers: Record<string, string> = {}, signal?
     .catch(() => undefined);
 }
 
-/** Asks, and leaves when the upstream has been asked so many times. */
+/** Asks, and leaves when the upstream has been asked this many times. */
 async function leave(times: number, fields: object, headers?: Record<string, string>): Promise<void> {
   const leaving = new AbortController();
   const gone = ask(fields, headers, leaving.signal);

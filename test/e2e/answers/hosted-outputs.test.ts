@@ -231,7 +231,7 @@ describe.each([
     for (const view of views.slice(0, -1)) expect(JSON.stringify(search(view))).toContain('⟦removed');
     const [refused, last] = views.slice(-2);
     expect(search(last)).toEqual(conversation[2]);
-    // Other items are as they were, and the calls of all rounds stand after them, with results.
+    // Other items are as they were, and the calls of all rounds follow them, with results.
     expect(last?.filter(({ type }) => type !== 'web_search_call')).toEqual(
       refused?.filter(({ type }) => type !== 'web_search_call'),
     );

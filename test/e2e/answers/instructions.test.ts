@@ -13,7 +13,7 @@ const INSTRUCTIONS = linesAbout('rules', 120);
 
 let cached = 0;
 
-/** A cache that holds so many tokens. */
+/** A cache that holds this many tokens. */
 const answering = () => {
   deployment.upstream.become({
     strict: {},

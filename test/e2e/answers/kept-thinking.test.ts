@@ -30,7 +30,7 @@ const MODELS = ['anthropic/claude-fable-5.1', 'claude-fable-5-2'];
 
 let conversations = 0;
 
-/** An agent of its own conversation, and its requests that went up. */
+/** An agent of its own conversation, and its requests to the upstream. */
 function agentOf(dialect: Dialect, stream: ThinkingAgentOptions['stream'], fields: object, steps = STEPS) {
   model = signingModel({ dialect, answer: workingModel(steps) });
   const conversation_id = `thinker-${++conversations}`;

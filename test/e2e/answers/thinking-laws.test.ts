@@ -1,6 +1,6 @@
 /**
- * Generated conversations with a model that binds its thinking: each turn may change what stands
- * before it, in every way that a caller has.
+ * Generated conversations with a model that binds its thinking: each turn may change what precedes
+ * it, in every way that a caller has.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -43,14 +43,14 @@ const newKey = (): string => `sk-the-key-of-caller-number-${++keys}`;
  */
 const LINES = 84;
 
-/** A turn with a step of about 1 450 tokens, by the upstream's count. */
+/** A turn with a step of about 1,450 tokens, by the upstream's count. */
 const turn = (topic: string): Message[] => [
   { role: 'user', content: `Read the file about ${topic}.` },
   ...step(`call_${topic}`, 'read_file', linesAbout(topic, LINES)),
   { role: 'assistant', content: `I have read all about ${topic}.` },
 ];
 const PREAMBLE: Message = { role: 'system', content: 'You help with files. Never delete one.' };
-/** So many turns, and a question. */
+/** A number of turns, and a question. */
 const talk = (turns: number): Message[] => [
   PREAMBLE,
   ...Array.from({ length: turns }, (_, at) => turn(`topic${at}`)).flat(),

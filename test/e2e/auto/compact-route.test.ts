@@ -166,7 +166,7 @@ describe('a view of mode auto that its caller takes for its own array', () => {
     const reversible = {
       mode: 'auto',
       low_watermark_pct: 0,
-      // The tail has so many steps, whatever the budget leaves room for.
+      // The tail has this many steps, whatever the budget leaves room for.
       compact_keep_steps: 3,
       min_reclaim_tokens: 0,
       compact_retrieval: 'off',

@@ -10,7 +10,7 @@ const deployment = deploy();
 const model = 'gpt-4.1';
 const user = { role: 'user', content: 'Go.' };
 
-/** A text of so many tokens. @param write adds text around its words */
+/** A text of a number of tokens. @param write adds text around its words */
 function words(count: number, write = (text: string): string => text): string {
   const of = (size: number): string => write(' word'.repeat(size));
   const text = of(2 * count - textTokens(of(count)));

@@ -11,7 +11,7 @@ const deployment = deploy({ summarizer: true });
 const strategy = { mode: 'auto', token_budget: 8_000, min_reclaim_tokens: 0, summary_max_tokens: 300 };
 const NOTHING_SPENT = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-/** With so many turns, the last request gets a summary. */
+/** With this many turns, the last request gets a summary. */
 const TURNS = 12;
 
 const caller = (conversation_id: string) =>

@@ -1,4 +1,4 @@
-/** Marks of ours for OpenAI's prompt cache, which is read at boundaries alone since GPT-5.6. */
+/** Precis's marks for OpenAI's prompt cache, which is read at boundaries alone since GPT-5.6. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { marksIn } from '../../../src/protocol/edits.ts';
@@ -27,7 +27,7 @@ function agentSteps(topic: string, count: number): Message[] {
 
 type Json = Record<string, unknown>;
 
-/** The elements of a conversation that went up. */
+/** The elements of a conversation that were sent. */
 const elementsOf = ({ body }: RecordedRequest): Json[] => body?.messages ?? body?.input ?? [];
 const isMarked = (element: Json): boolean => JSON.stringify(element).includes(`"${MARK}"`);
 /** An element without its mark, and with one text part as a string. */
@@ -60,7 +60,7 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
   const strategy = { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 0 };
   const ask = (messages: Message[], fields: object = {}) =>
     deployment.ask({ model: MODEL, memory_strategy: strategy, messages, memory_report: true, ...fields });
-  /** Without requests for summaries, which may go up after an answer. */
+  /** Without requests for summaries, which may be sent after an answer. */
   const asks = (): RecordedRequest[] =>
     deployment.chats().filter((one) => elementsOf(one)[0]?.role !== 'system');
   const last = (): RecordedRequest => {

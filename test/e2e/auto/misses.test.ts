@@ -6,7 +6,7 @@ import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
-/** Over the soft budget nothing is summarised. */
+/** Over the soft budget nothing is summarized. */
 const memory_strategy = {
   mode: 'auto',
   token_soft_budget: 2_500,

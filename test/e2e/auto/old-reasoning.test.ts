@@ -30,7 +30,7 @@ const thinks: Behaviour = (_, response: ServerResponse, { body }) => {
 
 const deployment = deploy({ upstream: { strict: { reasoned }, responses: thinks } });
 
-/** Without the old reasoning the views are under the budget, so nothing is summarised. */
+/** Without the old reasoning the views are under the budget, so nothing is summarized. */
 const CLEARING = { mode: 'auto', token_budget: 3_000, min_reclaim_tokens: 0, low_watermark_pct: 0.5 };
 
 const TOOLS = [{ type: 'function' as const, name: 'look', parameters: {}, strict: false }];
@@ -38,7 +38,7 @@ const TOOLS = [{ type: 'function' as const, name: 'look', parameters: {}, strict
 const thoughtsIn = (items: readonly Json[]): unknown[] =>
   items.flatMap(({ type, id }) => (type === 'reasoning' ? [id] : []));
 
-/** A caller that sends all items back, as they came. */
+/** A caller that sends all items back unchanged. */
 async function play(turns: number, stream: boolean, more: Json = {}) {
   const client = deployment.client();
   const input: Json[] = [];

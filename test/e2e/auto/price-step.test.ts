@@ -6,7 +6,7 @@ import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const STEP = { above: 12_000, input: 2, output: 1.5 };
 const PRICE = { family: 'my-model', fresh: 2, cached: 0.2, written: 2.5, output: 10, step: STEP };
-/** An agent's steps of about 1 400 tokens each. */
+/** An agent's steps of about 1,400 tokens each. */
 function agentSteps(count: number): Message[] {
   const steps = Array.from({ length: count }, (_, at): Message[] => {
     const id = `call_${at}`;

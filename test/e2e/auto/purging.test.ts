@@ -43,7 +43,7 @@ interface Call {
 
 const strategy = {
   mode: 'auto',
-  // Over the soft budget nothing is summarised.
+  // Over the soft budget nothing is summarized.
   token_soft_budget: tokensOf({ model, messages }) - 1,
   low_watermark_pct: 0,
   min_reclaim_tokens: 0,

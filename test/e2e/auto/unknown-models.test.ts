@@ -1,4 +1,4 @@
-/** Models of one's own: nobody has told their prices or their windows. */
+/** Models of one's own: nobody has stated their prices or their windows. */
 import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent } from '../../support/clients/agent-caller.ts';
 import { image } from '../../support/clients/agent-run.ts';

@@ -10,7 +10,7 @@ const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 
 type Json = Record<string, unknown>;
 
-/** Eighteen outputs of about 3 500 tokens: over the budgets of the configurations. */
+/** Eighteen outputs of about 3,500 tokens: over the budgets of the configurations. */
 const STEPS = Array.from({ length: 18 }, (_, at) => ({
   id: `call_${at}`,
   output: Array.from({ length: 250 }, (_, line) => `file ${at} line ${line}: value ${at * line}`).join('\n'),

@@ -1,4 +1,4 @@
-/** `npm run demo`, as a person runs it: a mode that summarises, and what the command refuses. */
+/** `npm run demo`, as a person runs it: a mode that summarizes, and what the command refuses. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -40,7 +40,7 @@ const [command] = SNIPPETS.filter(({ page, language }) => page === 'README.md' &
 /** The strategy of the README's first example in a client. */
 const STRATEGY = { mode: 'auto', token_budget: 32_000 };
 
-/** An agent's array of about 50 000 tokens. */
+/** An agent's array of about 50,000 tokens. */
 const output = (number: number): string =>
   Array.from({ length: 300 }, (_, line) => `part ${number}, line ${line}: ${number * line}`).join('\n');
 const messages = [

@@ -36,7 +36,7 @@ describe.each(PROTOCOLS)('POST /v1/explain, over $name', (protocol) => {
     const { object, messages: fates, moves, memory } = await explained(request);
 
     const { memory: told, seen } = await deployment.ask(request);
-    // A receipt is of what went up.
+    // A receipt is of what was sent.
     const { receipt: _, ...done } = told;
     expect(object).toBe('memory.explanation');
     expect({ ...memory, tokens: done.tokens }).toEqual(done);

@@ -160,7 +160,7 @@ describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
   });
 
   describe('in a conversation whose block has a deleted source', () => {
-    /** A conversation that was told of both, before one of them was deleted. */
+    /** A conversation that was given both, before one of them was deleted. */
     async function corrected() {
       const user = newUser();
       await tell(user, 'right', 'Likes tea.');

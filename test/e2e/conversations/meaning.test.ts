@@ -37,7 +37,7 @@ const TALK = [
   assistant('I see.'),
   user('What next?'),
 ];
-/** No word of it stands in the talk. */
+/** No word of it is in the talk. */
 const PARAPHRASE = 'repay money';
 const FOUND = 'I want to be reimbursed for the trip.';
 
@@ -79,7 +79,7 @@ function conversation(by?: string) {
   return { id, ask, get, page, embedded };
 }
 
-/** What the upstream's model was told by its last calls. */
+/** What the upstream's model has read from its last calls. */
 const told = (): unknown[] =>
   (deployment.lastChat().body.messages as { role: string; content: unknown }[]).flatMap(
     ({ role, content }) => (role === 'tool' ? [content] : []),

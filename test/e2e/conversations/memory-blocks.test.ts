@@ -23,7 +23,7 @@ const greeting: Message[] = [
   { role: 'system', content: 'You help.' },
   { role: 'user', content: 'Hello' },
 ];
-/** An array of several turns. @param opening tells conversations without a name apart */
+/** An array of several turns. @param opening distinguishes conversations without a name */
 const talk = (turns: number, opening = 'Hello'): Message[] => [
   { role: 'system', content: 'You help.' },
   { role: 'user', content: opening },

@@ -181,7 +181,7 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
     await ask(label, conversation);
     const [first] = deployment.chats();
     const more = [...messages, { role: 'assistant', content: 'Noted.' }, { role: 'user', content: 'Go on.' }];
-    // It does not see that call any more, and notes the same once again.
+    // It no longer sees that call, and notes the same once again.
     deployment.upstream.next(
       { type: 'answer', toolCalls: [append(label, 'Two.')] },
       { type: 'answer', content: 'Noted.' },

@@ -1,4 +1,7 @@
-/** Answers of Anthropic's API through Precis: rounds of ours, their bills, and how streams end. */
+/**
+ * Answers of Anthropic's API through Precis: rounds with calls of Precis's tools, their bills, and
+ * how streams end.
+ */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -185,7 +188,7 @@ describe.each([true, false])('a call of ours in an answer of Messages (stream: %
     expect(cached).toBeGreaterThan(1_000);
     expect(written).toBeGreaterThan(1_000);
     const usual = fresh * 4_000 + cached * 200 + output * 20_000;
-    // Between the price of a write for five minutes and that of one for an hour.
+    // Between the prices of a write for five minutes and of one for an hour.
     expect(amount).toBeGreaterThan(usual + written * 5_000);
     expect(amount).toBeLessThanOrEqual(usual + written * 8_000);
   });

@@ -1,4 +1,4 @@
-/** Marks of Anthropic's prompt cache that its API refuses, the caller's and ours. */
+/** Marks of Anthropic's prompt cache that its API refuses, the caller's and Precis's. */
 import { describe, expect, it } from 'vitest';
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
 import { rows } from '../../support/clients/agent-run.ts';
@@ -13,7 +13,7 @@ const INVALID = { type: 'persistent' };
 const REFUSED = 'cache_control.type: must be ephemeral';
 
 const text = (words: string, more: Json = {}): Json => ({ type: 'text', text: words, ...more });
-/** A view with a move, so ours stand behind two of the caller's messages without marks. */
+/** A view with a move, so Precis marks the ends of two of the caller's messages. */
 const asked = (marks: { first?: Json; result?: Json; last?: Json }, more: Json = {}): Json => ({
   tools: [{ name: 'search', description: 'Searches.', input_schema: { type: 'object' } }],
   memory_strategy: { mode: 'compact', token_budget: 3_000, compact_keep: 0 },

@@ -189,7 +189,7 @@ describe('a session of Claude Code', () => {
     await response.text();
     expect(response.headers.get('x-memory-mode')).toBe('none');
     expect(editing.upstream.messages().at(-1)?.body).toEqual(asked);
-    // Also with what has to be read, such as fields of ours and refs.
+    // Also with what has to be read, such as Precis's fields and refs.
     const named = await editing.post({ ...asked, memory_strategy: STRATEGY }, headers);
     await named.text();
     expect(named.headers.get('x-memory-mode')).toBe('none');

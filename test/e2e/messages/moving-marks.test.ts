@@ -1,4 +1,4 @@
-/** Marks of ours that move along with a conversation of a caller that sets none. */
+/** Precis's marks that move along with a conversation of a caller that sets none. */
 import { describe, expect, it } from 'vitest';
 import { rows } from '../../support/clients/agent-run.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';

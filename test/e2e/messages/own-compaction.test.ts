@@ -1,5 +1,5 @@
 /**
- * Runs of agents in mode `native`, whose API summarises on demand and signs what it has written, in
+ * Runs of agents in mode `native`, whose API summarizes on demand and signs what it has written, in
  * front of a model that thinks and binds what it thinks.
  */
 import Anthropic from '@anthropic-ai/sdk';
@@ -46,7 +46,9 @@ const SUMMARY = writeSections(
   ]),
 );
 
-/** Reads page after page of each turn, then answers. A summarizer of ours gets a summary. */
+/**
+ * Reads page after page of each turn, then answers. A call of Precis's summarizer gets a summary.
+ */
 const READER: MessagesBehaviour = {
   type: 'model',
   answer(body): MessageAnswer {
@@ -138,7 +140,7 @@ describe('an agent in mode native, whose API summarises on demand', () => {
       expect(sent.body.messages[0].content).toEqual(blocksOf(sent));
       expect(sent.body.messages[0].role).toBe('assistant');
     }
-    // Each beta stands once, and the caller's stays.
+    // Each beta is there once, and the caller's stays.
     for (const sent of [...compactions(), ...withBlock()])
       expect(betasOf(sent)).toEqual(['thinking-token-count-2026-05-13', BETA]);
     for (const sent of sentTo())
@@ -177,7 +179,7 @@ describe('an agent in mode native, whose API summarises on demand', () => {
 });
 
 describe('a summary of ours in the place of a signed block', () => {
-  /** Runs of which no request has a block. @returns the requests with a summary of ours */
+  /** Runs of which no request has a block. @returns the requests with a summary by Precis */
   const portable = async (name: string, more: Parameters<typeof run>[1] = {}) => {
     const { reports } = await run(name, { turns: 2, ...more });
     expect(deployment.upstream.refusals).toEqual([]);

@@ -1,4 +1,7 @@
-/** Turns with tools that the API runs: paused ones, and those with calls of ours beside them. */
+/**
+ * Turns with tools that the API runs: paused ones, and others with calls of Precis's tools beside
+ * them.
+ */
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
@@ -122,7 +125,7 @@ describe.each([true, false])('a turn with tools of the API (stream: %s)', (strea
 
     const [, asked, resumed, next] = [sent(0), sent(1), sent(2), sent(3)];
     expect(resumed.slice(0, asked.length)).toEqual(asked);
-    // What came before our call stands in its round.
+    // What came before the call of Precis's tool is in its round.
     expect(resumed.slice(asked.length)).toEqual([{ role: 'assistant', content: paused.content.slice(2) }]);
     expect(kinds(resumed.at(-1) ?? {})).toEqual(['thinking', 'text', 'server_tool_use']);
     expect(next.slice(0, resumed.length)).toEqual(resumed);

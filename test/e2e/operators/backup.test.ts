@@ -87,7 +87,7 @@ class Kept {
     this.messages.push(assistant(DEFAULT_ANSWER.content));
   }
 
-  /** @returns the bytes that went up last */
+  /** @returns the bytes that were sent last */
   async send(at: Deployment, more: readonly Message[]): Promise<string> {
     this.messages.push(...more);
     const { messages, fields } = this;
@@ -174,7 +174,7 @@ beforeAll(async () => {
   await home.fetch('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'Bob leads.' }) });
 }, 300_000);
 
-/** What a route tells of a conversation. */
+/** What a route says of a conversation. */
 async function told(at: Deployment, path: string, headers: Record<string, string> = {}): Promise<string> {
   const response = await at.fetch(path, { headers });
   return `${response.status} ${await response.text()}`;

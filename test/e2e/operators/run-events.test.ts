@@ -33,7 +33,7 @@ describe.each(PROTOCOLS)('the events of a conversation, over $name', (protocol) 
     const list = async () => (await read<{ data: ListedRun[] }>('')).data;
     const newest = async () => {
       let runs: ListedRun[] = [];
-      // A stream's last bytes come before the work behind it.
+      // A stream's last bytes come before the work that follows it.
       await until('its event is kept', async () => {
         runs = (await list()) ?? [];
         return runs.length > 0;

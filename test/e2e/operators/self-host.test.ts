@@ -97,7 +97,7 @@ interface Compacted {
 
 const OUTPUT = linesAbout('a volume');
 
-/** Sends a conversation. @returns the view that went up, and the ref in it */
+/** Sends a conversation. @returns the view that was sent, and the ref in it */
 async function compacted(url: string): Promise<Compacted> {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
   const body = {

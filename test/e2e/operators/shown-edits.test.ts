@@ -1,4 +1,4 @@
-/** The texts of a view, made again from its event and its array, are those that went up. */
+/** The texts of a view, made again from its event and its array, are the texts that were sent. */
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import type { ShownEdit } from '../../../src/memory/run/shown-edits.ts';

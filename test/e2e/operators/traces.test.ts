@@ -99,7 +99,7 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
       'server.address': '127.0.0.1',
     });
     expect(call?.attributes['gen_ai.request.stream']).toBe(stream || undefined);
-    // The contents of the compacted messages are stored before the body goes up.
+    // The contents of the compacted messages are stored before the body is sent.
     const store = all.find(({ name }) => name === 'precis.store');
     expect(store).toMatchObject({ traceId: TRACE, parentSpanId: own?.spanId });
   });

@@ -38,7 +38,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 if [ "$1 $2" = 'secret list' ]; then echo '[{"name":"PRECIS_SECRET","type":"secret_text"}]'; fi`,
   // Fails where the deployment does not answer with success.
   curl: `PATH="$REST" exec curl --silent --show-error --fail-with-body "$@"`,
-  // The one random token that a command of the page uses is that of the local deployment.
+  // The one random token that a command of the page uses belongs to the local deployment.
   openssl: `if [ "$*" = 'rand -hex 32' ]; then echo "$MADE"; else PATH="$REST" exec openssl "$@"; fi`,
 };
 

@@ -55,7 +55,7 @@ beforeEach(() => {
 const ofType = (type: string): Event[] =>
   received.map(({ event }) => event).filter((one) => one.type === type);
 
-/** Each answer that closes a turn tells of it, maybe after all else that a test waits for. */
+/** Each answer that closes a turn reports it, maybe after all else that a test waits for. */
 const turnsAreTold = (turns: number): Promise<void> =>
   until('all turns are told', () => ofType('turn.added').length >= turns);
 

@@ -101,7 +101,7 @@ const MESSAGES = {
 };
 
 let calls = 0;
-/** A call of ours, of what the view has named by a ref. */
+/** A call of Precis's tool, for what the view has named by a ref. */
 const fetching = (body: unknown): ToolCall => ({
   id: `toolu_ours_${++calls}`,
   name: 'retrieve_ref',

@@ -99,7 +99,7 @@ function plain(message: unknown): Message {
   return JSON.parse(text) as Message;
 }
 
-/** Asks and appends the answer with the results of its calls, so many times. */
+/** Asks and appends the answer with the results of its calls, a number of times. */
 async function edits(
   messages: Message[],
   count: number,
@@ -212,7 +212,7 @@ describe('kept rounds in a view', () => {
     });
     const { bill, tokens, usage, kept_rounds: [kept] = [] } = data[0] as RunEvent;
     const inputOf = ({ fresh = 0, cached = 0, written = 0 } = {}) => fresh + cached + written;
-    // The tools of ours are in both counts of the view, and in no array of the caller's.
+    // Precis's tools are in both counts of the view, and in no array of the caller's.
     const scale = (usage?.input ?? 0) / (tokens?.after ?? 1);
     expect(kept?.tokens).toBeGreaterThan(100);
     expect(inputOf(bill?.sent ?? {})).toBe(usage?.input);

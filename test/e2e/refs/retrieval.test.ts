@@ -57,7 +57,7 @@ const call = (name: string, args: object | string): ToolCall => ({
 });
 const retrieve = (args: object | string): ToolCall => call('retrieve_ref', args);
 
-/** Answers that depend on the refs in the view: those of apples and of pears. */
+/** Answers that depend on the refs of apples and of pears in the view. */
 function says(answer: (apples: string, pears: string) => Answer): Behaviour {
   return (request, response, recorded) => {
     const [apples = '', pears = ''] = refsIn(deployment.protocol.seen(recorded).body.messages);
@@ -121,7 +121,7 @@ async function askStream(more: object = {}): Promise<Seen> {
 
 type Json = Record<string, unknown>;
 
-/** The caller's tools followed by ours, as mode `auto` sends them upstream. */
+/** The caller's tools followed by Precis's, as mode `auto` sends them upstream. */
 const toolsSent = ({ name }: Protocol): object[] =>
   name === 'chat'
     ? [...tools, TOOL, LIST]

@@ -1,4 +1,4 @@
-/** `POST /v1/responses/input_tokens`: the count of the view that would go up. */
+/** `POST /v1/responses/input_tokens`: the count of the view that would be sent. */
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';

@@ -1,4 +1,4 @@
-/** Fields and headers that are almost those of Precis. */
+/** Fields and headers that are spelled almost like Precis's. */
 import { describe, expect, it } from 'vitest';
 import { user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';

@@ -9,7 +9,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** The upstream stub's answer on paths without a behaviour. */
+/** The upstream stub's answer on paths for which nothing is queued. */
 interface Echo {
   method: string;
   path: string;

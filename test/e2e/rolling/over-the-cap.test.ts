@@ -75,7 +75,7 @@ async function refusalOf(work: Promise<unknown>): Promise<APIError> {
 describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
   deployment.over(protocol);
 
-  /** By OpenAI's client. Resolves with the view that went up. */
+  /** By OpenAI's client. Resolves with the view that was sent. */
   async function ask(messages: readonly Message[], fields: Message): Promise<Message[]> {
     const body = { model: MODEL, ...fields, messages } as never;
     const answer = (await deployment.client().chat.completions.create(body)) as

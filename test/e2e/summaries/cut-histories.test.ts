@@ -25,7 +25,7 @@ const arrayOf = (topic: string, over: number): Message[] => [
   question(topic, over + 1),
 ];
 
-/** A conversation of so many requests. @param newest of the messages that each of them sends */
+/** A conversation of a number of requests. @param newest of the messages that each of them sends */
 async function talk(conversation_id: string, memory_strategy: object, newest: number) {
   const warnings: (readonly string[])[] = [];
   /** How many summaries were bought, after each request. */

@@ -65,7 +65,7 @@ const deployment = deploy({
 /** The completions that the upstream was asked for, without another protocol's translation. */
 const asked = () => deployment.upstream.requests.filter(({ method }) => method === 'POST');
 
-/** All have what the gateway wants, and those of Precis nothing of the caller’s body. */
+/** All have what the gateway wants, and Precis's own have nothing of the caller’s body. */
 function expectOfGateway(requests: readonly RecordedRequest[], query = QUERY): void {
   for (const { headers, path } of requests) {
     expect(headers).toMatchObject(GATEWAY);

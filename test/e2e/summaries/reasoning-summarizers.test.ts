@@ -2,7 +2,7 @@
  * Summaries of models that reason before they write, as OpenAI's do by default: reasoning counts
  * against the limit of the answer, which is cut off there
  * (https://developers.openai.com/api/docs/guides/reasoning, "Allocating space for reasoning"). The
- * upstream is the summarizer too, so nothing tells it not to reason.
+ * upstream is the summarizer too, so nothing keeps it from reasoning.
  */
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
@@ -51,7 +51,7 @@ const deployment = deploy({ upstream: { chat } });
 
 const LAST = 'The last box of all is labelled complete.';
 
-/** A summary of nearly so many tokens. */
+/** A summary of nearly the most tokens. */
 function summaryOf(most: number): string {
   const lines: string[] = [];
   const text = (): string =>
@@ -70,7 +70,7 @@ const CASES = ['gpt-6-luna', 'gpt-6.2-sol', 'o4-mini'].flatMap((name) =>
 
 let topics = 0;
 
-/** Has a new conversation summarised, and what its view shows of it. */
+/** Has a new conversation summarized, and what its view shows of it. */
 async function summarised(name: string, most: number, thought: number) {
   model = { thought, text: summaryOf(most) };
   asked = [];

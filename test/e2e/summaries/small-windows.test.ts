@@ -56,7 +56,7 @@ const WORDS: Record<string, Words> = {
 
 let topics = 0;
 
-/** A new conversation of about 14 000 tokens in many turns. */
+/** A new conversation of about 14,000 tokens in many turns. */
 function talk() {
   const long = `The record says: ${'weighed, wrapped, and shelved again. '.repeat(60)}`;
   return conversation(`crates ${++topics}`, 28).map((message) =>

@@ -22,7 +22,7 @@ const STARTS = onPage
     ),
   );
 
-/** About 48 000 tokens: twice the budget. */
+/** About 48,000 tokens: twice the budget. */
 const MESSAGES = [
   { role: 'user', content: 'Look at the logs, one after the other.' },
   ...Array.from({ length: 16 }, (_, at) => [

@@ -114,7 +114,7 @@ function watch(page: Page, origin: string, expected: readonly number[]): Watched
     const url = new URL(request.url());
     if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request: ${url.origin}`);
   });
-  // Those of the test, too.
+  // The test's, too.
   const leave = () => {
     for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
   };
@@ -146,7 +146,7 @@ const EMPTY = '<link rel="icon" href="data:,">';
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The rules about colours and sizes. All others are about what is in a page. */
+/** The rules about colors and sizes. All others are about what is in a page. */
 const LOOKS = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable'];
 
 /**

@@ -21,7 +21,7 @@ export interface PlayedConversation {
   readonly tools?: readonly unknown[];
   /** Whether its requests are only observed. */
   readonly observed?: boolean;
-  /** Asks at every so many request points alone. Default: at each. */
+  /** Asks at one in this many request points. Default: at each. */
   readonly every?: number;
 }
 
@@ -62,7 +62,7 @@ export async function play(
   return asked.length;
 }
 
-/** Waits until so many requests of a conversation are recorded, which happens after answers. */
+/** Waits until this many requests of a conversation are recorded, which happens after answers. */
 export async function recorded(
   deployment: Deployment,
   { id, user }: Pick<PlayedConversation, 'id' | 'user'>,

@@ -27,8 +27,8 @@ export interface Sent {
 }
 
 /**
- * A caller with its own strategy and fields; the tools are those of `agent-run.ts`. The model
- * fetches nothing, unless the strategy allows it.
+ * A caller with its own strategy and fields; it has the tools of `agent-run.ts`. The model fetches
+ * nothing, unless the strategy allows it.
  */
 export class AgentCaller {
   private readonly deployment: Deployment;
@@ -156,7 +156,7 @@ export function markersIn(view: unknown): SeenMarker[] {
   );
 }
 
-/** All refs in messages, including those of summaries and trimmed messages. */
+/** All refs in messages, also of summaries and trimmed messages. */
 export function refsIn(view: unknown): string[] {
   return [...new Set(JSON.stringify(view).match(/ref_[a-z2-7]{26}/g) ?? [])];
 }

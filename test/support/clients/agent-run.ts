@@ -36,7 +36,7 @@ export function searchTurns(topic: string, count: number): object[] {
   ]).flat();
 }
 
-/** An inline image with so many bytes of base64. */
+/** An inline image with this many bytes of base64. */
 export function image(topic: string, bytes = 3_000): object {
   const data = Buffer.from(`${topic} `.repeat(bytes)).toString('base64').slice(0, bytes);
   return { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } };
@@ -49,7 +49,7 @@ export const tools = ['search', 'read_file', 'write_file', 'status'].map((name) 
 }));
 
 /**
- * Three turns of `STEPS` steps each, about 100 000 tokens in total; the last step waits for the
+ * Three turns of `STEPS` steps each, about 100,000 tokens in total; the last step waits for the
  * model.
  */
 export function agentRun(topic: string): Message[] {

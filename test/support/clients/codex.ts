@@ -17,9 +17,9 @@ export type CodexTurn =
   | { readonly does: 'goes_on' | 'compacts' | 'gives_up_quota' | 'overloaded' }
   /** Shows the words, and does not ask again. */
   | { readonly does: 'shows'; readonly text: string }
-  /** Asks again, after so many seconds if the error says it. */
+  /** Asks again, after the seconds that the error says, if any. */
   | { readonly does: 'retries'; readonly text: string; readonly seconds: number | undefined }
-  /** An error of HTTP, with its body as it came. */
+  /** An error of HTTP, with its body unchanged. */
   | { readonly does: 'shows_status'; readonly status: number; readonly body: string };
 
 interface ReadResponse {

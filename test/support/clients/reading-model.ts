@@ -13,7 +13,7 @@ import { type ResponseAnswer, responseOf } from '../../../tools/upstream/respons
 /** The tool's name. In a request without a function of that name it is a custom tool. */
 export const READ_CHAPTER = 'read_chapter';
 
-/** In characters: about 3 300 tokens. */
+/** In characters: about 3,300 tokens. */
 const CHAPTER_LENGTH = 21_000;
 
 const VOCABULARY = `the a one some every old small bright quiet northern wooden early careful heavy
@@ -68,7 +68,7 @@ export class ReadingModel {
     this.reader = reader;
   }
 
-  /** Starts over with these chapters, those of one step at once. */
+  /** Starts over with these chapters, all of one step at once. */
   read(...steps: (readonly number[])[]): void {
     this.steps = steps;
     this.words = [];

@@ -113,7 +113,7 @@ const stepOf = ({ thought, input, output }: Ingredients): fc.Arbitrary<Message[]
       ];
     });
 
-/** What a program says behind the results of a step. */
+/** What a program says after the results of a step. */
 const remark = fc
   .oneof(
     fc
@@ -171,7 +171,7 @@ export const conversation = conversationOf({
   output: outputText,
 });
 
-/** More than 1 000 tokens: many lines, one line, or text that no tokenizer shortens. */
+/** More than 1,000 tokens: many lines, one line, or text that no tokenizer shortens. */
 const largeText = fc.oneof(
   fc.tuple(fc.integer({ min: 90, max: 160 }), fc.nat(3)).map(([size, of]) => lines(size, `row ${of}`)),
   fc.integer({ min: 90, max: 160 }).map((size) => lines(size).replaceAll('\n', ' ')),

@@ -5,7 +5,7 @@ import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../../src/memory/run/build-event.ts';
 import { type EndedRun, newRun, type RunBatch } from '../../../src/storage/conversation/run-batch.ts';
 
-/** What is told of a request beside its event. */
+/** What is reported of a request beside its event. */
 type Rest = Partial<Omit<EndedRun, 'event'>>;
 
 /** A request with some fields of its event. */

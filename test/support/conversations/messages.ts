@@ -9,8 +9,8 @@ interface Call {
 }
 
 /**
- * A conversation that the Messages API can express: no answer behind another one, ids that are used
- * once, arguments that are JSON objects, texts that say something, and only fields that all
+ * A conversation that the Messages API can express: no answer right after another one, ids that are
+ * used once, arguments that are JSON objects, texts that say something, and only fields that all
  * protocols have.
  */
 export function asBlocksSayIt(body: ConversationBody): ConversationBody {

@@ -25,7 +25,7 @@ const reminder = textOfSize.map(
   (said): Json => ({ type: 'text', text: `<system-reminder>\n${said}\n</system-reminder>` }),
 );
 
-/** What editors put behind results. */
+/** What editors put after results. */
 const state = textOfSize.map(
   (said): Json => ({ type: 'text', text: `<environment_details>\n${said}\n</environment_details>` }),
 );
@@ -124,7 +124,7 @@ const call = fc.record({
 
 /** How the results of a step are spread over messages. */
 const spread = fc.record({
-  /** Whether calls stand in messages of their own. */
+  /** Whether calls are in messages of their own. */
   splitsCalls: fc.boolean(),
   splitsResults: fc.boolean(),
   reversed: fc.boolean(),
@@ -134,7 +134,7 @@ const spread = fc.record({
 
 interface Ids {
   next: number;
-  /** The tool of the API that runs until the caller's results have come so many times. */
+  /** The tool of the API that runs until the caller's results have come this many times. */
   running?: { readonly use: string; readonly result: Json; steps: number; readonly isCode: boolean };
 }
 

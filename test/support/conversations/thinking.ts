@@ -19,7 +19,7 @@ export interface ThoughtRequest<Viewed> {
   readonly viewed: Viewed;
   /** The body that came. */
   readonly came: Body;
-  /** The body that went up. */
+  /** The body that was sent. */
   readonly sent: Body;
 }
 
@@ -28,7 +28,7 @@ const OTHERS = ['reasoning', 'reasoning_content', 'reasoning_details'];
 
 /**
  * The requests of a conversation. Each answer has thinking that is signed over the view that it was
- * made behind.
+ * made for.
  *
  * @param thinks whether an answer has thinking, by its place
  * @param viewOf the view of a request, and its body

@@ -9,7 +9,7 @@ import { question, turn } from '../deployment/summarizer.ts';
 const TURN = 4;
 
 /**
- * Turns of about 1 300 tokens, half of them in the output; the last one waits for its call. Turn n
+ * Turns of about 1,300 tokens, half of them in the output; the last one waits for its call. Turn n
  * asks in message 4n − 3.
  */
 export function toolTalk(topic: string, turns: number): Message[] {

@@ -1,4 +1,4 @@
-/** Recorded conversations: those of `TRACES_DIR` (JSON lines, gzipped), and the demo's own. */
+/** Recorded conversations: in `TRACES_DIR` (JSON lines, gzipped), and the demo's own. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -12,7 +12,7 @@ export interface Trace extends ChatBody {
 }
 
 /**
- * The folder of recorded conversations. They have their own licences and are not part of this
+ * The folder of recorded conversations. They have their own licenses and are not part of this
  * repository.
  */
 export function tracesDir(): string | undefined {

@@ -1,5 +1,5 @@
 /**
- * Generated URLs: those of `fc.webUrl` and `fc.webPath`, which take more than a second in each
+ * Generated URLs, without `fc.webUrl` and `fc.webPath`, which take more than a second in each
  * process to make a table of all characters.
  */
 import fc from 'fast-check';

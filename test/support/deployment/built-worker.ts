@@ -66,7 +66,7 @@ class Host {
 
 let host: Host | undefined;
 
-/** Resolves when the Worker answers. @param options variables beside those of wrangler.toml */
+/** Resolves when the Worker answers. @param options variables beside the ones in wrangler.toml */
 export function startBuiltWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
   host ??= new Host();
   return host.start(options);

@@ -7,7 +7,7 @@ interface Item extends Json {
 }
 
 /**
- * Returns a chat answer as it came, and an answer of the Responses API as a `chat.completion` or a
+ * Returns a chat answer unchanged, and an answer of the Responses API as a `chat.completion` or a
  * stream of chunks.
  */
 export async function chatFromResponses(response: Response): Promise<Response> {
@@ -39,7 +39,7 @@ function completionOf(response: Json): Json {
   return { ...headOf(response), object: 'chat.completion', choices: [choice], usage: usageOf(response) };
 }
 
-/** Converts frame by frame as they come; frames without events stay. */
+/** Converts frame by frame as they arrive; frames without events stay. */
 function chunksOf(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   let rest = '';
   /** The call items in order, since their chunks have their own indices. */

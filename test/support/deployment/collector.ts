@@ -60,7 +60,7 @@ export interface Collector {
   /** `http://127.0.0.1:PORT/otlp` */
   readonly url: string;
   readonly spans: CollectedSpan[];
-  /** All bodies and headers, as they came. */
+  /** All bodies and headers, unchanged. */
   readonly texts: string[];
   /** Why messages were refused. Empty if all were right. */
   readonly refusals: string[];

@@ -58,7 +58,7 @@ export interface Deployment {
   withoutUpstream<Value>(work: () => Promise<Value>): Promise<Value>;
   /** `POST /v1/chat/completions`. A string is sent as it is. */
   chat(body: object | string, headers?: Record<string, string>): Promise<Response>;
-  /** Likewise, with the answer as it came over the wire. */
+  /** Likewise, with the answer as it is on the wire. */
   wire(body: object | string, headers?: Record<string, string>): Promise<Response>;
   /**
    * Likewise, with the report, streaming or not. Rejects any answer but 200. The messages come last

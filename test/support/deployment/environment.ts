@@ -2,7 +2,7 @@
 import type { TimeLimits } from '../time-limits.ts';
 
 export interface Environment {
-  /** The Worker's variables, beside those of wrangler.toml. */
+  /** The Worker's variables, beside the ones in wrangler.toml. */
   readonly vars: Readonly<Record<string, string>>;
   /** Time limits that differ from `TIME_LIMITS`. */
   readonly limits?: Partial<TimeLimits> | undefined;

@@ -17,7 +17,7 @@ export const EARLIER_SECRET = 'secret-of-the-end-to-end-tests';
 export let SECRET = EARLIER_SECRET;
 
 let files = 0;
-/** How many Workers the file has asked for. Those of a file run at the same time. */
+/** How many Workers the file has asked for. All of a file's run at the same time. */
 let inFile = 0;
 
 export interface FileWorkerOptions {

@@ -1,4 +1,4 @@
-/** The prefix that the next move will summarise, and a way to wait for its summary. */
+/** The prefix that the next move will summarize, and a way to wait for its summary. */
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import type { Sent } from '../clients/agent-caller.ts';
@@ -9,7 +9,7 @@ import { until } from './polling.ts';
 
 let ofSecret: { readonly secret: string; readonly tenants: Tenants } | undefined;
 
-/** Those of the file. They know the refs that they have named: half of the time of a plan. */
+/** The tenants of the file. They know the refs that they have named: half of the time of a plan. */
 function tenants(): Tenants {
   if (ofSecret?.secret !== SECRET) ofSecret = { secret: SECRET, tenants: new Tenants(SECRET) };
   return ofSecret.tenants;

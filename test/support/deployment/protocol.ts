@@ -38,7 +38,7 @@ export interface Protocol {
   read(messages: readonly Json[]): Json[];
   /** A body as literal text, with the conversation in this protocol's field. Its elements stay. */
   text(chat: string): string;
-  /** A request to the upstream with its body as chat; `rawBody` stays as it came. */
+  /** A request to the upstream with its body as chat; `rawBody` stays unchanged. */
   seen(request: RecordedRequest): RecordedRequest;
   /** An answer as chat. */
   answer(response: Response): Promise<Response>;
@@ -109,7 +109,7 @@ export function fetchOver(current: () => Protocol): typeof fetch {
   };
 }
 
-/** Likewise, with answers as they come. */
+/** Likewise, with answers as they arrive. */
 export function fetchWire(current: () => Protocol): typeof fetch {
   return (input, init = {}) => {
     const protocol = current();

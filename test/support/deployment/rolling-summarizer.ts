@@ -143,7 +143,7 @@ export class Talk {
     return said;
   }
 
-  /** Waits until so many memories are made, and none is being made. */
+  /** Waits until this many memories are made, and none is being made. */
   async remembered(count: number): Promise<void> {
     await until(`${count} memories are made`, async () => {
       const memories = await this.memories();
@@ -157,7 +157,7 @@ export class Talk {
     return ((await this.stored())?.memories ?? []).toReversed();
   }
 
-  /** Deletes the conversation, so that nothing is made of it any more. */
+  /** Deletes the conversation, so that nothing more is made of it. */
   async forget(): Promise<void> {
     await this.memory({ method: 'DELETE' });
   }

@@ -15,7 +15,7 @@ export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
 /**
  * Resolves when the Worker answers.
  *
- * @param vars beside those of wrangler.toml
+ * @param vars beside the ones in wrangler.toml
  * @param print takes the Worker's output, line by line
  */
 export async function runWorker(

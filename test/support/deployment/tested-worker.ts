@@ -2,7 +2,7 @@
  * The Worker as tests start it: one for many files, since a start takes a second of processor. Each
  * file gives it an environment of its own, and so everything that an isolate keeps in memory is
  * made anew. Only tests build this entry point: `src/index.ts` has no such route, so no other build
- * can have other variables or limits than those of its deployment.
+ * can have other variables or limits than its deployment's.
  */
 import type { Env } from '../../../src/config.ts';
 import * as worker from '../../../src/index.ts';

@@ -8,7 +8,7 @@ import { runWorker } from './run-worker.ts';
 const workers = new Map<number, { close(): Promise<void> }>();
 
 const reply = (message: HostReply): void => {
-  // Nobody listens any more after a disconnection.
+  // Nobody listens after a disconnection.
   if (process.connected) process.send?.(message);
 };
 

@@ -7,7 +7,7 @@ export interface Snippet {
   readonly page: string;
   /** The page and the line of its fence: `docs/modes.md:12`. */
   readonly place: string;
-  /** What stands after the opening fence; empty if nothing. */
+  /** What follows the opening fence; empty if nothing. */
   readonly language: string;
   readonly code: string;
   /** `examples/openai.ts#call`, where a comment before the fence names the source. */

@@ -12,7 +12,7 @@ import { BELIEFS } from '../../../src/request/beliefs.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 
-/** A removal that frees so many tokens. */
+/** A removal that frees this many tokens. */
 export function removalOf(message: number, freed: number): Removal {
   return {
     kind: 'output',

@@ -62,9 +62,9 @@ export function changedBlocks({ request, view, bytes }: Viewed<MessagesRequest>)
       view.removals.has(index) ||
       view.summary?.request?.message === index ||
       view.trim?.request?.message === index;
-    // A message of the system may stand behind a later one.
+    // A message of the system may come after a later one.
     if (isEdited || !('range' in message) || message.wireRole === 'system') continue;
-    // A mark stands before the end of a block. A text with one becomes a block.
+    // A mark comes before the end of a block. A text with one becomes a block.
     const { start, end } = message.blocks ? message.range : (message.element.content ?? message.range);
     const raw = new TextDecoder().decode(request.bytes.subarray(start, end - 1));
     position = text.indexOf(raw, position);
@@ -74,10 +74,10 @@ export function changedBlocks({ request, view, bytes }: Viewed<MessagesRequest>)
   return [];
 }
 
-/** Marks move to summaries here, and stay behind in chat. */
+/** Marks move to summaries here, and stay where they are in chat. */
 const withoutMarks = (key: string, value: unknown): unknown => (key === 'cache_control' ? undefined : value);
 
-/** How a view differs from that of the same conversation in chat. */
+/** How a view differs from the same conversation's in chat. */
 export function otherThanInChat(
   viewed: Viewed<MessagesRequest>,
   chat: Viewed,
@@ -94,7 +94,9 @@ export function otherThanInChat(
   ];
 }
 
-/** A view whose first answer has no request begins with a line of ours, which chat needs not. */
+/**
+ * A view whose first answer has no request begins with a line by Precis, which chat doesn't need.
+ */
 function askedFirst(sent: Json, same: Json): Json {
   const isSaid = ({ role }: Json): boolean => role !== 'system';
   if (messagesIn(same).find(isSaid)?.role !== 'assistant') return sent;
@@ -105,10 +107,10 @@ function askedFirst(sent: Json, same: Json): Json {
 
 const messagesIn = ({ messages }: Json): Json[] => messages as Json[];
 
-/** Messages of the system, which may stand behind a later user message here. */
+/** Messages of the system, which may come after a later user message here. */
 const ofSystem = (body: Json): Json[] => messagesIn(body).filter(({ role }) => role === 'system');
 
-/** All others. Texts of ours are blocks of their own before other blocks. */
+/** All others. Texts by Precis are blocks of their own before other blocks. */
 function saidIn(body: Json): Json[] {
   return messagesIn(body).flatMap((message) => {
     if (message.role === 'system') return [];

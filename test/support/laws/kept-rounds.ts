@@ -1,4 +1,4 @@
-/** Kept rounds of ours for tests of plans, and the laws of views with them. */
+/** Kept rounds for tests of plans, and the laws of views with them. */
 import type { KeptRounds } from '../../../src/memory/replay/kept-rounds.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { counter, messagesOf, type RoundsOfTest, type Viewed } from './view-of.ts';
@@ -58,7 +58,7 @@ function parsed({ json }: RoundsOfTest): Message[] {
   return JSON.parse(`[${json}]`) as Message[];
 }
 
-/** Where rounds stand, and how much they may be. */
+/** Where rounds are, and how much they may be. */
 export function brokenRounds({ request, plan, view, report, bytes }: Viewed): string[] {
   const shown = [...(view.rounds ?? [])];
   const sent = new TextDecoder().decode(bytes);
@@ -78,7 +78,7 @@ export function brokenRounds({ request, plan, view, report, bytes }: Viewed): st
   ];
 }
 
-/** Those of the answers before an index. */
+/** The rounds of the answers before an index. */
 export function roundsBefore<Kept extends KeptRounds>(rounds: readonly Kept[], messages: number): Kept[] {
   return rounds.filter(({ message }) => message < messages);
 }

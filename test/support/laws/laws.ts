@@ -83,7 +83,7 @@ function brokenReasoning(viewed: Viewed): string[] {
   });
 }
 
-/** The first request stays as it came, and what stands for messages that left stands behind it. */
+/** The first request stays unchanged, and what replaces the messages that left follows it. */
 function brokenFirstRequest(viewed: Viewed): string[] {
   const { request, view, plan } = viewed;
   const first = stayingFirst(viewed);
@@ -128,7 +128,7 @@ export function stayingFirst({ plan }: Pick<Viewed, 'plan'>): number | undefined
   return counter.message(message) > budget / 2 ? undefined : first;
 }
 
-/** The request of the run that a unit is in, where words behind results have begun turns in it. */
+/** The request of the run that a unit is in, where words after results have begun turns in it. */
 function runningAt(viewed: Viewed, unit: number): number | undefined {
   const { history, strategy, budgets } = viewed.plan;
   if (!('keep_first_user' in strategy) || !strategy.keep_first_user) return undefined;
@@ -140,7 +140,7 @@ function runningAt(viewed: Viewed, unit: number): number | undefined {
   return counter.message(said) > Math.min(hardBudget(budgets), budgets.window) / 2 ? undefined : message;
 }
 
-/** Whether a message differs in nothing but a text of ours at its head. */
+/** Whether a message differs in nothing but a text by Precis at its head. */
 function opensWith(head: string, came: Uint8Array, goes: Uint8Array): boolean {
   const [before, after] = [came, goes].map((json) => JSON.parse(new TextDecoder().decode(json)));
   const { content } = before;
@@ -150,7 +150,7 @@ function opensWith(head: string, came: Uint8Array, goes: Uint8Array): boolean {
   return isSame && isDeepStrictEqual({ ...after, content }, before);
 }
 
-/** Tokens of the first request, if it stays and stands before a message. */
+/** Tokens of the first request, if it stays and precedes a message. */
 function firstTokensBefore(viewed: Viewed, end: number): number {
   const first = stayingFirst(viewed);
   const message = first !== undefined && first < end ? viewed.request.messages[first] : undefined;
@@ -198,7 +198,7 @@ function lostContents(viewed: Viewed): string[] {
     const stated = new Set(removals.map(({ kind, call }) => `${kind} ${call}`));
     if (stated.size < removals.length) return [`message ${index}: something is removed twice`];
     return removals.flatMap((removal) => {
-      // Nothing stands for reasoning, and it has no ref.
+      // Nothing replaces reasoning, and it has no ref.
       if (removal.kind === 'reasoning')
         return removal.ref === undefined && removal.replacement === ''
           ? []
@@ -265,7 +265,8 @@ function longerReplacements({ view, request }: Viewed): string[] {
 }
 
 /**
- * For each message of the view, its index in the caller's array; undefined for those of a summary.
+ * For each message of the view, its index in the caller's array; undefined for the messages of a
+ * summary.
  */
 function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   const { summary, recap, dropped } = view;
@@ -400,8 +401,8 @@ function brokenSummary(viewed: Viewed): string[] {
 }
 
 /**
- * The outputs behind a summary are those that the strategy asks for, of messages that have left the
- * view, verbatim and each in its fence.
+ * The outputs after a summary are the ones that the strategy asks for, of messages that have left
+ * the view, verbatim and each in its fence.
  */
 function brokenRehydration({ plan, view, options }: Viewed): string[] {
   const { block, rehydrated = [] } = view.summary ?? {};

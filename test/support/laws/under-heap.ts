@@ -1,4 +1,4 @@
-/** Runs work in a separate process with a heap of so many megabytes. */
+/** Runs work in a separate process with a heap of this many megabytes. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 

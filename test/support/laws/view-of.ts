@@ -87,7 +87,7 @@ export interface ViewOptions {
   readonly closed?: readonly number[] | undefined;
   /** See `PlanRequest`. */
   readonly cold?: readonly number[] | undefined;
-  /** Prices relative to fresh input; by default those of an unknown model. */
+  /** Prices relative to fresh input; by default an unknown model's. */
   readonly prices?: InputPrices & Partial<RelativePrices>;
   /** Whether the view has marks for a cache that is read at boundaries. */
   readonly marks?: boolean;

@@ -102,7 +102,7 @@ class Said {
   }
 }
 
-/** Clears the first tool result from the trigger on, and tells the tokens that it has counted. */
+/** Clears the first tool result from the trigger on, and notes the tokens that it has counted. */
 function langChain(counted: number[]): LangChain {
   class ToolSaid extends Said {}
   let trigger = 0;

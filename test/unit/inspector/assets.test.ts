@@ -30,7 +30,7 @@ describe('the inspector’s files', () => {
     expect(text).not.toMatch(/\beval\(|new Function\(|document\.write|insertAdjacentHTML/);
     expect(text).not.toMatch(/@import|url\(/);
     const hosts = [...text.matchAll(/\bhttps?:\/\/([\w.-]+)/g)].map(([, host]) => host);
-    // Names of XML, and the licence's address in a comment.
+    // Names of XML, and the license's address in a comment.
     expect(hosts.filter((host) => host !== 'www.w3.org' && host !== 'github.com')).toEqual([]);
   });
 });

@@ -94,7 +94,7 @@ describe('a run event', () => {
       'offloaded',
       'trimmed',
     ]);
-    // What a summary stands for has no placeholder any more.
+    // What a summary covers no longer has a placeholder.
     expect(rows.map(({ edits }) => edits.length)).toEqual([0, 0, 0, 0, 0, 1, 1, 0]);
     expect(rows[6]?.edits[0]?.ref).toBeUndefined();
     expect(rows.map(({ ref }) => ref)).toEqual([

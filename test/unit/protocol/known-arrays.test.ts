@@ -124,7 +124,7 @@ const PROTOCOLS: readonly Protocol[] = [
   },
 ];
 
-/** With a mark behind the last block, as clients set it that move it with each request. */
+/** With a mark after the last block, as clients set it that move it with each request. */
 function markedBehind(messages: Json[]): Json[] {
   const { content, ...last } = messages.at(-1) ?? {};
   const block = Array.isArray(content) ? (content.at(-1) as Json | undefined) : undefined;

@@ -1,4 +1,4 @@
-/** Marks of ours for prompt caches that are read at boundaries alone. */
+/** Precis's marks for prompt caches that are read at boundaries alone. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';

@@ -47,7 +47,7 @@ function written(bytes: Uint8Array): Map<string, unknown> {
   return new Map(Object.entries(JSON.parse(decoder.decode(bytes))));
 }
 
-/** The cache key `k` of a caller or none, as it goes up. */
+/** The cache key `k` of a caller or none, as it is sent. */
 function cacheKeyOf(isGiven: boolean, { shared }: Additions): string | undefined {
   if (!shared) return isGiven ? 'k' : undefined;
   return isGiven ? 'tenant k' : 'tenant of its own';

@@ -1,4 +1,4 @@
-/** What a caller's choice of tools leaves of ours, in every protocol. */
+/** What a caller's choice of tools leaves of Precis's, in every protocol. */
 import { describe, expect, it } from 'vitest';
 import type { Result } from '../../../src/lib/result.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';

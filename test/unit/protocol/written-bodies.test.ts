@@ -12,7 +12,7 @@ const replaced = (bytes: Uint8Array, splices: readonly Splice[]): string =>
 /** What a body shares with an earlier one. @param end of the bytes that both begin with */
 const sharedWith = (bytes: Uint8Array, end: number) => ({ read: { bytes }, end }) as SharedArray;
 
-/** Splices at places of a text of so many bytes, which may be empty ones. */
+/** Splices at places of a text of a length, which may be empty ones. */
 const splicesOf = (length: number): fc.Arbitrary<Splice[]> =>
   fc
     .array(fc.tuple(fc.nat(length), fc.string({ unit: 'grapheme', maxLength: 4 })), { maxLength: 12 })

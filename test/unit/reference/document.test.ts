@@ -40,7 +40,7 @@ function valuesOf(key: string, tree: unknown = document): unknown[] {
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const validator = new Validator();
-    // Stands in for the document of OpenAI, which the tests don't fetch.
+    // Replaces the document of OpenAI, which the tests don't fetch.
     const names = valuesOf('$ref')
       .map(String)
       .filter((ref) => ref.startsWith(OPENAI_DOCUMENT))

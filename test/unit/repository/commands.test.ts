@@ -35,7 +35,7 @@ const PROGRAMS = [
 ];
 /** Set by the reader; all others are set by the page. */
 const OWN = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'METRICS_TOKEN'];
-/** The host of a deployment, or the variable that stands for it. */
+/** The host of a deployment, or its variable. */
 const DEPLOYMENT = /^(?:https?:\/\/[^/]+|\$HOST)(?=\/)/;
 
 const scriptsIn = inLanguage('sh');

@@ -121,7 +121,7 @@ describe('the code in the documents', () => {
   );
 });
 
-/** What stands under `memory_strategy`, at any depth. */
+/** What is under `memory_strategy`, at any depth. */
 function strategiesIn(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) =>

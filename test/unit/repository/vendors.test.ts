@@ -1,4 +1,4 @@
-/** The figures of docs/vendors.md are those of the tables that requests use. */
+/** The figures of docs/vendors.md are in the tables that requests use. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

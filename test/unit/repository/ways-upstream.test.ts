@@ -1,4 +1,4 @@
-/** No way to an upstream is missing in the list of those that callers' limits stand before. */
+/** No way to an upstream is missing in the list of ways that callers' limits guard. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

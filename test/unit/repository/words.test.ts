@@ -22,6 +22,9 @@ function below(folder: string, ending: RegExp): string[] {
 /** Texts that a model reads, whose words change what is cached and counted. */
 const FOR_MODELS = /^src\/(?:retrieval|summary)\/|^src\/protocol\/messages\/compaction\.ts$/;
 
+/** This file, whose examples have turns. */
+const OWN = 'test/unit/repository/words.test.ts';
+
 interface Texts {
   readonly paths: readonly string[];
   /** What people read of a file. */
@@ -53,9 +56,9 @@ const READ: Readonly<Record<string, Texts>> = {
     prose: (path) => stringsOfCode(read(path), path),
   },
   'the comments of code': {
-    paths: ['src', 'inspector', 'bin', 'demo', 'tools', 'bench', 'examples'].flatMap((folder) =>
-      below(folder, /\.(?:ts|tsx|js)$/),
-    ),
+    paths: ['src', 'inspector', 'bin', 'demo', 'tools', 'bench', 'examples', 'test']
+      .flatMap((folder) => below(folder, /\.(?:ts|tsx|js)$/))
+      .filter((path) => path !== OWN),
     prose: (path) => commentsOfCode(read(path)),
   },
 };

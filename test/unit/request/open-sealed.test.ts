@@ -32,7 +32,7 @@ async function open(texts: readonly string[], tenant: Tenant): Promise<Uint8Arra
   return openSealed(read.value, tenant, () => owner);
 }
 
-/** Items like ours, with such a head. */
+/** Items like Precis's, with such a head. */
 const forged = (count: number, head: string): string[] =>
   Array.from({ length: count }, (_, at) => {
     const rest = Buffer.alloc(64, at).toString('hex');

@@ -5,7 +5,7 @@ import { openedShelf } from '../../../src/retrieval/shelf.ts';
 
 const body = new TextEncoder().encode('{"messages":[{"role":"user","content":"Go."}]}');
 
-/** The results that the model gets for so many calls in one turn. */
+/** The results that the model gets for a number of calls in one turn. */
 async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[]; answered: number }> {
   let answered = 0;
   let sent = new Uint8Array();

@@ -75,7 +75,7 @@ function told(text: string): Told {
   return seen;
 }
 
-/** All answers as one stream, each cut into pieces of so many bytes. */
+/** All answers as one stream, each cut into pieces of this many bytes. */
 async function relayed(answers: readonly Answer[], most: number, piece: number): Promise<string> {
   let asked = 0;
   const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);

@@ -13,7 +13,7 @@ import { assistant, read, system, user } from '../../support/conversations/chat.
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A JSON string of so many bytes. */
+/** A JSON string of this many bytes. */
 const ofBytes = (bytes: number) => ({ json: encoder.encode(`"${'x'.repeat(bytes - 2)}"`) });
 /** As text: bytes are compared one by one, which takes long. */
 const textOf = ({ json }: { json: Uint8Array }): string => decoder.decode(json);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Beliefs } from '../../../src/lib/isolate-memory.ts';
 import { recall } from '../../../src/storage/recall.ts';
 
-/** Two keys of a conversation whose object can be told what it has. */
+/** Two keys of a conversation whose object can be given what it has. */
 function conversation() {
   const kind = {
     about: '',

@@ -1,4 +1,4 @@
-/** When a conversation's object tells its sums, and that a newer state is never overtaken. */
+/** When a conversation's object reports its sums, and that a newer state is never overtaken. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NO_DAY_SUMS } from '../../../src/memory/run/day-sums.ts';
 import type { ConversationSums } from '../../../src/storage/conversation/sum-reports.ts';

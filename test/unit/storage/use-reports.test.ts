@@ -17,7 +17,7 @@ class Shelf {
   }
 }
 
-/** The uses of a stored conversation, and what its tenant's object is told. */
+/** The uses of a stored conversation, and what is reported to its tenant's object. */
 function conversation(shelf: Shelf, reportedAt: number, reported: () => Promise<void> = async () => {}) {
   const told: string[] = [];
   const uses = new UseReports({

@@ -75,7 +75,7 @@ function memoryOf(end: number, signed: string | null): Memory {
   return { covers_end: end, memory_text: 'What was said.', ref: null, signed } as Memory;
 }
 
-/** What goes up, and the version that is kept of its answer. */
+/** What is sent, and the version that is kept of its answer. */
 function made(prefix: SummarizedPrefix, base: Memory | null = null) {
   const asked = compactionFor(own, { history, prefix }, base);
   if (!asked) throw new Error('nothing is asked for');

@@ -127,7 +127,7 @@ it('asks other servers with no effort, whatever the model', async () => {
 /** Tokens that a model thinks before it writes; more than most summaries need. */
 const THOUGHT = 12_000;
 
-/** A model that reasons unless it is told not to. Its thinking counts against the limit. */
+/** A model that reasons unless the request forbids it. Its thinking counts against the limit. */
 async function reasoningModel(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const body: OpenAI.ChatCompletionCreateParams = await new Request(input, init).json();
   const limit = body.max_completion_tokens ?? body.max_tokens ?? 0;

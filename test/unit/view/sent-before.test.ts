@@ -70,7 +70,7 @@ function isolate() {
   return { make, send };
 }
 
-/** An agent's array; the outputs from the fourth on are those of a branch. */
+/** An agent's array; the outputs from the fourth on belong to a branch. */
 const array = (steps: number, branch = '') =>
   body([
     user('go'),

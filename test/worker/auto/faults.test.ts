@@ -247,7 +247,7 @@ describe('an object that fails', () => {
     const { app, objects, rounds } = start(TALK);
     const { words } = app.answer;
     app.answer.words = (sent) => {
-      // Of a request's own texts, all are asked for before its body goes up.
+      // Of a request's own texts, all are asked for before its body is sent.
       if (!sent.url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL)) objects.failing.add('text');
       return words?.(sent) ?? '';
     };

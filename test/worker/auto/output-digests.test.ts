@@ -169,7 +169,7 @@ describe('an object that fails', () => {
 
     expect(first.warnings).toEqual(['store_failed']);
     expect(first.shown[0]).not.toContain('digest:');
-    // After its answer the request has told what it has shown.
+    // After its answer the request has reported what it has shown.
     for (const later of [own, isolate()])
       expect(await later.ask(answered(messages))).toEqual({ shown: first.shown, warnings: [] });
     expect(own.digestCalls()).toBe(1);

@@ -22,8 +22,8 @@ export const objectOf = (session: Session, { key = KEY, ofUser }: { key?: string
 const QUIET_MS = 50;
 
 /**
- * The names of all packs of a tenant, when no deletion of an earlier test changes them any more.
- * The files of this folder share a bucket.
+ * The names of all packs of a tenant, once no deletion of an earlier test can change them. The
+ * files of this folder share a bucket.
  */
 export async function packsOf(key = KEY): Promise<string[]> {
   let names = await listedPacks(key);

@@ -18,7 +18,7 @@ import {
 
 recordLog();
 
-/** 2 080 × 2 000 + 17 920 × 500 + 500 × 8 000 nanodollars. */
+/** 2,080 × 2,000 + 17,920 × 500 + 500 × 8,000 nanodollars. */
 const SENT = 17_120_000;
 const WOULD_BE = 27_168_000;
 
@@ -65,7 +65,7 @@ describe.each([
     const page = await call((memory) => memory.events.page(null, 10));
     const [third, second, first] = (page ?? []).map(({ bill }) => bill as Bill);
     expect(first?.unique?.tokens).toBe(20_000);
-    // 20 000 is 156 × 128 and 32 more.
+    // 20,000 is 156 × 128 and 32 more.
     expect(second?.debits.broken_cache).toBe((19_968 - 2_048) * 1_500);
     expect(second?.unique?.tokens).toBe(0);
     expect(third?.debits.broken_cache).toBe(0);

@@ -21,7 +21,7 @@ const inIndex = (name: string, work: (sql: SqlStorage) => void) =>
     sql.exec('DROP TABLE texts');
   });
 
-/** Of eight characters beyond the first plane, so many are tried. */
+/** Of eight characters beyond the first plane, this many are tried. */
 const OF_EIGHT = runs(1, 8);
 
 /** All but surrogates, and but for one in 64 where thousands of letters are alike. */

@@ -79,7 +79,7 @@ function caller(variables: Parameters<typeof startApp>[1] = {}) {
       Reflect.set(memory, 'now', () => now);
       return work(memory, state);
     });
-  /** Resolves when what could be told at once is told. */
+  /** Resolves when what could be reported at once is reported. */
   const ends = async (id: string, runs: EndedRun[], user?: string) => {
     await inObject(id, async (memory) => void (await memory.events.add(batchOf(...runs))), user);
     await inObject(

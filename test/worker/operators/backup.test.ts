@@ -101,7 +101,7 @@ type Saved = ConversationMemory | TenantMemory | UserMemory;
 /**
  * All records of a tenant, while it does something else.
  *
- * @param called is told each call of an object, after its work; where it resolves with true, ten
+ * @param called gets each call of an object, after its work; where it resolves with true, ten
  *   minutes pass before the answer
  */
 async function backUpMeanwhile(
@@ -503,7 +503,7 @@ describe('a restore', () => {
     let calls = 0;
     const records = await backUpMeanwhile(id, async (of) => {
       if (of !== 'tenant' || ++calls > 5) return false;
-      // After four writes, its pages are taken as they come.
+      // After four writes, its pages are taken in any case.
       if (calls < 5) await tenant.note(conversationName(id, undefined, { id: 'one' }), []);
       else await request('/v1/blocks/team', { method: 'DELETE' });
       return calls === 5;

@@ -299,7 +299,7 @@ const CLOSED: readonly string[] = ['answer/unread/pass-unread.ts', 'routes/respo
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** Until nothing is asked any more: objects work after the answer. */
+/** Until nothing more is asked: objects work after the answer. */
 async function walk(way: Way, limits: CallerLimits | undefined, model = MODEL) {
   const walker = caller(limits, way.variables ?? {});
   const status = await walker.ask(way.path, { model, ...way.body });

@@ -1,4 +1,4 @@
-/** Tokens of the operator in the place of a caller's key: they never go upstream. */
+/** Tokens of the operator instead of a caller's key: they never go upstream. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { shorten } from '../../support/time-limits.ts';
 import { KEY, startApp, watchedBucket } from '../support.ts';

@@ -122,7 +122,7 @@ describe('requests of a conversation while events of others are on their way', (
     ]);
     expect(page).toMatchObject({ behind_ms: 0, lost: 0 });
     const amounts = page.data.map(({ bill }) => bill?.sent?.amount ?? Number.NaN);
-    // 488 × 2 000 + 512 × 500 + 10 × 8 000 nanodollars.
+    // 488 × 2,000 + 512 × 500 + 10 × 8,000 nanodollars.
     expect(amounts).toEqual(Array(5).fill(1_312_000));
     expect(page.bill).toMatchObject({ requests: 5, billed: 5, sent: { amount: 5 * 1_312_000 } });
     expect(await sizes()).toEqual([1, 4]);

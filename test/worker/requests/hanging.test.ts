@@ -50,7 +50,7 @@ async function start() {
   );
   const options = { memory_strategy: COMPACT, conversation_id: id, user: 'ann' };
   await app.chat(body([user('go'), ...steps.flat()], options));
-  // A summary that an earlier test has left behind may be asked for meanwhile.
+  // A summary that an earlier test has begun may be asked for meanwhile.
   const [ref = ''] = app.sent.flatMap((sent) => refsIn(sent.body));
   expect(ref).not.toBe('');
   /** From now on storage hangs, and background work is not awaited. */

@@ -101,7 +101,7 @@ function isolate({ key }: Pick<Conversation, 'key'>) {
 
 const viewOf = (body: string | undefined): Message[] => JSON.parse(body ?? '{"messages":[]}').messages;
 
-/** The calls of ours in a body; undefined if none was sent. */
+/** The calls of Precis's tools in a body; undefined if none was sent. */
 const keptIn = (body: string | undefined): number | undefined =>
   body === undefined ? undefined : body.split('"name":"retrieve_ref","arguments"').length - 1;
 
@@ -497,7 +497,7 @@ describe('rounds that others under the same name drive out', () => {
         const { bodies, frontier, warning } = await ask(talk.id, [...talk.messages], {}, edits);
         seen.push([keptIn(bodies[0]), frontier, warning]);
       }
-      // Their objects are not named any more from here on.
+      // Their objects are no longer named from here on.
       if (pauses === 1) expect((await keep('another fork')).gone).toHaveLength(1);
     }
     expect(seen).toEqual([[0, 'moved', 'rounds_absent'], ...Array(7).fill([0, 'none', null])]);

@@ -24,9 +24,7 @@ const ACCESS = {
   UPSTREAM_API_KEY: 'sk-the-key-of-the-deployer',
 };
 
-/**
- * A body of many pieces. It counts its bytes that were read, and shows whether it was cancelled.
- */
+/** A body of many pieces. It counts its bytes that were read, and shows whether it was canceled. */
 function streamed(text: string) {
   const bytes = new TextEncoder().encode(text);
   const seen = { read: 0, cancelled: false };
@@ -47,7 +45,7 @@ function streamed(text: string) {
   return { body, seen, length: bytes.length };
 }
 
-/** A body of so many times the limit. */
+/** A body of this many times the limit. */
 const textOf = (path: string, times: number, fields: object = {}, limit = LIMIT) =>
   JSON.stringify({
     model: 'gpt-4.1',

@@ -424,7 +424,7 @@ describe('events in the object', () => {
     const few = Array.from({ length: 100 }, () => endedRun({ edits: [edit(1)] }));
     for (let n = 4; n < 2_004; n += few.length) await stub.events.add(batchOf(...few));
     expect(await rows('run_parts')).toHaveLength(4);
-    // Two rows of the newest 2 000 are older than these.
+    // Two rows of the newest 2,000 are older than these.
     expect((await list('c', '?limit=1')).data).toMatchObject([{ n: 2_003 }]);
     expect((await rows('run_events')).map(({ first_n }) => first_n)).toEqual(
       Array.from({ length: 20 }, (_, at) => 4 + 100 * at),

@@ -15,7 +15,7 @@ interface Work {
   /** Bytes of JSON strings that were scanned. */
   scanned: number;
   hashes: number;
-  /** Texts that were tokenised, and their characters. */
+  /** Texts that were tokenized, and their characters. */
   counted: number;
   characters: number;
 }

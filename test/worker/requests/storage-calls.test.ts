@@ -1,5 +1,5 @@
 /**
- * What a request asks of storage: calls to R2 and to Durable Objects, before its body goes up and
+ * What a request asks of storage: calls to R2 and to Durable Objects, before its body is sent and
  * after its answer. docs/measurements.md has these counts as a table.
  */
 import { runInDurableObject } from 'cloudflare:test';
@@ -129,7 +129,7 @@ async function settled(tenant: string): Promise<void> {
   }
 }
 
-/** The call in the answer to so many messages. */
+/** The call in the answer to a number of messages. */
 const callAfter = (messages: number): [string, string, string] => [
   `call_${messages}`,
   'search',

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const { id: tenant } = new Tenants(env.PRECIS_SECRET).ofToken(KEY);
 const nameOf = (user: string | undefined, id: string) => conversationName(tenant, user, { id });
 
-/** The real objects, of which that of one name never answers. */
+/** The real objects, of which the one of a name never answers. */
 function hangingAt(name: string): DurableObjectNamespace {
   const silent = env.CONVERSATION_MEMORY.idFromName(name).toString();
   return throughCalls(env.CONVERSATION_MEMORY, (_, goOn, id) =>
@@ -53,7 +53,7 @@ it('are no use of the conversation without a user', async () => {
   await memory((stub) => stub.state.configure({ memory_strategy: { mode: 'trim' } }));
   const usedAt = async () => (await memory((stub) => stub.leave(0))) as { usedAt?: number };
   const before = await usedAt();
-  // A use is told to the tenant's object at intervals.
+  // A use is reported to the tenant's object at intervals.
   await runInDurableObject(env.CONVERSATION_MEMORY.getByName(nameOf(undefined, id)), (object) => {
     Reflect.set(object, 'now', () => Date.now() + 2 * DAY_MS);
   });

@@ -67,7 +67,7 @@ export const digest = (text: string) => ({ text, tokens: 3, ms: 1, ...NO_TRANSCR
 /** A version in the making that its test ends, and what those are answered who wait for it. */
 interface Begun {
   readonly base: Memory | null;
-  /** What its writer tells, and asks, meanwhile. */
+  /** What its writer reports, and asks, meanwhile. */
   act<Result>(use: (progress: TextProgress) => Result): Promise<Result>;
   complete(text: string, more?: Partial<Written>): Promise<TextAnswer>;
   fail(failure?: Partial<Failure>): Promise<TextAnswer>;

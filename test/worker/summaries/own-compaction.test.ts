@@ -28,7 +28,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A deployment whose account is that of a key, in front of a strict upstream. */
+/** A deployment whose account belongs to a key, in front of a strict upstream. */
 function deployed(account: string, limits: Json = { usd_per_day: 100 }) {
   const variables = {
     ACCESS_KEYS: `${NAME}=${KEY}`,
@@ -46,7 +46,7 @@ function deployed(account: string, limits: Json = { usd_per_day: 100 }) {
     bodies.push(body);
     refusals.push(...violations(body, { headers }));
     if (refuses && body.compaction) return Response.json({ type: 'error', error: {} }, { status: 400 });
-    // A summarizer of ours gets a summary.
+    // A call of Precis's summarizer gets a summary.
     if (typeof body.system === 'string') return Response.json(messageOf(body, { content: SUMMARY }));
     return Response.json(messageOf(body, body.compaction ? compactionOf(body, headers) : {}));
   });

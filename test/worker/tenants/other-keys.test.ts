@@ -1,6 +1,6 @@
 /**
- * Requests with keys beside that of their caller, in front of gateways that look at one of them or
- * at all: only the caller's own opens what is stored under it.
+ * Requests with keys beside their caller's, in front of gateways that look at one of them or at
+ * all: only the caller's own opens what is stored under it.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { scopeFor } from '../../../src/request/scope.ts';

@@ -39,7 +39,7 @@ function tenant(variables: Parameters<typeof startApp>[1] = {}, key = newKey()) 
   const headers = { authorization: `Bearer ${key}` };
   const request = (path: string, init: RequestInit = {}) => app.request(path, { ...init, headers });
   const memory = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
-  /** Runs work with the clock of the tenant's object set so many days ahead. */
+  /** Runs work with the clock of the tenant's object set a number of days ahead. */
   const at = <Result>(days: number, work: () => Promise<Result>): Promise<Result> =>
     clock(memory, days).then(work);
   const chat = (messages: Message[], more: object = {}) =>
@@ -76,7 +76,7 @@ const agent = (...topics: string[]): Message[] => [
 const talk = (name: string): Message[] =>
   agent(`${name} 1`, `${name} 2`, `${name} 3`, `${name} 4`, `${name} 5`);
 
-/** One run of the scheduled handler, so many days from now. */
+/** One run of the scheduled handler, a number of days from now. */
 const sweepAt = (days: number) => collectUnused(KEEPING, Date.now() + days * DAY);
 
 const rowsOf = (memory: DurableObjectStub<TenantMemory>): Promise<string[]> =>

@@ -24,7 +24,7 @@ const WHOLE = [
   '\\u0030',
 ];
 
-/** Lengths around those of the pieces that are searched at a time, and of the edges. */
+/** Lengths around the sizes of the pieces that are searched at a time, and of the edges. */
 const LENGTHS = [0, 1, 2_048, 4_096, 16_384, 32_768, 65_536];
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -38,7 +38,7 @@ const view = (messages: readonly Message[], words?: string, strategy: MemoryStra
   viewOf(body(messages), strategy, { retrieval: true, digestOf: () => words });
 const shownIn = (viewed: Viewed): string =>
   String(messagesOf(viewed).find(({ role }) => role === 'tool')?.content);
-/** Tokens of the body that goes up. */
+/** Tokens of the body that is sent. */
 const counted = (viewed: Viewed): number | undefined =>
   viewOf(viewed.bytes, { mode: 'compact', token_budget: 100_000 }).report.tokens?.before;
 

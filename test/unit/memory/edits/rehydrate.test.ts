@@ -284,7 +284,7 @@ describe('the outputs behind a summary of auto', () => {
     compact_min_tokens: 50,
     rehydrate: { items: 20 },
   } as const;
-  /** So many steps that placeholders alone exceed the budget. */
+  /** Enough steps that placeholders alone exceed the budget. */
   const long = (): Message[] =>
     run(...Array.from({ length: 130 }, (_, at) => read(`${at}.ts`, lines(12, `content of ${at}`))));
 

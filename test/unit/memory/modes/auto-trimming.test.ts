@@ -123,7 +123,7 @@ describe('what auto trims', () => {
     const viewed = view(MESSAGES, {}, { words: short });
     const again = view(messagesOf(viewed));
     const error = (again.report.tokens?.before ?? 0) - (viewed.report.tokens?.after ?? 0);
-    // Tokens of a line and of the text after it need not add up to those of both together.
+    // Tokens of a line and of the text after it need not add up to the tokens of both together.
     expect(Math.abs(error)).toBeLessThanOrEqual(2);
     const line = viewed.view.trim?.line ?? '';
     expect(counter.text(line)).toBeLessThanOrEqual(64);

@@ -183,7 +183,7 @@ describe('without a budget, auto', () => {
 });
 
 describe('a summary in auto', () => {
-  /** Views of a conversation of so many turns. */
+  /** Views of a conversation of this many turns. */
   const story = (n: number, input: AutoInput): Viewed[] =>
     viewsOf(body(turns(n)), { mode: 'auto', ...EXACT, ...input });
 

@@ -239,7 +239,7 @@ describe('the line for trimmed messages behind a first request', () => {
       const viewed = viewOf(body(MESSAGES), TRIMMING, words ? { words } : {});
       const again = viewOf(body(messagesOf(viewed)), { mode: 'compact', token_budget: 1_000_000 });
       const error = (again.report.tokens?.before ?? 0) - (viewed.report.tokens?.after ?? 0);
-      // Tokens of a line and of the text before it need not add up to those of both together.
+      // Tokens of a line and of the text before it need not add up to the tokens of both together.
       expect(Math.abs(error)).toBeLessThanOrEqual(2);
     }
   });

@@ -37,7 +37,7 @@ const plain: BilledRequest = {
   summarizer: 0,
 };
 
-/** Of 40 000 tokens, 20 000 went up; the previous request had 38 000 of them. */
+/** Of 40,000 tokens, 20,000 were sent; the previous request had 38,000 of them. */
 const edited: BilledRequest = {
   ...plain,
   isEdited: true,
@@ -55,14 +55,14 @@ function billed(request: BilledRequest): Bill {
 describe('the bill of a request', () => {
   it('prices what the upstream counted', () => {
     const { sent, actual } = billed(plain);
-    // 3 600 × 2 000 + 6 400 × 500 + 500 × 8 000 nanodollars
+    // 3,600 × 2,000 + 6,400 × 500 + 500 × 8,000 nanodollars
     expect(sent).toEqual({ fresh: 3_600, cached: 6_400, written: 0, output: 500, amount: 14_400_000 });
     expect(actual).toBe(14_400_000);
   });
 
   it('prices the whole array with the hits that it would have had', () => {
     const { would_be, net, gross, debits } = billed(edited);
-    // 38 000 is 296 × 128 and 112 more.
+    // 38,000 is 296 × 128 and 112 more.
     const amount = 2_112 * 2_000 + 37_888 * 500 + 500 * 8_000;
     expect(would_be).toEqual({ fresh: 2_112, cached: 37_888, written: 0, output: 500, amount });
     const actual = 2_080 * 2_000 + 17_920 * 500 + 500 * 8_000;
@@ -106,7 +106,7 @@ describe('the bill of a request', () => {
       calls: [{ input: 900, cached: 0, cache_writes: null, output: 1 }],
     });
     expect(first.net).toBe(-400 * 2_000);
-    // The view and the array are counted with our tools, which are 500, and go up with 300 more.
+    // The view and the array are counted with Precis's tools, which are 500, and 300 more are sent.
     const view = { before: 40_500, after: 19_700, repeated: 38_500 };
     expect(billed({ ...edited, view, added: 800, tools: 500 }).would_be).toMatchObject({
       fresh: 2_112,
@@ -117,7 +117,7 @@ describe('the bill of a request', () => {
   it('charges what a move of the frontier makes the vendor read again', () => {
     const calls = [{ input: 20_000, cached: 2_048, cache_writes: null, output: 500 }];
     const { debits } = billed({ ...edited, calls, moved: true });
-    // 18 000 is 140 × 128 and 80 more.
+    // 18,000 is 140 × 128 and 80 more.
     expect(debits.broken_cache).toBe((17_920 - 2_048) * (2_000 - 500));
     expect(billed({ ...edited, calls, moved: false }).debits.broken_cache).toBe(0);
   });

@@ -28,7 +28,7 @@ function usageOf({ prompt_tokens, completion_tokens, prompt_tokens_details }: Us
 
 interface Billed {
   readonly bills: Bill[];
-  /** Of what went up. */
+  /** Of what was sent. */
   readonly vendor: Vendor;
   /** Of the same conversation without Precis. */
   readonly without: Vendor;

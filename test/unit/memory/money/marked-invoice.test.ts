@@ -1,4 +1,4 @@
-/** Bills under a strict cache, which hits at marks alone: the caller's, ours, or none. */
+/** Bills under a strict cache, which hits at marks alone: the caller's, Precis's, or none. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { marksOf } from '../../../../src/answer/retries/cache-marks.ts';
@@ -28,7 +28,7 @@ const ANSWER = { type: 'text', text: 'The agent goes on.' };
 const PICO_PER_NANO = 1_000n;
 const MINUTE_MS = 60_000;
 
-/** A text of so many characters that no other step has, and that all tokenizers count alike. */
+/** A text of a number of characters that no other step has, and that all tokenizers count alike. */
 const words = (step: number, characters: number): string =>
   Array.from(
     { length: Math.ceil(characters / 50) },
@@ -122,7 +122,7 @@ function bodiesOf(format: Format, callers: Callers, sizes: readonly number[]): J
 interface Run {
   readonly bills: readonly Bill[];
   readonly edited: readonly boolean[];
-  /** Of what went up. */
+  /** Of what was sent. */
   readonly vendor: Vendor;
   /** Of the caller's arrays. */
   readonly without: Vendor;
@@ -208,7 +208,7 @@ describe.each(Object.entries(FORMATS))('the bills of an agent over %s', (_, form
         const unedited = first < 0 ? bills.length : first;
         for (const [at, { would_be }] of bills.slice(0, unedited).entries()) {
           const charged = Number((without.invoice[at]?.amount ?? 0n) / PICO_PER_NANO);
-          // The part before the messages is told by its bytes.
+          // The part before the messages is known by its bytes.
           if (callers === 'before')
             expect(Math.abs((would_be?.amount ?? 0) - charged) / charged).toBeLessThan(0.1);
           else expect(would_be?.amount).toBe(charged);

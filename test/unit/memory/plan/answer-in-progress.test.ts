@@ -1,4 +1,4 @@
-/** The answer that an array ends with, in each protocol: the model goes on with it. */
+/** The answer that an array ends with, in each protocol: the model continues it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';

@@ -21,7 +21,7 @@ const anyRequest = fc.oneof(
   fc.tuple(richConversation, autoStrategy, autoOptions(false)),
 );
 
-/** The messages that the view has as they came, as JSON. */
+/** The messages that the view has unchanged, as JSON. */
 function keptIn({ messages }: ConversationBody, { messages: fates }: Explanation): string[] {
   return fates.filter(({ fate }) => fate === 'kept').map(({ index }) => JSON.stringify(messages[index]));
 }
@@ -40,7 +40,7 @@ describe('the explanation of any request', () => {
     fc.assert(
       fc.property(anyRequest, ([sent, input, options]) => {
         const viewed = viewOf(sent, input, options);
-        // A summary or a trim line stands at the beginning of a message that is kept otherwise.
+        // A summary or a trim line is at the beginning of a message that is kept otherwise.
         const opens = viewed.view.summary?.request?.message ?? viewed.view.trim?.request?.message;
         const { messages } = explained(viewed);
         const kept = keptIn(sent, { messages: messages.filter(({ index }) => index !== opens), moves: [] });

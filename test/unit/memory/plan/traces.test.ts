@@ -6,7 +6,7 @@ import { type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 import { inMessages, inResponses } from '../../../traces/other-protocols.ts';
 import { optionsOf, STRATEGIES } from '../../../traces/strategies.ts';
 
-/** Of the settings, each other protocol takes one in so many. */
+/** Of the settings, each other protocol takes one in this many. */
 const EVERY = runs(2, 1);
 const OTHERS = [inResponses, inMessages];
 

@@ -159,7 +159,7 @@ describe.each(CASES)('bound thinking, %s', (_, cases) => {
 });
 
 describe('a move that would take thinking along', () => {
-  /** So many steps of about 700 tokens, each with a block of thinking. */
+  /** A number of steps of about 700 tokens, each with a block of thinking. */
   const stepsOf = (count: number, from = 0): ConversationBody['messages'] =>
     Array.from({ length: count }, (_, at) => [
       {

@@ -21,7 +21,7 @@ const REQUESTS_AHEAD = 5;
 /** A jump continues until it has freed this multiple of the floor. */
 const GENEROSITY = 4;
 
-/** A floor after so many requests of one size, all cached except for the growth. */
+/** A floor after a number of requests of one size, all cached except for the growth. */
 function floorAt(prices: InputPrices, points: number, growth: number, fixed = 3): Floor {
   const floor = new Floor(prices, fixed);
   for (let point = 1; point <= points; point++) {
@@ -92,8 +92,8 @@ describe('the square-root rule', () => {
 
 describe('the regret', () => {
   it('asks a move to free what it would cost beyond its share, by hand', () => {
-    // One request of 1 000 tokens; the second has 2 000, of which a move keeps 100 in the cache and
-    // pays a summarizer 5 000.
+    // One request of 1,000 tokens; the second has 2,000, of which a move keeps 100 in the cache and
+    // pays a summarizer 5,000.
     const floor = new Floor(USUAL_PRICES, 0);
     floor.settle(1_000, 1_000, undefined, 0);
     const later = REQUESTS_AHEAD * (0.1 * 2_000 + 1_000);

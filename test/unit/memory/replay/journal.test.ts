@@ -23,7 +23,7 @@ function withPlace(unit: number, tokens: number): Removal {
   return { ...removalOf(unit, tokens), ...(tokens % 2 === 0 ? { digest } : {}) };
 }
 
-/** Steps on a journal: add an entry, or take back all but so many. */
+/** Steps on a journal: add an entry, or take back all but a number of them. */
 const entry = fc
   .tuple(fc.nat(UNITS - 1), fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 3 }))
   .map(([unit, freed]): Entry => ({ unit, removals: freed.map((tokens) => withPlace(unit, tokens)) }));

@@ -34,7 +34,7 @@ type Json = Record<string, unknown>;
 
 const encoder = new TextEncoder();
 
-/** A model that nobody knows, and one whose thinking is bound to what stands before it. */
+/** A model that nobody knows, and one whose thinking is bound to what precedes it. */
 const MODELS = ['gpt-4.1', 'anthropic/claude-fable-5.2'];
 
 /** Moves often, by every trigger, and is full of outputs that leave early. */
@@ -81,11 +81,11 @@ const setup = fc.record({
   model: fc.constantFrom(...MODELS),
   limit: fc.constantFrom(undefined, undefined, 1_500, 6_000),
   tools: fc.boolean(),
-  /** One answer in so many has rounds of ours. */
+  /** One answer in this many has kept rounds. */
   rounds: fc.constantFrom<number | 'absent' | undefined>(undefined, undefined, 2, 3, 'absent'),
-  /** At one request in so many the model can't fetch. */
+  /** At one request in this many the model can't fetch. */
   closed: fc.constantFrom<number | undefined>(undefined, undefined, 1, 2, 3),
-  /** One request in so many is a cold return. */
+  /** One request in this many is a cold return. */
   cold: fc.constantFrom<number | undefined>(undefined, undefined, 1, 2, 3),
 });
 

@@ -91,7 +91,7 @@ describe.each([
   });
 
   it('has one of its outputs stay if it is repeated once more', () => {
-    // Late: the output stands among those that no move looks at any more.
+    // Late: no move looks at the output again.
     const late = viewAfter(stepsOf([...reads, ...sized([of('a'), ...others(40, 60)])]), strategy);
     expect([again, 2 * (reads.length + 1)].map((message) => inFull(late, message))).toEqual([true, false]);
     // At once: the next move has both before it.

@@ -42,7 +42,7 @@ describe('the phases of auto', () => {
     readonly turns?: boolean;
   }
 
-  /** How often a unit's edits are asked for, on average over an array of so many steps. */
+  /** How often a unit's edits are asked for, on average over an array of a number of steps. */
   function callsPerUnit(
     n: number,
     { rule, minReclaim, light = 0, heavy = 0, turns = false }: Setting,

@@ -1,4 +1,4 @@
-/** Names that callers know from other libraries, or from another mode: the error says ours. */
+/** Names that callers know from other libraries, or from another mode: the error names Precis's. */
 import { describe, expect, it } from 'vitest';
 import { knownFields, MODES, parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import { MODE_NAMES, SETTINGS } from '../../../../src/memory/strategy/other-names.ts';

@@ -1,4 +1,4 @@
-/** Errors that a provider tells in the middle of an answer, also in a call that Precis answers. */
+/** Errors that a provider sends in the middle of an answer, also in a call that Precis answers. */
 import { describe, expect, it } from 'vitest';
 import type { AnswerFormat } from '../../../../src/protocol/answers/answer-format.ts';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';

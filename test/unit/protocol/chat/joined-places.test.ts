@@ -12,7 +12,7 @@ const CALL = { id: 'c1', type: 'function', function: { name: 'retrieve_ref', arg
 interface Said {
   readonly content: string;
   readonly cited?: string;
-  /** Whether a call of ours follows. */
+  /** Whether a call of Precis's tool follows. */
   readonly fetches?: boolean;
   readonly logprobs?: Json | null;
 }

@@ -1,4 +1,4 @@
-/** What rounds of ours tell beside their blocks: the caller learns it of all rounds. */
+/** What rounds have beside their blocks: the caller learns it of all rounds. */
 import { describe, expect, it } from 'vitest';
 import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import type { MessageAnswer } from '../../../../tools/upstream/message.ts';

@@ -297,7 +297,7 @@ describe('a view in Messages', () => {
     const summary = { block: 'In short.', covers: [0, 5], tokens: 1 } as const;
     const ours = { dropped: new Set([0, 1, 4, 5]), summary: { ...summary, form: 'alone' as const } };
     expect(sent(read(all), ours)).toEqual([user('Two.'), kept, user('In short.'), user('Four.')]);
-    // One that would open a message before it, or stand as a recap there.
+    // One that would open a message before it, or be a recap there.
     const opens = { ...ours.summary, form: 'request' as const, request: { message: 2, opening: 0 } };
     expect(sent(read(all), { ...ours, summary: opens })).toEqual([
       user('Two.'),
@@ -305,7 +305,7 @@ describe('a view in Messages', () => {
       user('In short.'),
       user('Four.'),
     ]);
-    // The API's own covers all that ours would say.
+    // The API's own covers all that Precis's would say.
     const early = { dropped: new Set([0, 1]), summary: { ...ours.summary, covers: [0, 1] as const } };
     expect((sent(read(all), early) as Json[]).slice(0, 3)).toEqual([user('In short.'), user('Two.'), kept]);
     const failed = all.map((one) =>

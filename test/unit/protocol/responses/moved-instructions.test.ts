@@ -1,4 +1,4 @@
-/** `instructions` that stand in the input as a leading developer message. */
+/** `instructions` that are in the input as a leading developer message. */
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 

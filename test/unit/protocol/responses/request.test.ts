@@ -37,7 +37,7 @@ const doneBy = ({ view, plan }: Pick<Viewed, 'view' | 'plan'>) => ({
   trim: view.trim?.request?.message,
 });
 
-/** One request in so many is compared, another one under each setting. */
+/** One request in this many is compared, another one under each setting. */
 const EVERY = runs(4, 1);
 
 const SETTINGS = Object.entries(STRATEGIES).map(([name, strategy], at) => ({ name, strategy, at }));

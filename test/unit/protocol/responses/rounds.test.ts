@@ -1,4 +1,4 @@
-/** Rounds of ours in the next request: the upstream reads what it has said, and nothing twice. */
+/** Kept rounds in the next request: the upstream reads what it has said, and nothing twice. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Removal } from '../../../../src/memory/edits/removal.ts';
