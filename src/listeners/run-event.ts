@@ -151,10 +151,12 @@ class EventRecorder implements CallListener {
   }: UnbilledRun): Pick<EndedRun, 'compared'> {
     const { usages, asked, call } = this;
     const { request, chosen, scope } = call;
-    if (usages.length === 0 || !edits(chosen.strategy)) return {};
+    const [first] = usages;
+    if (!first || !edits(chosen.strategy)) return {};
     const made = asked?.observed ? undefined : asked?.made;
     const { marks } = termsFor(request, chosen.strategy, scope.services.config);
     const { changed } = made?.report ?? {};
+    const verdict = first.verdict();
     return {
       compared: {
         prefix: requestPrefix(call, made),
@@ -162,6 +164,7 @@ class EventRecorder implements CallListener {
         ...(changed && isOwn(changed) ? { own: changed } : {}),
         ...boundReasoning(request, left),
         isFar: !(marks && made) && request.isFarFromBefore,
+        ...(verdict ? { verdict } : {}),
       },
     };
   }

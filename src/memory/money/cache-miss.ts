@@ -5,7 +5,8 @@
 import { leastCachedPrompt } from '../models/least-cached.ts';
 import type { Schedule } from '../models/schedule.ts';
 import type { Change } from '../replay/change.ts';
-import type { CacheMiss, MissCause } from '../replay/change-schema.ts';
+import type { CacheMiss } from '../replay/change-schema.ts';
+import { causeOfPart, type VendorVerdict } from '../replay/vendor-verdict.ts';
 import { billedTokens, lostAmount } from './bill.ts';
 import { hitsOf, LEAST_PREFIX } from './cache-hits.ts';
 import type { BillOrder } from './running-bill.ts';
@@ -20,8 +21,8 @@ export interface PricedRequest {
   readonly model: string;
   /** Whether more has come since the request before than a mark looks back. */
   readonly isFar: boolean;
-  /** What the vendor says. `hit`: nothing that it compares has changed. */
-  readonly verdict?: MissCause | 'hit' | undefined;
+  /** What the vendor says. */
+  readonly verdict: VendorVerdict['cache'];
 }
 
 /** What an answered request has left in the cache. */
@@ -46,11 +47,13 @@ export function missOf(request: PricedRequest, before: LeftInCache): CacheMiss |
   if (!schedule || !calls[0] || input === null || cached === null || at < before.ready) return null;
   const reach = Math.min(isTooShort(before, request) ? before.input : before.kept, input);
   const tokens = reach - cached;
-  if (tokens < LEAST_PREFIX || cached >= CLEARLY * reach || verdict === 'hit') return null;
+  if (tokens < LEAST_PREFIX || cached >= CLEARLY * reach) return null;
   const billed = billedTokens(calls[0], schedule);
   const amount = billed && lostAmount(billed, tokens, schedule);
-  const found = verdict ? { cause: verdict } : causeOf(request, before, schedule, cached);
-  return { ...found, by: verdict ? 'vendor' : 'precis', tokens, amount };
+  if (verdict && verdict !== 'none')
+    return { ...causeOfPart(verdict, request.change), by: 'vendor', tokens, amount };
+  const change = verdict === 'none' ? undefined : request.change;
+  return { ...causeOf({ ...request, change }, before, schedule, cached), by: 'precis', tokens, amount };
 }
 
 /** What a request leaves in the cache. Undefined if that is not known. */

@@ -6,16 +6,9 @@ import { callerChange, lineOf, type RequestPrefix, withLine } from '../conversat
 import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import type { BillOrder } from '../money/running-bill.ts';
 import type { Change, OwnChange } from '../replay/change.ts';
-import type { CacheMiss, DroppedReasoning, MissCause } from '../replay/change-schema.ts';
+import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
 import { type BoundReasoning, droppedReasoning } from '../replay/dropped-reasoning.ts';
-
-/** What a vendor says of a request in its answer. */
-export interface VendorVerdict {
-  /** `hit`: nothing that it compares has changed. Absent: it says nothing. */
-  readonly cache?: MissCause | 'hit';
-  /** Reasoning that it has dropped. */
-  readonly dropped?: Omit<DroppedReasoning, 'by'>;
-}
+import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
 /** A request as the next one is compared with it. */
 export interface ComparedRequest {
@@ -64,13 +57,20 @@ export function followed(
   const line = { ...prefix, at, left, ...(cache ? { cache } : {}) };
   return {
     miss: priced && before?.cache ? missOf(priced, before.cache) : null,
-    dropped: verdict?.dropped
-      ? { ...verdict.dropped, ...(change ?? {}), by: 'vendor' }
-      : reasoning
-        ? droppedReasoning(reasoning, change, before?.left ?? 0)
-        : null,
+    dropped: droppedIn(request, change, before?.left ?? 0),
     lines: withLine(lines, line, before),
   };
+}
+
+function droppedIn(
+  { reasoning, verdict }: ComparedRequest,
+  change: Change | undefined,
+  before: number,
+): DroppedReasoning | null {
+  if (!verdict?.dropped) return reasoning ? droppedReasoning(reasoning, change, before) : null;
+  const { blocks, part } = verdict.dropped;
+  const cause = part ? { cause: part } : (change ?? { cause: 'message' as const });
+  return { blocks, ...cause, by: 'vendor' };
 }
 
 /**

@@ -8,6 +8,7 @@ import { bufferOf, concat } from '../../lib/bytes.ts';
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
+import type { VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
 import { JsonSyntaxError } from '../json/scanner.ts';
 import { jsonOf, within } from '../json/spans.ts';
 import {
@@ -20,6 +21,7 @@ import {
   tierOf,
 } from '../messages/usage.ts';
 import type { Usage } from './usage.ts';
+import { verdictIn } from './verdict.ts';
 
 /** In bytes. After `usage` a response repeats its request's metadata, of up to 9 kB. */
 const TAIL_BYTES = 32 * 1024;
@@ -109,6 +111,11 @@ export class UsageTail {
     return Object.hasOwn(CUTS, reason) ? CUTS[reason] : undefined;
   }
 
+  /** What the vendor says of the request, as far as that is in what is kept. */
+  verdict(): VendorVerdict | undefined {
+    return verdictIn(this.isMessages ? this.messagesText : this.tailText);
+  }
+
   /** The error that a stream has ended with, as JSON. */
   error(): string | undefined {
     const data = [...this.tailText.matchAll(/^data: ?(.*)$/gm)].at(-1)?.[1];
@@ -142,6 +149,11 @@ export class UsageTail {
     return this.isMessages && !reportsOutput(this.tailText);
   }
 
+  /** Of a stream of Messages: its beginning and its end. */
+  private get messagesText(): string {
+    return this.head ? decoder.decode(concat([this.head, LF, this.tail])) : this.tailText;
+  }
+
   private get isMessages(): boolean {
     return this.head === undefined ? opens(this.tail) : this.head.length > 0;
   }
@@ -153,10 +165,8 @@ export class UsageTail {
   }
 
   private readMessagesUsage(): Usage | undefined {
-    const { tail } = this;
-    if (this.isMessages)
-      return streamedUsage(decoder.decode(this.head ? concat([this.head, LF, tail]) : tail));
-    const usage = lastUsage(tail);
+    if (this.isMessages) return streamedUsage(this.messagesText);
+    const usage = lastUsage(this.tail);
     return usage && isMessagesUsage(usage) ? usage : undefined;
   }
 }

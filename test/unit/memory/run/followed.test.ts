@@ -105,13 +105,24 @@ describe('the cause of a cache miss', () => {
     expect(missOf(unmarked, unmarked)).toBeNull();
   });
 
-  it("is the vendor's verdict where there is one", () => {
-    const own = { cause: 'move' } as const;
-    expect(missOf({}, { ...MISSED, own, verdict: { cache: 'tier' } })).toMatchObject({
-      cause: 'tier',
-      by: 'vendor',
+  it("is the vendor's verdict where there is one, with what is known of it here", () => {
+    const own = { cause: 'move', trigger: 'turns' } as const;
+    const said = (cache: 'tier' | 'input' | 'tools' | 'none', asked: Asked = {}) =>
+      missOf({}, { ...MISSED, ...asked, verdict: { cache } });
+    const by = 'vendor';
+    expect(said('tier', { own })).toMatchObject({ cause: 'tier', by });
+    expect(said('input', { own })).toMatchObject({ ...own, by });
+    expect(said('input', { array: array(11).with(4, 'new') })).toMatchObject({
+      cause: 'message',
+      message: 4,
+      by,
     });
-    expect(missOf({}, { ...MISSED, own, verdict: { cache: 'hit' } })).toBeNull();
+    expect(said('input', { tools: 'other' })).toMatchObject({ cause: 'message', by });
+    expect(said('tools', { ownTools: 'others' })).toMatchObject({ cause: 'own_tools', by });
+    expect(said('tools', { own })).toMatchObject({ cause: 'tools', by });
+    // What has changed is not why.
+    expect(said('none', { tools: 'other' })).toMatchObject({ cause: 'vendor', by: 'precis' });
+    expect(missOf({}, { verdict: { cache: 'tools' } })).toBeNull();
   });
 
   it('has the tokens that were left there, and what they have cost', () => {
@@ -193,11 +204,19 @@ describe('reasoning that was dropped', () => {
   });
 
   it('is what the vendor says, with the cause that is known', () => {
-    const verdict = { dropped: { blocks: 1, cause: 'message' as const } };
-    expect(droppedOf(thinks, { ...thinks, verdict })).toEqual({ ...verdict.dropped, by: 'vendor' });
-    expect(droppedOf(thinks, { ...thinks, tools: 'other', verdict })).toMatchObject({
+    const verdict = { dropped: { blocks: 1 } };
+    const by = 'vendor';
+    expect(droppedOf(thinks, { ...thinks, verdict })).toEqual({ blocks: 1, cause: 'message', by });
+    expect(droppedOf(thinks, { ...thinks, tools: 'other', verdict })).toEqual({
       blocks: 1,
       cause: 'tools',
+      by,
+    });
+    const ofModel = { dropped: { blocks: 2, part: 'model' as const } };
+    expect(droppedOf(thinks, { ...thinks, tools: 'other', verdict: ofModel })).toEqual({
+      blocks: 2,
+      cause: 'model',
+      by,
     });
   });
 });

@@ -1,0 +1,75 @@
+/**
+ * What vendors say of the request in an answer, whole or streamed
+ * (https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics,
+ * https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics). Read from the text in
+ * which the usage is found, without parsing the rest: in a JSON text no quote of a content is
+ * unescaped.
+ */
+import { asObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import type { ChangedPart, VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
+
+/** OpenAI's reasons, and Anthropic's. Others say that nothing could be compared. */
+const PARTS: Readonly<Record<string, ChangedPart>> = {
+  model_changed: 'model',
+  prompt_cache_key_changed: 'key',
+  service_tier_changed: 'tier',
+  tools_changed: 'tools',
+  text_format_changed: 'format',
+  verbosity_changed: 'format',
+  reasoning_effort_changed: 'effort',
+  context_compacted: 'input',
+  input_changed: 'input',
+  system_changed: 'input',
+  messages_changed: 'input',
+};
+
+/** Why a block of thinking was dropped, if not for what precedes it. */
+const BINDINGS: Readonly<Record<string, 'model' | 'user'>> = {
+  model_binding_mismatch: 'model',
+  end_user_binding_mismatch: 'user',
+  organization_binding_mismatch: 'user',
+};
+
+/** @param text of the answer, or of its beginning and its end. Undefined if it says nothing */
+export function verdictIn(text: string): VendorVerdict | undefined {
+  const cache = openaisIn(text) ?? anthropicsIn(text);
+  const dropped = droppedIn(text);
+  if (!cache && !dropped) return undefined;
+  return { ...(cache ? { cache } : {}), ...(dropped ? { dropped } : {}) };
+}
+
+function openaisIn(text: string): VendorVerdict['cache'] {
+  const { type, reason } = asObject(lastOf(text, 'prompt_cache_diagnostics', FLAT_OBJECT));
+  return type === 'cache_hit' ? 'none' : partOf(reason);
+}
+
+/** Without a reason it may still be comparing, or has found no difference. */
+function anthropicsIn(text: string): VendorVerdict['cache'] {
+  return partOf(asObject(lastOf(text, 'cache_miss_reason', FLAT_OBJECT)).type);
+}
+
+function partOf(reason: unknown): ChangedPart | undefined {
+  return typeof reason === 'string' && Object.hasOwn(PARTS, reason) ? PARTS[reason] : undefined;
+}
+
+/** Only requests with the beta `thinking-binding-controls-2026-08-01` are answered with it. */
+function droppedIn(text: string): VendorVerdict['dropped'] {
+  const list = lastOf(text, 'input_transformations', FLAT_OBJECTS);
+  const dropped: JsonObject[] = (Array.isArray(list) ? list.map(asObject) : []).filter(
+    ({ type }) => type === 'thinking_dropped',
+  );
+  const [first] = dropped;
+  if (!first) return undefined;
+  const part = BINDINGS[String(first.reason)];
+  return { blocks: dropped.length, ...(part ? { part } : {}) };
+}
+
+/** A value without further ones in it, after the name of its member. */
+const FLAT_OBJECT = /^"\w+"\s*:\s*(\{[^{}]*\})/;
+const FLAT_OBJECTS = /^"\w+"\s*:\s*(\[[^[\]]*\])/;
+
+/** The last value of a member. Undefined if it is not of this form. */
+function lastOf(text: string, name: string, form: RegExp): unknown {
+  const at = text.lastIndexOf(`"${name}"`);
+  return at < 0 ? undefined : parseJson(form.exec(text.slice(at))?.[1] ?? '');
+}
