@@ -15,14 +15,18 @@ export interface StreamEvent {
   readonly frame: Frame;
 }
 
-/** An item of the current answer. */
-export interface ItemState {
-  /** Unknown for a call that was not announced, until it ends. */
-  fate: Fate | 'unknown';
+/** What the events of a stream have said of an item. */
+export interface KnownItem {
   /** The item of `response.output_item.added`, as far as it is known. */
   added: JsonObject;
   /** The item of `response.output_item.done`; undefined until then. */
   done: JsonObject | undefined;
+}
+
+/** An item of the current answer. */
+export interface ItemState extends KnownItem {
+  /** Unknown for a call that was not announced, until it ends. */
+  fate: Fate | 'unknown';
   /** The index that the caller sees. */
   index: number | undefined;
   /** Events that are held back. */
@@ -44,13 +48,13 @@ export const OPENS: ReadonlySet<string> = new Set(['response.created', 'response
 export const OF_CALL = /^response\.(?:function_call_arguments|custom_tool_call_input)\./;
 
 /** The items of one answer, in order. */
-export class StreamItems {
-  readonly states: ItemState[] = [];
+export class StreamItems<State extends KnownItem = ItemState> {
+  readonly states: State[] = [];
   /** The last item with each of the upstream's indices. */
-  private readonly byIndex = new Map<number, ItemState>();
+  private readonly byIndex = new Map<number, State>();
 
   /** @param index from the upstream */
-  add(state: ItemState, index: number | undefined): void {
+  add(state: State, index: number | undefined): void {
     this.states.push(state);
     if (index !== undefined) this.byIndex.set(index, state);
   }
@@ -76,7 +80,7 @@ export class StreamItems {
    *
    * @param item in the event; empty if it has none
    */
-  find(event: StreamEvent, item: JsonObject): ItemState | undefined {
+  find(event: StreamEvent, item: JsonObject): State | undefined {
     const found = this.known(indexOf(event), event.fields.item_id, item);
     return found && isNoCallFor(event, found) ? undefined : found;
   }
@@ -86,7 +90,7 @@ export class StreamItems {
    *
    * @param index in the response
    */
-  findInOutput(index: number, item: JsonObject): ItemState | undefined {
+  findInOutput(index: number, item: JsonObject): State | undefined {
     if (this.byIndex.size > 0) return this.known(index, undefined, item);
     const at = this.states[index];
     return this.named(item.id, item) ?? (at?.added.type === item.type ? at : undefined);
@@ -97,7 +101,7 @@ export class StreamItems {
    *
    * @param id in an event without an item
    */
-  private known(index: number | undefined, id: unknown, item: JsonObject): ItemState | undefined {
+  private known(index: number | undefined, id: unknown, item: JsonObject): State | undefined {
     const itemId = id ?? item.id;
     const last = index === undefined ? undefined : this.byIndex.get(index);
     if (index !== undefined && (itemId === undefined || last?.added.id === itemId)) return last;
@@ -107,7 +111,7 @@ export class StreamItems {
     return this.states.find(({ added, done }) => !done && added.type === item.type);
   }
 
-  private named(id: unknown, item: JsonObject): ItemState | undefined {
+  private named(id: unknown, item: JsonObject): State | undefined {
     const isItem = ({ id: known, call_id, type }: JsonObject): boolean =>
       (id !== undefined && known === id) ||
       (item.call_id !== undefined && call_id === item.call_id && type === item.type);
@@ -123,7 +127,7 @@ export function indexOf({ fields }: StreamEvent): number | undefined {
 }
 
 /** Whether an event is about a call, but the item that was found is none, or has ended. */
-function isNoCallFor({ type, fields }: StreamEvent, { added, done }: ItemState): boolean {
+function isNoCallFor({ type, fields }: StreamEvent, { added, done }: KnownItem): boolean {
   if (!OF_CALL.test(type)) return false;
   const isOver = done && fields.item_id !== undefined && ![done.id, done.call_id].includes(fields.item_id);
   return isOver === true || !asString(added.type).endsWith('_call');
