@@ -1,0 +1,135 @@
+/**
+ * The messages of a chat body as the items of `input`. An answer whose output is kept is sent as
+ * this output; any other in the plain form, the only one that has no ids
+ * (https://platform.openai.com/docs/api-reference/responses/create, `EasyInputMessage`).
+ */
+import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
+import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
+import { callsIn, says } from '../chat-fields.ts';
+import type { ShortNames } from '../short-names.ts';
+
+/** How clients echo encrypted reasoning (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
+export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-responses-v1' } as const;
+
+/** What the writers of messages share. */
+interface Writing {
+  readonly names: ShortNames;
+  readonly leavesOutReasoning: boolean;
+  /** Ids of calls of custom tools. An id may be used again, for another kind of call. */
+  readonly custom: Set<unknown>;
+  readonly notices: Set<string>;
+}
+
+/**
+ * Writes the items of `input`.
+ *
+ * @param notices gets codes of what is not said
+ * @returns JSON: kept items need not be decoded
+ */
+export function inputOf(
+  { messages }: ChatBody,
+  kept: (index: number) => KeptOutput | undefined,
+  { leavesOutReasoning = false }: BridgeOptions,
+  shared: Pick<Writing, 'names' | 'notices'>,
+): string {
+  const writing: Writing = { ...shared, leavesOutReasoning, custom: new Set() };
+  const items = messages.flatMap((message, index) => {
+    if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
+    noteCalls(message, writing);
+    const output = kept(index);
+    if (output) return keptItems(output, writing);
+    return answerItems(message, writing).map((item) => JSON.stringify(item));
+  });
+  return `[${items.join(',')}]`;
+}
+
+function keptItems({ json }: KeptOutput, { leavesOutReasoning }: Writing): string[] {
+  if (!leavesOutReasoning) return json.length > '[]'.length ? [json.slice(1, -1)] : [];
+  const items = parseJson(json);
+  const others = Array.isArray(items) ? items.filter((item) => asObject(item).type !== 'reasoning') : [];
+  return others.map((item) => JSON.stringify(item));
+}
+
+function noteCalls(message: JsonObject, { custom }: Writing): void {
+  for (const call of callsIn(message)) {
+    if (call.type === 'custom') custom.add(call.id);
+    else custom.delete(call.id);
+  }
+}
+
+function itemFrom(message: JsonObject, writing: Writing): JsonObject {
+  const { role, content, name } = message;
+  if (role === 'tool') return outputFrom(message, writing);
+  if (says(name)) writing.notices.add('names_dropped');
+  return { role, content: typeof content === 'string' ? [textPart(content)] : partsFrom(content) };
+}
+
+function outputFrom({ tool_call_id, content }: JsonObject, { names, custom }: Writing): JsonObject {
+  const type = custom.has(tool_call_id) ? 'custom_tool_call_output' : 'function_call_output';
+  const output = Array.isArray(content) ? partsFrom(content) : (content ?? '');
+  return { type, call_id: idOf(tool_call_id, names), output };
+}
+
+/** A missing id stays missing: the upstream says what is wrong, as it would in chat. */
+function idOf(id: unknown, names: ShortNames): unknown {
+  return typeof id === 'string' ? names.short(id, 'call_') : id;
+}
+
+const textPart = (text: string): JsonObject => ({ type: 'input_text', text });
+
+/** Parts of a content. One of an unknown type is passed on: the upstream says what is wrong. */
+function partsFrom(content: unknown): unknown {
+  return Array.isArray(content) ? content.map(partFrom) : content;
+}
+
+function partFrom(part: unknown): unknown {
+  if (!isObject(part)) return part;
+  const { type, image_url, file, ...rest } = part;
+  if (type === 'text') return { type: 'input_text', ...rest };
+  if (type === 'image_url') {
+    const { url, ...image } = isObject(image_url) ? image_url : { url: image_url };
+    return { type: 'input_image', image_url: url, ...image, ...rest };
+  }
+  return type === 'file' ? { type: 'input_file', ...asObject(file), ...rest } : part;
+}
+
+/** An answer in the plain form. Texts of reasoning are left out: they are no words of it. */
+function answerItems(message: JsonObject, writing: Writing): JsonObject[] {
+  const text = saidIn(message);
+  return [
+    ...(writing.leavesOutReasoning ? [] : reasoningFrom(message)),
+    ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
+    ...callsIn(message).map((call) => callFrom(call, writing)),
+  ];
+}
+
+/** Text and refusal of an answer, in its content and beside it. */
+function saidIn({ content, refusal }: JsonObject): string {
+  const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }];
+  const texts = parts.map(asObject).map((part) => asString(part.text) || asString(part.refusal));
+  return [texts.join(''), asString(refusal)].filter(Boolean).join('\n\n');
+}
+
+/** The encrypted reasoning that a client has sent back. */
+function reasoningFrom({ reasoning_details }: JsonObject): JsonObject[] {
+  const details = Array.isArray(reasoning_details) ? reasoning_details.map(asObject) : [];
+  return details
+    .filter(({ type, format }) => type === ENCRYPTED_DETAIL.type && format === ENCRYPTED_DETAIL.format)
+    .map(({ id, data }) => ({
+      type: 'reasoning',
+      ...(typeof id === 'string' ? { id } : {}),
+      summary: [],
+      encrypted_content: data,
+    }));
+}
+
+function callFrom(call: JsonObject, { names }: Writing): JsonObject {
+  const { name, arguments: args, input } = asObject(call.type === 'custom' ? call.custom : call.function);
+  const known = {
+    call_id: idOf(call.id, names),
+    name: typeof name === 'string' ? names.short(name, 'tool_') : name,
+  };
+  if (call.type === 'custom') return { type: 'custom_tool_call', ...known, input };
+  const json = isObject(args) ? JSON.stringify(args) : args;
+  return { type: 'function_call', ...known, arguments: json };
+}
