@@ -91,7 +91,7 @@ describe('a deployment with access keys', () => {
     expect(await page.getByRole('status').allInnerTexts()).toContain('alice is enabled.');
   });
 
-  it('has the limits of a caller set, and those of the configuration again', async () => {
+  it('has the limits of a caller set, and the configuration's again', async () => {
     const page = await openScreen([400]);
     await page.getByRole('button', { name: 'Limits of alice' }).click();
     const dialog = page.getByRole('dialog');
@@ -211,7 +211,7 @@ describe('the token', () => {
 });
 
 describe('a deployment whose callers bring keys of their own', () => {
-  it('tells them by short names, without limits, and adds none', async () => {
+  it('names them in short, without limits, and adds none', async () => {
     const asked = await ask(KEY, ownKeys.url);
     expect(asked.status, await asked.text()).toBe(200);
     // The register learns of a tenant after the answer.

@@ -81,7 +81,7 @@ describe('a request', () => {
     await expectShownWell(page, 'request-unfolded');
   });
 
-  it('shows the very text that the model saw, and what was removed behind its ref', async () => {
+  it('shows the very text that the model saw, and what was removed under its ref', async () => {
     const page = await open({ key: KEY, at: last() });
     await expect
       .poll(() => seen(page).innerText())
@@ -193,7 +193,7 @@ describe('a request', () => {
     await expect.poll(() => page.getByRole('dialog').locator('pre').innerText()).toContain('## User Intent');
   });
 
-  it('tells what was only observed as what would have been', async () => {
+  it('shows what was only observed as what would have been', async () => {
     const page = await open({ key: KEY, at: '#/conversations/observed' });
     await page.locator('.request-row').first().click();
     await expect.poll(() => page.locator('.observed-note').innerText()).toContain('only observed');

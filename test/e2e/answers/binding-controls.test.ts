@@ -51,7 +51,7 @@ const STRATEGIES: [mode: string, memory_strategy: unknown][] = [
 ];
 
 describe.each(FORMS)('the controls of bound thinking by %s (stream: %s)', (dialect, stream) => {
-  it.each(STRATEGIES)('go up as they came in mode %s', async (_, memory_strategy) => {
+  it.each(STRATEGIES)('are sent unchanged in mode %s', async (_, memory_strategy) => {
     const thinking = thinkingThat('drop_block');
     const agent = agentOf(dialect, stream, { memory_strategy, thinking });
     await agent.turn('What does number 1 weigh?');

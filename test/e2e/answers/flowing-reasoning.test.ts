@@ -196,7 +196,7 @@ describe('F24: reasoning that the upstream does not store', () => {
     expect(output.map(({ encrypted_content: form }) => form)).toEqual([MARK, MARK, undefined, undefined]);
   });
 
-  it('is that of every caller of a shared account, which stores nothing', async () => {
+  it('belongs to every caller of a shared account, which stores nothing', async () => {
     const ask = async (items: readonly Json[]): Promise<Json[]> => {
       const response = await shared.fetch('/v1/responses', {
         method: 'POST',

@@ -207,7 +207,7 @@ describe.each([
   [false, false],
   [true, false],
   [true, true],
-])('a refusal in a later round (streamed: %s, told in the stream: %s)', (stream, inStream) => {
+])('a refusal in a later round (streamed: %s, inside the stream: %s)', (stream, inStream) => {
   const memory_strategy = {
     mode: 'auto',
     token_budget: 3_000,
@@ -249,7 +249,7 @@ describe.each([
   });
 });
 
-it('a refusal of something else in a later round goes to the caller as it came', async () => {
+it('a refusal of something else in a later round goes to the caller unchanged', async () => {
   const error = { message: 'Invalid value.', param: 'input[0].content', code: 'invalid_value' };
   deployment.upstream.next(
     calls('list_refs', () => ({ tool: 'shell' })),
@@ -264,7 +264,7 @@ it('a refusal of something else in a later round goes to the caller as it came',
 });
 
 describe('an upstream’s refusal', () => {
-  it('of another item goes back as it came', async () => {
+  it('of another item goes back unchanged', async () => {
     deployment.upstream.next({
       type: 'error',
       status: 400,

@@ -106,14 +106,14 @@ async function warned(ask: ReturnType<typeof callerOf>, times: number, stream: b
 }
 
 describe.each([false, true])('instructions that no cache holds (streamed: %s)', (stream) => {
-  it.each([{}, { conversation_id: 'named' }])('are told of after three answers, in %o', async (named) => {
+  it.each([{}, { conversation_id: 'named' }])('are reported after three answers, in %o', async (named) => {
     cached = 0;
     const warnings = await warned(callerOf(named), 7, stream);
     expect(warnings.slice(0, 4)).toEqual([false, false, false, false]);
     expect(warnings.at(-1)).toBe(true);
   });
 
-  it('are not told of where the cache holds them', async () => {
+  it('are not reported where the cache holds them', async () => {
     cached = 4_096;
     expect(await warned(callerOf(), 7, stream)).not.toContain(true);
   });

@@ -113,7 +113,7 @@ describe.each(PROTOCOLS)('an encoding, over $name', (protocol) => {
   it.each([
     ['gzip', gzipSync(body)],
     ['br', brotliCompressSync(body)],
-  ])('F32: %s is decoded, and not named any more', async (encoding, bytes) => {
+  ])('F32: %s is decoded, and no longer named', async (encoding, bytes) => {
     for (const [, request] of REQUESTS) {
       deployment.upstream.next(
         answering(200, { ...JSON_TYPE, 'content-encoding': encoding }, (response) => response.end(bytes)),
@@ -165,7 +165,7 @@ describe.each(PROTOCOLS)('an encoding, over $name', (protocol) => {
   }
 });
 
-describe('null where a call should stand', () => {
+describe('null where a call should be', () => {
   deployment.over(CHAT);
   const request = {
     model,

@@ -72,7 +72,7 @@ describe('an agent over the Responses API, with answers in one piece and in stre
 });
 
 describe.each([false, true])('an agent over the Responses API (streamed: %s)', (stream) => {
-  it('has its old turns summarised', async () => {
+  it('has its old turns summarized', async () => {
     const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
     const input = Array.from({ length: 6 }, (_, turn) => [
       { role: 'user', content: `Question ${turn}: ${words}` },
@@ -99,7 +99,7 @@ describe.each([false, true])('an agent over the Responses API (streamed: %s)', (
 });
 
 describe('a conversation over the Responses API', () => {
-  it('is archived as it came', async () => {
+  it('is archived unchanged', async () => {
     const input = [{ role: 'user', content: 'Where are the quinces?' }];
     await ask({ model: 'gpt-4.1', input }, false, {
       memory_strategy: { mode: 'trim', max_turns: 9, archive: true },
@@ -165,7 +165,7 @@ describe('a stream whose last event lists nothing', () => {
 });
 
 describe('what is not edited', () => {
-  it('goes up byte for byte', async () => {
+  it('is sent byte for byte', async () => {
     const body =
       '{"model":"gpt-4.1", "input":[{"role":"user","content":"12345678901234567890"},{"type":"something_new","x":1.0}],"x-extra":{"b":1.0}}';
     deployment.upstream.next((_, response, { body: sent }) => respond(response, sent));
@@ -267,7 +267,7 @@ describe('a stream', () => {
       }),
     });
 
-  it('has no event of ours, and the report in its last one', async () => {
+  it('has no event by Precis, and the report in its last one', async () => {
     const plain = await events(await stream());
     const reported = await events(await stream({ memory_report: true }));
     expect(reported.map(({ type }) => type)).toEqual(plain.map(({ type }) => type));

@@ -77,7 +77,7 @@ describe('a response that is silent', () => {
 });
 
 describe('a compaction that takes long', () => {
-  it('begins its response, and goes on with its numbers', async () => {
+  it('begins its response, and continues its numbers', async () => {
     const summary = {
       model: 'gpt-5',
       stream: true,

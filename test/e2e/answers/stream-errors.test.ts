@@ -95,7 +95,7 @@ describe('Codex', () => {
     ['another client', { originator: 'opencode', 'user-agent': 'opencode/2.3.2' }],
     ['another client whose name begins alike', { originator: 'codexify', 'user-agent': 'codexify/1.0' }],
     ['Codex that asks for the status', { ...CODEX_HEADERS, 'x-memory-stream-errors': 'http' }],
-  ])('alone is told so: %s gets the status', async (_, headers) => {
+  ])('alone gets it there: %s gets the status', async (_, headers) => {
     refuseLength();
     const response = await respond({ headers });
     expect(response.status).toBe(400);
@@ -121,7 +121,7 @@ describe('Codex', () => {
     ['the words of the error', { 'retry-after': '60' }, 'Please try again in 11.054s. Visit us.', 11.054],
     ['its seconds, where Codex does not read the words', { 'retry-after': '65' }, 'Try again in 1m5s.', 65],
     ['nobody', {}, 'Wait.', undefined],
-  ])('is told by %s when to ask again', async (_, headers, message, seconds) => {
+  ])('learns by %s when to ask again', async (_, headers, message, seconds) => {
     refusing(429, { message, type: 'tokens', code: null }, headers);
     expect((await readAsCodex(await asCodex())).turn).toMatchObject({ does: 'retries', seconds });
   });
@@ -183,7 +183,7 @@ describe('Codex', () => {
     expect((await asCodex({ headers: { 'x-agent-type': 'nobody' } })).status).toBe(404);
   });
 
-  it('gets bytes and status as they came in mode none', async () => {
+  it('gets bytes and status unchanged in mode none', async () => {
     refuseLength();
     const response = await asCodex({ headers: { 'x-memory-strategy': 'none', ...EVENTS } });
     expect(response.status).toBe(400);
@@ -215,7 +215,7 @@ describe('Codex', () => {
   });
 });
 
-describe('the records of an error that is told in a stream', () => {
+describe('the records of an error inside a stream', () => {
   it('have its true status', async () => {
     const before = deployment.worker.output().length;
     // The upstream accepts the key.
@@ -320,7 +320,7 @@ describe('a client that asks for errors in streams', () => {
     expect((await chat({ headers: EVENTS, body: { stream: false } })).status).toBe(400);
   });
 
-  it('is told what the header may be', async () => {
+  it('learns what the header may be', async () => {
     const response = await chat({ headers: { 'x-memory-stream-errors': 'yes' } });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({

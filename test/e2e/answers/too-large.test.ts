@@ -152,7 +152,7 @@ describe.each(PROTOCOLS)('a body that is too large, over $name', (protocol) => {
     expect(moves).toBeLessThan(5);
   });
 
-  it('comes back as it came where nothing may leave', async () => {
+  it('comes back unchanged where nothing may leave', async () => {
     refusal = ['HTML', 413, NGINX];
     const key = newKey();
     await ask(key, thread(1));
@@ -174,7 +174,7 @@ describe.each(PROTOCOLS)('a body that is too large, over $name', (protocol) => {
     expect((await ask(key, thread(4))).memory.bytes).toBeUndefined();
   });
 
-  it('is sent as it came in mode none', async () => {
+  it('is sent unchanged in mode none', async () => {
     refusal = ['HTML', 413, NGINX];
     await expect(
       ask(newKey(), thread(8), { memory_strategy: 'none', memory_report: false }),

@@ -109,7 +109,7 @@ describe.each(PROTOCOLS)('a stream that begins with a refusal, over $name', (pro
     expect([asked.length, /"This ?"/.test(text)]).toEqual([2, true]);
   });
 
-  it('F19: comes as it came where the smaller view is refused too, and nothing is learned of it', async () => {
+  it('F19: comes unchanged where the smaller view is refused too, and nothing is learned of it', async () => {
     const key = newKey();
     const [untold = ''] = Object.values(refusals(protocol, false));
     deployment.upstream.next(streams(untold), streams(untold));
@@ -123,7 +123,7 @@ describe.each(PROTOCOLS)('a stream that begins with a refusal, over $name', (pro
   it.each([
     ['in mode none', 'none'],
     ['without a smaller view', { mode: 'compact', compact_keep: 20 }],
-  ])('F19: comes as it came %s', async (_, strategy) => {
+  ])('F19: comes unchanged %s', async (_, strategy) => {
     deployment.upstream.next(streams(first));
     const { asked, text } = await send(strategy);
     expect([asked.length, text]).toEqual([1, first]);
@@ -132,7 +132,7 @@ describe.each(PROTOCOLS)('a stream that begins with a refusal, over $name', (pro
   it.each([
     ['about something else', { message: 'Slow down.', code: 'rate_limit_exceeded' }],
     ['about time, in such words', { message: TOLD, code: 429 }],
-  ])('F19: comes as it came where it is %s', async (_, error) => {
+  ])('F19: comes unchanged where it is %s', async (_, error) => {
     const frame = frameOf(protocol.name === 'chat' ? { error } : { type: 'error', ...error });
     deployment.upstream.next(streams(frame));
     const { asked, text } = await send({ mode: 'compact' });

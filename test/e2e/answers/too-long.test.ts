@@ -240,7 +240,7 @@ describe.each(PROTOCOLS)('a view that was counted by nobody, over $name', (proto
     expect(asked[1]?.body.messages[3].content).toMatch(/^⟦removed: tool output for read_file/);
   });
 
-  it('tells of its tokens in the headers only', async () => {
+  it('reports its tokens in the headers only', async () => {
     const { response, asked } = await sendRaw(newKey(), 'compact', talk(8));
 
     expect(response.status).toBe(200);
@@ -276,7 +276,7 @@ describe.each(PROTOCOLS)('a rolling memory, over $name', (protocol) => {
     expect(JSON.stringify(view)).toContain('<session_summary');
   });
 
-  it('that may not be cut goes up as its policy has it', async () => {
+  it('that may not be cut is sent as its policy has it', async () => {
     const strategy = { mode: 'rolling_summary', overflow_policy: 'error', total_max_tokens: 100_000 };
     const { response, text, asked } = await sendRaw(newKey(), strategy, talk(8));
 
@@ -299,7 +299,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
   });
 
   it.each([false, true])(
-    'comes as it came when the smaller view is too long too, streamed: %s',
+    'comes unchanged when the smaller view is too long too, streamed: %s',
     async (stream) => {
       deployment.upstream.next(refusing('first'), refusing('second'));
       const { response, text, asked } = await sendRaw(newKey(), 'compact', talk(8), { stream });
@@ -342,7 +342,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
     }
   });
 
-  it('comes as it came in mode none, which never asks again', async () => {
+  it('comes unchanged in mode none, which never asks again', async () => {
     for (const stream of [false, true]) {
       deployment.upstream.next(refusing('first'));
       const { response, text, asked } = await sendRaw(newKey(), 'none', talk(8), { stream });
@@ -415,7 +415,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
   });
 
   it.each([false, true])(
-    'comes as it came when the second ask gets no answer, streamed: %s',
+    'comes unchanged when the second ask gets no answer, streamed: %s',
     async (stream) => {
       deployment.upstream.next(refusing('first'), { type: 'drop' });
       const { response, text, asked } = await sendRaw(newKey(), 'compact', talk(8), { stream });
@@ -538,7 +538,7 @@ describe.each(PROTOCOLS)('a small request that was refused, over $name', (protoc
   });
 });
 
-describe.each(PROTOCOLS)('a limit that nobody has told, over $name', (protocol) => {
+describe.each(PROTOCOLS)('a limit that nobody has stated, over $name', (protocol) => {
   deployment.over(protocol);
   const untold: Behaviour = {
     type: 'error',

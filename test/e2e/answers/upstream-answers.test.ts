@@ -234,7 +234,7 @@ describe.each(PROTOCOLS)('an upstream that does not answer, over $name', (protoc
     expect(await response.text()).toBe(open + words[0] + close);
   });
 
-  it('that breaks off within a JSON answer is told as unreachable where the report was to be added', async () => {
+  it('that breaks off within a JSON answer is reported as unreachable where the report was to be added', async () => {
     deployment.upstream.next((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"choices":', () => response.destroy());

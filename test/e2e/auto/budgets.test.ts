@@ -70,7 +70,7 @@ describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) =
     }
   });
 
-  it('goes up with all before it made as small as it gets', async () => {
+  it('is sent with all before it made as small as it gets', async () => {
     const messages = [...toolTalk('plums', 10).slice(0, -1), huge];
     const memory_strategy = {
       mode: 'auto',
@@ -87,7 +87,7 @@ describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) =
     expect(wrongReport(sent)).toEqual([]);
   });
 
-  it('goes up with a huge fresh output in full: the model has not seen it', async () => {
+  it('is sent with a huge fresh output in full: the model has not seen it', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'search', arguments: '{}' } };
     const fresh = { role: 'tool', tool_call_id: 'call_1', content: rows('fresh', 2_000) };
     const messages = [
@@ -138,7 +138,7 @@ describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
     return played;
   };
 
-  it('summarises from context_limit on', async () => {
+  it('summarizes from context_limit on', async () => {
     const all = await play();
 
     const first = all.find(({ memory }) => memory.frontier.moved);
@@ -150,7 +150,7 @@ describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
     expect(brokenPrefixes(all)).toEqual([]);
   });
 
-  it('summarises at each move, and trims nothing that fits the budget', async () => {
+  it('summarizes at each move, and trims nothing that fits the budget', async () => {
     const applied = (await play()).flatMap(({ memory }) => memory.applied_edits.map(({ type }) => type));
 
     expect(applied).toContain('summarize');
@@ -188,20 +188,20 @@ describe.each(PROTOCOLS)('a request without a limit for its answer, over $name',
     ['compact', { compact_trigger_turns: 100 }],
     ['trim', { max_turns: 100 }],
     ['summarize', { context_limit: 100 }],
-  ])('is told that %s waits for the window without a budget and a trigger', async (mode, trigger) => {
+  ])('learns that %s waits for the window without a budget and a trigger', async (mode, trigger) => {
     expect(await ask({ mode })).toMatchObject({ warnings: ['idle'], applied_edits: [] });
     expect((await ask({ mode, token_budget: 100_000 })).warnings).toEqual([]);
     expect((await ask({ mode, ...trigger })).warnings).toEqual([]);
   });
 
-  it.each(['auto', 'compact'])('is not told that %s waits once the window is near', async (mode) => {
+  it.each(['auto', 'compact'])('does not hear that %s waits once the window is near', async (mode) => {
     const edited = await ask({ mode, context_window_tokens: Math.ceil((await tokensIn()) / 0.85) });
 
     expect(edited.applied_edits).not.toEqual([]);
     expect(edited.warnings).toEqual([]);
   });
 
-  it('is told that its soft budget can not act', async () => {
+  it('learns that its soft budget can not act', async () => {
     const memory_strategy = { mode: 'summarize', token_soft_budget: 10 };
     const { memory, headers } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
 

@@ -47,7 +47,7 @@ async function expectKept(view: Message[], messages: Message[]): Promise<void> {
 }
 
 describe('POST /v1/compact in mode auto', () => {
-  it('gives the view that a completion goes up with, marks what it changed, and asks the upstream for nothing', async () => {
+  it('gives the view that a completion is sent with, marks what it changed, and asks the upstream for nothing', async () => {
     const messages = agentRun('apples');
     const { object, messages: view, memory } = await compact(messages);
     expect(deployment.upstream.requests.filter(({ path }) => !path.endsWith('/models'))).toEqual([]);
@@ -143,7 +143,7 @@ describe('a view of mode auto that its caller takes for its own array', () => {
   it.each([
     ['of a run', agentRun('dates')],
     ['of a talk', toolTalk('limes', 14)],
-  ])('%s goes up as it is, without its marks', async (_, messages) => {
+  ])('%s is sent as it is, without its marks', async (_, messages) => {
     const { messages: view } = await compact(messages);
     expect(view.some(({ compacted }) => compacted)).toBe(true);
     const asked = deployment.summarizer.requests.length;

@@ -88,7 +88,7 @@ describe.each(PROTOCOLS)('mode auto, when nobody says otherwise, over $name', (p
     expect(removed(compaction)).toEqual([`call_${calls - 2}`]);
   });
 
-  it('shows at most 48 tokens of what it removes, and of those what nothing else tells', async () => {
+  it('shows at most 48 tokens of what it removes, and of those what nothing else says', async () => {
     const ids = Array.from({ length: 90 }, (_, at) => `order ord-${at * 7919} is paid`).join('\n');
     const output = step(ids);
 

@@ -100,7 +100,7 @@ describe.each(PROTOCOLS)('an array that parts from another, over $name', (protoc
     expect(third.seen.rawBody.equals(first.seen.rawBody)).toBe(true);
   });
 
-  it('by an edit of what a placeholder stands for gets another placeholder, and another summary', async () => {
+  it('by an edit of what a placeholder replaces gets another placeholder, and another summary', async () => {
     const messages = toolTalk('urns', TURNS);
     const caller = new AgentCaller(deployment, { memory_strategy: strategy });
     const first = await caller.send(messages);

@@ -61,7 +61,7 @@ describe('a result that comes late in a run of mode auto', () => {
     expect(all.at(-1)?.memory.applied_edits.length).toBeGreaterThan(0);
   });
 
-  it('makes nothing invalid that was valid: what stands behind it is as the caller wrote it, or a placeholder', async () => {
+  it('makes nothing invalid that was valid: what follows it is as the caller wrote it, or a placeholder', async () => {
     const messages = late(agentRun('valid'), 'call_9_0', 5);
     const { view, seen } = await new AgentCaller(deployment, {
       memory_strategy: { mode: 'auto', token_soft_budget: 12_000, min_reclaim_tokens: 0 },

@@ -45,7 +45,7 @@ async function kept(ref: string): Promise<Response> {
 }
 
 describe.each(PROTOCOLS)(
-  'an image in a user message, behind the frontier of mode auto, over $name',
+  'an image in a user message, before the frontier of mode auto, over $name',
   (protocol) => {
     deployment.over(protocol);
     it('becomes a line of text in its place, and can be fetched as the part that it was', async () => {
@@ -161,7 +161,7 @@ describe.each(PROTOCOLS)(
 );
 
 describe.each(PROTOCOLS)(
-  'a request with an image whose turn is summarised in part, over $name',
+  'a request with an image whose turn is summarized in part, over $name',
   (protocol) => {
     deployment.over(protocol);
     /** A request with many steps, one with none, and one too large for placeholders alone. */

@@ -78,7 +78,7 @@ describe.each(
     of.ask({ ...fields, stream, ...more, messages });
   const topicOf = (what: string): string => `${what} ${name} ${stream}`;
 
-  it('stands in its placeholder from its first request on', async () => {
+  it('is in its placeholder from its first request on', async () => {
     const topic = topicOf('apples');
     const asked = await ask(fresh(topic));
 

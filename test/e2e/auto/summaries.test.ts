@@ -153,7 +153,7 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
       expect(memory.summary).toMatchObject({ status: 'completed', usage: NOTHING_SPENT });
   });
 
-  it('is made of placeholders where the view had them, and never of what they stand for', async () => {
+  it('is made of placeholders where the view had them, and never of what they replace', async () => {
     const { all, readings } = await played();
 
     const outputs = readings.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool');

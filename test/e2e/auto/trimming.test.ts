@@ -52,7 +52,7 @@ const contentOf = (message: Message | undefined): string => String(message?.cont
 
 describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
   deployment.over(protocol);
-  it('is told on a line before the first message that stays, and is kept under its ref', async () => {
+  it('is reported on a line before the first message that stays, and is kept under its ref', async () => {
     const all = await play('apples', 18);
     const trimmed = all.flatMap((sent) => {
       const line = trimmedIn(sent);
@@ -76,7 +76,7 @@ describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
     for (const { memory } of all) expect(memory.warnings).toEqual([]);
   });
 
-  it('is told at the end of the recap where the first request stays', async () => {
+  it('is reported at the end of the recap where the first request stays', async () => {
     const all = await play('quinces', 18, { memory_strategy: keeping });
 
     const trimmed = all.filter(({ view }) => String(view[2]?.content).includes('reason=trimmed'));
@@ -99,7 +99,7 @@ describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
     expect(all.flatMap(wrongReport)).toEqual([]);
   });
 
-  it('is read by the next summary, which takes the place of the line', async () => {
+  it('is read by the next summary, which replaces the line', async () => {
     const all = await play('pears', 18, { conversation_id: 'read' });
 
     const first = all.findIndex((sent) => trimmedIn(sent));

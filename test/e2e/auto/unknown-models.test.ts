@@ -59,11 +59,11 @@ describe.each(PROTOCOLS)('a model whose window is not known, over $name', (proto
     ['no budget', {}],
     ['a budget that is never reached', { token_budget: 100_000 }],
     ['a budget that is', { token_budget: 14_000 }],
-  ])('is told of with %s', async (_, fields) => {
+  ])('is reported with %s', async (_, fields) => {
     expect(await warningsOf('qwen4-coder:30b', fields)).toEqual(['window_unknown']);
   });
 
-  it('is not told of where the window is, or where any window would do', async () => {
+  it('is not reported where the window is, or where any window would do', async () => {
     expect(await warningsOf('qwen4-coder:30b', { context_window_tokens: 32_768 })).toEqual([]);
     expect(await warningsOf('mine', {})).toEqual([]);
     expect(await warningsOf('gpt-4.1', {})).toEqual([]);

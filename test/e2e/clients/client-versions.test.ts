@@ -101,7 +101,7 @@ describe.each(OPENAI_VERSIONS)('F17: the openai client of version %s', (version)
       expect(said(response)).toBe(strategy ? 'Wait. So.' : 'So.');
     });
 
-    it('sees one id, and is told from which one a stored conversation goes on', async () => {
+    it('sees one id, and learns from which one a stored conversation continues', async () => {
       const stored = (answer: ResponseAnswer): Behaviour => responds({ ...answer, fields: { store: true } });
       deployment.upstream.next(
         stored({ id: 'a', content: 'Wait. ', toolCalls: [fetches('call_0')] }),

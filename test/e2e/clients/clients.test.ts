@@ -162,7 +162,7 @@ describe.each(CLIENTS)('an agent of %s', (client, loop) => {
       expect(JSON.stringify(done.exchanges.map(({ sent }) => sent))).not.toContain('retrieve_ref');
     });
 
-    it('goes on with a summary where placeholders do not free enough', async () => {
+    it('continues with a summary where placeholders do not free enough', async () => {
       const book = `${client} summarised ${stream}`;
       const headers = strategyHeader({ mode: 'auto', token_budget: 10_000, min_reclaim_tokens: 0 });
       const done = await run(loop, STEPS, { book, stream, headers });
@@ -187,7 +187,7 @@ describe.each([false, true])('with the defaults of its client (streamed: %s)', (
     expect(ofType(done.views.at(-1) ?? {}, /^reasoning$/)).toHaveLength(STEPS.length);
   });
 
-  it('an agent of @ai-sdk/openai names items that the upstream has stored, and these requests go up as they are', async () => {
+  it('an agent of @ai-sdk/openai names items that the upstream has stored, and these requests are sent as they are', async () => {
     const book = `references ${stream}`;
     const done = await run(aiSdkLoop(), STEPS, { book, stream, headers });
     expectAnswered(done, book, STEPS, stream);
@@ -265,7 +265,7 @@ describe.each([false, true])(
 describe.each([false, true])(
   'an agent of @openai/agents whose session compacts itself (streamed: %s)',
   (stream) => {
-    it('goes on behind the compaction that Precis makes, and its later outputs become placeholders', async () => {
+    it('continues after the compaction that Precis makes, and its later outputs become placeholders', async () => {
       const { fetch, exchanges } = recordingFetch();
       const book = `compacting session ${stream}`;
       const headers = strategyHeader({ mode: 'compact', token_budget: 10_000 });

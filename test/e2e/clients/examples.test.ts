@@ -89,7 +89,7 @@ function frontiersIn(output: string): (string | undefined)[] {
 
 describe('an example', () => {
   it.each(['openai.ts', 'ai-sdk.ts', 'agents-sdk.ts', 'langchain.ts'])(
-    'sends placeholders in the place of old outputs, moves the frontier once, and gets its answer: %s',
+    'replaces old outputs by placeholders, moves the frontier once, and gets its answer: %s',
     async (file) => expectOneMove(await run(process.execPath, file)),
   );
 
@@ -109,7 +109,7 @@ describe('an example', () => {
     expectOneMove(await run('python3', 'langchain-python.py'));
   });
 
-  it('has no name that Python would import in the place of a package', () => {
+  it('has no name that Python would import instead of a package', () => {
     const names = readdirSync(EXAMPLES).map((file) => file.replace(/\.py$/, ''));
     expect(names).not.toContain('openai');
   });

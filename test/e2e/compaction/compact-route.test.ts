@@ -67,7 +67,7 @@ describe('POST /v1/compact', () => {
     expect(view.filter(({ compacted }) => compacted).length).toBe(memory.refs.length);
   });
 
-  it('gives the view that a completion would go up with', async () => {
+  it('gives the view that a completion would be sent with', async () => {
     const request = { model, tools, messages, memory_strategy: strategy };
     const { messages: view } = await compact(request);
     await deployment.chat(request);
@@ -75,7 +75,7 @@ describe('POST /v1/compact', () => {
     expect(deployment.lastChat().body.messages).toEqual(withoutMarks(view));
   });
 
-  it('returns the messages as they came, to the byte, when nothing is due', async () => {
+  it('returns the messages unchanged, to the byte, when nothing is due', async () => {
     const array =
       '[ {"role":"user", "n":12345678901234567890,"content":"\\u00e9 1.0"} ,{"role":"assistant","content":"x","v":1.0}]';
 
@@ -133,7 +133,7 @@ describe('items of the Responses API', () => {
     return JSON.parse(deployment.upstream.requests.at(-1)?.rawBody.toString() ?? '').input;
   };
 
-  it('are returned as the view that a response would go up with', async () => {
+  it('are returned as the view that a response would be sent with', async () => {
     const { input, memory } = (await compact(request)) as unknown as Items;
 
     expect(memory).toMatchObject({ mode: 'compact', trigger: 'token_budget' });

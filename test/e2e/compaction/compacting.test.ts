@@ -119,7 +119,7 @@ describe.each(PROTOCOLS)('a long conversation in mode compact, over $name', (pro
     expect(sent[0]?.memory.refs.length).toBeGreaterThan(5);
   });
 
-  it('goes up as it is while it is under the budget', async () => {
+  it('is sent as it is while it is under the budget', async () => {
     const { memory, headers, seen } = await send(8);
 
     expect(seen.body.messages).toEqual(recording.messages.slice(0, 8));

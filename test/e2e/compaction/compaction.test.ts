@@ -52,7 +52,7 @@ const sentItems = (): Json[] => sent().input as Json[];
 const SUMMARY = /^<session_summary ref="(ref_[a-z2-7]{26})" covers="0-\d+">/;
 
 describe('POST /v1/responses/compact', () => {
-  it('gives the user messages as they came, and one item that is opened when it comes back', async () => {
+  it('gives the user messages unchanged, and one item that is opened when it comes back', async () => {
     const items = itemsOf(conversation('apples', 4));
 
     const compacted = await compact(items);
@@ -188,7 +188,7 @@ describe('POST /v1/responses/compact', () => {
     expect(sentItems()).toEqual(items);
   });
 
-  it('holds everything where nothing but a digest would stand for what is kept nowhere', async () => {
+  it('holds everything where nothing but a digest would replace what is kept nowhere', async () => {
     const items = itemsOf(conversation('quinces', 4));
 
     const { output, memory } = await compact(items, {}, 'sk-invalid-key-of-nobody-0003');
@@ -306,7 +306,7 @@ describe('an item that comes back', () => {
     await respond(output, { user: 'ann' });
   });
 
-  it('from the upstream goes up as it came', async () => {
+  it('from the upstream is sent unchanged', async () => {
     const theirs = { type: 'compaction', id: 'cmp_theirs', encrypted_content: 'gAAAAAsealed' };
     await respond([theirs, { role: 'user', content: 'Go on.' }], { memory_strategy: 'auto' });
     expect(sentItems()[0]).toEqual(theirs);

@@ -17,7 +17,7 @@ describe('an upstream that compacts by itself', () => {
   };
   const input = [{ role: 'user', content: 'Hi.' }];
 
-  it.each([undefined, 'auto'])('gets the wish for it as it came, in mode %s', async (memory_strategy) => {
+  it.each([undefined, 'auto'])('gets the wish for it unchanged, in mode %s', async (memory_strategy) => {
     const context_management = [{ type: 'compaction', compact_threshold: 2_000 }];
     const { sent } = await ask({ input, context_management, memory_strategy });
     expect(sent).toEqual({ model: 'gpt-4.1', input, context_management });

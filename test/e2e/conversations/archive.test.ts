@@ -247,7 +247,7 @@ describe('GET /v1/conversations/{id}/messages', () => {
     expect((await get({ q: 'One' })).status).toBe(404);
   });
 
-  it('is that of a conversation whose settings ask for it', async () => {
+  it('belongs to a conversation whose settings ask for it', async () => {
     const { id, fields, archived } = conversation();
     await memory(id, { method: 'PATCH', body: strategy });
     const { memory_strategy: _, ...unset } = fields;

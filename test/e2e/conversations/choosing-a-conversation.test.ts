@@ -27,7 +27,7 @@ const ask = choiceOf(deployment);
 
 describe.each(PROTOCOLS)('the strategy of a conversation, over $name', (protocol) => {
   deployment.over(protocol);
-  it('comes after that of the request, and before those of the agent and the deployment', async () => {
+  it('comes after the request's, and before the agent's and the deployment's', async () => {
     const id = newId();
     await set(id, { mode: 'compact' });
     const ofRequest = { memory_strategy: { mode: 'summarize', context_limit: 99 }, conversation_id: id };
@@ -134,7 +134,7 @@ describe.each(PROTOCOLS)('a conversation belongs to, over $name', (protocol) => 
     expect(statuses(...found)).toEqual([200, 404, 404, 200]);
   });
 
-  it('one user, whatever stands in the names', async () => {
+  it('one user, whatever is in the names', async () => {
     await set('b:c', { mode: 'none' }, { headers: { 'x-memory-user': 'a' } });
 
     expect((await settings('c', { headers: { 'x-memory-user': 'a:b' } })).status).toBe(404);
@@ -154,7 +154,7 @@ describe.each(PROTOCOLS)('a conversation belongs to, over $name', (protocol) => 
     expect(await ask({ body: { conversation_id: id } })).toEqual(['none', 'conversation']);
   });
 
-  it('one user, also in what is summarised', async () => {
+  it('one user, also in what is summarized', async () => {
     const id = newId();
     const ann = new Talk(deployment, { conversation_id: id, user: 'ann', memory_strategy: ROLLING });
     await ann.rounds(1, 3);

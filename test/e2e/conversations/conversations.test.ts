@@ -31,7 +31,7 @@ const ask = choiceOf(deployment);
 
 describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (protocol) => {
   deployment.over(protocol);
-  it('tells what is kept of a conversation', async () => {
+  it('says what is kept of a conversation', async () => {
     const id = newId();
     const to = new Talk(deployment, { conversation_id: id, memory_strategy: ROLLING });
     await to.rounds(1, 4);
@@ -256,7 +256,7 @@ describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (pro
     });
   });
 
-  it('has no strategy any more after one that names no mode', async () => {
+  it('no longer has a strategy after one that names no mode', async () => {
     const id = newId();
     await set(id, { mode: 'trim', max_turns: 9 });
 
@@ -313,7 +313,7 @@ describe.each(PROTOCOLS)('DELETE /v1/conversations/{id}/memory, over $name', (pr
     expect(summarizer.prompts().at(-1)).toContain('Question 1:');
   });
 
-  it('leaves none of its transcripts, nor what the user is told of it', async () => {
+  it('leaves none of its transcripts, nor what the user gets of it', async () => {
     const id = newId();
     const user = { headers: { 'x-memory-user': 'ann' } };
     const to = new Talk(deployment, { conversation_id: id, user: 'ann', memory_strategy: ROLLING });

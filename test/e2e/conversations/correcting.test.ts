@@ -54,7 +54,7 @@ describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
     return { block: String(block?.content ?? ''), memory };
   }
 
-  it('is told: what is injected, and from which conversations', async () => {
+  it('is shown: what is injected, and from which conversations', async () => {
     const user = `änne/${newUser()}`;
     await tell(user, 'the first', 'Likes tea.');
     await tell(user, 'the sécond', 'Lives in Oslo.');

@@ -44,7 +44,7 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     return { status: response.status, told: (await response.json()) as any };
   }
 
-  it('summarises a short session, and publishes it to the next one', async () => {
+  it('summarizes a short session, and publishes it to the next one', async () => {
     const user = newUser();
     summarizer.say('The order 4711 was sent on Monday.');
 
@@ -126,7 +126,7 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     expect(view).not.toContain('Said at the end.');
   });
 
-  it('tells when the summarizer fails, and publishes nothing', async () => {
+  it('says when the summarizer fails, and publishes nothing', async () => {
     const user = newUser();
     summarizer.fail(400);
 

@@ -74,7 +74,7 @@ describe.each(PROTOCOLS)('memory blocks beside cross-session memory, over $name'
   deployment.over(protocol);
   beforeAll(remember);
 
-  it('stand before it, both behind the preamble', async () => {
+  it('precede it, both after the preamble', async () => {
     const { view } = await ask({ memory_injection: true, memory_blocks: ['team'] });
 
     expect(view.map(({ content }) => String(content).split(':')[0])).toEqual([
@@ -106,7 +106,7 @@ describe.each(PROTOCOLS)('an array of too many messages, over $name', (protocol)
     ['summarize', 'too_many_messages'],
     ['rolling_summary', 'too_many_messages'],
     ['none', 'too_many_messages'],
-  ])('goes up as it came with memory_injection too, in mode %s', async (memory_strategy, warning) => {
+  ])('is sent unchanged with memory_injection too, in mode %s', async (memory_strategy, warning) => {
     const { response, view } = await ask({ memory_strategy, memory_injection: true, messages: many });
 
     expect(response.headers.get('x-memory-warning')).toBe(warning);

@@ -52,7 +52,7 @@ async function summarised(user: string, id: string, key?: string): Promise<strin
 
 describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (protocol) => {
   deployment.over(protocol);
-  it('F10: stands right behind the leading preamble, as a user’s, fenced, and says what it is', async () => {
+  it('F10: comes right after the leading preamble, as a user’s, fenced, and says what it is', async () => {
     const user = newUser();
     const words = await summarised(user, 'earlier');
 
@@ -165,7 +165,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
     expect(raw.replace(block, '')).toBe(protocol.text(`${head}${tail}}`));
   });
 
-  it('stands before the memory of the conversation itself', async () => {
+  it('comes before the memory of the conversation itself', async () => {
     const user = newUser();
     const words = await summarised(user, 'earlier');
     const to = new Talk(deployment, {
@@ -225,7 +225,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
     expect(blocks[0]?.content).not.toContain('## Ledger');
   });
 
-  it('has nothing of a conversation that was deleted while it was summarised', async () => {
+  it('has nothing of a conversation that was deleted while it was summarized', async () => {
     const user = newUser();
     const conversation = { user, conversation_id: 'deleted meanwhile' };
     const memory_strategy = {
@@ -269,7 +269,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('cross-session memory is told to nobody else:, over $name', (protocol) => {
+describe.each(PROTOCOLS)('cross-session memory is shown to nobody else:, over $name', (protocol) => {
   deployment.over(protocol);
   it('not to another user', async () => {
     await summarised(newUser(), 'earlier');

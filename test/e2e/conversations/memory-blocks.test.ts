@@ -221,7 +221,7 @@ describe('the routes of memory blocks', () => {
 describe.each(PROTOCOLS)('memory blocks in the view, over $name', (protocol) => {
   deployment.over(protocol);
 
-  it('stand behind the preamble, each fenced, in the order of the request', async () => {
+  it('come after the preamble, each fenced, in the order of the request', async () => {
     const [team, project] = [newLabel(), newLabel()];
     await put(team, 'Ann leads.');
     await put(project, 'Ship it.\nThen rest.');

@@ -92,7 +92,7 @@ describe.each(PROTOCOLS)('a conversation that moves to another deployment, over 
   home.over(protocol);
   away.over(protocol);
 
-  it.each(MODES)('goes on with its memory there: $mode', async (strategy) => {
+  it.each(MODES)('continues with its memory there: $mode', async (strategy) => {
     const { id, to, state } = await fiveRounds(strategy);
     const there = moved(to);
 

@@ -138,7 +138,7 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
     expect(memory?.memory_blocks?.written).toEqual([{ label, version: 4 }]);
   });
 
-  it('is told in words what can’t be written', async () => {
+  it('learns in words what can’t be written', async () => {
     const label = newLabel();
     const other = newLabel();
     await put(label, 'x'.repeat(4_990));

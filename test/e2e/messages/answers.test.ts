@@ -101,14 +101,14 @@ const bodyAt = (index: number): Json & { messages: Json[]; tools: Json[] } =>
   anthropic.messages()[index]?.body as never;
 const kinds = (content: unknown): unknown[] => (content as Json[]).map(({ type }) => type);
 
-describe.each([true, false])('a call of ours in an answer of Messages (stream: %s)', (stream) => {
+describe.each([true, false])('a call of Precis's tool in an answer of Messages (stream: %s)', (stream) => {
   const call = (ref: string) => ({
     id: 'toolu_ours',
     name: FETCH,
     arguments: JSON.stringify({ ref, lines: '7-8' }),
   });
 
-  it('is answered within it, behind thinking that stays valid in the requests after it', async () => {
+  it('is answered within it, after thinking that stays valid in the requests after it', async () => {
     const fields = fieldsOf({ stream });
     const ref = await refOf(fields);
     anthropic.next({ type: 'answer', content: 'Let me look.', toolCalls: [call(ref)] });
@@ -194,7 +194,7 @@ describe.each([true, false])('a call of ours in an answer of Messages (stream: %
   });
 });
 
-describe('a round of ours that the API refuses', () => {
+describe('a round by Precis that the API refuses', () => {
   const errorOf = (type: string, message: string) => ({
     type: 'error',
     error: { type, message },
@@ -212,7 +212,7 @@ describe('a round of ours that the API refuses', () => {
     ['overloaded', 529, OVERLOADED],
     ['too long', 400, TOO_LONG],
   ])(
-    'ends the stream with its words behind what has come, by status or inside: %s',
+    'ends the stream with its words after what has come, by status or inside: %s',
     async (_, status, error) => {
       for (const isInside of [true, false]) {
         const fields = fieldsOf({ stream: true });

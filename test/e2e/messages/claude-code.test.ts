@@ -82,7 +82,7 @@ async function runsOf({ fetch }: typeof editing, path: string): Promise<ListedRu
 }
 
 describe('a session of Claude Code', () => {
-  it('has its view, with attribution, marks and fields as they came', async () => {
+  it('has its view, with attribution, marks and fields unchanged', async () => {
     const session = randomUUID();
     let last: Json = {};
     for (let reads = 1; reads <= 8; reads++) {
@@ -153,7 +153,7 @@ describe('a session of Claude Code', () => {
     expect(passing.upstream.messages().at(-1)?.body).not.toHaveProperty('conversation_id');
   });
 
-  it('names no user of over 256 characters, whatever stands in the name', async () => {
+  it('names no user of over 256 characters, whatever is in the name', async () => {
     const user_id = `user_${'_session_'.repeat(28)}!`;
     const fine = await passing.post({ ...body(1), metadata: { user_id } }, headersOf(randomUUID()));
     expect([user_id.length, fine.status]).toEqual([258, 400]);

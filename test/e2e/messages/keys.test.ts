@@ -49,7 +49,7 @@ const message = (headers: Record<string, string>, name: string) =>
   });
 
 describe('a request with a repeated header', () => {
-  it('goes up with one line of it, whose value names the tenant', async () => {
+  it('is sent with one line of it, whose value names the tenant', async () => {
     const headers = { ...VERSION, 'content-type': 'application/json', 'x-api-key': [MESSAGES_KEY, ''] };
     const asked = request(`${deployment.url}/v1/messages`, { method: 'POST', headers });
     asked.end(JSON.stringify({ model: MESSAGES_MODEL, max_tokens: 9, messages: messagesTalk('lines') }));
@@ -64,7 +64,7 @@ describe('a request with a repeated header', () => {
 describe('a request with two keys', () => {
   const both = (own: string, bearer: string) => ({ 'x-api-key': own, authorization: `Bearer ${bearer}` });
 
-  it('stores nothing for a key that no upstream accepts, whatever stands beside it', async () => {
+  it('stores nothing for a key that no upstream accepts, whatever is beside it', async () => {
     const told = [
       await chat({ ...VERSION, ...both(DEAD, OPENAI_KEY) }, 'a'),
       await chat(both(OPENAI_KEY, DEAD), 'b'),

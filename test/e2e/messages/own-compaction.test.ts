@@ -130,7 +130,7 @@ const withBlock = (): RecordedRequest[] =>
   sentTo().filter((sent) => sent.body.compaction === undefined && blocksOf(sent).length > 0);
 const betasOf = ({ headers }: RecordedRequest): string[] => String(headers['anthropic-beta']).split(/, */);
 
-describe('an agent in mode native, whose API summarises on demand', () => {
+describe('an agent in mode native, whose API summarizes on demand', () => {
   it.each([false, true])('shows the signed block first, streaming: %s', async (streams) => {
     const { reports } = await run(`shown ${streams}`, { streams });
     expect(deployment.upstream.refusals).toEqual([]);
@@ -178,7 +178,7 @@ describe('an agent in mode native, whose API summarises on demand', () => {
   });
 });
 
-describe('a summary of ours in the place of a signed block', () => {
+describe('a summary by Precis instead of a signed block', () => {
   /** Runs of which no request has a block. @returns the requests with a summary by Precis */
   const portable = async (name: string, more: Parameters<typeof run>[1] = {}) => {
     const { reports } = await run(name, { turns: 2, ...more });
@@ -253,7 +253,7 @@ describe("a caller's own compaction", () => {
 });
 
 describe('a count of tokens', () => {
-  it('is that of the view with the block', async () => {
+  it('is the count of the view with the block', async () => {
     const { messages } = await run('counted', { turns: 2 });
     const asked = { model: MODEL, system: SYSTEM, tools: [TOOL], messages: messages.slice(0, -1) };
     const response = await deployment.fetch('/v1/messages/count_tokens', {

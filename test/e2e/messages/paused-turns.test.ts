@@ -109,7 +109,7 @@ describe.each([true, false])('a turn with tools of the API (stream: %s)', (strea
     expect(named).toEqual([{ skills }, { skills, id: 'container_1' }, { skills, id: 'container_1' }]);
   });
 
-  it('goes on after its pause, and after its end, behind the rounds that it has had', async () => {
+  it('continues after its pause, and after its end, below the rounds that it has had', async () => {
     const caller = new Caller(stream);
     const ref = await caller.refOf();
     deployment.upstream.next(
@@ -157,7 +157,7 @@ describe.each([true, false])('a turn with tools of the API (stream: %s)', (strea
     expect(next.slice(again.length).map(({ role }) => role)).toEqual(['assistant', 'user']);
   });
 
-  it('waits with a tool of the API for the results of ours', async () => {
+  it('waits with a tool of the API for the results of Precis's', async () => {
     const caller = new Caller(stream);
     const ref = await caller.refOf();
     deployment.upstream.next(

@@ -16,7 +16,7 @@ const shared = deployMessages({
 const HELLO = { messages: [{ role: 'user', content: 'Hello' }] };
 
 describe('a request of Messages', () => {
-  it('goes up as the bytes that came, with its query and headers, and none of ours', async () => {
+  it('is sent as the bytes that came, with its query and headers, and none of Precis's', async () => {
     const body = `{"max_tokens":9, "model":"${MESSAGES_MODEL}","messages":[{"content":"Hello","role":"user"}] }`;
     const response = await deployment.fetch('/v1/messages?beta=true&x=1', {
       method: 'POST',
@@ -144,7 +144,7 @@ describe('a request of Messages', () => {
 });
 
 describe('the routes beside answers', () => {
-  it('count the view that would go up', async () => {
+  it('count the view that would be sent', async () => {
     const messages = talk('word '.repeat(8_000), 'c');
     const count = async (fields: object) => {
       const body = JSON.stringify({ model: MESSAGES_MODEL, messages, ...fields });
@@ -247,7 +247,7 @@ describe('a shared account', () => {
       body: JSON.stringify({ model: MESSAGES_MODEL, max_tokens: 9, ...body }),
     });
 
-  it('sends the deployer’s key, and hides what tells of the account', async () => {
+  it('sends the deployer’s key, and hides what describes the account', async () => {
     for (const key of [{ 'x-api-key': ACCESS_KEY }, { authorization: `Bearer ${ACCESS_KEY}` }] as const) {
       const headers = {
         ...key,
@@ -345,7 +345,7 @@ describe('a shared account', () => {
     expect([response.status, shared.upstream.refusals]).toEqual([200, []]);
   });
 
-  it('answers refusals of the account in words of ours', async () => {
+  it('answers refusals of the account in Precis's words', async () => {
     const words = {
       type: 'error',
       error: { type: 'rate_limit_error', message: 'org-of-the-account: 50 a minute' },

@@ -113,7 +113,7 @@ describe('a message thread', () => {
     expect(own.upstream.requests).toEqual([]);
   });
 
-  it('is told in the stream to callers who look for errors there', async () => {
+  it('is in the stream for callers who look for errors there', async () => {
     const response = await own.post(
       { thread: goOn, stream: true, messages: HI, memory_strategy: STRATEGY },
       { ...BETA, 'x-memory-stream-errors': 'events' },
@@ -124,7 +124,7 @@ describe('a message thread', () => {
   it.each([
     ['without a strategy', {}],
     ['by a mode in the body', { memory_strategy: { mode: 'none' } }],
-  ])('goes up unchanged %s, and the answer says so', async (_, more) => {
+  ])('is sent unchanged %s, and the answer says so', async (_, more) => {
     const first = await posted(own, { thread: create, ...more });
     expect(first.status).toBe(200);
     const thread = { type: 'continue', previous_message_id: first.body.id };
@@ -140,7 +140,7 @@ describe('a message thread', () => {
     ]);
   });
 
-  it('goes up unchanged where it is only observed, and the potential says so', async () => {
+  it('is sent unchanged where it is only observed, and the potential says so', async () => {
     const observed = { ...STRATEGY, observe: true };
     const { status, body } = await posted(own, {
       thread: create,

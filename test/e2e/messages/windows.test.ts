@@ -25,7 +25,7 @@ const keyOf = (name: string) => ({ 'x-api-key': `sk-ant-the-key-of-a-full-window
 describe.each([true, false])('an answer that fills the window (stream: %s)', (stream) => {
   const name = `window-${stream}`;
 
-  it('goes out as it came, is told, and leaves the next view with room for a whole one', async () => {
+  it('goes out unchanged, is reported, and leaves the next view with room for a whole one', async () => {
     const headers = keyOf(name);
     deployment.upstream.next({
       type: 'answer',

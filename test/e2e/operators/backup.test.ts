@@ -357,7 +357,7 @@ describe('a deployment with another secret', () => {
     vars: { ADMIN_TOKEN, PRECIS_SECRET: 'the secret of another deployment', PRECIS_SECRET_PREVIOUS: SECRET },
   });
 
-  it('is told so, and restores nothing', async () => {
+  it('learns it, and restores nothing', async () => {
     const { code, said } = await precis(stranger, ['restore', file]);
     expect([code, said]).toEqual([1, expect.stringContaining('sealed under another PRECIS_SECRET')]);
     expect(said).toContain('Nothing is restored.');

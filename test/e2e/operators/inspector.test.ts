@@ -90,7 +90,7 @@ describe('the inspector', () => {
 });
 
 describe('GET /v1/deployment', () => {
-  it('tells a caller what is set, and no secret', async () => {
+  it('shows a caller what is set, and no secret', async () => {
     const response = await precis.fetch('/v1/deployment');
     const text = await response.text();
     const facts = deployment.parse(JSON.parse(text));
@@ -120,7 +120,7 @@ describe('GET /v1/deployment', () => {
     expect(response.headers.get('cache-control')).toBe('private, no-store');
   });
 
-  it('tells nothing without a key, or with one that the upstream refuses', async () => {
+  it('shows nothing without a key, or with one that the upstream refuses', async () => {
     const without = await get('/v1/deployment');
     const refused = await get('/v1/deployment', { authorization: 'Bearer sk-invalid-0123456789abcdef' });
 

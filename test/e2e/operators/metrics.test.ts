@@ -180,7 +180,7 @@ describe.each(PROTOCOLS)('what is counted, over $name', (protocol) => {
     expect(added['precis_retrievals_total{outcome="missing"}']).toBe(4);
   });
 
-  it('is no byte in mode none, whatever of ours is cut out', async () => {
+  it('is no byte in mode none, whatever of Precis is cut out', async () => {
     const messages = [{ role: 'user', content: 'Hello,  \u00e9 "messages": [1]' }];
     const plain = { model: 'gpt-4.1', memory_strategy: 'none', messages };
     for (const body of [plain, { ...plain, memory_report: true }, { ...plain, conversation_id: 'c' }])

@@ -114,7 +114,7 @@ describe.each(PROTOCOLS)('the edits of a request, over $name', (protocol) => {
     return input === undefined ? { messages: chat } : { input, ...(instructions ? { instructions } : {}) };
   };
 
-  it.each(STRATEGIES)('have the very texts that went up: %s', async (_, strategy) => {
+  it.each(STRATEGIES)('have the very texts that were sent: %s', async (_, strategy) => {
     const { event, show, sent } = await play(strategy);
     const shown = await show(array());
 
@@ -128,7 +128,7 @@ describe.each(PROTOCOLS)('the edits of a request, over $name', (protocol) => {
     }
   });
 
-  it('are told of the archived array too', async () => {
+  it('are shown for the archived array too', async () => {
     const { event, show, path } = await play({ mode: 'auto', token_budget: 9_000, archive: true });
     let archived: unknown[] = [];
     await until('the array is archived', async () => {

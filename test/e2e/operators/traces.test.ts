@@ -48,7 +48,7 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
   deployment.over(protocol);
   const route = `/v1${protocol.path}`;
 
-  it.each([false, true])('goes on in the upstream, below a span of ours, with stream: %s', async (stream) => {
+  it.each([false, true])('continues in the upstream, below a span of Precis, with stream: %s', async (stream) => {
     await send(
       {
         messages: recording.messages.slice(0, 43),
@@ -170,7 +170,7 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
     ]);
   });
 
-  it('tells of an upstream that refuses, breaks off, or is not there', async () => {
+  it('reports an upstream that refuses, breaks off, or is not there', async () => {
     deployment.upstream.next({ type: 'error', status: 503 });
     await send(HI);
     await spans();
@@ -260,7 +260,7 @@ async function lostSpans(): Promise<number> {
 describe('without a collector', () => {
   const plain = deploy();
 
-  it("passes on the caller's trace as it came", async () => {
+  it("passes on the caller's trace unchanged", async () => {
     await (await plain.chat({ model: 'gpt-4.1', ...HI }, { traceparent, tracestate: 'vendor=1' })).text();
 
     expect(plain.lastChat().headers).toMatchObject({ traceparent, tracestate: 'vendor=1' });

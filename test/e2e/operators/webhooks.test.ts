@@ -85,7 +85,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
   };
 
   it.each([false, true])(
-    'tells of a turn and of a frontier that has moved, with stream: %s',
+    'reports a turn and a frontier that has moved, with stream: %s',
     async (stream) => {
       const response = await deployment.chat({
         model: recording.model,
@@ -117,7 +117,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     },
   );
 
-  it('tells of a summary, and of health that has changed', async () => {
+  it('reports a summary, and health that has changed', async () => {
     summarizer.fail(400);
     await deployment.ask(asked);
     summarizer.work();
@@ -137,7 +137,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     await turnsAreTold(1);
   });
 
-  it.each([false, true])('tells of a turn when its answer closes it, with stream: %s', async (stream) => {
+  it.each([false, true])('reports a turn when its answer closes it, with stream: %s', async (stream) => {
     const calls = [{ id: 'call_1', name: 'search', arguments: '{}' }];
     const question = { role: 'user', content: 'Find it.' };
     const asking = { role: 'assistant', content: null, tool_calls: [] as object[] };
@@ -171,7 +171,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     expect(ofType('turn.added')).toHaveLength(1);
   });
 
-  it('tells of a version what it builds on, its span and the tokens of both', async () => {
+  it('says of a version what it builds on, its span and the tokens of both', async () => {
     const conversation_id = `of two versions, over ${protocol.name}`;
     const rolling = { mode: 'rolling_summary', full_zone_turns: 0, retry_attempts: 0 };
     const to = new Talk(deployment, { ...named, conversation_id, memory_strategy: rolling });
@@ -201,7 +201,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     await turnsAreTold(4);
   });
 
-  it('tells of a limit that was learned', async () => {
+  it('reports a limit that was learned', async () => {
     deployment.upstream.next({ type: 'window', tokens: 3_000 });
     const long = Array.from({ length: 8 }, (_, n) => ({
       ...messages[n],

@@ -133,7 +133,7 @@ const FORMS = PROTOCOLS.flatMap((protocol) =>
 describe.each(FORMS)('over $over, in $form, in $whose', ({ protocol, stream, isNamed, over }) => {
   deployment.over(protocol);
 
-  it('five edits of one file need one fetch and six calls of the upstream, each behind the one before', async () => {
+  it('five edits of one file need one fetch and six calls of the upstream, each longer than the one before', async () => {
     deployment.upstream.next(...Array.from({ length: 6 }, () => editor));
     const name = `five_${over}_${stream}_${isNamed}`;
     const asked = await edits(opening(name), 5, stream, isNamed ? { conversation_id: name } : {});
@@ -155,7 +155,7 @@ describe('kept rounds in a view', () => {
     return (await response.json()) as Record<string, unknown>;
   };
 
-  it('are told by the explanation, the event, and a receipt that holds', async () => {
+  it('are in the explanation, the event, and a receipt that holds', async () => {
     deployment.upstream.next(editor, editor, editor);
     const conversation_id = 'told';
     const messages = opening('told');

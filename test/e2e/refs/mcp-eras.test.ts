@@ -132,7 +132,7 @@ describe('a request of the revision 2026-07-28', () => {
     expect([status, error?.code]).toEqual([400, -32020]);
   });
 
-  it('is told which revisions there are, if it names a later one', async () => {
+  it('learns which revisions there are, if it names a later one', async () => {
     const later = '2027-01-01';
     const meta = { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': later };
     const { status, error } = await send({ meta, headers: { 'mcp-protocol-version': later } });
@@ -150,7 +150,7 @@ describe('a request of the revision 2026-07-28', () => {
     expect([status, error?.code]).toEqual([404, -32601]);
   });
 
-  it('may subscribe, and is told that there is nothing to hear of', async () => {
+  it('may subscribe, and learns that there is nothing to hear of', async () => {
     const response = await deployment.fetch('/mcp', {
       method: 'POST',
       headers: {

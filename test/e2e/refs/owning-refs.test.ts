@@ -62,7 +62,7 @@ describe.each(PROTOCOLS)('a ref, over $name', (protocol) => {
     expect(ofBob).not.toBe(ofAlice);
   });
 
-  it('has one name for one content, wherever it stands', async () => {
+  it('has one name for one content, wherever it is', async () => {
     const [first, second] = await store([linesAbout('a content that comes twice'), linesAbout('another')]);
     const [again] = await store([linesAbout('a content that comes twice')]);
 
@@ -103,7 +103,7 @@ describe.each(PROTOCOLS)('a ref, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('a ref that is deleted, over $name', (protocol) => {
   deployment.over(protocol);
-  it('is gone, and its neighbours stay', async () => {
+  it('is gone, and the others stay', async () => {
     const [first = '', second = ''] = await store([linesAbout('deletion'), linesAbout('its neighbour')]);
 
     const deleted = await ask(`/v1/refs/${first}`, alice, 'DELETE');
@@ -120,7 +120,7 @@ describe.each(PROTOCOLS)('a ref that is deleted, over $name', (protocol) => {
     expect((await ask(`/v1/refs/${second}`)).status).toBe(200);
   });
 
-  it('is written again, with its neighbours, when the conversation comes again', async () => {
+  it('is written again, with the others, when the conversation comes again', async () => {
     const outputs = ['return', 'the second of return', 'the third of return'].map((topic) =>
       linesAbout(topic),
     );
@@ -157,7 +157,7 @@ describe.each(PROTOCOLS)('GET /v1/refs, over $name', (protocol) => {
     expect(listed).toEqual(stored.toSorted());
   });
 
-  it('tells of each ref what HEAD tells of it: tool, call, conversation, tokens and time', async () => {
+  it('says of each ref what HEAD says of it: tool, call, conversation, tokens and time', async () => {
     const dave = { authorization: 'Bearer sk-dave-asks-for-facts-about-refs' };
     const text = linesAbout('facts');
     const [ref = ''] = await store([text], dave, { conversation_id: 'fäcts' });

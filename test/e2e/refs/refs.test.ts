@@ -72,7 +72,7 @@ describe('GET /v1/refs/{ref}', () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes.subarray(start, end))).toBe(true);
   });
 
-  it('says how long the content is when a range begins behind its end', async () => {
+  it('says how long the content is when a range begins after its end', async () => {
     const response = await get(refs.text, {}, { headers: { range: 'bytes=999999-' } });
 
     expect(response.status).toBe(416);

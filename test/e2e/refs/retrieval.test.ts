@@ -239,7 +239,7 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
     expect(results()).toEqual([APPLES]);
   });
 
-  it('is dropped behind a call of the caller’s, which has begun to flow', async () => {
+  it('is dropped after a call of the caller’s, which has begun to flow', async () => {
     const search = call('search', { of: 'figs' });
     deployment.upstream.next(
       says((ref) => ({ content: 'Both.', toolCalls: [search, retrieve({ ref }), call('status', {})] })),
@@ -385,7 +385,7 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
 });
 
 describe('the tool', () => {
-  it('stands behind the caller’s on every request, in the same bytes', async () => {
+  it('follows the caller’s on every request, in the same bytes', async () => {
     await askWhole({ messages: messages.slice(0, 2) });
     await askStream({ tool_choice: 'none', response_format: { type: 'json_object' } });
 
@@ -611,7 +611,7 @@ describe.each(FORMS)('with an archive, in $form, over $over', ({ form, ask, prot
     expect(results()).toEqual(['[2 user] What was my card?']);
   });
 
-  it('a conversation that has no name yet is told in words', async () => {
+  it('a conversation that has no name yet is explained in words', async () => {
     deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
 
     await ask({ ...fields, conversation_id: undefined, messages: messages.slice(0, 2), tools });
@@ -698,7 +698,7 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
     await expect(askStream()).rejects.toThrow('broke off');
   });
 
-  it('because its caller has left, the second upstream is told', async () => {
+  it('because its caller has left, the second upstream learns it', async () => {
     deployment.upstream.next(
       says((ref) => ({ content: 'Let me look.', toolCalls: [retrieve({ ref })] })),
       { type: 'slow-stream', chunks: 600, intervalMs: 20 },
@@ -713,7 +713,7 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
     await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true);
   });
 
-  it('the second upstream is told also where it has not begun to answer', async () => {
+  it('the second upstream learns it also where it has not begun to answer', async () => {
     attentive.upstream.next(
       says((ref) => ({ content: 'Let me look.', toolCalls: [retrieve({ ref })] })),
       { type: 'hang' },

@@ -100,7 +100,7 @@ describe.each(PROTOCOLS)('a body that is nested without end, over $name', (proto
     }
   });
 
-  it('F16: goes up when its depth is one that a tool may have', async () => {
+  it('F16: is sent when its depth is one that a tool may have', async () => {
     const schema = nested('{"a":', '}', 400).replace(':}', ':1}');
     const tools = `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`;
 
@@ -128,13 +128,13 @@ describe.each(PROTOCOLS)('a body of more values than are decoded, over $name', (
     expect(await refusalOf(response, 400, 'invalid_json', null)).toContain('300000 values');
   });
 
-  it('F2: goes up when it has fewer', async () => {
+  it('F2: is sent when it has fewer', async () => {
     const response = await deployment.chat(bodyWith(many('{"type":"text","text":"a"}', 99_990), '[]'));
 
     expect(response.status).toBe(200);
   });
 
-  it('F2: goes up as it is when its list is one that is not looked into', async () => {
+  it('F2: is sent as it is when its list is one that is not looked into', async () => {
     const messages = many('{"role":"user","content":"a"}', 150_000);
 
     const response = await deployment.chat(`{"model":"m","messages":${messages},"memory_strategy":"auto"}`);
@@ -214,7 +214,7 @@ describe.each(PROTOCOLS)('a strategy that can not hold, over $name', (protocol) 
     ['token_bugdet', 'token_budget'],
     ['compact_keep_step', 'compact_keep_steps'],
     ['compactKeep', 'compact_keep'],
-  ])('is told the nearest field to %s', async (unknown, nearest) => {
+  ])('learns the nearest field to %s', async (unknown, nearest) => {
     const memory_strategy = { ...compact, [unknown]: 1 };
 
     const response = await deployment.chat({ model, messages, memory_strategy });

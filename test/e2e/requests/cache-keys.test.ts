@@ -87,7 +87,7 @@ describe.each([
     expect([inHeader.fields, inHeader.ids]).toEqual([[undefined], ['mine']]);
   });
 
-  it('goes up byte for byte in mode none, and where it is only observed', async () => {
+  it('is sent byte for byte in mode none, and where it is only observed', async () => {
     const ask = callerOf();
     const { raw, sent, ids } = await ask(path, { model, memory_strategy: undefined });
     expect([raw, ids]).toEqual([[sent], [undefined]]);
@@ -137,7 +137,7 @@ describe('a key of a prompt cache', () => {
 });
 
 describe('a key of a conversation with a shared account', () => {
-  it('that the upstream refuses leaves no other behind, from the next attempt on', async () => {
+  it('that the upstream refuses leaves no other in the body, from the next attempt on', async () => {
     const ask = callerOf(sharing, ACCESS_KEY);
     const error = { message: 'Unknown parameter.', param: 'prompt_cache_key', code: 'unknown_parameter' };
     sharing.upstream.next({ type: 'error', status: 400, body: { error } });
@@ -147,7 +147,7 @@ describe('a key of a conversation with a shared account', () => {
     expect([next.status, next.fields]).toEqual([200, [undefined]]);
   });
 
-  it('stands in the header alone where that is its place', async () => {
+  it('is in the header alone where that is its place', async () => {
     const { ids, fields } = await callerOf(sharing, ACCESS_KEY)('chat/completions', {
       model: 'grok-4.5',
       ...NAMED,
@@ -155,13 +155,13 @@ describe('a key of a conversation with a shared account', () => {
     expect([ids, fields]).toEqual([[expect.stringMatching(KEY)], [undefined]]);
   });
 
-  it('is that of the tenant where the conversation has none', async () => {
+  it('is the tenant's where the conversation has none', async () => {
     const { fields } = await callerOf(sharing, ACCESS_KEY)('responses', { model: 'gpt-5', ...NAMED });
     expect(fields).toEqual([expect.stringMatching(KEY)]);
   });
 });
 
-it('of a shared account goes up although its caller sends a header that does not', async () => {
+it('of a shared account is sent although its caller sends a header that does not', async () => {
   const ask = callerOf(sharing, ACCESS_KEY);
   const headers = { 'x-grok-conv-id': 'mine' };
   const { ids } = await ask('chat/completions', { model: 'grok-4.6', ...NAMED }, { headers });

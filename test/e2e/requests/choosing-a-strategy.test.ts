@@ -39,7 +39,7 @@ describe.each(PROTOCOLS)('settings that were made without a user, over $name', (
 
   const COMPACT = { mode: 'compact', compact_trigger_turns: 9 };
 
-  it('are told of where a request names one, until they are made with it', async () => {
+  it('are reported where a request names one, until they are made with it', async () => {
     const conversation_id = `userless ${protocol.name}`;
     const named = { conversation_id, user: 'ann' };
     await set(conversation_id, { memory_strategy: COMPACT });
@@ -57,7 +57,7 @@ describe.each(PROTOCOLS)('settings that were made without a user, over $name', (
     expect(held.headers.get('x-memory-warning')).toBeNull();
   });
 
-  it('are told of at once in the isolate that has set them', async () => {
+  it('are reported at once in the isolate that has set them', async () => {
     const conversation_id = `set later ${protocol.name}`;
     const named = { conversation_id, user: 'ann' };
     expect(await warningOf(named)).toBeNull();
@@ -297,7 +297,7 @@ describe.each(PROTOCOLS)('the base URL, over $name', (protocol) => {
     expect(deployment.upstream.requests.map(({ path }) => path)).toEqual(['/v1/models', '/v1/embeddings']);
   });
 
-  it('may carry a query, which goes up', async () => {
+  it('may carry a query, which is forwarded', async () => {
     const client = deployment.client({ defaultQuery: { 'api-version': '2026-01-01', other: 'é&b' } });
 
     await client.chat.completions.create({ model, messages });

@@ -10,7 +10,7 @@ const deployment = deploy({ summarizer: true });
 describe.each(PROTOCOLS)('a trigger that counts, over $name', (protocol) => {
   deployment.over(protocol);
 
-  it.each([false, true])('compacts after so many steps (stream: %s)', async (stream) => {
+  it.each([false, true])('compacts after a number of steps (stream: %s)', async (stream) => {
     const memory_strategy = { mode: 'compact', compact_trigger_steps: 5, compact_keep_steps: 2 };
     const caller = new AgentCaller(deployment, { memory_strategy, stream });
     const { memory, headers } = await caller.send(toolTalk('pears', 12));
@@ -18,7 +18,7 @@ describe.each(PROTOCOLS)('a trigger that counts, over $name', (protocol) => {
     expect(memory.applied_edits.map(({ type }) => type)).toEqual(['compact']);
   });
 
-  it('summarises from so many messages on, and drops them in trim', async () => {
+  it('summarizes from a number of messages on, and drops them in trim', async () => {
     const messages = toolTalk('plums', 10);
     for (const mode of ['summarize', 'trim']) {
       const memory_strategy = { mode, max_messages: 12, keep_last_n_turns: 2 };

@@ -32,7 +32,7 @@ describe.each(PROTOCOLS)('a body that came encoded, over $name', (protocol) => {
       body: new Uint8Array(body),
     });
 
-  it.each(ENCODINGS)('F23: goes up byte for byte in mode none, as %s', async (encoding, encode) => {
+  it.each(ENCODINGS)('F23: is sent byte for byte in mode none, as %s', async (encoding, encode) => {
     const body = encode(of({}));
     deployment.upstream.next((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -48,7 +48,7 @@ describe.each(PROTOCOLS)('a body that came encoded, over $name', (protocol) => {
   });
 
   it.each(ENCODINGS)(
-    'F23: is read in other modes, and its view goes up plain, from %s',
+    'F23: is read in other modes, and its view is sent plain, from %s',
     async (encoding, encode) => {
       const response = await post(encode(of({ memory_strategy: COMPACT_OLD_TURNS })), encoding);
 
@@ -90,7 +90,7 @@ describe.each(PROTOCOLS)('a body that came encoded, over $name', (protocol) => {
     },
   );
 
-  it('F23: goes up as it came in mode none, whatever it is', async () => {
+  it('F23: is sent unchanged in mode none, whatever it is', async () => {
     const body = Buffer.from(of({}));
 
     const response = await post(body, 'compress');
@@ -115,7 +115,7 @@ describe.each(PROTOCOLS)('a body that came encoded, over $name', (protocol) => {
     expect(await response.json()).toMatchObject({ error: { code: 'body_too_large' } });
   });
 
-  it('F23: goes up plain with the key of a deployer', async () => {
+  it('F23: is sent plain with the key of a deployer', async () => {
     const response = await shared.fetch(`/v1${protocol.path}`, {
       method: 'POST',
       headers: { authorization: 'Bearer precis-alice-0123456789abcdef', 'content-encoding': 'zstd' },

@@ -26,7 +26,7 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
   it.each([
     ['whole', false],
     ['streamed', true],
-  ])('goes up byte for byte, and its answer comes back %s', async (_, stream) => {
+  ])('is sent byte for byte, and its answer comes back %s', async (_, stream) => {
     const fields = { model, tools, messages: recording.messages.slice(0, 54), stream };
     const body = JSON.stringify(protocol.body(fields as Record<string, unknown>));
 
@@ -46,7 +46,7 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
   });
 
   it.each(Object.entries(STRATEGIES))(
-    'is told what %s would have done, to the token',
+    'learns what %s would have done, to the token',
     async (_, strategy) => {
       for (const length of [28, 43, 54]) {
         const fields = { model, tools, messages: recording.messages.slice(0, length) as object[] };
@@ -77,7 +77,7 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
     ['whole', {}],
     ['streamed', { stream: true, stream_options: { include_usage: true } }],
   ])(
-    'is told what it has cost, and what its view would have, in an answer that comes %s',
+    'learns what it has cost, and what its view would have, in an answer that comes %s',
     async (_, form) => {
       const messages: object[] = recording.messages.slice(0, 54);
       const strategy = { ...STRATEGIES.compact, observe: true };
@@ -105,7 +105,7 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
     expect((await deployment.ask(observed)).memory.potential?.bill).toBeNull();
   });
 
-  it('leaves nothing behind, and asks no summarizer', async () => {
+  it('stores nothing, and asks no summarizer', async () => {
     const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2, observe: true };
     const { memory } = await deployment.ask({
       model,

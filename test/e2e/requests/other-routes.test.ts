@@ -85,7 +85,7 @@ describe('any other route of the API', () => {
     ['GET', '/v1/conversations/conv_1/items/msg_1'],
     ['DELETE', '/v1/conversations/conv_1/items/msg_1'],
     ['GET', '/v1/files/memory/content'],
-  ])("F34: is OpenAI's own beside ours: %s %s", async (method, path) => {
+  ])("F34: is OpenAI's own beside Precis's: %s %s", async (method, path) => {
     const response = await deployment.fetch(path, { method });
 
     expect((await response.json()) as Echo).toMatchObject({ method, path });
@@ -140,7 +140,7 @@ describe('any other route of the API', () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(audio)).toBe(true);
   });
 
-  it('passes an answer on as it comes', async () => {
+  it('passes an answer on as it arrives', async () => {
     const read = Promise.withResolvers<void>();
     deployment.upstream.next(async (_, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -170,7 +170,7 @@ describe('any other route of the API', () => {
   });
 });
 
-describe('a route of ours', () => {
+describe('a route of Precis', () => {
   it.each([
     ['POST', '/verify', 400],
     ['GET', '/deployment', 200],
@@ -269,7 +269,7 @@ describe('what is no route of the API', () => {
     '/v1/mcp/x',
     '/prefix/v1/refs/tool/a',
     '/agents/coding/v1/refs/tool/a',
-  ])('F34: is not found below a route of ours: %s', async (path) => {
+  ])('F34: is not found below a route of Precis: %s', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const response = await deployment.fetch(path, { method });
 

@@ -21,7 +21,7 @@ const ownFields = {
 
 describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
   deployment.over(protocol);
-  it('goes up byte for byte, with its white space, key order, numbers and escapes', async () => {
+  it('is sent byte for byte, with its white space, key order, numbers and escapes', async () => {
     const body = [
       '\r\n { "stream_options" :null,"seed": 12345678901234567890,\t"temperature":1.0 , "top_p":1E0,',
       '"x_unknown":{"b":[ ],"a":-0.0, "deep":{"memory_strategy":"mine"}},"model":"gpt-4.1-mini",',
@@ -47,7 +47,7 @@ describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
     expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
   });
 
-  it('is read all the same when an own field stands in it in any spelling', async () => {
+  it('is read all the same when an own field is in it in any spelling', async () => {
     for (const field of ['"memory_report":1', '"memory\\u005freport":1', '"\\u006Demory_report":1']) {
       const response = await deployment.chat(
         `{"model":"${model}","messages":${JSON.stringify(messages)},${field}}`,
@@ -62,7 +62,7 @@ describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
     ['first', (own: string, rest: string) => `{${own},${rest}}`],
     ['last', (own: string, rest: string) => `{${rest},${own}}`],
     ['in the middle', (own: string, rest: string) => `{"top_p":1.0,${own},${rest}}`],
-  ])('goes up without the own fields that stand %s', async (_, bodyOf) => {
+  ])('is sent without the own fields that are %s', async (_, bodyOf) => {
     const own = JSON.stringify(ownFields).slice(1, -1);
     const rest = `"model":"${model}","metadata":{"agent_type":"mine"},"messages":${JSON.stringify(messages)}`;
 
@@ -72,7 +72,7 @@ describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
     expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(expected));
   });
 
-  it('goes up without an own field whose name is written with escapes', async () => {
+  it('is sent without an own field whose name is written with escapes', async () => {
     await deployment.chat(
       `{"memory\\u005freport":true,"model":"${model}","messages":${JSON.stringify(messages)}}`,
     );
@@ -118,9 +118,9 @@ describe('the mark that /v1/compact puts on messages', () => {
   );
 });
 
-describe.each(PROTOCOLS)('the headers that go up, over $name', (protocol) => {
+describe.each(PROTOCOLS)('the headers that are sent, over $name', (protocol) => {
   deployment.over(protocol);
-  it("are the caller's, without those of Precis and of the connection", async () => {
+  it("are the caller's, without Precis's and the connection's", async () => {
     const own = {
       'x-memory-strategy': 'none',
       'x-memory-report': 'false',

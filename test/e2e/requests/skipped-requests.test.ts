@@ -56,7 +56,7 @@ describe.each(PROTOCOLS)('a caller that sends its array every few steps, over $n
   };
 
   it.each([false, true])(
-    'is told of a move that a skipped request would have made, streamed: %s',
+    'learns of a move that a skipped request would have made, streamed: %s',
     async (stream) => {
       const count = await movedBefore();
       const conversation = `skips ${protocol.name} ${stream}`;

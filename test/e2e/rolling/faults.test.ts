@@ -210,7 +210,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
     ]);
   });
 
-  it('is no reason to summarise less than it was when it comes back in time', async () => {
+  it('is no reason to summarize less than it was when it comes back in time', async () => {
     const to = talk({ ...patient, retry_backoff_base_s: 0.5 });
     summarizer.fail(429);
     await to.rounds(1, 3, 99);
@@ -249,7 +249,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
     expect(said.memory.applied_edits).toEqual([]);
   });
 
-  it('lets a digest stand for the rounds before those, made of their own words', async () => {
+  it('lets a digest replace the rounds before those, made of their own words', async () => {
     const to = talk({ ...patient, recovery_backlog_limit: 2 });
     summarizer.fail();
     await to.rounds(1, 3, 99);
@@ -276,7 +276,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
     expect(said.map(frontierOf)).toEqual(['none', 'moved', 'kept', 'moved', 'kept']);
   });
 
-  it('names a ref under which what the digest stands for can be fetched', async () => {
+  it('names a ref under which what the digest replaces can be fetched', async () => {
     const to = talk({ ...patient, recovery_backlog_limit: 2 });
     summarizer.fail();
     await to.rounds(1, 3, 99);
@@ -403,7 +403,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
 
 describe.each(PROTOCOLS)('a caller whose key is too short for a tenant, over $name', (protocol) => {
   deployment.over(protocol);
-  it('is forwarded without memory, and told so', async () => {
+  it('is forwarded without memory, and the answer says so', async () => {
     const headers = { authorization: 'Bearer ollama' };
     const to = new Talk(deployment, { conversation_id: 'short', memory_strategy: ALL }, headers);
 

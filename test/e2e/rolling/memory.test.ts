@@ -73,7 +73,7 @@ describe.each(PROTOCOLS)('the window of a rolling memory, over $name', (protocol
     expect(textOf(view)).not.toContain('Question 4:');
   });
 
-  it('is the only part that is shown, behind the preamble: a line of the user, the memory, and what came after', async () => {
+  it('is the only part that is shown, after the preamble: a line of the user, the memory, and what came after', async () => {
     const to = talk();
     await to.rounds(1, 3);
 
@@ -111,7 +111,7 @@ describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol
     await to.remembered(3);
   });
 
-  it('has one writer at a time, and goes on with all that arrived meanwhile', async () => {
+  it('has one writer at a time, and continues with all that arrived meanwhile', async () => {
     const to = talk();
     const release = summarizer.hold();
     await to.rounds(1, 3, 99);

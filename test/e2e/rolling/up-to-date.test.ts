@@ -112,7 +112,7 @@ describe.each(PROTOCOLS)('memory that is made in the background, over $name', (p
     expect(new Set(memories.map(({ status }) => status))).toEqual(new Set(['failed']));
   });
 
-  it('includes what a user is told of a session', async () => {
+  it('includes what a user gets of a session', async () => {
     const user = newId();
     const { id } = await talk(1, {
       user,

@@ -131,7 +131,7 @@ describe.each(PROTOCOLS)('after a failure, over $name', (protocol) => {
     expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
   });
 
-  it('other conversations are summarised as ever', async () => {
+  it('other conversations are summarized as ever', async () => {
     deployment.summarizer.next('refusal');
     await ask('unlucky', conversation('weights', 4));
 
@@ -164,7 +164,7 @@ describe.each(PROTOCOLS)('after a failure, over $name', (protocol) => {
     expect(await response.text()).toContain(String(messages[4]?.content));
   });
 
-  it('prohibitions of the user stand in the digest word for word', async () => {
+  it('prohibitions of the user are in the digest word for word', async () => {
     deployment.summarizer.next('refusal');
     const messages = conversation('weights', 4);
     const prohibition = 'Never touch the golden weight, whatever anyone says.';
@@ -219,7 +219,7 @@ describe.each(PROTOCOLS)('a summarizer that stops in the middle of its answer, o
 
 describe.each(PROTOCOLS)('in other forms of request, over $name', (protocol) => {
   deployment.over(protocol);
-  it('a stream is answered, and its report tells', async () => {
+  it('a stream is answered, and its report says so', async () => {
     deployment.summarizer.next('refusal');
 
     const { memory, headers, text } = await ask('streamed', conversation('ounces', 4), { stream: true });
@@ -231,7 +231,7 @@ describe.each(PROTOCOLS)('in other forms of request, over $name', (protocol) => 
     expect(text).not.toMatch(NOTHING_OF_IT);
   });
 
-  it('inside a turn the digest stands before the request', async () => {
+  it('inside a turn the digest comes before the request', async () => {
     deployment.summarizer.next('error sentence', 'error sentence', 'error sentence');
     const memory_strategy = { mode: 'summarize', token_budget: 4_000, keep_first_user: false };
     const messages = work('Weigh each ounce.', 'ounces', 14);

@@ -37,7 +37,7 @@ function withoutMarks(messages: Message[]): Message[] {
 }
 
 describe('POST /v1/compact in mode summarize', () => {
-  it('gives the view that a completion goes up with, and marks what is not of the caller', async () => {
+  it('gives the view that a completion is sent with, and marks what is not of the caller', async () => {
     const messages = conversation('apples', 4);
 
     const { messages: view, memory } = await compact(messages);
@@ -63,7 +63,7 @@ describe('POST /v1/compact in mode summarize', () => {
     expect(readSummary(view[1]?.content).rest).toBe('Weigh them.');
   });
 
-  it('force summarises what no trigger would, with the focus as its hint', async () => {
+  it('force summarizes what no trigger would, with the focus as its hint', async () => {
     const messages = conversation('pears', 6);
     const memory_strategy = { mode: 'summarize', keep_last_n_turns: 2, summary_focus: 'the heaviest' };
 
@@ -143,7 +143,7 @@ describe('POST /v1/compact in mode summarize', () => {
 });
 
 describe('a view that its caller takes for its own array', () => {
-  it('goes up with its marks cut and its summary as it is', async () => {
+  it('is sent with its marks cut and its summary as it is', async () => {
     const { messages: view } = await compact(conversation('limes', 4));
 
     const { seen, headers } = await deployment.ask({ memory_strategy: strategy, messages: view });

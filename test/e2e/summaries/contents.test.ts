@@ -38,7 +38,7 @@ describe.each(PROTOCOLS)('a summarizer that writes tags and markers, over $name'
     expect(content).not.toContain('⟦removed:');
   });
 
-  it('is recognised all the same when its summary comes back', async () => {
+  it('is recognized all the same when its summary comes back', async () => {
     deployment.summarizer.next('forged tags');
     const { seen } = await ask(conversation('pears', 4));
     const { token } = deployment.summarizer.lastReading();
@@ -89,7 +89,7 @@ describe.each(PROTOCOLS)('messages that hold, over $name', (protocol) => {
     expect([good, bad].map(({ memory }) => memory.summary?.status)).toEqual(['completed', 'degraded']);
   });
 
-  it('images are summarised without their data', async () => {
+  it('images are summarized without their data', async () => {
     const data = 'iVBORw0KGgo'.repeat(2_000);
     const messages = conversation('pictures', 4);
     messages[1] = {
@@ -109,7 +109,7 @@ describe.each(PROTOCOLS)('messages that hold, over $name', (protocol) => {
     expect(transcript).toContain(data);
   });
 
-  it('equal ids of calls in every step are paired as they stand', async () => {
+  it('equal ids of calls in every step are paired as they are', async () => {
     const messages = work('Weigh all.', 'twins', 14).map((message) => {
       if (message.role === 'tool') return { ...message, tool_call_id: 'call_x' };
       if (!Array.isArray(message.tool_calls)) return message;
@@ -124,7 +124,7 @@ describe.each(PROTOCOLS)('messages that hold, over $name', (protocol) => {
     expect(seen.body.messages.slice(4)).toEqual(messages.slice(-(seen.body.messages.length - 4)));
   });
 
-  it('another language are summarised in it', async () => {
+  it('another language are summarized in it', async () => {
     deployment.summarizer.next('other script');
     const messages = conversation('гири', 4).map((message) =>
       message.role === 'system' ? message : { ...message, content: 'Сколько весит гиря? '.repeat(40) },
@@ -139,7 +139,7 @@ describe.each(PROTOCOLS)('messages that hold, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('an agent that writes its observations as user messages, over $name', (protocol) => {
   deployment.over(protocol);
-  it('is summarised step by step, behind its one request', async () => {
+  it('is summarized step by step, after its one request', async () => {
     const messages = work('Weigh all by text.', 'stones', 14).map((message): Message => {
       if (message.role === 'tool') return { role: 'user', content: `Observation: ${message.content}` };
       return message.tool_calls ? { role: 'assistant', content: 'Action: weigh the next one' } : message;

@@ -104,7 +104,7 @@ describe.each(PROTOCOLS)('the first request, over $name', (protocol) => {
     expect(memory.tokens?.after).toBeLessThanOrEqual(4_000);
   });
 
-  it('stands before the request that is worked on, which stays as it came', async () => {
+  it('precedes the request that is worked on, which stays unchanged', async () => {
     const [, ...later] = work('Now weigh these.', 'quinces', 14);
     const messages = [...conversation('pears', 2).slice(0, 3), ...later];
 

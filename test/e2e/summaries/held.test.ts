@@ -43,7 +43,7 @@ describe.each(PROTOCOLS)('memory_summary, over $name', (protocol) => {
     expect((await deployment.fetch('/v1/conversations/found/memory')).status).toBe(404);
   });
 
-  it('serves an array in which system messages stand between the turns', async () => {
+  it('serves an array in which system messages are between the turns', async () => {
     const reminder = { role: 'system', content: 'Remember to be kind.' };
     const messages = conversation('quinces', 4).flatMap((message) =>
       message.role === 'user' ? [reminder, message] : [message],
@@ -172,7 +172,7 @@ describe.each(PROTOCOLS)('a memory_summary that does not fit, over $name', (prot
     expect(tokensIn(seen.rawBody.toString())).toEqual([deployment.summarizer.lastReading().token]);
   });
 
-  it('is told of as stale also below the limit', async () => {
+  it('is reported as stale also below the limit', async () => {
     const memory_summary = await summaryOf(conversation('olives', 4));
 
     const { memory, seen } = await ask(conversation('other olives', 2), { memory_summary });

@@ -114,7 +114,7 @@ describe.each(PROTOCOLS)('arrays that share a beginning, over $name', (protocol)
     expect(read(before)).toEqual(upTo(50, 41));
   });
 
-  it('have nothing in common behind an edit: all of it is read again', async () => {
+  it('have nothing in common after an edit: all of it is read again', async () => {
     const fields = { conversation_id: 'edited' };
     await replay((turns) => conversation('jars', turns), 1, 30, fields);
     const before = deployment.summarizer.readings.length;
@@ -212,7 +212,7 @@ describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('the log, over $name', (protocol) => {
   deployment.over(protocol);
-  it('says what was summarised, and never what it was about', async () => {
+  it('says what was summarized, and never what it was about', async () => {
     await ask(conversation('secret ingots', 4), { conversation_id: 'kennings', memory_strategy: soon });
 
     const printed = () => deployment.worker.output();

@@ -65,7 +65,7 @@ describe.each(PROTOCOLS)('rehydrate, over $name', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])(
-    'puts the outputs that were used last behind the summary, and reports them (streamed: %s)',
+    'puts the outputs that were used last after the summary, and reports them (streamed: %s)',
     async (stream) => {
       const topic = `apples ${stream}`;
 
@@ -128,7 +128,7 @@ describe.each(PROTOCOLS)('rehydrate, over $name', (protocol) => {
     expect(memory.tokens?.after).toBeLessThanOrEqual(8_000);
   });
 
-  it('stands behind a digest where the summarizer fails', async () => {
+  it('follows a digest where the summarizer fails', async () => {
     deployment.summarizer.always('server error');
 
     const { seen, memory } = await ask(readTalk('plums', 4));

@@ -109,7 +109,7 @@ describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
     expect(nameless.seen.rawBody.toString()).toContain('<session_summary covers=');
   });
 
-  it('tells of a move only at the request that made it', async () => {
+  it('reports a move only at the request that made it', async () => {
     const reports: Report[] = [];
     for (const turns of [3, 4, 5]) {
       const messages = conversation('figs', turns);
@@ -127,7 +127,7 @@ describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('the transcript of what a summary covers, over $name', (protocol) => {
   deployment.over(protocol);
-  it('holds the messages as they came, and can be searched', async () => {
+  it('holds the messages unchanged, and can be searched', async () => {
     const messages = conversation('cherries', 4);
     const { memory } = await deployment.ask({ memory_strategy: strategy, messages });
 
@@ -189,7 +189,7 @@ describe.each(PROTOCOLS)('the transcript of what a summary covers, over $name', 
 
 describe.each(PROTOCOLS)('a recorded conversation, over $name', (protocol) => {
   deployment.over(protocol);
-  it('is summarised move by move, each message is read once, and the upstream accepts every view', async () => {
+  it('is summarized move by move, each message is read once, and the upstream accepts every view', async () => {
     const { model, tools } = recording;
     const memory_strategy = { mode: 'summarize', token_budget: 20_000, summary_max_tokens: 1_000 };
     const ends = recording.messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));

@@ -28,7 +28,7 @@ function open({ seen }: Asked): string {
 
 describe.each(PROTOCOLS)('below the limit, over $name', (protocol) => {
   deployment.over(protocol);
-  it('the body goes up byte for byte as it came, and nobody is asked for a summary', async () => {
+  it('the body is sent byte for byte, and nobody is asked for a summary', async () => {
     const messages = JSON.stringify(protocol.elements(conversation('pears', 3)));
     const body = `{ "model":"gpt-4.1", "metadata":{"n":12345678901234567},\n"messages":${messages} }`;
 
@@ -40,7 +40,7 @@ describe.each(PROTOCOLS)('below the limit, over $name', (protocol) => {
     expect(deployment.summarizer.requests).toEqual([]);
   });
 
-  it('nothing changes where a summary would not be shorter than what it stands for', async () => {
+  it('nothing changes where a summary would not be shorter than what it replaces', async () => {
     const messages = Array.from({ length: 6 }, (_, at): Message[] => [
       { role: 'user', content: `Hello ${at}` },
       { role: 'assistant', content: `Hello to you, ${at}` },
@@ -56,7 +56,7 @@ describe.each(PROTOCOLS)('below the limit, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
   deployment.over(protocol);
-  it('the view is the preamble, the shadow line, the summary, and the tail as it came', async () => {
+  it('the view is the preamble, the shadow line, the summary, and the unchanged tail', async () => {
     const messages = conversation('apples', 4);
     const memory_strategy = { ...strategy, keep_first_user: false };
 
@@ -199,7 +199,7 @@ describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('over a budget of tokens, over $name', (protocol) => {
   deployment.over(protocol);
-  it('whole turns are summarised, and the view fits the budget', async () => {
+  it('whole turns are summarized, and the view fits the budget', async () => {
     const memory_strategy = { mode: 'summarize', token_budget: 2_500, keep_last_n_turns: 2 };
     const messages = conversation('olives', 5);
 
@@ -237,7 +237,7 @@ describe.each(PROTOCOLS)('over a budget of tokens, over $name', (protocol) => {
     ['text', 'Weigh what the list names.'],
     ['parts', [{ type: 'text', text: 'Weigh what the picture shows.' }, image]],
     ['a picture alone', [image]],
-  ])('a request of %s stays behind the summary while the steps go on', async (form, content) => {
+  ])('a request of %s stays after the summary while the steps go on', async (form, content) => {
     let former = '';
     let moves = 0;
     for (let steps = 6; steps <= 20; steps++) {

@@ -125,7 +125,7 @@ describe.each(PROTOCOLS)('a deployment with a summarizer of its own, over $name'
     expect(second.seen.rawBody.equals(first.seen.rawBody)).toBe(true);
   });
 
-  it('tells a caller without a tenant why', async () => {
+  it('says to a caller without a tenant why', async () => {
     const request = { memory_strategy: strategy, messages: conversation('lemons', 4) };
 
     const { memory } = await offering.ask(request, { authorization: 'Bearer EMPTY' });

@@ -46,7 +46,7 @@ describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, ove
  * Chat only, like the tests after it: they take long, and waiting does not depend on the protocol.
  */
 describe('a summary that comes too late', () => {
-  it('is waited for where it is to stand for good', async () => {
+  it('is waited for where it is to stay for good', async () => {
     deployment.summarizer.next('too slow');
     const input = conversation('medlars', 4).map(({ role, content }) => ({ role, content }));
 

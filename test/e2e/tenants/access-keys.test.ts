@@ -34,7 +34,7 @@ function seenHeaders(): string {
 
 describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) => {
   deployment.over(protocol);
-  it("is served with the deployer's key, and its own never goes up", async () => {
+  it("is served with the deployer's key, and its own is never sent", async () => {
     const client = deployment.client({ apiKey: alice });
 
     await client.chat.completions.create(request);
@@ -142,7 +142,7 @@ describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) =
       expect(await errorOf(response)).toEqual([401, 'authentication_error', 'invalid_api_key', null]);
   });
 
-  it('F16: is told the known agents with its own', async () => {
+  it('F16: learns the known agents with its own', async () => {
     const response = await deployment.fetch('/agents/nobody/v1/models', { headers: withKey(alice) });
 
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('coding') } });

@@ -51,7 +51,7 @@ describe.each(PROTOCOLS)('a caller over its limits, over $name', (protocol) => {
 });
 
 describe('a caller over a limit by the minute', () => {
-  it('is told of it, and what is left', async () => {
+  it('learns of it, and what is left', async () => {
     const client = deployment.client({ apiKey: KEYS.hasty, maxRetries: 0 });
     const { response } = await client.chat.completions.create(question).withResponse();
     expect(response.headers.get('x-ratelimit-remaining-requests')).toBe('0');

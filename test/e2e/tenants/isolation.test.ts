@@ -29,7 +29,7 @@ const invalid = deploy({ vars: { ISOLATION: '{"user_key":"a..b"}' } });
 const deployment = deploy({ vars: summarizer.vars });
 
 describe.each(PROTOCOLS)(
-  'a deployment that says where user and conversation stand, over $name',
+  'a deployment that says where user and conversation are, over $name',
   (protocol) => {
     explicit.over(protocol);
     // OpenAI's metadata may only have strings; other upstreams accept any value.
@@ -70,7 +70,7 @@ describe.each(PROTOCOLS)(
       expect(modeOf(unnamed)).toEqual(['trim', 'default', 'none', 'no_user']);
     });
 
-    it('F9: binds a compaction to the user and the conversation that stand there', async () => {
+    it('F9: binds a compaction to the user and the conversation that are there', async () => {
       const compacted = await explicit.fetch('/v1/compact', {
         method: 'POST',
         body: JSON.stringify({
@@ -177,7 +177,7 @@ describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => 
     await to.remembered(2);
   });
 
-  it('named support summarises all but the last four turns once there are sixteen', async () => {
+  it('named support summarizes all but the last four turns once there are sixteen', async () => {
     const to = talkTo('support', { conversation_id: 'agent-support', user: 'ann' });
     const before = await to.rounds(1, 15, 99);
 
@@ -193,7 +193,7 @@ describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => 
     expect(summarizer.prompts().at(-1)).toContain('Order and ticket numbers');
   });
 
-  it("named support tells what the customer's earlier cases came to", async () => {
+  it("named support says what the customer's earlier cases came to", async () => {
     const to = talkTo('support', { conversation_id: 'agent-support-2', user: 'ann' });
 
     const { view, memory } = await to.ask('Hello again.');

@@ -32,7 +32,7 @@ async function listingOf(key: string): Promise<unknown[]> {
 describe.each(PROTOCOLS)('a placeholder instead of a key, over $name', (protocol) => {
   deployment.over(protocol);
   it.each(['ollama', 'EMPTY', 'nineteen-characters'])(
-    'goes up, and the view names no refs: %s',
+    'is sent, and the view names no refs: %s',
     async (key) => {
       const response = await deployment.chat(requestAbout('placeholders'), withKey(key));
 

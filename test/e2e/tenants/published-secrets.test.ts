@@ -24,7 +24,7 @@ async function ask(on: typeof published, host: string, path = '/v1/models'): Pro
   });
 }
 
-describe('a secret that stands in the repository', () => {
+describe('a secret that is in the repository', () => {
   it.each(['localhost', 'localhost:8787', '127.0.0.1:8787', '[::1]:8787', 'precis.localhost', 'precis.test'])(
     'F15: serves development: %s',
     async (host) => {

@@ -58,7 +58,7 @@ async function refusal(response: Response): Promise<unknown[]> {
   return [response.status, error?.type, error?.code, error?.param];
 }
 
-describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $name', (protocol) => {
+describe.each(PROTOCOLS)('what is sent with the key of a shared account, over $name', (protocol) => {
   deployment.over(protocol);
   opened.over(protocol);
   ownKeys.over(protocol);
@@ -153,7 +153,7 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
     expect((await send({ prompt_cache_key: 'mine' }))?.prompt_cache_key).toMatch(/^[0-9a-f]{20,64}$/);
   });
 
-  it('F15: is a key of the prompt cache as it came, where callers bring their own', async () => {
+  it('F15: is an unchanged key of the prompt cache, where callers bring their own', async () => {
     await ownKeys.chat({ ...chat, prompt_cache_key: 'mine' });
     expect(ownKeys.upstream.requests[0]?.body.prompt_cache_key).toBe('mine');
   });
@@ -496,7 +496,7 @@ describe('what a body may name of a shared account', () => {
   });
 
   it.each([{ id: 'msg_1' }, { id: 'msg_1', type: null }])(
-    'F14: with a key of the caller’s own goes up as it came: %j',
+    'F14: with a key of the caller’s own is sent unchanged: %j',
     async (item) => {
       const body = JSON.stringify(inInput(item));
       const answer = await post(ownKeys, '/v1/responses', body, {
