@@ -91,7 +91,7 @@ describe('a deployment with access keys', () => {
     expect(await page.getByRole('status').allInnerTexts()).toContain('alice is enabled.');
   });
 
-  it('has the limits of a caller set, and the configuration's again', async () => {
+  it('has the limits of a caller set, and the configuration’s again', async () => {
     const page = await openScreen([400]);
     await page.getByRole('button', { name: 'Limits of alice' }).click();
     const dialog = page.getByRole('dialog');

@@ -115,7 +115,7 @@ describe('Codex', () => {
   it.each([
     ['must summarise its conversation without a strategy', { 'x-memory-strategy': 'none' }, true],
     ['need not with one', BY_HEADER.headers, false],
-  ])('%s, since the usage that it sees is the view's', async (what, headers, summarises) => {
+  ])('%s, since the usage that it sees is the view’s', async (what, headers, summarises) => {
     const root = 'model_auto_compact_token_limit = 50_000';
     const book = `Codex ${what}`;
     const ended = await read(

@@ -29,7 +29,7 @@ describe('the configuration', () => {
       });
   });
 
-  it('sends Messages to no other server than the deployer’s gateway, unless it is told so', () => {
+  it('sends Messages to no other server than the deployer’s gateway, unless it is configured so', () => {
     const own = 'https://api.anthropic.com/v1';
     const gateway = { UPSTREAM_BASE_URL: 'http://127.0.0.1:11434/v1' };
     const both = { ACCESS_KEYS: `ann=${strong}`, UPSTREAM_API_KEY: 'u', ANTHROPIC_API_KEY: 'a' };
@@ -394,7 +394,7 @@ describe('the configuration', () => {
     );
   });
 
-  it.each(VARIABLES)('says what %s must be in a sentence of ours', (variable) => {
+  it.each(VARIABLES)('says what %s must be in a sentence of its own', (variable) => {
     const read = () => readConfig(env({ METRICS: {}, [variable]: [{}] }));
     expect(read).toThrow(new RegExp(`^${variable} is not valid: it must be [a-z].+[^.]\\.`));
     expect(read).not.toThrow(/Invalid|expected/);

@@ -48,7 +48,7 @@ describe('a failure that is caught', () => {
     });
   });
 
-  it('is logged with the place where it was thrown, its own or that of the call to storage', () => {
+  it('is logged with the place where it was thrown, its own or the call to storage', () => {
     const bug = new TypeError('x is undefined');
     for (const error of [bug, new StoreError(bug)])
       expect(fieldsOf(error)?.at).toMatch(/^<anonymous> \(log\.test\.ts:\d+\)$/);

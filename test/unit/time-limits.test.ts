@@ -33,7 +33,7 @@ describe('the time limits', () => {
       expect(work).toBeLessThan(30_000);
   });
 
-  it('are only ever read, one by one, like those of size, so that no build of the Worker has others', () => {
+  it('are only ever read, one by one, like the limits of size, so that no build of the Worker has others', () => {
     const root = join(import.meta.dirname, '../../src');
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
     const others = files.filter((path) => {

@@ -139,7 +139,7 @@ describe('F24: reasoning that the upstream does not store', () => {
     ['trim', { mode: 'trim', max_turns: 8, keep_last_n_turns: 2 }],
     ['summarize', SUMMARIZE],
     ['rolling_summary', { mode: 'rolling_summary' }],
-  ])('goes up again only with what it led to, under %s', async (_, mode) => {
+  ])('is sent again only with what it led to, under %s', async (_, mode) => {
     const output = await fetched();
     expect(output.filter(isMarked)).toHaveLength(FETCHES);
     const bodies = [];

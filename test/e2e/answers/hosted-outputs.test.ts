@@ -123,7 +123,7 @@ describe.each([false, true])('hosted tools’ outputs (streamed: %s)', (stream) 
     ],
     ['by its id', (_, { id }) => ({ message: `Item '${id}' was changed.`, code: 'invalid_value' })],
     ['by its kind', (_, { type }) => ({ message: `A ${type} must be sent as it came.`, code: null })],
-  ])('that the upstream refuses %s go up whole, from then on', async (_, naming) => {
+  ])('that the upstream refuses %s are sent whole, from then on', async (_, naming) => {
     refuses = { type: 'file_search_call', naming, inStream: stream };
     const { ask, get } = callerOf();
     const { text, memory, views } = await ask(conversation, stream);

@@ -76,7 +76,7 @@ describe.each(DIALECTS)('thinking by %s, of answers in one piece and in streams,
   });
 
   it.each([true, false])(
-    'is never refused after Precis's rounds, kept or not (keep_rounds: %s)',
+    'is never refused after Precis’s rounds, kept or not (keep_rounds: %s)',
     async (keep_rounds) => {
       const memory_strategy = {
         mode: 'compact',
@@ -135,7 +135,7 @@ describe.each(DIALECTS)('thinking by %s, of answers in one piece and in streams,
     expect(blocksIn(sent().at(-1)?.body ?? {}).length).toBeGreaterThan(0);
   });
 
-  it('goes where Precis's tools come later than the first request', async () => {
+  it('goes where Precis’s tools come later than the first request', async () => {
     const strategy = { mode: 'compact', token_budget: 100_000 };
     const off = { memory_strategy: { ...strategy, compact_retrieval: 'off' } };
     const { agent } = agentOf(dialect, 'in turn', {});

@@ -129,7 +129,7 @@ describe.each(PROTOCOLS)('an encoding, over $name', (protocol) => {
     ['zstd', Buffer.from('(\xb5/\xfd of no concern', 'latin1')],
     ['gzip, zstd', Buffer.from('of no concern')],
     ['GZIP', gzipSync(body)],
-  ])('F32: %s is passed on as it came, with its name', async (encoding, bytes) => {
+  ])('F32: %s is passed on unchanged, with its name', async (encoding, bytes) => {
     for (const type of ['application/json', 'text/event-stream'])
       for (const [, request] of REQUESTS) {
         deployment.upstream.next(

@@ -329,7 +329,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
       { mode: 'rolling_summary', overflow_policy: 'error', total_max_tokens: 100_000 },
       talk(8),
     ],
-  ])('comes as it came when no view is smaller: %s', async (_, strategy, messages) => {
+  ])('comes unchanged when no view is smaller: %s', async (_, strategy, messages) => {
     for (const stream of [false, true]) {
       deployment.upstream.next(refusing('first'));
       const { response, text, asked } = await sendRaw(newKey(), strategy, messages, { stream });
@@ -521,7 +521,7 @@ describe.each(PROTOCOLS)('a small request that was refused, over $name', (protoc
       "This model's maximum context length is 128000 tokens. However, your messages resulted in 200000 tokens.",
     ],
     ['a limit alone', "This model's maximum context length is 128000 tokens."],
-  ])('cuts no other conversation, where it tells of %s', async (_, message) => {
+  ])('cuts no other conversation, where it reports %s', async (_, message) => {
     upstream = { type: 'answer' };
     const key = newKey();
     for (const messages of [FILE, [...turn('a').with(0, FILE[1] as Message), ...talk(1).slice(1)]]) {
@@ -748,7 +748,7 @@ describe.each(PROTOCOLS)('cross-session memory, over $name', (protocol) => {
     await earlier.rounds(1, 3);
     upstream = WINDOW;
     const fields = { user, conversation_id: 'later', memory_injection: true };
-    await until('the user is told', async () => {
+    await until('the user is shown it', async () => {
       const { memory } = await send(key, 'compact', talk(1), {
         ...fields,
         conversation_id: `${Math.random()}`,

@@ -41,7 +41,7 @@ const ends = (text: string, ...calls: Json[]): string =>
   );
 
 describe('a stream without numbers, whose model fetches', () => {
-  it('F21: flows while it comes, and shows no call of Precis's tools', async () => {
+  it('F21: flows while it comes, and shows no call of Precis’s tools', async () => {
     const seen = Promise.withResolvers<void>();
     const first: Behaviour = async (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -58,7 +58,7 @@ describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) =
     ['its budget, and moves cost nothing', { token_budget: 4_000, min_reclaim_tokens: 0 }],
     ['the window', { context_window_tokens: 8_000 }],
     ['a budget of nothing', { token_budget: 0, min_reclaim_tokens: 0 }],
-  ])('goes up all the same, with a warning: one message over %s', async (_, fields) => {
+  ])('is sent all the same, with a warning: one message over %s', async (_, fields) => {
     for (const stream of [false, true]) {
       const caller = new AgentCaller(deployment, { memory_strategy: { mode: 'auto', ...fields }, stream });
 

@@ -78,7 +78,7 @@ describe.each(PROTOCOLS)('the mode auto, over $name', (protocol) => {
     expect([acting, idle].map(({ headers }) => headers.get('x-memory-frontier'))).toEqual(['moved', 'none']);
   });
 
-  it('gives way to the strategy of the request, and wins over an agent's', async () => {
+  it('gives way to the strategy of the request, and wins over an agent’s', async () => {
     const { headers } = await deployment.fetch('/agents/coding/v1/chat/completions', {
       method: 'POST',
       body: JSON.stringify({ model, memory_strategy: strategy, messages }),

@@ -194,7 +194,7 @@ describe.each(PROTOCOLS)(
       ['an image before the text', [image('before'), text('Look at it.')]],
       ['an image behind the text', [text('Look at it.'), image('behind')]],
       ['images around the text', [image('left'), text('Look at it.'), image('right')]],
-    ])('stays behind the summary, its images as lines of text: %s', async (_, content) => {
+    ])('stays after the summary, its images as lines of text: %s', async (_, content) => {
       const messages = worked(content);
       const caller = new AgentCaller(deployment, {
         memory_strategy: { ...strategy, token_budget: 10_000, compact_keep: 1, low_watermark_pct: 0.6 },

@@ -27,7 +27,7 @@ const ask = choiceOf(deployment);
 
 describe.each(PROTOCOLS)('the strategy of a conversation, over $name', (protocol) => {
   deployment.over(protocol);
-  it('comes after the request's, and before the agent's and the deployment's', async () => {
+  it('comes after the request’s, and before the agent’s and the deployment’s', async () => {
     const id = newId();
     await set(id, { mode: 'compact' });
     const ofRequest = { memory_strategy: { mode: 'summarize', context_limit: 99 }, conversation_id: id };

@@ -29,7 +29,7 @@ async function ask(fields: object = {}, headers: Record<string, string> = {}) {
 async function remember(): Promise<void> {
   const memory_strategy = { mode: 'rolling_summary', full_zone_turns: 0 };
   await new Talk(deployment, { conversation_id: 'earlier', user: 'ann', memory_strategy }).rounds(1, 3);
-  await until('the user is told', async () => (await ask({ memory_injection: true })).isTold);
+  await until('the user is shown it', async () => (await ask({ memory_injection: true })).isTold);
 }
 
 describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol) => {

@@ -40,7 +40,7 @@ async function summarised(user: string, id: string, key?: string): Promise<strin
   const words = /This is summary number \d+\./.exec((await to.stored()).conversation_memory)?.[0];
   if (!words) throw new Error('the summary has other words');
   // The user's memory is updated after the conversation's own.
-  await until('the user is told', async () => {
+  await until('the user is shown it', async () => {
     const { blocks } = await ask(
       { user, conversation_id: `${id}-${Math.random()}`, memory_injection: true },
       headers,

@@ -101,7 +101,7 @@ const bodyAt = (index: number): Json & { messages: Json[]; tools: Json[] } =>
   anthropic.messages()[index]?.body as never;
 const kinds = (content: unknown): unknown[] => (content as Json[]).map(({ type }) => type);
 
-describe.each([true, false])('a call of Precis's tool in an answer of Messages (stream: %s)', (stream) => {
+describe.each([true, false])('a call of Precis’s tool in an answer of Messages (stream: %s)', (stream) => {
   const call = (ref: string) => ({
     id: 'toolu_ours',
     name: FETCH,

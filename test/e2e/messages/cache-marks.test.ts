@@ -53,7 +53,7 @@ describe('an invalid mark', () => {
     expect(deployment.upstream.messages()).toHaveLength(1);
   });
 
-  it('in the places that Precis's would have had is asked once too', async () => {
+  it('in the places that Precis’s would have had is asked once too', async () => {
     const response = await deployment.post(
       asked({ first: INVALID, result: MARK, last: MARK }),
       keyOf('same-place'),
@@ -62,7 +62,7 @@ describe('an invalid mark', () => {
     expect(bodies().map(marksIn)).toEqual([3]);
   });
 
-  it('of Precis's leaves with all of Precis's, and the caller’s stay', async () => {
+  it('of Precis’s leaves with all of Precis’s, and the caller’s stay', async () => {
     const refuses: MessagesBehaviour = (_recorded, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       const error = {

@@ -91,7 +91,7 @@ describe.each([
     expectViews();
   });
 
-  it('gets errors as its classes, the upstream's and Precis's', async () => {
+  it('gets errors as its classes, the upstream’s and Precis’s', async () => {
     const ask = (more: object = {}, options: object = {}) =>
       client(options).messages.create({
         model: MODEL,

@@ -83,7 +83,7 @@ describe('a caller that sets no marks', () => {
     ['observe', { mode: 'auto', observe: true }, 0],
     ['trim', { mode: 'trim' }, 3],
     ['rolling_summary', { mode: 'rolling_summary' }, 3],
-  ])('has as many of Precis's as the strategy says: %s', async (_, memory_strategy, marks) => {
+  ])('has as many of Precis’s as the strategy says: %s', async (_, memory_strategy, marks) => {
     await deployment.ask(body(arraysOf('plums', 2)[2] ?? [], { memory_strategy }));
     expect(marksIn(sent())).toBe(marks);
   });

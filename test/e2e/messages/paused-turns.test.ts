@@ -157,7 +157,7 @@ describe.each([true, false])('a turn with tools of the API (stream: %s)', (strea
     expect(next.slice(again.length).map(({ role }) => role)).toEqual(['assistant', 'user']);
   });
 
-  it('waits with a tool of the API for the results of Precis's', async () => {
+  it('waits with a tool of the API for the results of Precis’s', async () => {
     const caller = new Caller(stream);
     const ref = await caller.refOf();
     deployment.upstream.next(

@@ -16,7 +16,7 @@ const shared = deployMessages({
 const HELLO = { messages: [{ role: 'user', content: 'Hello' }] };
 
 describe('a request of Messages', () => {
-  it('is sent as the bytes that came, with its query and headers, and none of Precis's', async () => {
+  it('is sent as the bytes that came, with its query and headers, and none of Precis’s', async () => {
     const body = `{"max_tokens":9, "model":"${MESSAGES_MODEL}","messages":[{"content":"Hello","role":"user"}] }`;
     const response = await deployment.fetch('/v1/messages?beta=true&x=1', {
       method: 'POST',
@@ -345,7 +345,7 @@ describe('a shared account', () => {
     expect([response.status, shared.upstream.refusals]).toEqual([200, []]);
   });
 
-  it('answers refusals of the account in Precis's words', async () => {
+  it('answers refusals of the account in Precis’s words', async () => {
     const words = {
       type: 'error',
       error: { type: 'rate_limit_error', message: 'org-of-the-account: 50 a minute' },

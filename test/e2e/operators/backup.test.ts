@@ -233,7 +233,7 @@ describe('a backup of all callers', () => {
     [`/v1/users/${encodeURIComponent(USER)}/memory`],
     ['/v1/stats'],
     ['/v1/stats?days=1'],
-  ])('tells the same: %s', async (path, headers) => {
+  ])('answers the same: %s', async (path, headers) => {
     const said = await told(home, path, headers);
     expect(said).toMatch(/^200 /);
     expect(await told(away, path, headers)).toBe(said);

@@ -138,7 +138,7 @@ describe('precis doctor with a caller’s key alone', () => {
 });
 
 describe('precis --version', () => {
-  it('is the package's', async () => {
+  it('is the package’s', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
     const { stdout } = spawnSync(process.execPath, ['bin/precis.js', '--version'], { encoding: 'utf8' });
     expect(stdout).toBe(`${version}\n`);
@@ -178,7 +178,7 @@ describe('precis doctor, where another server answers some of the requests', () 
   }
 
   it.each([[{}], [null], [[]], ['fine'], [{ object: 'memory.health' }], [{ parts: [] }]])(
-    'says that the answer about the parts is not Precis's: %j',
+    'says that the answer about the parts is not Precis’s: %j',
     async (json) => {
       const { code, said } = await examine({
         ...OPEN,

@@ -146,7 +146,7 @@ describe.each(PROTOCOLS)('the events of a conversation, over $name', (protocol) 
     expect(await newest()).toMatchObject({ retrieval_rounds: 1, ended: 'complete', status: 200 });
   });
 
-  it('have the cached tokens of the view beside all rounds'', async () => {
+  it('have the cached tokens of the view beside all rounds’', async () => {
     const { body, newest } = talk({ memory_strategy: TOOLS });
     const reads = (answer: Answer, cached: number, response: ServerResponse, recorded: RecordedRequest) => {
       const usage = { ...usageOf(1_000, 5), prompt_tokens_details: { cached_tokens: cached } };

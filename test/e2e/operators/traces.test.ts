@@ -48,61 +48,64 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
   deployment.over(protocol);
   const route = `/v1${protocol.path}`;
 
-  it.each([false, true])('continues in the upstream, below a span of Precis, with stream: %s', async (stream) => {
-    await send(
-      {
-        messages: recording.messages.slice(0, 43),
-        tools: recording.tools,
-        memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
-        conversation_id: 'case 7',
-        stream,
-        ...(stream && protocol.name === 'chat' ? { stream_options: { include_usage: true } } : {}),
-      },
-      { traceparent, tracestate: 'vendor=1' },
-    );
+  it.each([false, true])(
+    'continues in the upstream, below a span of Precis, with stream: %s',
+    async (stream) => {
+      await send(
+        {
+          messages: recording.messages.slice(0, 43),
+          tools: recording.tools,
+          memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
+          conversation_id: 'case 7',
+          stream,
+          ...(stream && protocol.name === 'chat' ? { stream_options: { include_usage: true } } : {}),
+        },
+        { traceparent, tracestate: 'vendor=1' },
+      );
 
-    const all = await spans();
-    const [own] = ofKind(SERVER);
-    const [call] = ofKind(CLIENT);
-    expect(own).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, name: `POST ${route}`, status: {} });
-    expect(call).toMatchObject({
-      traceId: TRACE,
-      parentSpanId: own?.spanId,
-      name: 'chat gpt-4.1',
-      status: {},
-    });
-    const { headers } = deployment.lastChat();
-    expect(headers.traceparent).toBe(`00-${TRACE}-${call?.spanId}-01`);
-    expect(headers.tracestate).toBe('vendor=1');
+      const all = await spans();
+      const [own] = ofKind(SERVER);
+      const [call] = ofKind(CLIENT);
+      expect(own).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, name: `POST ${route}`, status: {} });
+      expect(call).toMatchObject({
+        traceId: TRACE,
+        parentSpanId: own?.spanId,
+        name: 'chat gpt-4.1',
+        status: {},
+      });
+      const { headers } = deployment.lastChat();
+      expect(headers.traceparent).toBe(`00-${TRACE}-${call?.spanId}-01`);
+      expect(headers.tracestate).toBe('vendor=1');
 
-    expect(own?.attributes).toMatchObject({
-      'http.route': route,
-      'http.response.status_code': 200,
-      'gen_ai.conversation.id': 'case 7',
-      'gen_ai.conversation.compacted': true,
-      'precis.mode': 'compact',
-      'precis.source': 'request',
-      'precis.frontier.moved': true,
-      'precis.edits': ['compact'],
-      'precis.ended': 'complete',
-      'precis.calls': 1,
-    });
-    expect(own?.attributes['precis.tokens.after']).toBeLessThan(20_000);
-    expect(call?.attributes).toMatchObject({
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'openai',
-      'gen_ai.request.model': 'gpt-4.1',
-      'gen_ai.response.model': 'gpt-4.1',
-      'gen_ai.usage.input_tokens': expect.any(Number),
-      'gen_ai.usage.output_tokens': expect.any(Number),
-      'gen_ai.conversation.compacted': true,
-      'server.address': '127.0.0.1',
-    });
-    expect(call?.attributes['gen_ai.request.stream']).toBe(stream || undefined);
-    // The contents of the compacted messages are stored before the body is sent.
-    const store = all.find(({ name }) => name === 'precis.store');
-    expect(store).toMatchObject({ traceId: TRACE, parentSpanId: own?.spanId });
-  });
+      expect(own?.attributes).toMatchObject({
+        'http.route': route,
+        'http.response.status_code': 200,
+        'gen_ai.conversation.id': 'case 7',
+        'gen_ai.conversation.compacted': true,
+        'precis.mode': 'compact',
+        'precis.source': 'request',
+        'precis.frontier.moved': true,
+        'precis.edits': ['compact'],
+        'precis.ended': 'complete',
+        'precis.calls': 1,
+      });
+      expect(own?.attributes['precis.tokens.after']).toBeLessThan(20_000);
+      expect(call?.attributes).toMatchObject({
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'openai',
+        'gen_ai.request.model': 'gpt-4.1',
+        'gen_ai.response.model': 'gpt-4.1',
+        'gen_ai.usage.input_tokens': expect.any(Number),
+        'gen_ai.usage.output_tokens': expect.any(Number),
+        'gen_ai.conversation.compacted': true,
+        'server.address': '127.0.0.1',
+      });
+      expect(call?.attributes['gen_ai.request.stream']).toBe(stream || undefined);
+      // The contents of the compacted messages are stored before the body is sent.
+      const store = all.find(({ name }) => name === 'precis.store');
+      expect(store).toMatchObject({ traceId: TRACE, parentSpanId: own?.spanId });
+    },
+  );
 
   it('begins here where the caller has none, and says nothing of compaction where there is none', async () => {
     await send(HI);

@@ -57,7 +57,7 @@ const ofType = (type: string): Event[] =>
 
 /** Each answer that closes a turn reports it, maybe after all else that a test waits for. */
 const turnsAreTold = (turns: number): Promise<void> =>
-  until('all turns are told', () => ofType('turn.added').length >= turns);
+  until('all turns are reported', () => ofType('turn.added').length >= turns);
 
 async function first(type: string): Promise<Event | undefined> {
   await until(`${type} is received`, () => ofType(type).length > 0);
@@ -84,38 +84,35 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     messages: [...messages, { role: 'user', content: 'And?' }],
   };
 
-  it.each([false, true])(
-    'reports a turn and a frontier that has moved, with stream: %s',
-    async (stream) => {
-      const response = await deployment.chat({
-        model: recording.model,
-        tools: recording.tools,
-        messages: recording.messages.slice(0, 43),
-        memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
-        stream,
+  it.each([false, true])('reports a turn and a frontier that has moved, with stream: %s', async (stream) => {
+    const response = await deployment.chat({
+      model: recording.model,
+      tools: recording.tools,
+      messages: recording.messages.slice(0, 43),
+      memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
+      stream,
+      ...named,
+    });
+    await response.text();
+    await (
+      await deployment.chat({
+        model: 'gpt-4.1',
         ...named,
-      });
-      await response.text();
-      await (
-        await deployment.chat({
-          model: 'gpt-4.1',
-          ...named,
-          stream,
-          messages: [{ role: 'user', content: 'Hi' }],
-        })
-      ).text();
+        stream,
+        messages: [{ role: 'user', content: 'Hi' }],
+      })
+    ).text();
 
-      await until('both turns are told', () => ofType('turn.added').length === 2);
-      expect(ofType('turn.added').map(({ data }) => data)).toContainEqual({ ...ids, turns: 1, messages: 1 });
-      expect((await first('frontier.moved'))?.data).toEqual({
-        ...ids,
-        mode: 'compact',
-        unit: expect.any(Number),
-        tokens_before: Number(response.headers.get('x-memory-tokens-before')),
-        tokens_after: Number(response.headers.get('x-memory-tokens-after')),
-      });
-    },
-  );
+    await until('both turns are reported', () => ofType('turn.added').length === 2);
+    expect(ofType('turn.added').map(({ data }) => data)).toContainEqual({ ...ids, turns: 1, messages: 1 });
+    expect((await first('frontier.moved'))?.data).toEqual({
+      ...ids,
+      mode: 'compact',
+      unit: expect.any(Number),
+      tokens_before: Number(response.headers.get('x-memory-tokens-before')),
+      tokens_after: Number(response.headers.get('x-memory-tokens-after')),
+    });
+  });
 
   it('reports a summary, and health that has changed', async () => {
     summarizer.fail(400);
@@ -177,7 +174,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     const to = new Talk(deployment, { ...named, conversation_id, memory_strategy: rolling });
     await to.rounds(1, 4);
 
-    await until('both versions are told', () => ofType('summary.updated').length === 2);
+    await until('both versions are reported', () => ofType('summary.updated').length === 2);
     const [before, after] = ofType('summary.updated').map(({ data }) => data);
     const told = { ...ids, conversation: conversation_id, status: 'completed', start_sequence: 0 };
     expect(before).toEqual({

@@ -47,7 +47,7 @@ function send({ 'x-codeSamples': [sample] }: DocumentedOperation): Promise<Respo
 }
 
 describe('the document of a deployment', () => {
-  it('is its code's', () => {
+  it('is its code’s', () => {
     expect(document).toEqual(expected);
   });
 });

@@ -72,7 +72,7 @@ const CANCEL = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { re
 
 describe('the tools', () => {
   it.each(['/mcp', '/v1/mcp', '/any/prefix/mcp'])(
-    'are a model's, in the same words, under %s',
+    'are a model’s, in the same words, under %s',
     async (path) => {
       const { tools } = await (await connected({}, path)).listTools();
 

@@ -155,7 +155,7 @@ describe('a key of a conversation with a shared account', () => {
     expect([ids, fields]).toEqual([[expect.stringMatching(KEY)], [undefined]]);
   });
 
-  it('is the tenant's where the conversation has none', async () => {
+  it('is the tenant’s where the conversation has none', async () => {
     const { fields } = await callerOf(sharing, ACCESS_KEY)('responses', { model: 'gpt-5', ...NAMED });
     expect(fields).toEqual([expect.stringMatching(KEY)]);
   });

@@ -16,7 +16,7 @@ describe.each(PROTOCOLS)('the tokens of a request, over $name', (protocol) => {
     return memory.tokens?.before ?? Number.NaN;
   };
 
-  it('are the model’s family's, in streams too', async () => {
+  it('are the model’s family’s, in streams too', async () => {
     const plain = await tokensOf('gpt-4.1');
     for (const stream of [false, true]) {
       const claude = await tokensOf('claude-sonnet-4-5', {}, stream);

@@ -91,7 +91,7 @@ describe('a count of input tokens', () => {
     expect(((await refs.json()) as { data: unknown[] }).data).toEqual([]);
   });
 
-  it('of an observed conversation is of the caller's array', async () => {
+  it('of an observed conversation is of the caller’s array', async () => {
     await count({ memory_strategy: { ...STRATEGIES.auto, observe: true } });
     expect(sent()?.body?.input).toEqual(input);
   });

@@ -45,55 +45,49 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
     );
   });
 
-  it.each(Object.entries(STRATEGIES))(
-    'learns what %s would have done, to the token',
-    async (_, strategy) => {
-      for (const length of [28, 43, 54]) {
-        const fields = { model, tools, messages: recording.messages.slice(0, length) as object[] };
+  it.each(Object.entries(STRATEGIES))('learns what %s would have done, to the token', async (_, strategy) => {
+    for (const length of [28, 43, 54]) {
+      const fields = { model, tools, messages: recording.messages.slice(0, length) as object[] };
 
-        const observed = await deployment.ask({ ...fields, memory_strategy: { ...strategy, observe: true } });
-        const done = await deployment.ask({ ...fields, memory_strategy: strategy });
+      const observed = await deployment.ask({ ...fields, memory_strategy: { ...strategy, observe: true } });
+      const done = await deployment.ask({ ...fields, memory_strategy: strategy });
 
-        const { trigger, tokens, frontier, applied_edits, refs, warnings } = done.memory;
-        expect(observed.memory).toMatchObject({ mode: strategy.mode, applied_edits: [], refs: [] });
-        const { bill, ...potential } = observed.memory.potential ?? {};
-        expect(bill).not.toBeUndefined();
-        expect(potential).toEqual({
-          trigger,
-          tokens,
-          frontier,
-          applied_edits,
-          refs: refs.length,
-          warnings,
-        });
-        expect(observed.seen.body.messages).toEqual(
-          protocol.read(fields.messages as Record<string, unknown>[]),
-        );
-      }
-    },
-  );
+      const { trigger, tokens, frontier, applied_edits, refs, warnings } = done.memory;
+      expect(observed.memory).toMatchObject({ mode: strategy.mode, applied_edits: [], refs: [] });
+      const { bill, ...potential } = observed.memory.potential ?? {};
+      expect(bill).not.toBeUndefined();
+      expect(potential).toEqual({
+        trigger,
+        tokens,
+        frontier,
+        applied_edits,
+        refs: refs.length,
+        warnings,
+      });
+      expect(observed.seen.body.messages).toEqual(
+        protocol.read(fields.messages as Record<string, unknown>[]),
+      );
+    }
+  });
 
   it.each([
     ['whole', {}],
     ['streamed', { stream: true, stream_options: { include_usage: true } }],
-  ])(
-    'learns what it has cost, and what its view would have, in an answer that comes %s',
-    async (_, form) => {
-      const messages: object[] = recording.messages.slice(0, 54);
-      const strategy = { ...STRATEGIES.compact, observe: true };
-      const fields = { model: 'gpt-4.1', tools, messages, ...(protocol.name === 'chat' ? form : {}) };
-      const { memory, seen } = await deployment.ask({ ...fields, memory_strategy: strategy });
+  ])('learns what it has cost, and what its view would have, in an answer that comes %s', async (_, form) => {
+    const messages: object[] = recording.messages.slice(0, 54);
+    const strategy = { ...STRATEGIES.compact, observe: true };
+    const fields = { model: 'gpt-4.1', tools, messages, ...(protocol.name === 'chat' ? form : {}) };
+    const { memory, seen } = await deployment.ask({ ...fields, memory_strategy: strategy });
 
-      const { tokens, bill } = memory.potential ?? {};
-      const input = tokensOf(seen);
-      const price = ({ fresh = 0, cached = 0, output = 0 } = {}) =>
-        fresh * 2_000 + cached * 500 + output * 8_000;
-      expect(bill?.sent).toMatchObject({ fresh: input, cached: 0, amount: price(bill?.sent ?? {}) });
-      const view = Math.round((input * (tokens?.after ?? 0)) / (tokens?.before ?? 1));
-      expect(bill?.would_be).toMatchObject({ fresh: view, cached: 0, amount: price(bill?.would_be ?? {}) });
-      expect(bill?.net).toBe((input - view) * 2_000);
-    },
-  );
+    const { tokens, bill } = memory.potential ?? {};
+    const input = tokensOf(seen);
+    const price = ({ fresh = 0, cached = 0, output = 0 } = {}) =>
+      fresh * 2_000 + cached * 500 + output * 8_000;
+    expect(bill?.sent).toMatchObject({ fresh: input, cached: 0, amount: price(bill?.sent ?? {}) });
+    const view = Math.round((input * (tokens?.after ?? 0)) / (tokens?.before ?? 1));
+    expect(bill?.would_be).toMatchObject({ fresh: view, cached: 0, amount: price(bill?.would_be ?? {}) });
+    expect(bill?.net).toBe((input - view) * 2_000);
+  });
 
   it('has no bill if its model has no price', async () => {
     const messages = conversationOf([linesAbout(`an unknown price over ${protocol.name}`)]);

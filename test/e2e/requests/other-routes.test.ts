@@ -85,7 +85,7 @@ describe('any other route of the API', () => {
     ['GET', '/v1/conversations/conv_1/items/msg_1'],
     ['DELETE', '/v1/conversations/conv_1/items/msg_1'],
     ['GET', '/v1/files/memory/content'],
-  ])("F34: is OpenAI's own beside Precis's: %s %s", async (method, path) => {
+  ])("F34: is OpenAI’s own beside Precis's: %s %s", async (method, path) => {
     const response = await deployment.fetch(path, { method });
 
     expect((await response.json()) as Echo).toMatchObject({ method, path });

@@ -120,7 +120,7 @@ describe('the mark that /v1/compact puts on messages', () => {
 
 describe.each(PROTOCOLS)('the headers that are sent, over $name', (protocol) => {
   deployment.over(protocol);
-  it("are the caller's, without Precis's and the connection's", async () => {
+  it("are the caller’s, without Precis’s and the connection's", async () => {
     const own = {
       'x-memory-strategy': 'none',
       'x-memory-report': 'false',

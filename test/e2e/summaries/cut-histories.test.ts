@@ -51,7 +51,7 @@ describe.each(PROTOCOLS)('a client that sends its newest messages alone, over $n
     Object.entries(STRATEGIES).flatMap(([mode, strategy]) =>
       [9, 13].map((newest) => [mode, newest, strategy] as const),
     ),
-  )('buys a few summaries under %s with %i of them, and is told why', async (mode, newest, strategy) => {
+  )('buys a few summaries under %s with %i of them, and learns why', async (mode, newest, strategy) => {
     const { warnings, bought } = await talk(`${mode} of ${newest}`, strategy, newest);
 
     // Up to there an array holds all that was said, and each summary is used again.

@@ -28,119 +28,116 @@ const explicit = deploy({
 const invalid = deploy({ vars: { ISOLATION: '{"user_key":"a..b"}' } });
 const deployment = deploy({ vars: summarizer.vars });
 
-describe.each(PROTOCOLS)(
-  'a deployment that says where user and conversation are, over $name',
-  (protocol) => {
-    explicit.over(protocol);
-    // OpenAI's metadata may only have strings; other upstreams accept any value.
-    const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
-    const ask = (fields: object, headers = {}) =>
-      explicit.chat({ model: 'gpt-4.1-mini', messages, ...fields }, headers);
-    const modeOf = ({ headers }: Response) =>
-      ['mode', 'source', 'applied', 'warning'].map((name) => headers.get(`x-memory-${name}`));
+describe.each(PROTOCOLS)('a deployment that says where user and conversation are, over $name', (protocol) => {
+  explicit.over(protocol);
+  // OpenAI's metadata may only have strings; other upstreams accept any value.
+  const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
+  const ask = (fields: object, headers = {}) =>
+    explicit.chat({ model: 'gpt-4.1-mini', messages, ...fields }, headers);
+  const modeOf = ({ headers }: Response) =>
+    ['mode', 'source', 'applied', 'warning'].map((name) => headers.get(`x-memory-${name}`));
 
-    it('has memory for a call that names both', async () => {
-      const response = await ask(metadata('ann', 'c1'));
+  it('has memory for a call that names both', async () => {
+    const response = await ask(metadata('ann', 'c1'));
 
-      expect(modeOf(response)).toEqual(['trim', 'default', 'trim', null]);
-      expect(explicit.lastChat().body).toMatchObject(metadata('ann', 'c1'));
+    expect(modeOf(response)).toEqual(['trim', 'default', 'trim', null]);
+    expect(explicit.lastChat().body).toMatchObject(metadata('ann', 'c1'));
+  });
+
+  it.each<[string, object, string]>([
+    ['no conversation', metadata('ann'), 'no_conversation'],
+    ['no user', metadata(undefined, 'c1'), 'no_user'],
+    ['neither', {}, 'no_conversation,no_user'],
+    ['values that are no names', { metadata: { user_id: {}, session: 'x' } }, 'no_conversation,no_user'],
+  ])('has none for a call that names %s: the body is sent unchanged', async (_, fields, warning) => {
+    const body = `{"model": "gpt-4.1-mini",  "messages":${JSON.stringify(messages)},"temperature":1.00${
+      Object.keys(fields).length > 0 ? `,${JSON.stringify(fields).slice(1, -1)}` : ''
+    }}`;
+
+    const response = await explicit.chat(body);
+
+    expect(modeOf(response)).toEqual(['trim', 'default', 'none', warning]);
+    expect(explicit.lastChat().rawBody.toString()).toBe(protocol.text(body));
+  });
+
+  it('still takes the usual places of a conversation, but no other one for a user', async () => {
+    const named = await ask({ conversation_id: 'c2', ...metadata('ann') });
+    expect(modeOf(named)).toEqual(['trim', 'default', 'trim', null]);
+
+    const unnamed = await ask({ conversation_id: 'c2', user: 'ann' });
+    expect(modeOf(unnamed)).toEqual(['trim', 'default', 'none', 'no_user']);
+  });
+
+  it('F9: binds a compaction to the user and the conversation that are there', async () => {
+    const compacted = await explicit.fetch('/v1/compact', {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'gpt-4.1-mini',
+        memory_strategy: 'trim',
+        format: 'opaque',
+        ...metadata('ann', 'c1'),
+        messages,
+      }),
+    });
+    const sealed = (await compacted.json()) as { messages: object[] };
+    const statusFor = async (...named: Parameters<typeof metadata>) =>
+      (await ask({ memory_strategy: 'none', ...metadata(...named), messages: sealed.messages })).status;
+
+    expect(await statusFor('ann', 'c1')).toBe(200);
+    expect(JSON.stringify(explicit.lastChat().body)).not.toContain('precis1_');
+    expect(await statusFor('bob', 'c1')).toBe(400);
+    expect(await statusFor('ann', 'c2')).toBe(400);
+    expect(await statusFor()).toBe(400);
+  });
+
+  it('takes its own places first', async () => {
+    const named = { 'x-memory-user': 'ann' };
+    const patched = await explicit.fetch('/v1/conversations/c3/memory', {
+      method: 'PATCH',
+      headers: named,
+      body: '{"mode":"none"}',
     });
 
-    it.each<[string, object, string]>([
-      ['no conversation', metadata('ann'), 'no_conversation'],
-      ['no user', metadata(undefined, 'c1'), 'no_user'],
-      ['neither', {}, 'no_conversation,no_user'],
-      ['values that are no names', { metadata: { user_id: {}, session: 'x' } }, 'no_conversation,no_user'],
-    ])('has none for a call that names %s: the body goes up unchanged', async (_, fields, warning) => {
-      const body = `{"model": "gpt-4.1-mini",  "messages":${JSON.stringify(messages)},"temperature":1.00${
-        Object.keys(fields).length > 0 ? `,${JSON.stringify(fields).slice(1, -1)}` : ''
-      }}`;
+    const response = await ask({ ...metadata('ann', 'c3'), user: 'bob', conversation_id: 'c4' });
 
-      const response = await explicit.chat(body);
+    expect(patched.status).toBe(200);
+    expect(modeOf(response)).toEqual(['none', 'conversation', 'none', null]);
+  });
 
-      expect(modeOf(response)).toEqual(['trim', 'default', 'none', warning]);
-      expect(explicit.lastChat().rawBody.toString()).toBe(protocol.text(body));
+  it.each<[string, string, string]>([
+    ['a user of over 256 characters', `{"user_id":"${'u'.repeat(257)}"}`, 'metadata.user_id'],
+    [
+      'a conversation of over 256 characters',
+      `{"session":{"id":"${'c'.repeat(257)}"}}`,
+      'metadata.session.id',
+    ],
+    ['a user by a number that JSON can not hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
+    ['a conversation by a fraction', '{"session":{"id":0.5}}', 'metadata.session.id'],
+  ])('refuses %s, naming the place', async (_, named, param) => {
+    const before = explicit.chats().length;
+
+    const response = await explicit.chat(
+      `{"model":"gpt-4.1-mini","metadata":${named},"messages":${JSON.stringify(messages)}}`,
+    );
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
+    expect(explicit.chats()).toHaveLength(before);
+  });
+
+  it('takes a whole number for its digits', async () => {
+    const patched = await explicit.fetch('/v1/conversations/4711/memory', {
+      method: 'PATCH',
+      headers: { 'x-memory-user': '12' },
+      body: '{"mode":"none"}',
     });
 
-    it('still takes the usual places of a conversation, but no other one for a user', async () => {
-      const named = await ask({ conversation_id: 'c2', ...metadata('ann') });
-      expect(modeOf(named)).toEqual(['trim', 'default', 'trim', null]);
+    const response = await ask({ metadata: { user_id: 12, session: { id: 4711 } } });
 
-      const unnamed = await ask({ conversation_id: 'c2', user: 'ann' });
-      expect(modeOf(unnamed)).toEqual(['trim', 'default', 'none', 'no_user']);
-    });
-
-    it('F9: binds a compaction to the user and the conversation that are there', async () => {
-      const compacted = await explicit.fetch('/v1/compact', {
-        method: 'POST',
-        body: JSON.stringify({
-          model: 'gpt-4.1-mini',
-          memory_strategy: 'trim',
-          format: 'opaque',
-          ...metadata('ann', 'c1'),
-          messages,
-        }),
-      });
-      const sealed = (await compacted.json()) as { messages: object[] };
-      const statusFor = async (...named: Parameters<typeof metadata>) =>
-        (await ask({ memory_strategy: 'none', ...metadata(...named), messages: sealed.messages })).status;
-
-      expect(await statusFor('ann', 'c1')).toBe(200);
-      expect(JSON.stringify(explicit.lastChat().body)).not.toContain('precis1_');
-      expect(await statusFor('bob', 'c1')).toBe(400);
-      expect(await statusFor('ann', 'c2')).toBe(400);
-      expect(await statusFor()).toBe(400);
-    });
-
-    it('takes its own places first', async () => {
-      const named = { 'x-memory-user': 'ann' };
-      const patched = await explicit.fetch('/v1/conversations/c3/memory', {
-        method: 'PATCH',
-        headers: named,
-        body: '{"mode":"none"}',
-      });
-
-      const response = await ask({ ...metadata('ann', 'c3'), user: 'bob', conversation_id: 'c4' });
-
-      expect(patched.status).toBe(200);
-      expect(modeOf(response)).toEqual(['none', 'conversation', 'none', null]);
-    });
-
-    it.each<[string, string, string]>([
-      ['a user of over 256 characters', `{"user_id":"${'u'.repeat(257)}"}`, 'metadata.user_id'],
-      [
-        'a conversation of over 256 characters',
-        `{"session":{"id":"${'c'.repeat(257)}"}}`,
-        'metadata.session.id',
-      ],
-      ['a user by a number that JSON can not hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
-      ['a conversation by a fraction', '{"session":{"id":0.5}}', 'metadata.session.id'],
-    ])('refuses %s, naming the place', async (_, named, param) => {
-      const before = explicit.chats().length;
-
-      const response = await explicit.chat(
-        `{"model":"gpt-4.1-mini","metadata":${named},"messages":${JSON.stringify(messages)}}`,
-      );
-
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
-      expect(explicit.chats()).toHaveLength(before);
-    });
-
-    it('takes a whole number for its digits', async () => {
-      const patched = await explicit.fetch('/v1/conversations/4711/memory', {
-        method: 'PATCH',
-        headers: { 'x-memory-user': '12' },
-        body: '{"mode":"none"}',
-      });
-
-      const response = await ask({ metadata: { user_id: 12, session: { id: 4711 } } });
-
-      expect(patched.status).toBe(200);
-      expect(modeOf(response).slice(0, 2)).toEqual(['none', 'conversation']);
-    });
-  },
-);
+    expect(patched.status).toBe(200);
+    expect(modeOf(response).slice(0, 2)).toEqual(['none', 'conversation']);
+  });
+});
 
 describe.each(PROTOCOLS)('a deployment whose ISOLATION is not valid, over $name', (protocol) => {
   invalid.over(protocol);

@@ -1,6 +1,6 @@
 /**
  * The turns of CONTRIBUTING.md's word list, and the prose of files in which they are looked for:
- * pages, and the strings and comments of code.
+ * pages, the strings and comments of code, and the titles of tests.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,6 +60,21 @@ export function stringsOfCode(code: string, path: string): string {
     .map(([string]) => string.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll('\\n', ' '))
     .filter((string) => /\w\s+\w/.test(string) && !SQL.test(string))
     .join('\n');
+}
+
+/** What names a function that follows: the title of a test, or of what it waits for. */
+const TITLE = /\(\s*(['"`])((?:\\.|(?!\1).)+)\1,\s*(?:\{[^{}]*\},\s*)?(?:async\s*)?(?:\(|\w+ =>)/g;
+
+/** The titles in a file of tests, without code and values; lines keep their numbers. */
+export function titlesOfTests(code: string): string {
+  let end = 0;
+  const parts: string[] = [];
+  for (const { 0: call, 2: title = '', index } of code.matchAll(TITLE)) {
+    parts.push(code.slice(end, index).replaceAll(/[^\n]+/g, ' '), call.match(/^\(\s*/)?.[0] ?? '');
+    parts.push(title.replaceAll(/`[^`]*`|\$\{[^}]*\}|\$\w+/g, '…'));
+    end = index + call.indexOf(title) + title.length;
+  }
+  return parts.join('');
 }
 
 /** A block, or lines one after another. In code, both come after a space. */

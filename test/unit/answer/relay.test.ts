@@ -82,7 +82,7 @@ describe('a stream whose model can’t be asked again', () => {
     expect(error).toEqual({ message: 'No answer.', type: 'server_error', param: null, code });
   });
 
-  it('ends with a fault of ours where it is one, which is logged without a word of it', async () => {
+  it('ends with a fault of Precis where it is one, which is logged without a word of it', async () => {
     const { error, log } = await ends(() => Promise.reject(new TypeError('a secret')));
     expect(error).toMatchObject({ code: 'internal_error', type: 'server_error' });
     expect(log).toHaveBeenCalledWith('error', expect.any(String), {
@@ -119,7 +119,7 @@ describe('a whole answer', () => {
     expect(archive.mock.calls).toEqual([[undefined]]);
   });
 
-  it('is archived without its text where the provider tells an error beside it, and ends with it', async () => {
+  it('is archived without its text where the provider sends an error beside it, and ends with it', async () => {
     const said = { ...completion({ content: 'So.' }, frame), error: { message: 'Disconnected' } };
     const response = Response.json(said);
     const next = async () => ({ response, abort: () => undefined });
@@ -149,7 +149,7 @@ describe('a whole answer', () => {
     expect(await text).toBe('<html>');
   });
 
-  it('F29: is an error of ours where it is too long to be looked into', async () => {
+  it('F29: is an error of Precis where it is too long to be looked into', async () => {
     const huge = new Response(new Uint8Array(LONGEST_ANSWER + 1).fill(32), {
       headers: { 'content-type': JSON_TYPE },
     });

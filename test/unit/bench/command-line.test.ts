@@ -75,7 +75,7 @@ function runApart(script: string, ...args: string[]): Promise<Ended> {
 const short = { messages: [{ role: 'user', content: 'Hello' }] };
 
 describe('the command line of a benchmark', () => {
-  it.each(['replay', 'proxy', 'soak'])('tells its options: %s', async (script) => {
+  it.each(['replay', 'proxy', 'soak'])('prints its options: %s', async (script) => {
     const { code, stdout } = await run(script, '--help');
 
     expect(code).toBe(0);
@@ -105,7 +105,7 @@ describe('the command line of a benchmark', () => {
     expect(code).toBe(2);
   });
 
-  it('is that of its process, which ends with its status', async () => {
+  it('is its process’s, which ends with its status', async () => {
     const [help, fault] = await Promise.all([
       runApart('plan', '--help'),
       runApart('proxy', '--rounds', 'ten'),

@@ -51,7 +51,7 @@ describe('the survival of constraints', () => {
     messages: texts.map((text) => ({ text })),
   });
 
-  it('is that of the last view after each number of roll-ups, of what was given by then', () => {
+  it('is the last view’s after each number of roll-ups, of what was given by then', () => {
     const views = [
       view(1, 0, 'nothing'),
       view(3, 0, 'First. You must not stop. Then rest.'),

@@ -94,7 +94,7 @@ describe('the tables of the page', () => {
     );
   });
 
-  it('replace those of an earlier run, and stay when a run has nothing for them', () => {
+  it('replace an earlier run’s, and stay when a run has nothing for them', () => {
     const first = withTables(page, [cell({ situation: 'growing' }), cell({ deltas: 40_000 })]);
 
     expect(first).toContain('| 118 kB, ');

@@ -31,13 +31,13 @@ describe('the time of functions in a profile', () => {
     expect(read?.ms).toBeCloseTo(8 * 1.1 + 4 * 0.05);
   });
 
-  it('is that of a part of the profile', () => {
+  it('is the one of a part of the profile', () => {
     const profile = { startTime: 5_000, nodes, samples: [2, 2, 2], timeDeltas: [1_000, 1_000, 1_000] };
 
     expect(selfTimes(profile, 1_000, (us) => us >= 6_500)).toEqual([{ name: 'read', ms: 2 }]);
   });
 
-  it('has the interval as the distance of samples that stand alone', () => {
+  it('has the interval as the distance of samples that are alone', () => {
     expect(selfTimes({ startTime: 0, nodes, samples: [2, 2], timeDeltas: [50_000, 50_000] }, 1_000)).toEqual([
       { name: 'read', ms: 2 },
     ]);

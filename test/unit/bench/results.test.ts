@@ -101,7 +101,7 @@ describe('the classes of length', () => {
     lengths.map((peak, index) => outcome(index, { peak: peak / 2 })),
   );
 
-  it('are those of the array without a policy, for all policies', () => {
+  it('are the array’s without a policy, for all policies', () => {
     const classes = byLength(all);
 
     expect(classes.map(({ name, none }) => [name, none.outcomes.length])).toEqual([

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readSchedule, SCHEDULES, termsOfSchedule } from '../../../bench/replay/schedules.ts';
 
 describe('the schedules', () => {
-  it('have prices relative to fresh input, with that of output', () => {
+  it('have prices relative to fresh input, output’s included', () => {
     expect(SCHEDULES.map((name) => termsOfSchedule(name).prices)).toEqual([
       { cached: 0.1, written: 1, output: 5 },
       { cached: 0.1, written: 1.25, output: 5, boundaries: 'ours', step: { above: 272_000, input: 2 } },
@@ -12,7 +12,7 @@ describe('the schedules', () => {
     ]);
   });
 
-  it('have marks of ours only where the vendor takes them from us', () => {
+  it('have Precis’s marks only where the vendor takes them', () => {
     expect(SCHEDULES.map((name) => termsOfSchedule(name).marks)).toEqual([false, true, false, true, false]);
   });
 

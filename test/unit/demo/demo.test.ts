@@ -34,7 +34,7 @@ describe("the demo's summarizer", () => {
     expect(asksForSummary("You are the on-call engineer's agent.")).toBe(false);
   });
 
-  it('writes all headings, and goes on with the summary before', () => {
+  it('writes all headings, and continues the summary before', () => {
     const prior = writeSections(new Map([['## Progress', '- Began.']]));
     const sections = readSections(summaryOf(prompt(prior).user));
 

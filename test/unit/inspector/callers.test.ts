@@ -55,7 +55,7 @@ describe('callers', () => {
     expect(namesBy('seen', callers)).toEqual(['a', 'c', 'd', 'b']);
   });
 
-  it.each(['name', 'requests', '__proto__'])('stay as they came where they are equal (%s)', (sort) => {
+  it.each(['name', 'requests', '__proto__'])('keep their order where they are equal (%s)', (sort) => {
     expect(namesBy(sort, callers)).toEqual(['a', 'b', 'c', 'd']);
   });
 
@@ -120,7 +120,7 @@ it.each([
   [1_795_305_599, 'yesterday (UTC)'],
   [1_795_132_800, '2 days ago'],
   [1_795_400_000, 'today (UTC)'],
-])('tells the day on which a caller was seen (%j)', (at, words) => {
+])('names the day on which a caller was seen (%j)', (at, words) => {
   expect(seenWords(at, 1_795_372_800)).toBe(words);
 });
 
@@ -161,6 +161,6 @@ it.each([
   [{ status: 409, code: 'caller_exists' }, 'already'],
   [{ status: 400, code: 'invalid_value', message: 'limits.models must be a list.' }, 'limits.models must be'],
   [{ status: 503, code: 'store_failed' }, 'store_failed'],
-])('tells a failure of the operator’s routes in words (%j)', (failure, words) => {
+])('explains a failure of the operator’s routes in words (%j)', (failure, words) => {
   expect(operatorWords(failure)).toContain(words);
 });

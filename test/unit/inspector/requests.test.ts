@@ -142,7 +142,7 @@ describe('a run event', () => {
     expect(netSum).toEqual([null, 2, 2, 1.5]);
   });
 
-  it('has no mark of a warning for what tells of no fault', () => {
+  it('has no mark of a warning for what reports no fault', () => {
     const marksOf = (warnings: string[]) =>
       plotOf([{ ...EVENT, frontier: { unit: 2, moved: false }, warnings }]).marks;
     expect(marksOf(['idle'])).toEqual(marksOf([]));
@@ -151,7 +151,7 @@ describe('a run event', () => {
     expect(marksOf(['waiting', 'store_failed'])).toContainEqual({ at: 0, kind: 'warning' });
   });
 
-  it('that was only observed sent what came, and tells its edits as potential', () => {
+  it('that was only observed sent what came, and shows its edits as potential', () => {
     const observed = { ...EVENT, observed: true };
     const rows = rowsOfEvent(observed);
 
@@ -203,7 +203,7 @@ describe('a run event', () => {
     expect(potentialSums([{}])).toBeUndefined();
   });
 
-  it('has no net savings unless they are told, and never 0 for it', () => {
+  it('has no net savings unless they are known, and never 0 for it', () => {
     expect(netOf({ bill: { unit: 'nanodollars', net: -2_500_000 } })).toBe(-0.0025);
     for (const bill of [null, {}, { unit: 'euros', net: 1 }, { unit: 'nanodollars', net: null }])
       expect(netOf({ bill })).toBeUndefined();

@@ -34,7 +34,7 @@ it.each([
   [86_400, 'yesterday'],
   [259_200, '3 days ago'],
   [-5, 'just now'],
-])('tells a moment of %i seconds ago', (past, words) => {
+])('shows a moment of %i seconds ago', (past, words) => {
   expect(ago(1_795_372_800 - past, 1_795_372_800)).toBe(words);
 });
 

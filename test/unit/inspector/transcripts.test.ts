@@ -46,7 +46,7 @@ describe('the groups of a transcript', () => {
     );
   });
 
-  it('have sizes, and changes are told by them', () => {
+  it('have sizes, and changes are known by them', () => {
     const groups = groupsOf(rowsOf('kept', 'kept', 'summarized', 'summarized', 'placeholder', 'offloaded'));
     expect(groups.map(tokensOf)).toEqual([20, 20, 10, 10]);
     expect(groups.map(freedOf)).toEqual([20, 20, 9, 10]);

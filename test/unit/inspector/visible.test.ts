@@ -44,7 +44,7 @@ describe('text that anyone may have written', () => {
     );
   });
 
-  it('names only so many of a text that consists of them', () => {
+  it('names only a number of a text that consists of them', () => {
     const pieces = piecesOf('\u202E'.repeat(100_000));
 
     expect(pieces.length).toBe(2_000);

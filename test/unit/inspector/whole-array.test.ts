@@ -9,7 +9,7 @@ describe('the array of a request from the archive', () => {
     { role: 'assistant', content: 'Two.' },
   ];
 
-  it('has the system of Messages apart, and what stands within the conversation in its place', () => {
+  it('has the system of Messages apart, and what is within the conversation in its place', () => {
     const blocks = { role: 'system', content: [{ type: 'text', text: 'More.' }] };
     expect(wholeArray([system, blocks, ...said], { messages: 5, protocol: 'messages' })).toEqual({
       field: 'messages',

@@ -35,7 +35,7 @@ describe('a cut between characters', () => {
     expect(cutBefore(text, at)).toBe(at);
   });
 
-  it('behind which a second half stands alone leaves it to what is before', () => {
+  it('after which a second half is alone leaves it to what is before', () => {
     expect(cutAfter('a\ude00b', 1)).toBe(2);
     expect(withoutHalfAtStart('\ude00b')).toBe('b');
     expect(withoutHalfAtStart('\ude00\ude00b')).toBe('\ude00b');

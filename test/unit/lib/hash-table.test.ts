@@ -20,7 +20,7 @@ describe('a hash table', () => {
     );
   });
 
-  it('tells texts apart whose hashes differ in one half', () => {
+  it('distinguishes texts whose hashes differ in one half', () => {
     const table = new HashTable();
     table.add({ low: 1, high: 1 }, 0);
     table.add({ low: 1, high: 2 }, 1);

@@ -184,7 +184,7 @@ describe('the memory of an isolate', () => {
     expect(made).toEqual([100_000]);
   });
 
-  it('tells whether a kind is empty, and keeps no value of a key that is too long', () => {
+  it('says whether a kind is empty, and keeps no value of a key that is too long', () => {
     const { memory } = isolate();
     const long = memory.of('long');
     long.set('one', 'a key', 'value');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { stringEnd } from '../../../src/lib/json-strings.ts';
 
 describe('the end of a string in JSON', () => {
-  it('is behind its closing quote, whatever stands around it', () => {
+  it('is after its closing quote, whatever is around it', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(text, text, text, (before, value, after) => {

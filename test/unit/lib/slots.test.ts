@@ -56,7 +56,7 @@ describe('a slot', () => {
 });
 
 describe('a room', () => {
-  it('has at most so many bytes taken, and lets those that wait in by their turn', async () => {
+  it('has at most this many bytes taken, and lets those that wait in by their turn', async () => {
     const room = new Room(10);
     const entered: string[] = [];
     const enter = async (name: string, bytes: number) => {

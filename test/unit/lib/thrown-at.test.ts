@@ -33,7 +33,7 @@ describe('where an error was thrown', () => {
     expect(thrownAt(traced('down', frame))).toBe(where);
   });
 
-  it('is the first frame of ours, behind those of the runtime and of packages', () => {
+  it('is the first frame of Precis, below the frames of the runtime and of packages', () => {
     const foreign = [
       'Object.parse (node:internal/x:1:1)',
       'f (/app/node_modules/zod/index.js:2:2)',
@@ -62,7 +62,7 @@ describe('where an error was thrown', () => {
     for (const value of [undefined, null, 'down', 7, {}, bare]) expect(thrownAt(value)).toBeUndefined();
   });
 
-  it('is that of the call to storage where the runtime throws without a frame of ours', async () => {
+  it('is the call to storage where the runtime throws without a frame of Precis', async () => {
     const readManifest = async () => await storing(() => Promise.reject(traced('down')));
     const failure = await readManifest().catch((error: unknown) => error);
 

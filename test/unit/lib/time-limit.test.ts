@@ -42,7 +42,7 @@ describe('a limit for one wait after another', () => {
     await expect(patience.race(10, Promise.reject(new Error('odd')))).rejects.toThrow('odd');
   });
 
-  it('leaves no timer behind once it is cleared', async () => {
+  it('leaves no timer running once it is cleared', async () => {
     const patience = new Patience();
     await patience.race(10, Promise.resolve('a'));
     patience.clear();

@@ -56,7 +56,7 @@ function endOf(live: (life: CallLife, gone: AbortController) => void): CallEnd |
 }
 
 describe('a call', () => {
-  it('tells its listeners everything in order, each of them before the next', () => {
+  it('reports everything to its listeners in order, each of them before the next', () => {
     const heard: string[] = [];
     const { life } = lifeOf([recorder('a', heard), recorder('b', heard)]);
     livesThrough(life);
@@ -64,7 +64,7 @@ describe('a call', () => {
     expect(heard).toEqual(events.flatMap((event) => [`a ${event}`, `b ${event}`]));
   });
 
-  it('tells of its end once, and that the first time', () => {
+  it('reports its end once, and that the first time', () => {
     const end = endOf((life) => {
       life.begins(head(), report);
       life.ended('upstream_broke');
@@ -74,7 +74,7 @@ describe('a call', () => {
     expect(end).toMatchObject({ how: 'upstream_broke', refusal: undefined, head: { status: 200 } });
   });
 
-  it('tells the text of its answer at the end', () => {
+  it('reports the text of its answer at the end', () => {
     expect(endOf(livesThrough)).toMatchObject({ how: 'complete', text: 'So.' });
   });
 

@@ -19,8 +19,8 @@ function outputOf(text: string, isStream: boolean, pieces: readonly number[] = [
 const event = (content: string): string =>
   `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
 
-describe('the size of an answer that tells no usage', () => {
-  it('is that of its bytes where it comes whole', () => {
+describe('the size of an answer that reports no usage', () => {
+  it('is its bytes where it comes whole', () => {
     expect(outputOf('x'.repeat(401), false)).toBe(101);
   });
 

@@ -51,7 +51,7 @@ describe.each(Object.keys(FORMS))('arguments as an object: %s', (form) => {
   });
 });
 
-describe('the arguments of a call of ours', () => {
+describe('the arguments of a call of Precis’s tool', () => {
   it('are sent back as a text, over the Responses API', () => {
     const sorter = new ItemSorter(new Set(['retrieve_ref']), () => true);
     const call = { type: 'function_call', call_id: 'c', name: 'retrieve_ref', arguments: { ref: 'r' } };

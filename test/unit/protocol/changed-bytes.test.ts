@@ -12,7 +12,7 @@ describe('the bytes of a conversation that were changed', () => {
     expect(changed(`{"memory_report":true,${messages}}`, `{${messages},"store":false}`)).toBe(0);
   });
 
-  it('are none where a mark of ours was cut out', () => {
+  it('are none where a mark of Precis was cut out', () => {
     expect(changed('{"messages":[{"compacted":true,"a":1}]}', '{"messages":[{"a":1}]}')).toBe(0);
   });
 

@@ -252,7 +252,7 @@ describe('the array of an earlier request', () => {
     ['a broken end', '{"messages":[{"a":1},{"a":2}}'],
     ['a missing comma', '{"messages":[{"a":1}{"a":2}]}'],
     ['half an element', '{"messages":[{"a":1},{"a"'],
-  ])('hides no fault behind it: %s', (_, text) => {
+  ])('hides no fault after it: %s', (_, text) => {
     const shared = sharedBy(text, '{"messages":[{"a":1}]}');
     expect(shared?.items).toHaveLength(1);
     expect(read(text, shared)).toMatchObject({ ok: false });
@@ -287,7 +287,7 @@ describe('the literals of an array', () => {
   ]);
   const strategy = { mode: 'compact', token_budget: 600, compact_preview_tokens: 40 } as const;
 
-  it('are those of its own messages while an array that begins as it does is read', () => {
+  it('are its own messages’ while an array that begins as it does is read', () => {
     const arrays = new KnownArrays(1e6, 0).of('a tenant');
     const readNext = (messages: readonly Json[]) => {
       const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages }));
@@ -313,7 +313,7 @@ describe('the literals of an array', () => {
     expect(literals(one, begin.length + 3, order)).toEqual([order]);
   });
 
-  it('are those of its own messages, and not those of an array that begins as it does', () => {
+  it('are its own messages’, and not an array’s that begins as it does', () => {
     const arrays = new KnownArrays(1e6, 0).of('a tenant');
     const viewed = (messages: readonly Json[]) => {
       const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages }));

@@ -115,7 +115,7 @@ describe('a mark on the wire', () => {
   ];
   const input = { mode: 'compact', token_budget: 3_000 } as const;
 
-  it('stands on the last part of a content, and turns a string into one part', () => {
+  it('is on the last part of a content, and turns a string into one part', () => {
     const viewed = viewOf(body(many), input, options);
     const bytes = viewed.request.write(viewed.view, { marks: MOST });
     const { messages } = JSON.parse(new TextDecoder().decode(bytes)) as { messages: Json[] };

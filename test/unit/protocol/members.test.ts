@@ -54,7 +54,7 @@ function cacheKeyOf(isGiven: boolean, { shared }: Additions): string | undefined
 }
 
 describe('the members of a forwarded body', () => {
-  it('F15: are JSON where all that the caller sent was ours', () => {
+  it('F15: are JSON where all that the caller sent was Precis’s', () => {
     const read = readResponsesRequest(encoder.encode('{"memory_strategy":"none"}'));
     if (!read.ok) throw new Error(read.reason.message);
     const shared = { stores: true, cacheKey: () => undefined };

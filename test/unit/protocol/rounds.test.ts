@@ -19,7 +19,7 @@ const shown = (message: number, json: string): View => ({
 const CALL = { id: 'fetch_1', name: 'retrieve_ref', arguments: '{"ref":"ref_1"}' };
 
 describe('the messages of a round', () => {
-  it('are spliced before their answer in the bytes that went up, in chat', () => {
+  it('are spliced before their answer in the bytes that were sent, in chat', () => {
     const asked = [{ role: 'user', content: 'Go.' }];
     const turn = {
       role: 'assistant',

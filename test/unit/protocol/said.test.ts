@@ -184,7 +184,7 @@ describe('JSON without some members', () => {
     return Object.keys(value).length % 2 === 0 ? { ...more, ...rest } : { ...rest, ...more };
   };
 
-  it('is the JSON of a value without them, wherever they stand', () => {
+  it('is the JSON of a value without them, wherever they are', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom('', 1, '\t'), (value, indent) => {
         const more = withMore(value);

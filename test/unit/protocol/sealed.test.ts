@@ -123,7 +123,7 @@ describe('a body with sealed items', () => {
     );
   });
 
-  it('has those behind a place alone, if none can stand before it', () => {
+  it('has those after a place alone, if none can precede it', () => {
     const bytes = encoder.encode(`{"input":[{"n":1.0},${item}]}`);
     const at = decoder.decode(bytes).indexOf(item);
     const of = (from: number) => ownItemsIn(bytes, 'input', form, 100, from).sealed.map(({ param }) => param);

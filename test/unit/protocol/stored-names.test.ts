@@ -124,7 +124,7 @@ describe('an item of a body', () => {
       },
     ],
     ['a trigger', { type: 'compaction_trigger' }],
-  ])('F14: may be what holds all that it stands for: %s', (_, item) => {
+  ])('F14: may be what holds all that it replaces: %s', (_, item) => {
     expect(inItems(message, item)).toBeUndefined();
   });
 });
@@ -172,7 +172,7 @@ describe('a tool of a body', () => {
     expect(found('chat', { model: 'm', messages: [message], tools: [chatTool], functions })).toBeUndefined();
   });
 
-  it('F14: and an item go up unsearched where the deployer has opened their kind', () => {
+  it('F14: and an item are sent unsearched where the deployer has opened their kind', () => {
     const opened = {
       items: new Set(['code_interpreter_call', 'mcp_call']),
       tools: new Set(['code_interpreter']),

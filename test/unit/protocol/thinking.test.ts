@@ -154,7 +154,7 @@ describe('a body without the thinking before a message', () => {
   const listOf = (field: Field, bytes: Uint8Array): unknown[] =>
     JSON.parse(new TextDecoder().decode(bytes))[field] as unknown[];
 
-  it('is cut there and unchanged behind it', () => {
+  it('is cut there and unchanged after it', () => {
     fc.assert(
       fc.property(cases, fc.nat(), ([field, list], at) => {
         const request = requestOf(field, list);
@@ -204,11 +204,11 @@ const withoutIds = (list: readonly unknown[]): unknown[] =>
     return rest;
   });
 
-describe('rounds of ours', () => {
+describe('kept rounds', () => {
   const round = { ...said, thinking_blocks: [thought], reasoning_content: 'Hm.' };
   const result = { role: 'tool', tool_call_id: 'call_1', content: 'thinking' };
 
-  it('stand without their thinking where that is bound to what has changed', () => {
+  it('are without their thinking where that is bound to what has changed', () => {
     const json = [round, result].map((each) => JSON.stringify(each)).join(',');
     expect(JSON.parse(`[${roundsWithoutThinking(json, 'messages')}]`)).toEqual([said, result]);
     expect(roundsWithoutThinking(JSON.stringify(result), 'messages')).toBe(JSON.stringify(result));

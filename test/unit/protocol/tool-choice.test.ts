@@ -59,7 +59,7 @@ describe('a choice of tools', () => {
     ['messages', { type: 'any', disable_parallel_tool_use: true }, true],
     ['messages', { type: 'none' }, false],
     ['messages', { type: 'tool', name: 'search' }, false],
-  ] as const)('in %s, %j leaves ours: %s', (protocol, tool_choice, leaves) => {
+  ] as const)('in %s, %j leaves Precis’s: %s', (protocol, tool_choice, leaves) => {
     expect(PROTOCOLS[protocol].of({ tool_choice }).leavesOurs).toBe(leaves);
   });
 
@@ -80,7 +80,7 @@ describe('a choice of tools', () => {
       allowed('auto', [flat, { type: 'function', name: 'retrieve_ref' }]),
     ],
     ['responses', 'auto', 'auto'],
-  ] as const)('in %s, the list of %j gets ours', (protocol, tool_choice, written) => {
+  ] as const)('in %s, the list of %j gets Precis’s', (protocol, tool_choice, written) => {
     const request = PROTOCOLS[protocol].of({ tool_choice });
     const tools = [request.toolJson(definitionOf('retrieve_ref'))];
     expect(decode(request.write(undefined, { tools })).tool_choice).toEqual(written);

@@ -135,7 +135,7 @@ describe('the usage of an answer of Messages', () => {
     read: { cached: 4_000, fresh: 530, output: 77 },
   };
 
-  it.each([0, 100_000])('is that of its three members of input, after %d bytes of text', (length) => {
+  it.each([0, 100_000])('is the sum of its three members of input, after %d bytes of text', (length) => {
     const answer = { content: 'y'.repeat(length), usage };
     expect(told(JSON.stringify(messageOf(request, answer)))).toMatchObject(all);
     expect(told(JSON.stringify(messageOf(request, answer), null, 2))).toMatchObject(all);
@@ -144,7 +144,7 @@ describe('the usage of an answer of Messages', () => {
       expect(told(stream, size)).toMatchObject({ ...all, isOver: true });
   });
 
-  it('is that of the beginning of a stream where its end says less', () => {
+  it('comes from the beginning of a stream where its end says less', () => {
     const frames = [...messageEvents(request, { content: 'y '.repeat(40_000), usage })];
     const end = frames.findIndex((frame) => frame.includes('"message_delta"'));
     frames[end] =
@@ -154,7 +154,7 @@ describe('the usage of an answer of Messages', () => {
     expect(cut).toMatchObject({ isOver: false, usage: { input: 4_530, output: null } });
   });
 
-  it('is not that of a content, and not that of a step', () => {
+  it('comes from no content, and from no step', () => {
     const input = { usage: { input_tokens: 9, cache_read_input_tokens: 9 }, total_tokens: 99_999 };
     const blocks = [{ type: 'tool_use', id: 't', name: 'n', input }];
     const steps = [{ type: 'message', input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 }];
@@ -209,7 +209,7 @@ describe('an answer that has filled its model’s window', () => {
   };
   const request = { model: 'claude-opus-5-5' };
 
-  it('is told by its stop reason, streamed or not, and by the finish reason of a completion', () => {
+  it('is known by its stop reason, streamed or not, and by the finish reason of a completion', () => {
     const answer = { content: 'They weigh', stopReason: FULL };
     expect(fills(JSON.stringify(messageOf(request, answer)))).toBe(true);
     expect(fills([...messageEvents(request, answer)].join(''))).toBe(true);
@@ -248,7 +248,7 @@ describe('an answer that has filled its model’s window', () => {
     expect(errorOf('data: {"choices":[]}\n\ndata: [DONE]\n\n')).toBeUndefined();
   });
 
-  it('is not told by its words, or by the input of a call', () => {
+  it('is not known by its words, or by the input of a call', () => {
     const args = JSON.stringify({ stop_reason: FULL });
     const answer = { content: args, toolCalls: [{ id: 'toolu_1', name: 'say', arguments: args }] };
     expect(fills(JSON.stringify(messageOf(request, answer)))).toBe(false);

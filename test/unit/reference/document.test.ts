@@ -127,12 +127,12 @@ describe('the routes', () => {
     .routes.filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
 
-  it('are those of the document', () => {
+  it('are the document’s', () => {
     expect(real.length).toBeGreaterThan(30);
     expect([...operations.keys()].toSorted()).toEqual([...new Set(real)].toSorted());
   });
 
-  it('that a page names are those of the document', () => {
+  it('that a page names are the document’s', () => {
     const pages = [
       'README.md',
       ...readdirSync(join(ROOT, 'docs'))
@@ -198,7 +198,7 @@ describe('the names of the code', () => {
       expect(description).toMatch(/^[`A-Z].*\.$/);
   });
 
-  it('has each field of ours in a body', () => {
+  it('has each field of Precis in a body', () => {
     const { properties } = schemas.MemoryFields as { properties: object };
 
     expect(Object.keys(properties).toSorted()).toEqual([...OWN_FIELDS].toSorted());

@@ -93,7 +93,7 @@ describe('the page', () => {
     expect(all(/ href="#error-([a-z_]+)"/g).toSorted()).toEqual(answered.toSorted());
   });
 
-  it('escapes whatever stands in the document', async () => {
+  it('escapes whatever is in the document', async () => {
     const hostile = '<script>alert(1)</script>"&';
     const told = JSON.parse(
       JSON.stringify(document).replaceAll('What happens to old messages.', '<script>alert(1)</script>&'),

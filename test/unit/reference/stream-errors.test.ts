@@ -72,7 +72,7 @@ describe('the codes of response.failed', () => {
     expect([...description.matchAll(/^`(\w+)`: /gm)].map(([, code]) => code)).toEqual(codes);
   });
 
-  it('are those of the page', () => {
+  it('are the page’s', () => {
     const [, section = ''] = readFileSync('docs/answers-and-errors.md', 'utf8').split('## Errors in streams');
     const rows = section.slice(section.indexOf('| `code`')).match(/^\|[^|\n]+/gm) ?? [];
     const told = rows.slice(1).flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map(([, code]) => code));

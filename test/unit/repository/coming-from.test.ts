@@ -46,7 +46,7 @@ describe('the names of other libraries', () => {
   });
 
   it.each(rows.filter(({ cell }) => cell.trim().startsWith('the same') && !cell.includes('members')))(
-    '$theirs are fields of ours where the page says so',
+    '$theirs are fields of Precis where the page says so',
     ({ theirs }) => {
       const own = theirs.filter((name) => name !== 'MemoryBudget');
       expect(own.filter((name) => !FIELDS.has(name))).toEqual([]);

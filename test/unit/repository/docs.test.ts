@@ -77,7 +77,7 @@ describe('the tables that the code has', () => {
     expect(Object.keys(ABOUT)).toEqual([...SERVED.keys()]);
   });
 
-  it('stand on one page each', () => {
+  it('are on one page each', () => {
     expect(placed.map(([, name]) => name).toSorted()).toEqual([...tables.keys()].toSorted());
   });
 

@@ -116,7 +116,7 @@ describe('the code in the documents', () => {
   const repeated = SNIPPETS.filter(({ source }) => source !== undefined);
 
   it.each(repeated.map((snippet) => [snippet.place, snippet.source ?? '', snippet] as const))(
-    'is that of its source: %s, %s',
+    'is its source’s: %s, %s',
     (_, source, { code }) => expect(code).toBe(regionOf(source)),
   );
 });

@@ -24,7 +24,7 @@ it.each([
   ['fetchUpstream', /(?<!function )\bfetchUpstream\(/, FETCH_UPSTREAM],
   // A method of the name is none, nor is a Durable Object's stub.
   ['fetch', /(?<![.\w])(?:await|return|=>) fetch\(/, FETCH],
-] as const)('every call of %s is listed with what stands before it', (_, call, listed) => {
+] as const)('every call of %s is listed with what guards it', (_, call, listed) => {
   expect(filesWith(call)).toEqual(Object.keys(listed).sort());
 });
 

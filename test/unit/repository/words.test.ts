@@ -9,6 +9,7 @@ import {
   proseOfPage,
   stringsOfCode,
   TURNS,
+  titlesOfTests,
   turnsIn,
 } from '../../support/documents/words.ts';
 
@@ -61,6 +62,10 @@ const READ: Readonly<Record<string, Texts>> = {
       .filter((path) => path !== OWN),
     prose: (path) => commentsOfCode(read(path)),
   },
+  'the titles of tests': {
+    paths: below('test', /\.test\.tsx?$/).filter((path) => path !== OWN),
+    prose: (path) => titlesOfTests(read(path)),
+  },
 };
 
 describe.each(Object.entries(READ))('%s', (_, { paths, prose }) => {
@@ -106,6 +111,13 @@ describe('the word list', () => {
       "function told(told = '/told/*') {\n  // Is told\n  // why.\n  told(); // It\n  // stands.\n}\n";
     const found = turnsIn('a.ts', commentsOfCode(block + code));
     expect(found.map(({ at }) => at)).toEqual(['a.ts:2', 'a.ts:8', 'a.ts:11']);
+  });
+
+  it('is looked for in titles of tests, but not in their values', () => {
+    const code =
+      "it('goes up', () => {});\nit.each(a)('is told %s', async (x) => told('told'));\nit('has $ours', () => {});\n";
+    const found = turnsIn('a.test.ts', titlesOfTests(code));
+    expect(found.map(({ at }) => at).toSorted()).toEqual(['a.test.ts:1', 'a.test.ts:2']);
   });
 
   it('has numbers as 1,234', () => {

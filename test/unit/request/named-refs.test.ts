@@ -76,7 +76,7 @@ describe('the refs that a body names', () => {
     expect(asked()).toBe(2);
   });
 
-  it('F11: are checked in a bounded number, however many stand there', () => {
+  it('F11: are checked in a bounded number, however many there are', () => {
     const { tenant: counted, asked } = counting();
     const many = Array.from({ length: 450_000 }, (_, n) => madeUp(n));
     expect(namedBy(bodyOf([own, ...many]), counted)).toEqual([own]);

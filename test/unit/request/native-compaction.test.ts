@@ -41,7 +41,7 @@ const asked = { context_management: [{ type: 'compaction', compact_threshold: 9_
 const other = { type: 'something_new', x: 1 };
 
 describe('an upstream that compacts', () => {
-  it('gets the wish as it came, whatever the strategy', () => {
+  it('gets the wish unchanged, whatever the strategy', () => {
     expect(sent(asked, 'none', true)).toEqual(asked.context_management);
     expect(sent(asked, 'auto', true)).toEqual(asked.context_management);
     expect(sent(asked, { mode: 'native', compact_threshold: 5 }, true)).toEqual(asked.context_management);
@@ -76,7 +76,7 @@ describe('an upstream that does not', () => {
     expect(sent({ context_management: 7 }, 'auto', false)).toBe(7);
   });
 
-  it('gets the body as it came where the mode is none', () => {
+  it('gets the body unchanged where the mode is none', () => {
     expect(sent(asked, 'none', false)).toEqual(asked.context_management);
   });
 

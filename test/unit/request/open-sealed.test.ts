@@ -65,7 +65,7 @@ describe('forged compaction items', () => {
     expect(keys()).toBe(0);
   });
 
-  it('end the opening where the first of them stands', async () => {
+  it('end the opening where the first of them is', async () => {
     const { tenant, keys } = counted();
     const real = await sealCompaction(rotated, owner, '{"role":"user","content":"Before."}');
     await expect(open([real, ...forged(9, '01'), real], tenant)).rejects.toMatchObject(refusal(1));
@@ -74,7 +74,7 @@ describe('forged compaction items', () => {
 });
 
 describe('compaction items of the caller', () => {
-  it('are opened in order, also those of the secret before', async () => {
+  it('are opened in order, also under the secret before', async () => {
     const before = await sealCompaction(
       rotated.previous as Tenant,
       owner,

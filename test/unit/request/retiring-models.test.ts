@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 describe('models that retire', () => {
-  it('are those of the settings, within 60 days', async () => {
+  it('are the settings’, within 60 days', async () => {
     vendorSays({});
     expect(await retiring(summarizedBy('gpt-4.1-mini', 'gpt-6-luna,gpt-5-mini'))).toEqual([
       { setting: 'SUMMARIZER_MODEL', model: 'gpt-4.1-mini', on: '2027-01-14', replacement: 'gpt-6-luna' },
@@ -45,7 +45,7 @@ describe('models that retire', () => {
     ]);
   });
 
-  it('are told until they are replaced, also after their last day', async () => {
+  it('are reported until they are replaced, also after their last day', async () => {
     vendorSays({});
     expect(await retiring(summarizedBy('gpt-4.1-mini'), Date.parse('2027-02-01'))).toHaveLength(1);
   });
@@ -68,7 +68,7 @@ describe('models that retire', () => {
     [{ shutdown_date: {} }],
     [[]],
     ['none'],
-  ])('are not those of which their server says %j', async (answer) => {
+  ])('are not the ones of which their server says %j', async (answer) => {
     vendorSays({ 'a-model': answer });
     expect(await retiring(summarizedBy('a-model'))).toEqual([]);
   });

@@ -107,7 +107,7 @@ describe('what a view holds of a content', () => {
     `What stood under ${refOf(FILE)} is not kept any more. Go on without it.`,
     `There is nothing under ${JSON.stringify(refOf(FILE))}. Use a ref as it stands in a placeholder of this conversation.`,
     '(nothing)',
-  ])('is nothing where the model was told: %s', async (result) => {
+  ])('is nothing where the model has read: %s', async (result) => {
     const held = [{ args: argsOf(FILE, {}), result }];
     expect(await withoutStorage(FILE, held, { lines: '1' })).toBeUndefined();
     expect(await withoutStorage(FILE, held, { grep: 'n' })).toBeUndefined();

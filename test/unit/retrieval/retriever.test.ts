@@ -86,7 +86,7 @@ describe('what a model calls for', () => {
     expect(await ask(retriever, refOf(inner))).toContain('There is nothing under');
   });
 
-  it('is told in words when it is gone, or when storage fails; then it may be asked for again', async () => {
+  it('is explained in words when it is gone, or when storage fails; then it may be asked for again', async () => {
     const retriever = retrieverOf(['gone', 'failing']);
 
     expect(await ask(retriever, refOf('gone'))).toContain('not kept any more');
@@ -227,7 +227,7 @@ describe('what somebody without a view asks for', () => {
     expect(await find(foreign)).toEqual({ ok: false, reason: expect.stringContaining(foreign) });
   });
 
-  it('is told from what can not be given', async () => {
+  it('is distinguished from what can not be given', async () => {
     expect(await find(refOf(lines(9)), { grep: 'not there' })).toEqual({ ok: true, value: '(nothing)' });
     const failures = await Promise.all([
       find('the first one'),

@@ -47,7 +47,7 @@ describe('what a search has found', () => {
 });
 
 describe('the definition of search_memory', () => {
-  it('tells a model what its deployment searches by, in nothing else', () => {
+  it('says to a model what its deployment searches by, in nothing else', () => {
     const [words, meaning] = [
       searchDefinitionOf('search_memory', 'words').function,
       searchDefinitionOf('search_memory', 'meaning').function,

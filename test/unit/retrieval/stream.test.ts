@@ -156,7 +156,7 @@ describe('a stream with retrieval in it', () => {
     );
   });
 
-  it('passes on the bytes of an answer that calls for nothing of ours', async () => {
+  it('passes on the bytes of an answer that calls none of Precis’s tools', async () => {
     const plain = {
       content: 'Hello there.',
       toolCalls: [{ id: 'a', name: 'look_up', arguments: '{"q":1}' }],
@@ -165,7 +165,7 @@ describe('a stream with retrieval in it', () => {
     expect(await relayed([plain], 3, 50)).toBe([...chunks(plain, frame, true), DONE].join(''));
   });
 
-  it('holds back nothing but the pieces of calls whose name may be ours', () => {
+  it('holds back nothing but the pieces of calls whose name may be Precis’s', () => {
     const rounds = new Rounds(
       3,
       goOnChat,
@@ -275,7 +275,7 @@ describe('a frame that is very long', () => {
     return text;
   };
 
-  it('is read, so that no call of ours comes through', () => {
+  it('is read, so that no call of Precis’s tools comes through', () => {
     const joined = joinedOf(rounds());
     const stream = streamOf(rounds(), joined);
     const seen = told(inPieces(stream, long(3 * 1024 * 1024).subarray(0, -DONE.length)));

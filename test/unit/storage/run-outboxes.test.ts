@@ -196,7 +196,7 @@ describe('a deletion', () => {
     expect(lost()).toBe(0);
   });
 
-  it('leaves those of requests that came after it began', async () => {
+  it('leaves the events of requests that came after it began', async () => {
     const { add, outboxes, kept, lost } = isolate();
     const began = Date.now();
     add('c', { created_at: began });

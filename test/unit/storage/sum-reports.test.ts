@@ -54,7 +54,7 @@ function reporting() {
 const turns = () => new Promise<void>((resolve) => setTimeout(resolve));
 
 describe('sums of a conversation', () => {
-  it('are told one call at a time, and then as they are by then', async () => {
+  it('are reported one call at a time, and then as they are by then', async () => {
     const { calls, landed, changes } = reporting();
     await changes(1);
     now += TIME_LIMITS.sumsMs;
@@ -71,7 +71,7 @@ describe('sums of a conversation', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('are told after a call that fails, without waiting for the alarm if they have changed', async () => {
+  it('are reported after a call that fails, without waiting for the alarm if they have changed', async () => {
     const { calls, landed, alarms, changes } = reporting();
     await changes(1);
     now += TIME_LIMITS.sumsMs;
@@ -85,7 +85,7 @@ describe('sums of a conversation', () => {
     expect(landed).toEqual([2]);
   });
 
-  it('are not told again to a reader who waits for a call under way', async () => {
+  it('are not reported again to a reader who waits for a call under way', async () => {
     const { reports, calls, changes } = reporting();
     await changes(1);
     const read = reports.report();
@@ -95,7 +95,7 @@ describe('sums of a conversation', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('are settled when the last call has ended, which tells nothing after a deletion', async () => {
+  it('are settled when the last call has ended, which reports nothing after a deletion', async () => {
     const { reports, state, calls, changes } = reporting();
     await changes(1);
     now += TIME_LIMITS.sumsMs;

@@ -117,7 +117,7 @@ describe("the API's own summary of a prefix", () => {
     expect(sent.messages).toEqual(JSON.parse(JSON.stringify(messages).replace('Done. \\n', 'Done.')));
   });
 
-  it('stands for no request that stays, and the next one does', () => {
+  it('replaces no request that stays, and the next one does', () => {
     const first = made(prefixTo(7, 4));
     expect(texts(first.body)).not.toContain('Second.');
     // As if the turn were over at the next move.
@@ -134,7 +134,7 @@ describe("the API's own summary of a prefix", () => {
     expect(JSON.stringify(messages[0])).toContain('not part of this summary');
   });
 
-  it('builds on a text of ours where the base has no block of this account', () => {
+  it('builds on a text by Precis where the base has no block of this account', () => {
     const { memory } = made(prefixTo(4, undefined));
     const kept = JSON.parse(memory.signed ?? '');
     for (const signed of [null, JSON.stringify({ ...kept, account: 'elsewhere' })]) {
@@ -145,7 +145,7 @@ describe("the API's own summary of a prefix", () => {
     }
   });
 
-  it('starts over where the block stands for a message that stays now', () => {
+  it('starts over where the block replaces a message that stays now', () => {
     const { memory } = made({ ...prefixTo(7, undefined), request: undefined });
     const { body } = made(prefixTo(7, 4), memory);
     expect(texts(body)[0]).toBe('First.');
@@ -160,7 +160,7 @@ describe("the API's own summary of a prefix", () => {
     expect(shownBlock(own, memory, { history, prefix: prefixTo(7, 4) })).toBeDefined();
   });
 
-  it('stands first in the view as the bytes that came, with a mark behind it', () => {
+  it('is first in the view in the bytes that came, with a mark after it', () => {
     const { block } = made(prefixTo(4, undefined));
     const marked = [...MESSAGES];
     marked[3] = assistant([{ type: 'text', text: 'Done.', cache_control: { type: 'ephemeral' } }]);

@@ -226,7 +226,7 @@ describe('compactions', () => {
     expect(violations(body([assistant(again), user('So?')]), { headers })).toEqual([]);
   });
 
-  it('may come of a threshold, behind what they stand for', () => {
+  it('may come of a threshold, after what they replace', () => {
     const other = assistant([{ type: 'compaction', content: 'x' }, text('Hello.')]);
     expect(violations(body([HI, other, user('Go on.')]), { headers })).toEqual([]);
   });

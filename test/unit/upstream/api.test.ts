@@ -30,7 +30,7 @@ describe('the API that a request speaks', () => {
 });
 
 describe('the keys of a request', () => {
-  it('stand in either header, and the API says which counts', () => {
+  it('are in either header, and the API says which counts', () => {
     const read = (headers: object, api = ANTHROPIC) => {
       const sent = new Headers(headers as Record<string, string>);
       return [api.keyIn(sent), keysIn(sent, api)];
@@ -44,7 +44,7 @@ describe('the keys of a request', () => {
     expect(read({ 'x-api-key': 'two words', authorization: 'Basic abc' })).toEqual([undefined, []]);
   });
 
-  it('go up alone where they count, and to a gateway of OpenAI’s API as they came', () => {
+  it('are sent alone where they count, and to a gateway of OpenAI’s API unchanged', () => {
     const sent = (headers: object, account: object) =>
       Object.fromEntries(requestHeaders(new Headers(headers as Record<string, string>), account));
     expect(sent({ ...own, ...bearer }, { api: ANTHROPIC })).toEqual(own);
@@ -56,7 +56,7 @@ describe('the keys of a request', () => {
     expect(sent({ ...own, ...bearer }, { api: OPENAI, isVendor: false })).toEqual({ ...own, ...bearer });
   });
 
-  it('never go up with the deployer’s', () => {
+  it('are never sent with the deployer’s', () => {
     const account = {
       api: ANTHROPIC,
       apiKey: 'sk-ant-the-deployers',
@@ -77,7 +77,7 @@ describe('the keys of a request', () => {
 describe('a shared account of Anthropic’s', () => {
   const account = { api: ANTHROPIC, apiKey: 'the-deployers' };
 
-  it('is not told by the headers of its answers', () => {
+  it('is not known by the headers of its answers', () => {
     const answer = new Headers({
       'request-id': 'req_1',
       'retry-after': '3',

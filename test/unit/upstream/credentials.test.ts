@@ -4,7 +4,7 @@ import { otherKeys, withoutKeys } from '../../../src/upstream/credentials.ts';
 
 const BEARER = { authorization: 'Bearer sk-the-key-of-a-caller' };
 
-describe('keys beside that of the caller', () => {
+describe('keys beside the caller’s', () => {
   it.each([
     'x-api-key',
     'api-key',

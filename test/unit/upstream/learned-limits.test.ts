@@ -13,7 +13,7 @@ import { assistant, body, lines, step, system, user } from '../../support/conver
 import { viewOf } from '../../support/laws/view-of.ts';
 import { ofPrompt, window } from './refusals.ts';
 
-describe('the limit that a refusal tells of', () => {
+describe('the limit that a refusal states', () => {
   const refused = { tokens: 10_000, addedTokens: 0, answerTokens: 0 };
   const roomAfter = (refusal: TooLong, of = refused): number =>
     roomIn(limitOfRetry(refusal, of), of.answerTokens);
@@ -28,7 +28,7 @@ describe('the limit that a refusal tells of', () => {
     expect(roomAfter(window(1_000, 100))).toBe(2_850);
   });
 
-  it('is not more than was told where the server may have dropped a part of the prompt', () => {
+  it('is not more than was stated where the server may have dropped a part of the prompt', () => {
     expect(roomAfter({ ...window(8_000, 5_000), mayBeCut: true })).toBe(7_600);
     expect(roomAfter({ ...window(8_000, 20_000), mayBeCut: true })).toBe(3_800);
   });
@@ -37,11 +37,11 @@ describe('the limit that a refusal tells of', () => {
     expect(roomAfter(window(8_000, 10_000, 2_000), { ...refused, answerTokens: 32_000 })).toBe(5_700);
   });
 
-  it('is what was told where nothing says how they count', () => {
+  it('is what was stated where nothing says how they count', () => {
     expect(roomAfter(window(8_000))).toBe(7_600);
   });
 
-  it('is less than what was refused, whatever was told', () => {
+  it('is less than what was refused, whatever was stated', () => {
     expect(roomAfter(window(128_000))).toBe(9_000);
     expect(roomAfter(window(8_000, 3))).toBe(9_000);
     expect(roomAfter(window())).toBe(7_500);
@@ -97,7 +97,7 @@ describe('what a refusal states about all requests', () => {
     expect(statedLimit(window(8_000, 3), refused)).toBeUndefined();
   });
 
-  it('is nothing where it tells of no limit, or of next to nothing', () => {
+  it('is nothing where it states no limit, or of next to nothing', () => {
     expect(statedLimit(window(), refused)).toBeUndefined();
     expect(statedLimit(window(16), refused)).toBeUndefined();
   });
@@ -109,7 +109,7 @@ describe('what a refusal states about all requests', () => {
   });
 });
 
-describe('a limit that nobody has told', () => {
+describe('a limit that nobody has stated', () => {
   const refused = { tokens: 10_000, addedTokens: 0, answerTokens: 0 };
 
   it('is less than what was refused, and not less than what was accepted', () => {

@@ -62,7 +62,7 @@ describe('the headers of a request and of its answer', () => {
     'x-session-id': 's',
   });
 
-  it('go up without those of the connection, of the edge and of Precis', () => {
+  it('are sent without the connection’s, the edge’s and Precis’s', () => {
     expect([...requestHeaders(incoming, {}).keys()].toSorted()).toEqual(
       ['authorization', 'cookie', 'openai-organization', 'x-session-id', 'x-stainless-lang'].toSorted(),
     );
@@ -95,7 +95,7 @@ describe('the headers of a request and of its answer', () => {
     expect([...requestHeaders(sent, open).keys()]).toEqual(['authorization', 'cf-aig-metadata']);
   });
 
-  it('are in a call of ours all those of the model’s but for its body, its answer and its identity', () => {
+  it('are in a call by Precis all of the model’s but for its body, its answer and its identity', () => {
     const kept = {
       authorization: 'Basic dGhlOmtleQ==',
       'helicone-auth': 'Bearer h',
@@ -113,7 +113,7 @@ describe('the headers of a request and of its answer', () => {
     expect(Object.fromEntries(again)).toEqual({ ...kept, ...answer });
   });
 
-  it('go up without those that the header connection names, and leave the caller’s as they are', () => {
+  it('are sent without those that the header connection names, and leave the caller’s as they are', () => {
     const named = ['x-hop', 'x-last', 'x-kept'].map((name): [string, string] => [name, '1']);
     const hops = new Headers([['connection', 'keep-alive, X-Hop,x-last'], ...named]);
     const came = [...hops];
@@ -176,7 +176,7 @@ describe('the headers of a request and of its answer', () => {
     expect(() => requestHeaders(incoming, { api: forgetful })).toThrow(InvariantError);
   });
 
-  it('go up with the deployer’s key in place of the caller’s, and with nothing of the caller’s account', () => {
+  it('are sent with the deployer’s key instead of the caller’s, and with nothing of the caller’s account', () => {
     const headers = requestHeaders(incoming, { apiKey: 'ours' });
     expect(Object.fromEntries(headers)).toEqual({
       authorization: 'Bearer ours',
@@ -184,7 +184,7 @@ describe('the headers of a request and of its answer', () => {
     });
   });
 
-  it('F12: go up with the deployer’s key where they are listed, and as JSON', () => {
+  it('F12: are sent with the deployer’s key where they are listed, and as JSON', () => {
     const account = {
       apiKey: 'ours',
       forwardedHeaders: ['x-session-*', 'authorization', 'content-type', 'x-*'],
@@ -202,7 +202,7 @@ describe('the headers of a request and of its answer', () => {
     });
   });
 
-  it('come back without a length that does not hold any more', () => {
+  it('come back without a length that no longer holds', () => {
     const encoded = new Headers({
       'content-encoding': 'gzip',
       'content-length': '9',

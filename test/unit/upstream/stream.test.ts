@@ -189,7 +189,7 @@ describe('a relayed stream', () => {
     ['dies', ({ die }) => die()],
     ['falls silent', () => undefined],
     ['is left by the caller', (_, { reader }) => reader.cancel()],
-  ])('tells once that it has ended when the upstream %s', async (_, end) => {
+  ])('reports once that it has ended when the upstream %s', async (_, end) => {
     const up = upstream();
     const relayed = relay(up.answer, { idleMs: 12 });
     up.send(frame);
@@ -212,7 +212,7 @@ describe('a body that is read whole', () => {
     expect(await readBody(up.answer, limits(LONG))).toEqual(encode('{"a":1}'));
   });
 
-  it('tells how it broke off', async () => {
+  it('says how it broke off', async () => {
     const [dead, silent] = [upstream(), upstream()];
     dead.die();
     expect(await readBody(dead.answer, limits(LONG))).toBe('upstream_unreachable');
@@ -295,7 +295,7 @@ describe('a relayed body', () => {
     expect(relay.died.mock.calls).toEqual([[new Error('reset')]]);
   });
 
-  it('is a stream where it ends short of its length, so that this can be told', async () => {
+  it('is a stream where it ends short of its length, so that this can be seen', async () => {
     const up = upstream();
     up.send('{"a":1}');
     up.end();
@@ -370,7 +370,7 @@ describe('a relayed body', () => {
   });
 });
 
-describe('an error of ours in the middle of a stream', () => {
+describe('an error of Precis in the middle of a stream', () => {
   const failing = (at: 'push' | 'end' | 'next'): EventFormat => ({
     push: (chunk) => (at === 'push' ? thrown() : [chunk]),
     end: () => (at === 'end' ? thrown() : { complete: true, frames: [] }),

@@ -139,7 +139,7 @@ describe('the record of what was sent', () => {
     expect(send(planned(EDITED), { strategy: other, movesInstructions: true })).toBe(true);
   });
 
-  it('sees other tools of ours', () => {
+  it('sees other tools of Precis', () => {
     const { send } = isolate();
     send(planned(EDITED), { tools: ['one'] });
     expect(send(planned(EDITED), { tools: ['one'] })).toBe(false);

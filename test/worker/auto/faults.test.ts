@@ -153,7 +153,7 @@ describe('a bucket that fails', () => {
     expect(await expectFetchable(view)).toBe(0);
   });
 
-  it('leaves the outputs behind a summary without refs, and they stand there all the same', async () => {
+  it('leaves the outputs after a summary without refs, and they are there all the same', async () => {
     const { app, watched } = start(undefined);
     const steps = Array.from({ length: 40 }, (_, at) => [
       calls([`call_${at}`, 'read_file', `{"path":"${made}/${at}.ts"}`]),

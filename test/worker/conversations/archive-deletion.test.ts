@@ -10,7 +10,7 @@ const KEY = 'sk-a-caller-whose-archives-are-deleted';
 recordLog();
 
 describe('deleting a conversation', () => {
-  it('takes its archive, and leaves that of another one with the same messages', async () => {
+  it('takes its archive, and leaves another one’s with the same messages', async () => {
     const before = await packsOf(KEY);
     const one = archive({}, KEY);
     const other = archive({}, KEY);
@@ -92,7 +92,7 @@ describe('deleting a conversation', () => {
     expect(await tablesOf(stub)).toEqual([]);
   });
 
-  it('lets nobody go on behind what is gone', async () => {
+  it('lets nobody continue after what is gone', async () => {
     const { id, ask, stub, messages } = archive({}, KEY);
     await ask([user('One')]);
     const racing = racingApp(

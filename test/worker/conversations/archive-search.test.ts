@@ -37,7 +37,7 @@ describe('a page of the archive', () => {
     expect([...first.data, ...second.data].map(({ message }) => message)).toEqual([...talk, ANSWER]);
   });
 
-  it('tells of a message whose pack is lost', async () => {
+  it('reports a message whose pack is lost', async () => {
     const { ask, page } = archive();
     const before = await packsOf();
     await ask([user('One')]);
@@ -63,7 +63,7 @@ describe('a page of the archive', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
   });
 
-  it('tells of a message whose pack is damaged, and logs that', async () => {
+  it('reports a message whose pack is damaged, and logs that', async () => {
     const { ask, get, page } = archive();
     const before = await packsOf();
     await ask([user('the words of the caller')]);
@@ -249,7 +249,7 @@ describe('a search of the archive', () => {
   });
 });
 
-describe('an archive of 10 000 messages', () => {
+describe('an archive of 10,000 messages', () => {
   it('is written at one request, listed, searched, and deleted without a trace', async () => {
     const { ask, page, found, stub, remove, writes } = archive();
     const before = await packsOf();

@@ -105,7 +105,7 @@ describe('the archive of a conversation', () => {
     expect(await messages()).toEqual([user('One'), ANSWER]);
   });
 
-  it('has an answer once, as it came back', async () => {
+  it('has an answer once, in the form that came back', async () => {
     const { ask, page, messages, writes } = archive();
     const full = { refusal: null, ...ANSWER, reasoning_content: 'Whales come to mind.', name: 'ahab' };
     await ask([user('One')]);
@@ -239,7 +239,7 @@ describe('the archive of a conversation', () => {
     expect(await messages()).toEqual([...talk, ANSWER]);
   });
 
-  it('is that of the session that a client names, where it names no conversation', async () => {
+  it('is the session’s that a client names, where it names no conversation', async () => {
     const { app, messages, id } = archive();
     const body = JSON.stringify({ memory_strategy: COMPACT, messages: [user('One')] });
     await app.request('/v1/chat/completions', { method: 'POST', body, headers: { 'x-session-id': id } });
@@ -247,7 +247,7 @@ describe('the archive of a conversation', () => {
     expect(await messages()).toEqual([user('One'), ANSWER]);
   });
 
-  it('is that of the messages up to the first answer, where nothing is named', async () => {
+  it('is the one of the messages up to the first answer, where nothing is named', async () => {
     const { app } = archive();
     const first = user(`One ${crypto.randomUUID()}`);
     const chat = (messages: object[]) => app.chat({ memory_strategy: COMPACT, messages });

@@ -89,7 +89,7 @@ describe('deleting a conversation', () => {
     return { ...started, users, known, call, transcript, isTold };
   }
 
-  it('takes its transcripts and what its user is told with it, once', async () => {
+  it('takes its transcripts and what its user gets with it, once', async () => {
     const { call, transcript, isTold } = await summarised();
 
     const deleted = await call('DELETE');
@@ -127,7 +127,7 @@ describe('deleting a conversation', () => {
   });
 });
 
-describe('settings that the deployment does not offer any more', () => {
+describe('settings that the deployment no longer offers', () => {
   it('give way to the lower levels, with a warning, and are kept', async () => {
     const { id, app, ask, objects, watched } = start(undefined, { SUMMARIZER_MODELS: 'a-large-model' });
     const set = { ...SUMMARIZE, summarizer_model: 'a-large-model' };

@@ -20,7 +20,7 @@ const newKey = () => `sk-a-caller-who-lists-conversations-${++keys}`;
 const PATHS = ['/v1/conversations', '/v1/stats'];
 
 describe('a list of conversations', () => {
-  it('tells of one whose writer is lost that it is stuck', async () => {
+  it('says of one whose writer is lost that it is stuck', async () => {
     const { app, rounds, stub, id } = start(SUMMARIZE, {}, newKey());
     await rounds(1, 5);
     await runInDurableObject(stub, (_, { storage: { sql } }) =>
@@ -94,7 +94,7 @@ describe('a list of conversations', () => {
     for (const path of PATHS) expect((await app.request(path)).status).toBe(200);
   });
 
-  it('goes on with the conversations of the earlier secret', async () => {
+  it('continues with the conversations of the earlier secret', async () => {
     const key = newKey();
     const { id } = start(SUMMARIZE, {}, key);
     const earlier = start(SUMMARIZE, { EVENTS: 'off' }, key);

@@ -124,7 +124,7 @@ describe('a tenant', () => {
     expect(await set('one more', 'x')).toMatchObject({ state: 'changed' });
   });
 
-  it('is told by the route that it has too many', async () => {
+  it('learns from the route that it has too many', async () => {
     const { request } = startApp(watchedBucket().bucket, {}, newKey());
     const put = (label: string) => request(`/v1/blocks/${label}`, { method: 'PUT', body: '{"text":"x"}' });
     for (let n = 0; n < 100; n++) await put(`label-${n}`);
@@ -159,7 +159,7 @@ describe('after a rotation of the secret', () => {
     return { before: under(FIRST), after: under(ROTATED) };
   };
 
-  it('a block is read, listed and shown, and goes on with its version', async () => {
+  it('a block is read, listed and shown, and keeps its version', async () => {
     const { before, after } = await rotated('Of before.');
 
     expect((await after.json('/v1/blocks/team')).body).toMatchObject({ version: 1, text: 'Of before.' });
@@ -248,7 +248,7 @@ describe('storage that fails', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
   });
 
-  it('is told to the model that writes, and the answer goes on', async () => {
+  it('is reported to the model that writes, and the answer goes on', async () => {
     const tenants = watchedObjects(env.TENANT_MEMORY);
     tenants.failing.add('changeBlock');
     const app = startApp(watchedBucket().bucket, { TENANT_MEMORY: tenants.namespace }, newKey());
@@ -298,7 +298,7 @@ describe('frozen blocks', () => {
   };
   const block = (label: string, version: number) => ({ label, version, text: `${label} ${version}` });
 
-  it('are those of the first caller, unless they are replaced', async () => {
+  it('are the first caller’s, unless they are replaced', async () => {
     const stub = conversation();
 
     expect(await stub.frozenBlocks.freeze('p', [block('a', 1)], false)).toEqual([block('a', 1)]);

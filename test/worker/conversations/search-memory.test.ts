@@ -70,7 +70,7 @@ describe('a search within an answer', () => {
   });
 
   it.each(['archive.lacking', 'archive.notePacks', 'archive.add'])(
-    'goes on with what is there when %s fails',
+    'continues with what is there when %s fails',
     async (method) => {
       const { ask, told, objects } = searching();
       vi.spyOn(console, 'warn').mockImplementation(() => undefined);

@@ -39,7 +39,7 @@ describe('the tokens of a search', () => {
   it.each([
     ['alone', (letter: string) => letter],
     ['within a word', (letter: string) => `q${letter}q`],
-  ])('are equal where those of FTS5 are, for every character %s', async (_, form) => {
+  ])('are equal where FTS5’s are, for every character %s', async (_, form) => {
     const theirs = new Map<number, string[]>();
     await inIndex(form('x'), (sql) => {
       for (let from = 0; from < CODE_POINTS.length; from += 500) {
@@ -78,7 +78,7 @@ describe('the tokens of a search', () => {
 });
 
 describe('the passage of a search', () => {
-  it('is that of snippet()', async () => {
+  it('is the one of snippet()', async () => {
     const word = fc.constantFrom('a', 'b', 'a', 'B', 'é', 'café', 'x1', 'the', 'of', 'a-b', '字果', 'й');
     const gap = fc.constantFrom(' ', ' ', ' ', '. ', ': ', ', ', '\n', '.', '/', ' - ', '.\n\n');
     const pieces = fc.array(fc.tuple(word, gap), { minLength: 1, maxLength: 120, size: 'max' });

@@ -225,7 +225,7 @@ describe('sums by day', () => {
     expect(total.bill.debits.summarizer).toBe(1_000);
   });
 
-  it('are told again by an alarm where requests follow each other', async () => {
+  it('are reported again by an alarm where requests follow each other', async () => {
     const { ends, days, objectOf } = caller();
     await ends('busy', [billed()]);
     for (let n = 0; n < 3; n++) await ends('busy', [billed()]);
@@ -246,7 +246,7 @@ describe('sums by day', () => {
     expect((await days()).total.requests).toBe(3);
   });
 
-  it('are told later where the caller’s object could not be reached', async () => {
+  it('are reported later where the caller’s object could not be reached', async () => {
     const { inObject, ends, days, objectOf } = caller();
     await ends('unlucky', []);
     await inObject('unlucky', async (memory) => {
@@ -301,7 +301,7 @@ describe('sums by day', () => {
     expect((await days()).total.requests).toBe(0);
   });
 
-  it('let no deletion end while they are being told, also if it is repeated', async () => {
+  it('let no deletion end while they are being reported, also if it is repeated', async () => {
     const { inObject } = caller();
     await inObject('leaving', async (memory) => {
       let land = () => {};
@@ -421,7 +421,7 @@ describe('a list of conversations', () => {
     ]);
   });
 
-  it('sorts conversations that have told nothing last, in either order', async () => {
+  it('sorts conversations that have reported nothing last, in either order', async () => {
     const made = await three();
     const settings = { method: 'PATCH', body: '{"mode":"none"}' };
     await made.app.request('/v1/conversations/settings-alone/memory', settings);

@@ -85,7 +85,7 @@ describe('tables', () => {
 });
 
 describe('the tables of a part of the memory', () => {
-  it('make those of the memory, and go with them', () =>
+  it('make the memory’s, and go with them', () =>
     inStorage((storage) => {
       const tables = new ConversationTables(storage);
       const notes = tables.lazyOfMemory(['notes'], NOTES);

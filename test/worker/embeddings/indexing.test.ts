@@ -117,7 +117,7 @@ describe('the vectors of an archive', () => {
 });
 
 describe('another model', () => {
-  it('is not asked for a search while all vectors are those of the earlier one, and replaces them with the next write', async () => {
+  it('is not asked for a search while all vectors are the earlier one’s, and replaces them with the next write', async () => {
     const { said, found, stub, server, vectors } = embeddedArchive();
     await said([user('I want to be reimbursed')]);
     await useModel(stub, 'another-model');

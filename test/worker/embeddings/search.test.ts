@@ -279,7 +279,7 @@ describe('a search of several archives, whose vector is made before', () => {
 });
 
 describe('a search in an archive of very many messages', () => {
-  it('compares the newest 20 000 vectors', async () => {
+  it('compares the newest 20,000 vectors', async () => {
     const { said, found, stub } = embeddedArchive();
     await said([user('I want to be reimbursed')]);
     /** Adds copies of the newest message. */

@@ -63,7 +63,7 @@ describe('the health of a deployment’s parts', () => {
     embeddings: 'off',
   };
 
-  it('is told of all of them, and leaves nothing in the bucket', async () => {
+  it('has all of them, and leaves nothing in the bucket', async () => {
     const { health, bucket } = deployment();
     const told = await health();
     expect(told).toMatchObject({ status: 'ok', rotating: false });
@@ -187,7 +187,7 @@ describe('the health of a deployment’s parts', () => {
     expect((await reasonOf({}))?.reason).toContain('none is configured');
   });
 
-  it('tells of a rotation', async () => {
+  it('reports a rotation', async () => {
     const { health } = deployment({ ADMIN_TOKEN, PRECIS_SECRET_PREVIOUS: 'the-secret-before-this-one' });
     expect((await health()).rotating).toBe(true);
   });

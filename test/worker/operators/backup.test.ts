@@ -247,7 +247,7 @@ const withRemoved = (id: string, word: string) =>
   );
 
 describe('the rows of an object', () => {
-  it('come back, those of all its tables', async () => {
+  it('come back, from all its tables', async () => {
     const { id, backUp, restore, request } = deployment();
     await request('/v1/blocks/team', { method: 'PUT', body: '{"text":"Ann leads."}' });
     const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
@@ -298,7 +298,7 @@ describe('the rows of an object', () => {
       expect(await tenant.refsOf(named(one), 9)).toEqual([`ref_${one.repeat(26)}`]);
   });
 
-  it('are those of every table that the code makes', async () => {
+  it('come from every table that the code makes', async () => {
     const objects: readonly DurableObjectStub<Saved>[] = [
       env.TENANT_MEMORY.getByName('tables') as DurableObjectStub<Saved>,
       conversationOf('no tenant', 'tables') as DurableObjectStub<Saved>,
@@ -709,7 +709,7 @@ describe('requests for records', () => {
     expect(mostCalls()).toBeGreaterThan(20);
   });
 
-  it('are those of a caller that is named, or of all, also without objects in R2', async () => {
+  it('are of a caller that is named, or of all, also without objects in R2', async () => {
     const [ann = '', bob = ''] = ['ann', 'bob'].map((name) => `${name}-${++made}`);
     const keyOf = (name: string) => `sk-an-access-key-of-${name}`;
     const { request, admin } = deployment({

@@ -249,7 +249,7 @@ describe('a caller that an operator closes', () => {
     expect(await (await request('/v1/blocks/team')).json()).toMatchObject({ text: 'kept' });
   });
 
-  it('loses its data and its key when it is deleted, though the key stands in ACCESS_KEYS', async () => {
+  it('loses its data and its key when it is deleted, though the key is in ACCESS_KEYS', async () => {
     const { ask, told, chatAs, request, key, name } = deployment();
     await request('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'gone' }) });
     const gone = await ask('DELETE', `/${name}`);
@@ -279,7 +279,7 @@ describe('a caller that an operator closes', () => {
     expect(await codeOf(isolate.chatAs(key))).toBe('caller_disabled');
   });
 
-  it('without an access key is told by a short name, closed and deleted by it', async () => {
+  it('without an access key is named in short, closed and deleted by it', async () => {
     const own = `sk-a-key-of-its-own-${made++}`;
     const variables = { ACCESS_KEYS: undefined, UPSTREAM_API_KEY: undefined } as unknown as Partial<Env>;
     const { chatAs, ask, told, services } = deployment(variables);

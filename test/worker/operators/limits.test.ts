@@ -110,7 +110,7 @@ describe('a caller with a budget', () => {
     expect(await days()).toMatchObject([{ requests: 2, tokens: 0, amount: 0 }]);
   });
 
-  it('pays for what a request has asked for whose answer nobody waits for any more', async () => {
+  it('pays for what a request has asked for whose answer nobody waits for', async () => {
     const { chat, fetched, days } = limited({ usd_per_day: 1 }, { UPSTREAM_HEADERS_TIMEOUT_MS: '10' });
     fetched.mockImplementation(
       (_, init) =>
@@ -125,7 +125,7 @@ describe('a caller with a budget', () => {
     expect(await days()).toMatchObject([{ requests: 1, tokens: tokens + QUESTION.max_tokens, amount }]);
   });
 
-  it('pays our estimate for a stream that tells no usage, and for one that breaks off', async () => {
+  it('pays the estimate for a stream that reports no usage, and for one that breaks off', async () => {
     const { chat, upstream, days } = limited({ usd_per_day: 1 });
     const event = (content: string) =>
       `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
@@ -373,7 +373,7 @@ describe('a field in another case, which servers written in Go read too', () => 
   });
 });
 
-describe('models that a gateway may ask in the place of one', () => {
+describe('models that a gateway may ask instead of one', () => {
   const DEAR = 'gpt-4.1';
 
   it.each([
@@ -671,14 +671,14 @@ describe('an object that does not answer', () => {
     expect(fetched).not.toHaveBeenCalled();
   });
 
-  it.each(ways)('has them go up if the deployment says so, and their end is counted: %s', async (way) => {
+  it.each(ways)('has them sent if the deployment says so, and their end is counted: %s', async (way) => {
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     objects[way].add('reserve');
     expect((await chat(QUESTION)).status).toBe(200);
     expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
   });
 
-  it('counts what went up meanwhile when it answers again', async () => {
+  it('counts what was sent meanwhile when it answers again', async () => {
     shorten({ reportSpentPauseMs: 1 });
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     for (const method of ['reserve', 'settle']) objects.failing.add(method);
@@ -689,7 +689,7 @@ describe('an object that does not answer', () => {
     expect(await days()).toMatchObject([{ requests: 4, amount: 4 * PRICE }]);
   });
 
-  it('counts what went up when it answers soon after', async () => {
+  it('counts what was sent when it answers soon after', async () => {
     shorten({ reportSpentPauseMs: 50 });
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     for (const method of ['reserve', 'settle']) objects.failing.add(method);
@@ -700,7 +700,7 @@ describe('an object that does not answer', () => {
     expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
   });
 
-  it.each(ways)('counts what it was not told the end of as estimated: %s', async (way) => {
+  it.each(ways)('counts as estimated what it does not know the end of: %s', async (way) => {
     const { chat, objects, codeOf } = limited({ usd_per_day: dollars(PRICE / 2) });
     objects[way].add('settle');
     expect(await codeOf(chat(QUESTION))).toBe('ok');

@@ -13,7 +13,7 @@ beforeEach(() => shorten({ metricsBatchMs: 1 }));
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-describe.each(Object.entries(TOKENS))('%s in the place of a caller’s key', (_, token) => {
+describe.each(Object.entries(TOKENS))('%s instead of a caller’s key', (_, token) => {
   it.each([
     '/v1/Admin/health',
     '/v1/v1/admin/health',

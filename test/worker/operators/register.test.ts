@@ -84,7 +84,7 @@ describe('a tenant’s object', () => {
     return seen.some((one) => one.tenant === tenant);
   }
 
-  it('tells the register that it is there, where there is an operator to ask', async () => {
+  it('lets the register know that it is there, where there is an operator to ask', async () => {
     await vi.waitFor(async () => expect(await isSeen('a-token-of-the-operator')).toBe(true));
     expect(await isSeen(undefined)).toBe(false);
   });

@@ -101,7 +101,7 @@ describe('a budget', () => {
     expect(await days()).toMatchObject([{ day: TODAY, requests: 1, tokens: 80, amount: 700 }]);
   });
 
-  it('counts what is told twice once, also when it was not reserved', async () => {
+  it('counts what is reported twice once, also when it was not reserved', async () => {
     const { reserve, settle, days, clock } = tenant();
     const { id } = await reserve({ usd_per_day: 1 });
     expect(await reserve({ usd_per_day: 1 }, { id })).toMatchObject({ spent: { day: 1_000, requests: 1 } });
@@ -138,7 +138,7 @@ describe('a budget', () => {
     expect(await reserve({ usd_per_day: dollars(50) }, { id: 'new' })).toMatchObject({ state: 'reached' });
   });
 
-  it('counts an end that comes without a reservation once, also when it is told again hours later', async () => {
+  it('counts an end that comes without a reservation once, also when it is reported again hours later', async () => {
     const { settle, reserve, days, clock } = tenant();
     await settle('never reserved', 10, 50);
     clock.now += 5 * 60 * MINUTE_MS;
@@ -161,7 +161,7 @@ describe('limits by the minute', () => {
     expect(await reserve(limits)).toMatchObject({ state: 'reserved' });
   });
 
-  it('count the tokens that were spent in the place of those reserved', async () => {
+  it('count the tokens that were spent instead of those reserved', async () => {
     const { reserve, settle } = tenant();
     const limits = { tokens_per_minute: 150 };
     const { id } = await reserve(limits);
@@ -196,7 +196,7 @@ describe('a closed caller', () => {
     await expect(call((memory) => memory.note('a:user:chat', []))).rejects.toThrow('the caller is deleted');
   });
 
-  it('gets no block any more from an isolate that has not heard of its deletion', async () => {
+  it('gets no further block from an isolate that has not heard of its deletion', async () => {
     const { call } = tenant();
     const edit = { kind: 'set' as const, text: 'late' };
     const change = { label: 'notes', edit, expected: undefined, id: 'change 1', earlier: null };

@@ -386,7 +386,7 @@ describe('errors', () => {
     expect([...errors, 'unknown_agent', 'invalid_api_key', 'invalid_value']).toContain(code);
   });
 
-  it('without a key are those of every route with a caller', async () => {
+  it('without a key are the ones of every route with a caller', async () => {
     const { app } = deployment(undefined);
 
     const answer = await app.request('/v1/refs', { headers: { authorization: 'none' } });

@@ -151,7 +151,7 @@ describe('pages of the documentation', () => {
   });
 });
 
-it('paths below `/v1` go up, whatever they end in', async () => {
+it('paths below `/v1` are forwarded, whatever they end in', async () => {
   const { request, sent } = strangers();
   for (const path of ['/v1/docs', '/v1/openapi.json', '/v1/files/llms.txt']) await request(path);
 

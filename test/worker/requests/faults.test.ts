@@ -153,7 +153,7 @@ describe('a failure before the strategy of a request is known', () => {
     ['of storage', new ApiError('store_failed', 'Storage did not answer.'), 'store_failed'],
     ['of ours', new TypeError('a bug'), 'internal_error'],
   ])(
-    '%s stands in the stream where its caller looks for it, in each mode that is read',
+    '%s is in the stream where its caller looks for it, in each mode that is read',
     async (_, error, code) => {
       vi.spyOn(console, 'log').mockImplementation(() => undefined);
       vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -308,7 +308,7 @@ describe('F16: a deployment with access keys that is misconfigured', () => {
     expect(logged).toContain('ACCESS_KEYS');
   });
 
-  it('tells nobody on /healthz which variable it is', async () => {
+  it('shows nobody on /healthz which variable it is', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const app = startApp(watchedBucket().bucket, { ...keys, ISOLATION: 'broken' });
     const response = await app.request('/healthz');
@@ -347,7 +347,7 @@ describe('values that no client sends', () => {
 });
 
 describe('limits of what is edited', () => {
-  it('leave an array of more than 20 000 messages as it is, with a warning', async () => {
+  it('leave an array of more than 20,000 messages as it is, with a warning', async () => {
     const app = startApp(watchedBucket().bucket);
     const messages = Array.from({ length: 20_001 }, () => user('x'));
     const response = await app.chat(body(messages, { memory_strategy: { mode: 'trim', max_turns: 3 } }));

@@ -304,7 +304,7 @@ describe('the object', () => {
     expect(await keptOf(2, 1, 0)).toEqual(expected);
   });
 
-  it('goes on with rows that 0.9 has written', async () => {
+  it('continues with rows that 0.9 has written', async () => {
     const { stub } = caller();
     const found = await inObject(stub, (events, _, sql) => {
       sql.exec(`

@@ -116,7 +116,7 @@ describe('kept rounds', () => {
     ['a named conversation', true],
     ['one without a name', false],
   ])(
-    'are asked for once by an isolate, and then nobody is asked before the body of %s goes up',
+    'are asked for once by an isolate, and then nobody is asked before the body of %s is sent',
     async (_, isNamed) => {
       const talk = conversation();
       const { ask } = isolate(talk);
@@ -275,7 +275,7 @@ describe('kept rounds', () => {
     expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
   });
 
-  it('go with their conversation when it is not used any more, and not before', async () => {
+  it('go with their conversation when it is no longer used, and not before', async () => {
     const talk = conversation();
     const { ask } = isolate(talk);
     await ask(talk.id, talk.messages);
@@ -478,7 +478,7 @@ describe('rounds that can not be read', () => {
 });
 
 describe('rounds that others under the same name drive out', () => {
-  it('are told of once, also after pauses beyond the trust of an isolate', async () => {
+  it('are reported once, also after pauses beyond the trust of an isolate', async () => {
     const talk = conversation();
     const pass = clock();
     const { ask } = isolate(talk);
@@ -600,7 +600,7 @@ describe('the object of a conversation', () => {
   });
 });
 
-it('is a view whose messages stand where they went up', async () => {
+it('is a view whose messages are where they were sent', async () => {
   const talk = conversation();
   const { ask } = isolate(talk);
   const { bodies } = await ask(talk.id, talk.messages);

@@ -55,7 +55,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F6: a body of over 1 M
   });
 
   it.each([401, 403, 404, 500])(
-    'is not counted under a key that the upstream does not accept, by %i, and goes up as it came',
+    'is not counted under a key that the upstream does not accept, by %i, and is sent unchanged',
     async (status) => {
       const { app, ask, came } = start();
       app.answer.modelsStatus = status;

@@ -110,7 +110,7 @@ describe('the counts of an isolate', () => {
     expect(await total()).toBe(before + 7);
   });
 
-  it('are sent with those of a later request where the wait for them was cut off', async () => {
+  it('are sent with a later request’s where the wait for them was cut off', async () => {
     const { sent, request, pass, cutOff } = isolate();
     request(1);
     cutOff(TIME_LIMITS.metricsBatchMs * 2);

@@ -90,7 +90,7 @@ describe('the bodies that are being read', () => {
     expect(await reading).toEqual(new Uint8Array(30 * KIB));
   });
 
-  it('go on as a stream beyond their own limit, and are not held any more', async () => {
+  it('go on as a stream beyond their own limit, and are no longer held', async () => {
     const bodies = new ReadingBodies(100 * KIB);
     const { body, end } = unfinished(60 * KIB);
     const reading = bodies.read(body, 50 * KIB);

@@ -62,7 +62,7 @@ async function justMoved({ send }: Isolate): Promise<number> {
 }
 
 describe('an isolate that has not seen the request before', () => {
-  it('asks for it, and tells of a move since', async () => {
+  it('asks for it, and reports a move since', async () => {
     const { isolate } = deployment();
     expect(await isolate().send(4)).toBe('none');
     const last = await justMoved(isolate());

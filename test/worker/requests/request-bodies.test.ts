@@ -103,7 +103,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
       'a header before the deployment',
       { headers: { 'x-memory-strategy': 'none' }, variables: { DEFAULT_MEMORY_STRATEGY: 'auto' } },
     ],
-  ])('goes up byte for byte where %s says that nothing is done', async (_, asking) => {
+  ])('is sent byte for byte where %s says that nothing is done', async (_, asking) => {
     const text = textOf(path, 17 / 16);
     for (const announced of [false, true]) {
       const { status, headers, sent } = await ask(path, text, { ...asking, announced });
@@ -120,13 +120,16 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     'memory_summary',
     'conversation_id',
     'agent_type',
-  ])('is refused where it holds a field of ours, and the upstream gets no whole body: %s', async (field) => {
-    const { status, error, sent } = await ask(path, textOf(path, 17 / 16, { [field]: 'auto' }));
-    const behind = await ask(path, `${textOf(path, 17 / 16).slice(0, -1)},"${field}":"auto"}`);
+  ])(
+    'is refused where it holds a field of Precis, and the upstream gets no whole body: %s',
+    async (field) => {
+      const { status, error, sent } = await ask(path, textOf(path, 17 / 16, { [field]: 'auto' }));
+      const behind = await ask(path, `${textOf(path, 17 / 16).slice(0, -1)},"${field}":"auto"}`);
 
-    expect([status, error?.code, sent.length]).toEqual([413, 'body_too_large', 0]);
-    expect([behind.status, behind.sent.length]).toEqual([413, 0]);
-  });
+      expect([status, error?.code, sent.length]).toEqual([413, 'body_too_large', 0]);
+      expect([behind.status, behind.sent.length]).toEqual([413, 0]);
+    },
+  );
 
   it.each([
     'memory_strat\\u0065gy',
@@ -139,7 +142,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     expect([behind.status, behind.sent.length]).toEqual([413, 0]);
   });
 
-  it('F24: is refused where marked reasoning stands in it, which no upstream must get', async () => {
+  it('F24: is refused where marked reasoning is in it, which no upstream must get', async () => {
     const marked = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'precis1_reasoning' };
     const { status, error, sent } = await ask(path, textOf(path, 17 / 16, { x: marked }));
 
@@ -175,7 +178,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
       { headers: named, variables: ACCESS },
       /account that its callers share/,
     ],
-  ])('is told of %s as the reason why it must be read, and not of mode none', async (_, asking, why) => {
+  ])('names %s as the reason why it must be read, and not of mode none', async (_, asking, why) => {
     for (const announced of [false, true]) {
       const { status, error, sent } = await ask(path, textOf(path, 17 / 16), { ...asking, announced });
 
@@ -186,7 +189,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     }
   });
 
-  it('is told of its encoding where that can not be read, also with the deployer’s archive', async () => {
+  it('is refused for its encoding where that can not be read, also with the deployer’s archive', async () => {
     const headers = { ...named, 'content-encoding': 'x-unknown' };
     const { status, error } = await ask(path, textOf(path, 1 / 16), {
       headers,

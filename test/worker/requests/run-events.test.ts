@@ -192,7 +192,7 @@ describe('a request of a conversation', () => {
     expect((await read('/v1/conversations/c/memory')).status).toBe(200);
   });
 
-  it('tells of the tokens that the upstream has counted', async () => {
+  it('has the tokens that the upstream has counted', async () => {
     const { app, event } = caller();
     const usage = {
       prompt_tokens: 700,
@@ -212,7 +212,7 @@ describe('a request of a conversation', () => {
       });
   });
 
-  it('tells of an error of the upstream, and of one of Precis', async () => {
+  it('reports an error of the upstream, and one of Precis', async () => {
     const { app, event } = caller();
     app.answer.status = 429;
     await app.chat(body(GO, NAMED));
@@ -251,7 +251,7 @@ describe('a request of a conversation', () => {
     expect(String(one.tokens?.after)).toBe(response.headers.get('x-memory-potential-after'));
   });
 
-  it('names the summary that stands for messages, and the messages', async () => {
+  it('names the summary that replaces messages, and the messages', async () => {
     const { id, ask, app } = start(SUMMARIZE, {}, `sk-a-caller-whose-requests-are-kept-${++keys}`);
     for (let n = 1; n <= 5; n++) await ask(n);
 
@@ -300,7 +300,7 @@ describe('a request of a conversation', () => {
 });
 
 describe('a refused phase', () => {
-  it('is told with its reason', async () => {
+  it('is reported with its reason', async () => {
     const { app, event } = caller();
     const strategy = { mode: 'auto', token_budget: 3_000, min_reclaim_tokens: 100_000 };
     await app.chat(body([...GO, ...steps(0, 8)], { ...NAMED, memory_strategy: strategy }));

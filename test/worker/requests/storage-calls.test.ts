@@ -303,7 +303,7 @@ describe.each([
 });
 
 describe('a conversation with digests of large outputs', () => {
-  it('has all new ones made by one call before the body goes up, and nothing asked again', async () => {
+  it('has all new ones made by one call before the body is sent, and nothing asked again', async () => {
     const { own, messages, ask, fields, send, stepMore } = await conversation(DIGESTS, TOOLS);
 
     const small = [await send(), await stepMore(), await send()];

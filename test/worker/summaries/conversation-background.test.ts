@@ -119,7 +119,7 @@ describe('a rolling memory in its object', () => {
     },
   );
 
-  it('writes those of each conversation with the same opening', async () => {
+  it('writes the memories of each conversation with the same opening', async () => {
     const made = conversation(false, `tenant:ann:#${'0'.repeat(64)}`);
     const { idle } = await ordered(made, [
       [4, 'left'],
@@ -189,7 +189,7 @@ describe('a text in its object', () => {
 });
 
 describe('the log of a conversation’s object', () => {
-  it('tells of a summary, its row and its window', async () => {
+  it('reports a summary, its row and its window', async () => {
     const { call, make, name } = conversation();
     const logName = logNameOf(name);
     await make(14, 'first', { windowSize: 14 });
@@ -212,7 +212,7 @@ describe('the log of a conversation’s object', () => {
     expect(logged()).toEqual([`debug No new messages to summarize for ${logName}`]);
   });
 
-  it('tells of a writer that others meet, and of a failure', async () => {
+  it('reports a writer that others meet, and a failure', async () => {
     const { ask, begin, name } = conversation();
     const { fail } = await begin(4);
     await ask(4);

@@ -79,7 +79,7 @@ describe.each([
     expect(await ask(8)).toMatchObject({ state: 'wanted', base: null });
   });
 
-  it('is never built upon a digest, though the digest stands for its own boundary', async () => {
+  it('is never built upon a digest, though the digest replaces its own boundary', async () => {
     const { call, ask, make } = conversation(evicted);
     await make(2, 'two');
     const digested = await call((memory) => memory.versions.keepDigest(request(4), null, digest('a digest')));
@@ -112,7 +112,7 @@ describe.each([
     expect((await order(9, made, { bases: [boundary(4)], from: 5 })).state).toBe('gone');
   });
 
-  it('is told what it has cost where it was made for this order, also if that asks again', async () => {
+  it('learns what it has cost where it was made for this order, also if that asks again', async () => {
     const { call, ask } = conversation();
     const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
     const material = writing(async () => ({
@@ -178,7 +178,7 @@ describe('a version in the making', () => {
     expect((await complete('later')).state).toBe('ready');
   });
 
-  it('stands in the way of no other boundary, unless the conversation makes one at a time', async () => {
+  it('is in the way of no other boundary, unless the conversation makes one at a time', async () => {
     const { ask, begin } = conversation();
     await begin(4);
     expect((await ask(6)).state).toBe('wanted');
@@ -343,7 +343,7 @@ describe.each<[string, (memory: ConversationMemory) => Promise<unknown>]>([
       }),
   ],
 ])('a version in the making of a conversation that %s', (_, end) => {
-  it('is dropped: those who wait are told, and nothing of it is stored late', async () => {
+  it('is dropped: those who wait learn it, and nothing of it is stored late', async () => {
     const { call, ask, begin, overview } = conversation();
     const { act, complete } = await begin(4);
     const [waiting] = await Promise.all([ask(4, {}, 10_000), call(end)]);
@@ -411,7 +411,7 @@ describe('a version whose object is restarted in the middle', () => {
     expect((await overview()).stuck).toBe(false);
   });
 
-  it('is missed by nobody once a digest stands in its place', async () => {
+  it('is missed by nobody once a digest has replaced it', async () => {
     const keep = ({ call }: ReturnType<typeof conversation>) =>
       call((memory) => memory.versions.keepDigest(request(4), null, digest('a digest')));
     const later = await restarted(4);

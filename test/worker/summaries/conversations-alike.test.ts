@@ -62,7 +62,7 @@ describe.each([
     expect(await make(4, 'right', of('right', 4))).toMatchObject({ memory_text: 'right' });
   });
 
-  it('F1: knows a rolling conversation by its rounds where its memory is that of the opening', async () => {
+  it('F1: knows a rolling conversation by its rounds where its memory is the opening’s', async () => {
     const { look, fail } = unnamed();
     const at = (array: string, n: number): Partial<TextRequest> => ({
       boundary: opening,

@@ -433,7 +433,7 @@ describe('the transcripts of a conversation', () => {
     return data.map(({ id }) => id);
   };
 
-  it('go with it, those of memories that were never made too', async () => {
+  it('go with it, also for memories that were never made', async () => {
     const { app, rounds, id } = start({ ...ROLLING, recovery_backlog_limit: 2 });
     const before = await listed(app);
     app.answer.words = ({ url }) => (url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) ? 'No.' : 'Yes.');

@@ -68,14 +68,14 @@ describe.each([
     ]);
   });
 
-  it('lets the preview stand where an output was shown before', async () => {
+  it('lets the preview stay where an output was shown before', async () => {
     const { order } = digests(evicted);
 
     expect(await order(null, 'one')).toEqual([answer('one', null)]);
     expect(await order(made('late'), 'one')).toEqual([answer('one', null)]);
   });
 
-  it('lets previews stand for a while after an outage, and keeps those', async () => {
+  it('lets previews stay for a while after an outage, and keeps those', async () => {
     const { order, texts, ending, clock } = digests(evicted);
     await order(ending(OUTAGE), 'one');
     clock.now += 30_000 - 1;
@@ -206,7 +206,7 @@ describe('a digest in the making', () => {
     expect(await find('one')).toEqual([{ key: 'one', text: 'words' }]);
   });
 
-  it('has its preview stand when writing throws', async () => {
+  it('has its preview stay when writing throws', async () => {
     const { order } = digests();
     const broken = writing(() => Promise.reject(new Error('broken')));
 

@@ -130,8 +130,8 @@ describe('a summary that the API has signed', () => {
   });
 });
 
-describe('a summary of ours that builds on a signed one', () => {
-  it('tells of the request that stood beside the block', async () => {
+describe('a summary by Precis that builds on a signed one', () => {
+  it('has the request that was beside the block', async () => {
     const { send, bodies, refusals, refuse } = deployed('sk-ant-one');
     const words = 'a sentence of some words. '.repeat(150);
     const round = (at: number): Json[] => [

@@ -151,7 +151,7 @@ describe('a session whose summarizer has failed', () => {
 });
 
 describe('a session that is published after each round', () => {
-  it('asks nothing of storage before the body goes up, once its block is known', async () => {
+  it('asks nothing of storage before the body is sent, once its block is known', async () => {
     const { ask, objects, users, fields, app } = session();
     const words = app.answer.words;
     let before: string[] = [];

@@ -62,7 +62,7 @@ describe('the log of a summary', () => {
           `${level} ${message.replace(/\d+ms/, '_ms').replace(/\b[0-9a-f]{16}\b/, '_id')}`,
       );
 
-  it('states what was summarised, dropped and already there', async () => {
+  it('states what was summarized, dropped and already there', async () => {
     const { rounds, stub } = start({ ...ROLLING, rolling_window_size: 6 });
     await runInDurableObject(stub, (memory) => Reflect.set(memory, 'log', createLog('debug')));
 
@@ -79,7 +79,7 @@ describe('the log of a summary', () => {
     ]);
   });
 
-  it('tells when there is nothing new', async () => {
+  it('says when there is nothing new', async () => {
     const { rounds, messages, ask, stub } = start(ROLLING);
     await runInDurableObject(stub, (memory) => Reflect.set(memory, 'log', createLog('debug')));
     await rounds(1, 4);
@@ -91,7 +91,7 @@ describe('the log of a summary', () => {
     expect(sentences()).toEqual(['debug No new messages to summarize for _id']);
   });
 
-  it('tells of a summary in front of a request too', async () => {
+  it('reports a summary in front of a request too', async () => {
     const { rounds } = start(SUMMARIZE);
 
     await rounds(1, 4);

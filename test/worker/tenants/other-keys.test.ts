@@ -157,7 +157,7 @@ describe('B11: a key that no gateway has looked at', () => {
     expect(questions.length).toBeGreaterThan(4);
   });
 
-  it('is not named by a query of ours', async () => {
+  it('is not named by Precis’s query', async () => {
     const { gateway, questions, ask } = await stored();
     gateway(() => false);
     expect(await ask('/v1/conversations/kept/messages', { query: '?q=words&key=k' })).toBe(401);

@@ -162,7 +162,7 @@ describe('what nobody uses', () => {
     expect(await objects()).toEqual([]);
   });
 
-  it('is kept for ever without a time', async () => {
+  it('is kept forever without a time', async () => {
     const { chat, refs } = tenant();
     await chat(talk('without a time'));
     const kept = await refs();

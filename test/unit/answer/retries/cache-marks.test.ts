@@ -24,8 +24,8 @@ function responses(body: object) {
   return request.value;
 }
 
-describe('marks of ours', () => {
-  it('get what those of a caller of Messages leave of four', () => {
+describe('Precis’s marks', () => {
+  it('get what the marks of a caller of Messages leave of four', () => {
     const left = [0, 1, 3, 4, 5].map((count) => {
       const system = Array.from({ length: count }, (_, at) => text(`${at}`, { cache_control: MARK }));
       const request = read([user('The word "cache_control" is no mark.')], { model, system });
@@ -46,7 +46,7 @@ describe('marks of ours', () => {
     expect(marksOf(request, AUTO, TABLES).movesMark).toBe(moves);
   });
 
-  it('are those of chat for models of Anthropic by their names, and of OpenAI’s own cache', () => {
+  it('are chat’s for models of Anthropic by their names, and OpenAI’s own cache’s', () => {
     const marked = user([text('Go.', { cache_control: MARK })]);
     expect(marksOf(chat({ model: 'anthropic/claude-sonnet-4.6' }), AUTO, TABLES)).toMatchObject({
       marks: 4,
@@ -70,7 +70,7 @@ describe('marks of ours', () => {
     }
   });
 
-  it('stand in Messages for a model that nobody knows, but not for one of the deployer’s own', () => {
+  it('are set in Messages for a model that nobody knows, but not for one of the deployer’s own', () => {
     const request = () => read([user('Go.')], { model: 'our-alias' });
     expect(marksOf(request(), AUTO, TABLES).marks).toBe(4);
     expect(marksOf(request(), AUTO, { ...TABLES, ownModels: true }).marks).toBeUndefined();

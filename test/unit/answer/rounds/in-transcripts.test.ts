@@ -39,7 +39,7 @@ describe('outputs in transcripts', () => {
     expect(read).toEqual([refOf(3), refOf(2), refOf(1)]);
   });
 
-  it('are told from others that begin alike', async () => {
+  it('are distinguished from others that begin alike', async () => {
     const bodies = ['{\n  "id": 1\n}', '{\n  "id": 2\n}', 'ok'];
     const { open } = shelf(new Map(bodies.map((body, n) => [refOf(n), transcript(n, body)])));
     const looked = [output(0, bodies[0]), output(1, bodies[1]), output(7, 'ok'), output(2, 'o')];

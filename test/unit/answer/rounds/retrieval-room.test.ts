@@ -43,7 +43,7 @@ describe('the room for what a model fetches', () => {
     );
   };
 
-  it('is what the window leaves behind view and answer, with something to spare', async () => {
+  it('is what the window leaves beside view and answer, with something to spare', async () => {
     expect(await room({ report: counted(4_000), addedTokens: 500 })).toBe((10_000 - 1_000 - 4_500) * 0.9);
   });
 
@@ -90,7 +90,7 @@ describe('the tools that a request is offered', () => {
   const names = (tools: OfferedTools | 'off' | undefined): unknown =>
     typeof tools === 'object' ? [...tools.names] : tools;
 
-  it('are as many as may stand addedTokens the caller’s, or none', () => {
+  it('are as many as may come addedTokens the caller’s, or none', () => {
     expect(names(offered(127))).toEqual(['retrieve_ref']);
     expect(names(offered(128))).toBe('off');
     expect(names(offered(126, { archive: true }))).toEqual(['retrieve_ref', 'search_memory']);

@@ -58,7 +58,7 @@ describe('a model that waits for storage', () => {
     ['search_memory', { query: 'pears' }, 8_000, 'The archive does not answer at the moment.'],
     ['list_refs', {}, 5_000, 'Storage does not answer at the moment.'],
     ['retrieve_ref', { ref }, 5_000, 'Storage does not answer at the moment.'],
-  ])('F30: is told so in time, and the log why: %s', async (name, args, ms, words) => {
+  ])('F30: learns it in time, and the log why: %s', async (name, args, ms, words) => {
     const log = vi.fn<Log>();
     const answerer = await silentAnswerer(log);
     vi.useFakeTimers();

@@ -62,7 +62,7 @@ test('finds what concerns Precis, and nothing else', () => {
   );
 });
 
-test('finds it wherever it stands in a long body', () => {
+test('finds it wherever it is in a long body', () => {
   const around = fc.tuple(fc.constantFrom(...LENGTHS), fc.integer({ min: -40, max: 40 }));
   const filler = fc.constantFrom(' ', '_', 'm', '\\"', '\\u00e9', 'impact ', 'tool_call_id ', '___');
   fc.assert(

@@ -20,7 +20,7 @@ const ON = user('On.');
 const keyOf = (answer: Message, asked = [ASKED]): string | undefined => keysOf(...asked, answer, ON)[0]?.[1];
 
 describe('the key of an answer', () => {
-  it('is that of its text, whatever else its client writes', () => {
+  it('is made of its text, whatever else its client writes', () => {
     const key = keyOf(assistant('Done.'));
     expect(keyOf(assistant(' Done.\n'))).toBe(key);
     expect(keyOf(assistant([{ type: 'text', text: 'Done.' }]))).toBe(key);
@@ -28,7 +28,7 @@ describe('the key of an answer', () => {
     expect(keyOf(assistant('Done!'))).not.toBe(key);
   });
 
-  it('is that of the ids of its calls, if it has any', () => {
+  it('is made of the ids of its calls, if it has any', () => {
     const key = keyOf(calls(['c1', 'f', '{}']));
     expect(keyOf({ ...calls(['c1', 'f', '{ }']), content: '' })).toBe(key);
     expect(keyOf(calls(['c2', 'f', '{}']))).not.toBe(key);

@@ -30,7 +30,7 @@ describe('the units of a history', () => {
     expect(ranges(messages).at(-1)).toEqual(['assistant', 1, 11]);
   });
 
-  it('leave out the preamble, wherever it stands', () => {
+  it('leave out the preamble, wherever it is', () => {
     const messages = [
       system('s'),
       user('a'),
@@ -169,7 +169,7 @@ describe('the pairing of calls and results', () => {
     expect(history(messages).units[1]?.outputs.map(({ message }) => message)).toEqual([2]);
   });
 
-  it('keeps it with its call also behind other steps, and not behind another turn', () => {
+  it('keeps it with its call also after other steps, and not after another turn', () => {
     const late = [user('a'), ...step('1', 'f', 'x'), ...step('2', 'g', 'y'), result('1', 'again')];
     expect(ranges(late).at(-1)).toEqual(['late', 5, 5]);
     expect(history(late).bonds).toEqual([
@@ -228,7 +228,7 @@ describe('text observations in a history', () => {
     expect(units[1]).toMatchObject({ first: 1, last: 2, step: true, outputs: [{ message: 2 }] });
   });
 
-  it('are turns when no assistant message stands before them', () => {
+  it('are turns when no assistant message precedes them', () => {
     expect(history([user('Observation: a'), assistant('b')], ['Observation:']).turns).toEqual([0]);
   });
 });
@@ -237,7 +237,7 @@ describe('the request points of a history', () => {
   const points = (messages: Record<string, unknown>[]) =>
     history(messages).requestPoints.map(({ messages, units, turns }) => [messages, units, turns]);
 
-  it('stand before each assistant message that follows a user or tool message, and at the end', () => {
+  it('are before each assistant message that follows a user or tool message, and at the end', () => {
     const messages = [
       system('s'),
       user('a'),
@@ -253,7 +253,7 @@ describe('the request points of a history', () => {
     ]);
   });
 
-  it('look past a system message that stands between', () => {
+  it('look past a system message in between', () => {
     expect(points([user('a'), system('s'), assistant('b')]).map(([end]) => end)).toEqual([2, 3]);
   });
 });

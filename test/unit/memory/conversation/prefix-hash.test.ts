@@ -43,7 +43,7 @@ describe('a prefix hash', () => {
     expect(hashOfText(JSON.stringify(conversation, null, 2))).toBe(hashOfText(JSON.stringify(conversation)));
   });
 
-  it('does not change with the preamble, wherever that stands and whatever it says', () => {
+  it('does not change with the preamble, wherever that is and whatever it says', () => {
     const plain = hashOf(user('a'), assistant('b'), user('c'));
     expect(hashOf(system('It is Monday.'), user('a'), assistant('b'), user('c'))).toBe(plain);
     expect(hashOf(system('It is Tuesday.'), user('a'), assistant('b'), system('Be brief.'), user('c'))).toBe(
@@ -51,7 +51,7 @@ describe('a prefix hash', () => {
     );
   });
 
-  it('does not change with what stands beside the text of an assistant message that calls nothing', () => {
+  it('does not change with what is beside the text of an assistant message that calls nothing', () => {
     const plain = hashOf(user('a'), assistant('b'));
     for (const more of [
       { refusal: null },
@@ -99,7 +99,7 @@ describe('a prefix hash', () => {
     expect(new Set(hashes).size).toBe(variants.length);
   });
 
-  it('names each prefix by all that stands before it: a change changes every hash behind it, and none before', () => {
+  it('names each prefix by all that precedes it: a change changes every hash after it, and none before', () => {
     fc.assert(
       fc.property(conversation, fc.nat(), ({ messages }, place) => {
         const spoken = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));

@@ -8,7 +8,7 @@ const isOfProgram = (content: unknown): boolean => {
   return message !== undefined && isRemark(message);
 };
 
-describe('words behind results', () => {
+describe('words after results', () => {
   it.each([
     '<environment_details>\n# Open tabs\na.ts\n</environment_details>',
     '<system-reminder>\nThe file has changed.\n</system-reminder>\n<system-reminder>So.</system-reminder>',
@@ -58,7 +58,7 @@ describe('words behind results', () => {
     ['Which one?', false],
     ['Stop, use the staging database instead', false],
     ['The staging database is available again, so please use that one from now on', false],
-  ])('F28: may say that a tool is there behind a result that has loaded one: %j', (text, isSuch) => {
+  ])('F28: may say that a tool is there after a result that has loaded one: %j', (text, isSuch) => {
     const [message] = read([user(text)]);
     expect(message && isRemark(message, true)).toBe(isSuch);
     expect(isOfProgram(text)).toBe(false);
@@ -79,7 +79,7 @@ describe('the turns of a history', () => {
   };
   const state = user('<environment_details>a.ts</environment_details>');
 
-  it('F28: do not begin with what a program says behind results', () => {
+  it('F28: do not begin with what a program says after results', () => {
     expect(shape([user('a'), ...step('1', 'f', 'x'), state, ...step('2', 'f', 'y'), state])).toEqual({
       kinds: ['user', 'assistant', 'remark', 'assistant', 'remark'],
       turns: [0],
@@ -87,7 +87,7 @@ describe('the turns of a history', () => {
     });
   });
 
-  it('F28: begin with such words where no results stand before them', () => {
+  it('F28: begin with such words where no results precede them', () => {
     expect(shape([state, assistant('ok'), state]).turns).toEqual([0, 2]);
   });
 

@@ -34,13 +34,13 @@ describe('a round of a conversation', () => {
     expect(rounds(user('a'), assistant('first'), assistant('second'))[0]?.answer).toBe(2);
   });
 
-  it('holds whatever stands before the first user message', () => {
+  it('holds whatever precedes the first user message', () => {
     expect(rounds(system('s'), assistant('Hello!'), user('a'), assistant('b'))).toEqual([
       { first: 0, end: 4, answer: 3 },
     ]);
   });
 
-  it('is answered although a system message follows its answer, or stands in its middle', () => {
+  it('is answered although a system message follows its answer, or is in its middle', () => {
     expect(
       rounds(user('a'), system('be brief'), assistant('b'), system('be kind'), user('c')).map(
         ({ end, answer }) => [end, answer],
@@ -72,7 +72,7 @@ describe('the sequence numbers of messages', () => {
     ).toEqual([-1, 0, 0, 0, 1, 2, 3]);
   });
 
-  it('pass over the preamble, wherever it stands', () => {
+  it('pass over the preamble, wherever it is', () => {
     expect(numbers(system('s'), user('a'), system('t'), assistant('b'), system('u'), user('c'))).toEqual([
       -1, -1, 0, 0, 1, 1, 2,
     ]);
@@ -83,7 +83,7 @@ describe('the sequence numbers of messages', () => {
     expect(numbers(user('a'), ...step('1', 'f', 'x'), user('b'))).toEqual([-1, 0, 0, 1, 2]);
   });
 
-  it('end with that of the answer, or of the question while there is none', () => {
+  it('end with the answer’s, or the question’s while there is none', () => {
     expect(numbers(user('a')).at(-1)).toBe(0);
     expect(numbers(user('a'), assistant('b')).at(-1)).toBe(1);
     expect(numbers(user('a'), assistant('b'), user('c'), calls(['1', 'f'])).at(-1)).toBe(2);
@@ -158,7 +158,7 @@ describe('the boundaries of prefixes', () => {
   ];
   const boundaries = new Boundaries(historyOf(messages), sha256Hex);
 
-  it('stand between units, with the last sequence number before them', () => {
+  it('are between units, with the last sequence number before them', () => {
     expect(boundaries.upTo(5).map(({ end, sequence }) => [end, sequence])).toEqual([
       [2, 0],
       [4, 0],
@@ -166,7 +166,7 @@ describe('the boundaries of prefixes', () => {
     ]);
   });
 
-  it('are named by all that stands before them', () => {
+  it('are named by all that precedes them', () => {
     const hashes = boundaries.upTo(messages.length).map(({ prefixHash }) => prefixHash);
     expect(new Set(hashes).size).toBe(hashes.length);
     const edited = messages.with(2, calls(['1', 'g']));
@@ -181,14 +181,14 @@ describe('the boundaries of prefixes', () => {
     ]);
   });
 
-  it('stand after the rounds that are over', () => {
+  it('come after the rounds that are over', () => {
     expect(boundaries.betweenRounds().map(({ end, sequence }) => [end, sequence])).toEqual([
       [5, 1],
       [7, 3],
     ]);
   });
 
-  it('are looked at wherever the frontier has stood, however many there are', () => {
+  it('are looked at wherever the frontier has been, however many there are', () => {
     const many = Array.from({ length: 1_200 }, (_, index) => [
       user(`q${index}`),
       assistant(`a${index}`),

@@ -28,7 +28,7 @@ describe('a summary that comes back', () => {
     expect(echoOf(system('s'), { role: 'developer', content: 'd' }, ...pair)).toMatchObject({ first: 2 });
   });
 
-  it('is found as the opening of a user message, which goes on behind it', () => {
+  it('is found as the opening of a user message, which continues after it', () => {
     const opening = `${BLOCK}\n\n`;
     expect(echoOf(user(`${opening}Mend it.`))).toMatchObject({ first: 0, last: 0, length: opening.length });
     expect(echoOf(user(BLOCK))).toMatchObject({ text: 'What was.', length: BLOCK.length });
@@ -54,7 +54,7 @@ describe('a summary that comes back', () => {
     expect(echoOf(assistant(BLOCK), user('go on'))).toBeUndefined();
   });
 
-  it('leaves the first request its turn where a line of ours says that it goes on', () => {
+  it('leaves the first request its turn where a line by Precis says that it goes on', () => {
     const recap = [user('Mend it.'), assistant(BLOCK), user(CONTINUE_LINE), ...step('1', 'f', 'x')];
     expect(echoOf(...recap)).toEqual({
       first: 1,
@@ -136,7 +136,7 @@ describe('a summary that comes back', () => {
   });
 });
 
-describe('a conversation behind a summary that came back', () => {
+describe('a conversation after a summary that came back', () => {
   const rest = [user('a'), ...step('1', 'f', 'x'), assistant('b'), user('c')];
   const history = (messages: Record<string, unknown>[]) => {
     const list = read(messages);

@@ -112,7 +112,7 @@ describe('the choice of compact', () => {
     }
   });
 
-  it('is nothing that would be longer on the wire, with all that stands around it', () => {
+  it('is nothing that would be longer on the wire, with all that is around it', () => {
     const parts = [
       { type: 'text', text: '' },
       { type: 'text', text: 'é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&' },
@@ -170,7 +170,7 @@ describe('the inputs that compact clears', () => {
     },
   );
 
-  it('are a line in the place of a custom tool’s text', () => {
+  it('are a line instead of a custom tool’s text', () => {
     const patch = `*** Begin Patch\n${OUTPUT}`;
     const custom = { id: '1', type: 'custom', custom: { name: 'apply_patch', input: patch } };
     const [message] = view([assistant(null, { tool_calls: [custom] }), result('1', 'ok')], {
@@ -188,7 +188,7 @@ describe('the inputs that compact clears', () => {
     });
   });
 
-  it('are made where serialisers write the other kind of call as null', () => {
+  it('are made where serializers write the other kind of call as null', () => {
     const custom = { id: '1', type: 'custom', function: null, custom: { name: 'write', input } };
     const messages = view([assistant(null, { tool_calls: [custom] }), result('1', 'ok')], {
       compact_clear_tool_inputs: true,
@@ -242,7 +242,7 @@ describe('placeholders that come back', () => {
     expect(again(`${placeholder}\n${lines(500)}`)).not.toContain('line 499');
   });
 
-  it('are ordinary content when they stand for another call', () => {
+  it('are ordinary content when they name another call', () => {
     expect(again(`${placeholder}\n${OUTPUT}`, 'call_2')).toMatch(/call_id=call_2/);
   });
 });

@@ -138,7 +138,7 @@ describe('the literals of a text', () => {
     ['282:import x', []],
     ['282:see ORD-4711', ['ORD-4711']],
     ['git@host.test:shop/web.git', ['git@host.test:shop/web.git']],
-  ])('leave out what a search has found behind its place: %j', (text, literals) => {
+  ])('leave out what a search has found after its place: %j', (text, literals) => {
     expect(found(text)).toEqual(literals);
   });
 

@@ -204,7 +204,7 @@ describe('what is offloaded', () => {
 });
 
 describe('offloading with retrieval', () => {
-  it('is done at first sight, wherever the output stands, and stays', () => {
+  it('is done at first sight, wherever the output is, and stays', () => {
     const messages = [user('go'), ...step('1', 'f', LARGE), ...step('2', 'f', 'ok'), ...step('3', 'f', 'ok')];
     const first = contentsOf(sent(messages.slice(0, 3)))[2];
     expect(first).toContain('reason=offloaded');
@@ -298,7 +298,7 @@ describe('a large output that the model first sees', () => {
     expect(of(counter.text(text) - 1)).toContain('reason=offloaded');
   });
 
-  it('is whole up to 25 000 tokens by default', () => {
+  it('is whole up to 25,000 tokens by default', () => {
     const text = lines(2_200);
     expect(counter.text(text)).toBeGreaterThan(20_000);
     expect(counter.text(text)).toBeLessThan(25_000);

@@ -83,7 +83,7 @@ describe('old reasoning', () => {
     expect(clearedIn(viewed)).toEqual([]);
   });
 
-  it('leaves a view that came to exceed the hard budget, also behind the frontier of a soft one', () => {
+  it('leaves a view that came to exceed the hard budget, also before the frontier of a soft one', () => {
     const long = turn('long');
     long[2] = result('call_long', lines(200));
     const budgets = { token_soft_budget: 2_000, token_budget: 3_000 };
@@ -203,7 +203,7 @@ describe('old reasoning', () => {
     expect(messagesOf(viewed)).toEqual(TURNS);
   });
 
-  it('is told in the explanation, the event and its outline, and no ref is named', () => {
+  it('is in the explanation, the event and its outline, and no ref is named', () => {
     const { plan, view: rendered, report } = view(TURNS, { keep_reasoning_turns: 3 });
     const { messages } = explain(plan, rendered, counter);
     const [, edited, , , ,] = messages;
@@ -236,7 +236,7 @@ describe('old reasoning', () => {
     ]);
   });
 
-  it('is still read by who summarises the messages that it has left', () => {
+  it('is still read by who summarizes the messages that it has left', () => {
     const { plan, view: rendered } = view(TURNS);
     const removals = [...rendered.removals.values()].flat();
     const [piece] = piecesOf(plan.history, 0, [{ end: 4, prefixHash: '', sequence: -1 }], removals);

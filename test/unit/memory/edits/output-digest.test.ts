@@ -43,7 +43,7 @@ const counted = (viewed: Viewed): number | undefined =>
   viewOf(viewed.bytes, { mode: 'compact', token_budget: 100_000 }).report.tokens?.before;
 
 describe('a digest of an offloaded output', () => {
-  it('stands below the marker in the place of head, preview and tail', () => {
+  it('is below the marker instead of head, preview and tail', () => {
     const viewed = view(FRESH, 'The last is line 199.\nThere are 200.');
 
     expect(shownIn(viewed)).toMatch(
@@ -168,7 +168,7 @@ describe('a strategy', () => {
 });
 
 describe('a digest of an output that has left the view', () => {
-  it('need not be known any more: the view is the same without it', () => {
+  it('no longer needs to be known: the view is the same without it', () => {
     const numRuns = runs(100, 300);
     let covered = 0;
     fc.assert(

@@ -82,7 +82,7 @@ describe('previews', () => {
     expect(preview(0, json)).toBe('');
   });
 
-  it('name what tells most for its tokens', () => {
+  it('name what says most for its tokens', () => {
     const output = `${lines(60, 'row').replace(/\d+/g, '1')}
       chargeCustomer total 1204.50 in src/pay/of/the/shop/charge.ts:12 by #W6729841 and HAT021`;
     expect(preview(48, output)).toBe(
@@ -103,7 +103,7 @@ describe('previews', () => {
     expect(heldIn(ids)).toHaveLength(9);
   });
 
-  it('leave their placeholder recognisable, however full they are', () => {
+  it('leave their placeholder recognizable, however full they are', () => {
     const output = Array.from({ length: 80 }, (_, index) => `HAT${index + 100} is ORD-${index}`).join('\n');
     for (let tokens = 30; tokens < 60; tokens++) {
       const strategy = { ...OLD, compact_offload: false, compact_preview_tokens: tokens };
@@ -126,7 +126,7 @@ describe('previews', () => {
     expect(text).not.toContain('ref_');
   });
 
-  describe('of a part whose neighbours stay in view', () => {
+  describe('of a part whose surroundings stay in view', () => {
     const output = `head ORD-1 ${'x '.repeat(50)} ORD-2 ORD-3 ${'y '.repeat(50)} tail ORD-4`;
     const cut = (from: string, to: string) => ({ from: output.indexOf(from), to: output.indexOf(to) });
     const writer = writerOf('go with ORD-3', output);
@@ -142,7 +142,7 @@ describe('previews', () => {
       expect(heldIn(write({ from, to }))).toEqual(['ORD-1', 'ORD-2']);
     });
 
-    it('are not taken for those of another part', () => {
+    it('are not taken for another part’s', () => {
       const parts = [undefined, cut('head', 'ORD-2'), cut('x x', 'tail'), cut('ORD-2', 'ORD-4'), undefined];
       const again = parts.map(write);
       expect(again).toEqual(

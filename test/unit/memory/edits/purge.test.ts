@@ -138,7 +138,7 @@ describe('the arguments of a write', () => {
     expect(cleared([both, result('x', 'ok'), result('y', 'ok'), ...steps(2)])).toEqual([]);
   });
 
-  it('are no reason to clear those of an edit', () => {
+  it('are no reason to clear an edit’s', () => {
     const edit = call('edit_file', { path: 'a', content: code('edit') });
     expect(cleared([...edit, ...write('a', 'one'), ...steps(2)])).toEqual([]);
   });

@@ -72,10 +72,10 @@ const pathsOf = (viewed: Viewed): (string | undefined)[] =>
   shown(viewed).map(({ fence }) => (fence.about?.name === 'path' ? fence.about.value : fence.tool));
 const fillers = (count: number): Message[][] => Array.from({ length: count }, filler);
 
-describe('the outputs behind a summary', () => {
+describe('the outputs after a summary', () => {
   const content = lines(20, 'content of a');
 
-  it('are those of the last distinct calls that it covers, in their fences, behind it', () => {
+  it('come from the last distinct calls that it covers, in their fences, after it', () => {
     const viewed = rehydrated(
       run(read('a.ts', content), read('b.ts', lines(20, 'content of b')), ...fillers(9)),
       { rehydrate: { items: 20 } },
@@ -100,7 +100,7 @@ describe('the outputs behind a summary', () => {
       expect(shown(rehydrated(messages, { rehydrate }))).toEqual([]);
   });
 
-  it('are at most so many, the latest first', () => {
+  it('are at most as many as allowed, the latest first', () => {
     const messages = run(read('a.ts', content), read('b.ts', content), ...fillers(9));
     const latest = shown(rehydrated(messages, { rehydrate: { items: 3 } }));
     const all = shown(rehydrated(messages, { rehydrate: { items: 20 } }));
@@ -109,7 +109,7 @@ describe('the outputs behind a summary', () => {
     expect(latest).toEqual(all.slice(-3));
   });
 
-  it('have together at most so many tokens; one that is too large is left out for an older one', () => {
+  it('have together at most the tokens allowed; one that is too large is left out for an older one', () => {
     const messages = run(read('a.ts', content), read('large.ts', lines(200, 'much')), ...fillers(7));
     const max_tokens = counter.text(content) + 150;
     const viewed = rehydrated(
@@ -189,7 +189,7 @@ describe('the outputs behind a summary', () => {
     ['url', 'path'],
     ['profile', 'arguments'],
     ['query', 'arguments'],
-  ])('are told apart by the argument %s as their %s', (name, as) => {
+  ])('are distinguished by the argument %s as their %s', (name, as) => {
     const one = { [name]: 'x', line: 1 };
     const other = { [name]: 'x', line: 2 };
     const messages = run(used('view', one, content), used('view', other, `${content}!`), ...fillers(9));
@@ -251,7 +251,7 @@ describe('the outputs behind a summary', () => {
     );
   });
 
-  it('stand behind a summary in an answer too, and in an item', () => {
+  it('follow a summary in an answer too, and in an item', () => {
     const turn = (name: string): Message[] => [user(name), ...read(name, content), assistant('ok')];
     const messages = [...'abcde'].flatMap(turn);
     const strategy = { ...SUMMARIZE, context_limit: 5, keep_last_n_turns: 1 } as const;
@@ -275,7 +275,7 @@ describe('the outputs behind a summary', () => {
   });
 });
 
-describe('the outputs behind a summary of auto', () => {
+describe('the outputs after a summary of auto', () => {
   const AUTO = {
     mode: 'auto',
     token_budget: 6_000,
@@ -339,7 +339,7 @@ describe('the outputs behind a summary of auto', () => {
   });
 });
 
-describe('every view with outputs behind its summary', () => {
+describe('every view with outputs after its summary', () => {
   const rehydrate = fc.record({
     items: fc.integer({ min: 1, max: 4 }),
     max_tokens: fc.constantFrom(300, 1_500, 8_000),
@@ -383,7 +383,7 @@ describe('every view with outputs behind its summary', () => {
     expect(filled).toBeGreaterThan(numRuns / 30);
   });
 
-  it('is recognised with them when it comes back', () => {
+  it('is recognized with them when it comes back', () => {
     const numRuns = runs(30, 50);
     let filled = 0;
     fc.assert(

@@ -112,7 +112,7 @@ describe('what is said again', () => {
     expect(repeats(messages)).toEqual(expected);
   });
 
-  it('is found among repeated ids by the calls that they stand for', () => {
+  it('is found among repeated ids by their calls', () => {
     const messages = [
       ...asked('call', 'f', A, 'x'),
       ...asked('call', 'f', B, 'y'),

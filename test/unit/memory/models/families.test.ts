@@ -27,7 +27,7 @@ describe('the family of a model', () => {
     expect(familyOf(name, 'qwen')).toBe('qwen');
   });
 
-  it('is that of the first row of equal ones that is accepted', () => {
+  it('is the first row’s of equal ones that is accepted', () => {
     const table = [
       { family: 'a', until: 1 },
       { family: 'a', until: 2 },
@@ -167,7 +167,7 @@ describe('the names of gateways', () => {
     expect(termsOf(name)).toEqual(termsOf('a-model-that-nobody-knows'));
   });
 
-  it('leave their own prices open, but for those of the deployer', () => {
+  it('leave their own prices open, but for the deployer’s', () => {
     const at = { day: '2026-11-30', weekday: 1, hour: 12 };
     for (const [name, family] of [
       ['us.anthropic.claude-opus-5-5-v1:0', 'claude-opus-5.5'],

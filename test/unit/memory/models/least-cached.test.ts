@@ -12,7 +12,7 @@ describe('the shortest prompt that a cache keeps', () => {
     ['claude-opus-4-7', 2_048],
     ['claude-3-5-haiku-latest', 2_048],
     ['claude-haiku-4-5', 4_096],
-  ])('is that of the model: %s', (model, least) => {
+  ])('is the model’s: %s', (model, least) => {
     expect(leastCachedPrompt(model)).toBe(least);
   });
 

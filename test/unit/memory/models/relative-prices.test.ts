@@ -77,7 +77,7 @@ describe('the share of cached input', () => {
     expect(cachedShare(routed)).toBe(cachedShare(model));
   });
 
-  it('is that of the family which says most of the name, and of whole words of it', () => {
+  it('is the one of the family which says most of the name, and of whole words of it', () => {
     expect(cachedShare('gpt-4-1106-preview')).toBe(1); // GPT-4 Turbo, not GPT-4.1
     const prices = [
       { family: 'my', fresh: 1, cached: 0.2 },
@@ -93,7 +93,7 @@ describe('the share of cached input', () => {
     expect(cachedShare('my-model', [{ family: 'my-', fresh: 1, cached: 0.2 }])).toBe(0.2);
   });
 
-  it('is the deployer’s before ours, however short the family', () => {
+  it('is the deployer’s before the published one, however short the family', () => {
     const prices = [{ family: 'GPT-4', fresh: 4, cached: 3 }];
     expect(cachedShare('gpt-4-turbo', prices)).toBe(0.75);
     expect(cachedShare('openai/gpt-4.1-mini', prices)).toBe(0.75);

@@ -11,12 +11,12 @@ describe('the retirement of a model', () => {
     ['gpt-3.5-turbo', { on: '2026-10-23' }],
     ['GPT-4.1', { on: '2027-01-14', replacement: 'gpt-6-luna' }],
     ['gpt-5-pro', { on: '2026-12-11' }],
-  ])('of %s is that of its page', (model, expected) => {
+  ])('of %s is the one of its page', (model, expected) => {
     expect(retirementOf(model)).toEqual(expected);
   });
 
   it.each(['gpt-35-turbo', 'gpt-35-turbo-0125', 'gpt-4-1-mini', 'azure/gpt-4-1', 'openai-gpt-4.1'])(
-    'is not that of its vendor for a gateway’s own name: %s',
+    'is not its vendor’s for a gateway’s own name: %s',
     (model) => {
       expect(retirementOf(model)).toBeUndefined();
     },

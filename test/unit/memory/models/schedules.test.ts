@@ -37,7 +37,7 @@ describe('the prices of a model', () => {
     ['claude-mythos-5-2', [8, 0.2, 10, 40]],
     ['deepseek/deepseek-v4-pro', [0.66, 0.022, 0.66, 1.98]],
     ['GLM-5.3', [1.4, 0.26, 1.4, 4.4]],
-  ])('of %s are those of its page', (model, expected) => {
+  ])('of %s are its page’s', (model, expected) => {
     expect(rates(model)).toEqual(expected);
   });
 
@@ -79,7 +79,7 @@ describe('the prices of a model', () => {
     // A Saturday and a Sunday.
     ['2026-11-28T02:00:00Z', 0.15],
     ['2026-11-29T07:00:00Z', 0.15],
-  ])('at %s are those of the hour', (at, fresh) => {
+  ])('at %s are the hour’s', (at, fresh) => {
     const share = fresh / 0.15;
     expect(rates('deepseek-flash', at)).toEqual([fresh, share * 0.003, fresh, share * 0.6]);
   });
@@ -139,11 +139,11 @@ describe('the prices of a model', () => {
     ['claude-sonnet-4-5-20250929', 'claude-sonnet-4.5'],
     ['claude-haiku-5-5', 'claude-haiku-5.5'],
     ['claude-haiku-4-5-20251001', 'claude-haiku-4.5'],
-  ])('of %s, as Anthropic’s API spells it, are those of %s', (model, family) => {
+  ])('of %s, as Anthropic’s API spells it, are the prices of %s', (model, family) => {
     expect(scheduleOf(model, AT)?.family).toBe(family);
   });
 
-  it('of Haiku 5.5 are five times as high above 100 000 tokens, those of the cache included', () => {
+  it('of Haiku 5.5 are five times as high above 100,000 tokens, the cache’s included', () => {
     const schedule = scheduleOf('claude-haiku-5-5', AT);
     if (!schedule) throw new Error('no schedule');
     expect(ratesAt(schedule, 100_000)).toMatchObject({ fresh: 0.1, output: 0.5 });
@@ -155,13 +155,13 @@ describe('the prices of a model', () => {
     });
   });
 
-  it('are the deployer’s before ours, for all of a family', () => {
+  it('are the deployer’s before the published ones, for all of a family', () => {
     const prices = [{ family: 'gpt-4.1', fresh: 1, cached: 0.5, output: 3 }];
     expect(scheduleOf('gpt-4.1-mini', AT, prices)).toMatchObject({ fresh: 1, written: 1, output: 3 });
     expect(scheduleOf('gpt-4o', AT, prices)?.fresh).toBe(2.5);
   });
 
-  it('are not mixed with ours where the deployer’s have none for output', () => {
+  it('are not mixed with the published ones where the deployer’s have none for output', () => {
     expect(scheduleOf('gpt-4.1', AT, [{ family: 'gpt-4.1', fresh: 1, cached: 0.5 }])).toBeUndefined();
   });
 

@@ -47,7 +47,7 @@ const shown = (viewed: Viewed): string[] =>
 const MESSAGES = [system('s'), ...talk(4), user('next?')];
 
 describe('what auto trims', () => {
-  it('is what a summary does not reach, and the line that stands for it opens the next user message', () => {
+  it('is what a summary does not reach, and the line that replaces it opens the next user message', () => {
     const viewed = view(MESSAGES);
     expect(viewed.report.applied_edits).toMatchObject([
       { type: 'compact', cleared_tool_results: 1 },

@@ -98,7 +98,7 @@ describe('each phase of auto', () => {
     expect(freed).toBe((report.tokens?.before ?? 0) - (report.tokens?.after ?? 0));
   });
 
-  it('clears arguments over 500 tokens, and no smaller ones, unless it is told not to', () => {
+  it('clears arguments over 500 tokens, and no smaller ones, unless the strategy forbids it', () => {
     const cleared = (input: string, more: AutoInput = {}): boolean => {
       const all = [user('go'), calls(['w', 'write', input]), result('w', 'ok'), ...TAIL];
       return typesOf(view(all, { token_soft_budget: 0, ...more })).length > 0;
@@ -202,7 +202,7 @@ describe('a summary in auto', () => {
     expect(typesOf(view(messages, { token_budget, low_watermark_pct: 0.1 }))).toEqual(['compact']);
   });
 
-  it('stands first for what lies before the new frontier, and then for what lay before the last one', () => {
+  it('replaces first what lies before the new frontier, and then what lay before the last one', () => {
     const views = story(24, { token_budget: 4_000, low_watermark_pct: 0.6 });
     const made = views.flatMap((later, index) => {
       const earlier = views[index - 1];
@@ -315,7 +315,7 @@ describe('triggers of auto', () => {
     ]);
   });
 
-  it('by turns summarise at context_limit', () => {
+  it('by turns summarize at context_limit', () => {
     expect(story(6, { context_limit: 4, keep_last_n_turns: 1 })).toEqual([
       '1: -',
       '2: -',
@@ -338,7 +338,7 @@ describe('triggers of auto', () => {
     ).not.toContain('trim');
   });
 
-  it('by turns summarise at context_limit even where compact_trigger_turns is met before', () => {
+  it('by turns summarize at context_limit even where compact_trigger_turns is met before', () => {
     const views = story(12, { compact_trigger_turns: 2, context_limit: 6 });
     expect(views.some((line) => line.includes('summarize'))).toBe(true);
   });

@@ -58,7 +58,7 @@ const BLOCK = /^<session_summary ref="ref_[a-z2-7]{26}" covers="[\d-]+">\n[\s\S]
 const LINE = /^⟦removed: messages \d+-\d+; reason=trimmed; ref=ref_[a-z2-7]{26}; tokens=\d+⟧$/;
 
 describe('the first request', () => {
-  it('stays as it came, and the summary answers it', () => {
+  it('stays unchanged, and the summary answers it', () => {
     const messages = [system('s'), ...turn('a'), ...turn('b'), ...turn('c'), user('d')];
     const viewed = viewOf(body(messages), FOUR_TURNS);
     const [first, asked, recap, ...tail] = messagesOf(viewed);
@@ -82,7 +82,7 @@ describe('the first request', () => {
     );
   });
 
-  it('is followed by a line of ours where its own turn goes on', () => {
+  it('is followed by a line of Precis where its own turn continues', () => {
     const asked = { ...user([{ type: 'text', text: 'Mend it.' }]), name: 'ada' };
     const viewed = viewOf(body([system('s'), asked, ...steps(8)]), WORKING, { words: short });
     const [, first, recap, line, ...tail] = messagesOf(viewed);
@@ -93,7 +93,7 @@ describe('the first request', () => {
     expect(brokenLaws(viewed)).toEqual([]);
   });
 
-  it('stands beside the request that is being worked on, which stays as it came too', () => {
+  it('is beside the request that is being worked on, which stays unchanged too', () => {
     const messages = [...turn('a'), user('Now this.'), ...steps(8)];
     const viewed = viewOf(body(messages), WORKING, { words: short });
     const [first, recap, request, ...tail] = messagesOf(viewed);
@@ -102,7 +102,7 @@ describe('the first request', () => {
     expect(brokenLaws(viewed)).toEqual([]);
   });
 
-  it('stands before the recap though an answer without a question stood before it', () => {
+  it('precedes the recap though an answer without a question preceded it', () => {
     const messages = [assistant(lines(30)), ...turn('a'), ...turn('b'), ...turn('c'), user('d')];
     const viewed = viewOf(body(messages), FOUR_TURNS);
     expect(messagesOf(viewed).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
@@ -119,7 +119,7 @@ describe('the first request', () => {
     expect(brokenLaws(viewed)).toEqual([]);
   });
 
-  it('stands before a request that opens with an earlier summary, which the next one replaces', () => {
+  it('precedes a request that opens with an earlier summary, which the next one replaces', () => {
     const opened = messagesOf(
       viewOf(body([user('Mend it.'), ...steps(8)]), { ...WORKING, keep_first_user: false }, { words: short }),
     );
@@ -146,7 +146,7 @@ describe('the first request', () => {
     expect(messagesOf(viewed)[0]).toEqual(user('a?'));
   });
 
-  it('keeps its images in auto, while those of later messages go', () => {
+  it('keeps its images in auto, while later messages’ images go', () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'iVBO'.repeat(90)}` } };
     const messages = [user([image]), assistant('A cat.'), user([image]), assistant('A dog.'), user('And?')];
     const strategy = { mode: 'auto', token_soft_budget: 0, compact_keep: 1, min_reclaim_tokens: 0 } as const;
@@ -170,7 +170,7 @@ describe('the first request', () => {
     expect(messagesOf(viewed)).not.toContainEqual(user('a?'));
   });
 
-  it('is not marked for /v1/compact, what is put behind it is', () => {
+  it('is not marked for /v1/compact, what is put after it is', () => {
     const messages = [user('Mend it.'), ...steps(8)];
     const { request, view } = viewOf(body(messages), WORKING, { words: short });
     const marks = JSON.parse(new TextDecoder().decode(writeCompactedMessages(request, view))).map(
@@ -207,10 +207,10 @@ describe('the first request', () => {
   });
 });
 
-describe('the line for trimmed messages behind a first request', () => {
+describe('the line for trimmed messages after a first request', () => {
   const MESSAGES = [system('s'), ...[0, 1, 2, 3].flatMap(long), user('next?')];
 
-  it('stands under the summary in the recap', () => {
+  it('is under the summary in the recap', () => {
     const viewed = viewOf(body(MESSAGES), TRIMMING);
     expect(viewed.report.applied_edits.map(({ type }) => type)).toContain('trim');
     const [, first, recap, next] = messagesOf(viewed);
@@ -222,7 +222,7 @@ describe('the line for trimmed messages behind a first request', () => {
     expect(brokenLaws(viewed)).toEqual([]);
   });
 
-  it('stands alone in it without a summary', () => {
+  it('is alone in it without a summary', () => {
     const viewed = viewOf(body([system('s'), ...[0, 1, 2].flatMap(long), user('next?')]), {
       ...TRIMMING,
       token_budget: 2_900,
@@ -325,7 +325,7 @@ describe('every conversation whose first request stays', () => {
     );
   });
 
-  it('is recognised when its view comes back, and replays in step with the array', () => {
+  it('is recognized when its view comes back, and replays in step with the array', () => {
     const strategies = summarizeStrategy.map((strategy) => ({ ...strategy, keep_first_user: true }));
     const numRuns = runs(120, 300);
     let recaps = 0;
@@ -352,7 +352,7 @@ describe('every conversation whose first request stays', () => {
     expect(recaps).toBeGreaterThan(numRuns / 10);
   });
 
-  it('is often recapped, with a line of ours and without one', () => {
+  it('is often recapped, with a line of Precis and without one', () => {
     const places = fc
       .sample(anyAuto, { numRuns: runs(100, 200), seed: 5 })
       .map(([conversation, strategy, options]) => viewOf(conversation, strategy, options).view.recap?.goesOn);

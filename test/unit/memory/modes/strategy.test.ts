@@ -162,7 +162,7 @@ describe('a strategy', () => {
     expect(namesNone(input)).toBe(isNone);
   });
 
-  it('has the defaults that are written down, in each mode that summarises', () => {
+  it('has the defaults that are written down, in each mode that summarizes', () => {
     expect(parseStrategy('summarize')).toMatchObject({
       ok: true,
       value: { summary_max_tokens: 2048, incremental: true, low_watermark_pct: 0, min_reclaim_tokens: 0 },

@@ -58,7 +58,7 @@ describe('summarize', () => {
     expect(viewed.report).toMatchObject({ trigger: 'none', applied_edits: [], frontier: { moved: false } });
   });
 
-  it('puts a question and a summary in the place of all turns before the tail', () => {
+  it('replaces all turns before the tail by a question and a summary', () => {
     const messages = [system('s'), ...turn('a'), ...turn('b'), ...turn('c'), user('d')];
     const viewed = viewOf(body(messages), FOUR_TURNS);
     const [first, asked, summary, ...tail] = messagesOf(viewed);
@@ -78,7 +78,7 @@ describe('summarize', () => {
     });
   });
 
-  it('leaves a system message in its middle where it stands', () => {
+  it('leaves a system message in its middle where it is', () => {
     const messages = [...turn('a'), system('late'), ...turn('b'), ...turn('c'), user('d')];
     expect(rolesOf(viewOf(body(messages), FOUR_TURNS))).toEqual(['user', 'assistant', 'system', 'user']);
   });
@@ -152,7 +152,7 @@ describe('summarize', () => {
       expect(content).toEqual([{ type: 'text', text: expect.stringContaining('<session_summary') }, image]);
     });
 
-    it('stands alone in a request that says nothing', () => {
+    it('is alone in a request that says nothing', () => {
       expect(messagesOf(open(request('')))[1]?.content).toMatch(/<\/session_summary>$/);
       expect(messagesOf(open(request(null)))[1]?.content).toMatch(/<\/session_summary>$/);
       expect(messagesOf(open({ role: 'user' }))[1]?.content).toMatch(/<\/session_summary>$/);
@@ -172,7 +172,7 @@ describe('summarize', () => {
       expect(brokenLaws(viewed)).toEqual([]);
     });
 
-    it('takes the place of the summary that the request opens with already', () => {
+    it('replaces the summary that the request opens with already', () => {
       const once = messagesOf(open(request('Mend it.')));
       const more = Array.from({ length: 6 }, (_, index) =>
         step(`d${index}`, 'f', lines(20, `more${index}`)),
@@ -185,7 +185,7 @@ describe('summarize', () => {
       expect(brokenLaws(viewed)).toEqual([]);
     });
 
-    it('takes the place of the part in which an earlier summary stands', () => {
+    it('replaces the part that holds an earlier summary', () => {
       const image = { type: 'image_url', image_url: { url: 'https://shop.test/a.png' } };
       const once = messagesOf(open(request([{ type: 'text', text: 'Mend it.' }, image])));
       const more = Array.from({ length: 6 }, (_, index) =>
@@ -198,7 +198,7 @@ describe('summarize', () => {
       expect(content.slice(1)).toEqual([{ type: 'text', text: 'Mend it.' }, image]);
     });
 
-    it('keeps a cache breakpoint on the part in which an earlier summary stands', () => {
+    it('keeps a cache breakpoint on the part that holds an earlier summary', () => {
       const [head, asked, ...tail] = messagesOf(open(request([{ type: 'text', text: 'Mend it.' }])));
       const [part, ...others] = partsOf(asked);
       const marked = { ...part, cache_control: { type: 'ephemeral' } };
@@ -211,7 +211,7 @@ describe('summarize', () => {
       expect(content[0]).toMatchObject({ cache_control: { type: 'ephemeral' } });
     });
 
-    it('counts the tokens of what goes up', () => {
+    it('counts the tokens of what is sent', () => {
       const viewed = open(request([{ type: 'text', text: 'Mend it.' }]));
       const again = viewOf(body(messagesOf(viewed)), strategy);
       expect(viewed.report.tokens?.after).toBe(again.report.tokens?.before);
@@ -331,7 +331,7 @@ describe('summarize', () => {
   });
 });
 
-describe('every summarised conversation', () => {
+describe('every summarized conversation', () => {
   const RUNS = { numRuns: runs(30, 60), endOnFailure: true };
   const words = fc.constantFrom<ViewOptions>({ words: asLongAsAllowed }, { words: short });
 
@@ -421,7 +421,7 @@ describe('every summarised conversation', () => {
     );
   });
 
-  it('is recognised by its summary when it comes back', () => {
+  it('is recognized by its summary when it comes back', () => {
     fc.assert(
       fc.property(conversation, summarizeStrategy, (body, strategy) => {
         const viewed = viewOf(body, strategy);
@@ -445,7 +445,7 @@ describe('every summarised conversation', () => {
     );
   });
 
-  it('is often summarised, in each of its forms', () => {
+  it('is often summarized, in each of its forms', () => {
     const forms = new Set<string | undefined>();
     for (const [body, strategy] of fc.sample(fc.tuple(conversation, summarizeStrategy), {
       numRuns: runs(100, 200),

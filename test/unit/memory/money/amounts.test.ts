@@ -7,7 +7,7 @@ const schedule = scheduleOf('gpt-4.1-mini', utcTimeOf(new Date('2026-10-10')));
 const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
 
 describe('the price of a summarizer’s work', () => {
-  it('is that of its own model', () => {
+  it('is its own model’s', () => {
     expect(summarizerAmount(usage, schedule)).toBe(1_000 * 400 + 100 * 1_600);
   });
 
@@ -30,7 +30,7 @@ describe('the price of a summarizer’s work', () => {
     expect(summarizerAmount({ prompt_tokens: 0, completion_tokens: 0 }, schedule)).toBeNull();
   });
 
-  it('is that of each call, and is known if that of all calls is', () => {
+  it('is each call’s, and is known if all calls’ are', () => {
     expect(costOf([])).toBeUndefined();
     expect(costOf([{}])).toBeUndefined();
     expect(costOf([{ cost: 3 }, {}, { cost: 4 }])).toBe(7);

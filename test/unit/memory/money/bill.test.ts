@@ -266,7 +266,7 @@ describe('all bills', () => {
     );
   });
 
-  it('save exactly nothing if the body went up as it came', () => {
+  it('save exactly nothing if the body was sent unchanged', () => {
     fc.assert(
       fc.property(arbitraryRequest, (request) => {
         const [call] = request.calls;
@@ -343,7 +343,7 @@ describe('sums of bills', () => {
     );
   });
 
-  it('are those of the bills, and their net that of what they would have been', () => {
+  it('add up the bills, and their net what they would have been', () => {
     fc.assert(
       fc.property(fc.array(arbitraryRequest, { minLength: 1, maxLength: 8 }), (requests) => {
         const bills = requests.map(billed);

@@ -49,7 +49,7 @@ describe('what a call has spent', () => {
     );
   });
 
-  it('is never less than that of the tokens that are known, and takes all others from the estimate', () => {
+  it('is never less than the price of the tokens that are known, and takes all others from the estimate', () => {
     fc.assert(
       fc.property(schedules, tokens, tokens, (schedule, input, output) => {
         const estimated = { input, output };
@@ -130,7 +130,7 @@ describe('a limit', () => {
 });
 
 describe('the models of a caller', () => {
-  it('are all, those that are named, or those that begin so', () => {
+  it('are all, those that are named, or those that start with it', () => {
     expect(allowsModel({}, 'gpt-6')).toBe(true);
     expect(allowsModel({ models: [] }, 'gpt-6')).toBe(false);
     const limits: CallerLimits = { models: ['GPT-6', 'claude-*'] };
@@ -140,7 +140,7 @@ describe('the models of a caller', () => {
     expect(allowsModel(limits, '')).toBe(false);
   });
 
-  it('stand in an object without other fields, and without numbers below 0', () => {
+  it('are in an object without other fields, and without numbers below 0', () => {
     expect(callerLimitsSchema.safeParse({ usd_per_day: 0.5, models: ['gpt-6'] }).success).toBe(true);
     for (const broken of [
       { usd_per_day: -1 },

@@ -51,7 +51,7 @@ describe('the room for an answer', () => {
   it.each([
     ['gpt-4o', 128_000, 16_384],
     ['gpt-5', 400_000, 20_000],
-  ])('is the longest answer of %s, 20 000 tokens at most', (model, window, room) => {
+  ])('is the longest answer of %s, 20,000 tokens at most', (model, window, room) => {
     const { tokens } = viewOf({ model, messages }, { mode: 'compact', token_remaining_pct: 0 }).report;
     expect(tokens).toMatchObject({ window, budget: window - room });
   });

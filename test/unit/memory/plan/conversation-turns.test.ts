@@ -60,7 +60,7 @@ describe('a conversation as turns of text', () => {
     expect(conversationTurns(history([user(parts)]), undefined, 1).recent_turns[0]?.user).toBe('Look\nhere.');
   });
 
-  it('tells recent turns from those that wait for a summary', () => {
+  it('distinguishes recent turns from those that wait for a summary', () => {
     const messages = history([...turn('a'), ...turn('b'), ...turn('c')]);
     const { recent_turns, pending_turns } = conversationTurns(messages, undefined, 2);
     expect(pending_turns.map((turn) => turn.user)).toEqual(['a?']);
@@ -68,7 +68,7 @@ describe('a conversation as turns of text', () => {
     expect(conversationTurns(messages, undefined, 0).recent_turns).toEqual([]);
   });
 
-  it('counts an open question as none of the recent turns, at which it stands last', () => {
+  it('counts an open question as none of the recent turns, among which it is last', () => {
     const messages = history([...turn('a'), ...turn('b'), ...turn('c'), user('d?'), ...step('1', 'f', 'x')]);
     const partsOf = (recent: number) => {
       const { recent_turns, pending_turns } = conversationTurns(messages, undefined, recent);
@@ -79,7 +79,7 @@ describe('a conversation as turns of text', () => {
     expect(partsOf(3)).toEqual(['', 'a?b?c?d?']);
   });
 
-  it('leaves out what the summary covers, and holds the summary as it stands in the view', () => {
+  it('leaves out what the summary covers, and holds the summary as it is in the view', () => {
     const messages = [...turn('a'), ...turn('b'), ...turn('c'), user('d?')];
     const { plan, view } = viewOf(body(messages), FOUR_TURNS);
     const turns = conversationTurns(plan.history, view, Infinity);
@@ -128,14 +128,14 @@ describe('a conversation as turns of text', () => {
   const REF = tenant.refs.name('a transcript', () => 'a transcript');
   const block = writeBlock('What was.', REF, [0, 7]);
 
-  it('tells a request apart from the summary that it opens with', () => {
+  it('distinguishes a request from the summary that it opens with', () => {
     expect(conversationTurns(history([user(`${block}\n\nMend it.`)]), undefined, 1)).toMatchObject({
       recent_turns: [{ user: 'Mend it.', assistant: null }],
       summary: block,
     });
   });
 
-  it('tells the parts of a request apart from the part that is a summary', () => {
+  it('distinguishes the parts of a request from the part that is a summary', () => {
     const parts = [block, 'Mend it.'].map((text) => ({ type: 'text', text }));
     expect(conversationTurns(history([user(parts)]), undefined, 1)).toMatchObject({
       recent_turns: [{ user: 'Mend it.', assistant: null }],

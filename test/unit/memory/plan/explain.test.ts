@@ -36,7 +36,7 @@ describe('the explanation of any request', () => {
     );
   });
 
-  it('says which messages are in the view as they came', () => {
+  it('says which messages are unchanged in the view', () => {
     fc.assert(
       fc.property(anyRequest, ([sent, input, options]) => {
         const viewed = viewOf(sent, input, options);
@@ -140,7 +140,7 @@ describe('the explanation of a compaction', () => {
 });
 
 describe('the explanation of a summary', () => {
-  it('tells the messages that it covers from those that stay', () => {
+  it('distinguishes the messages that it covers from those that stay', () => {
     const turns = [1, 2, 3, 4].flatMap((n) => [
       user(`question ${n} ${'why '.repeat(50)}`),
       assistant(`answer ${n} ${'because '.repeat(50)}`),

@@ -176,7 +176,7 @@ describe('a call that waits for its result', () => {
   });
 
   it.each(['jump', 'slide'] as const)(
-    'F25: goes with its result once both are behind the frontier, by %s',
+    'F25: goes with its result once both are before the frontier, by %s',
     (frontier) => {
       const input = { mode: 'trim', max_turns: 4, keep_last_n_turns: 1, frontier } as const;
       const messages = [...early, result('slow', 'at last'), ...turnsOf(8, 8), user('last')];

@@ -84,7 +84,7 @@ describe('a strategy that waits for the window', () => {
 });
 
 describe('a notice', () => {
-  it('is a warning that tells of no fault', () => {
+  it('is a warning that reports no fault', () => {
     const codes = ['waiting', 'dearer', 'idle', 'window_unknown', 'over_budget', 'store_failed', 'unknown'];
     expect(codes.filter(isNotice)).toEqual(['waiting', 'dearer', 'idle', 'window_unknown']);
   });

@@ -47,7 +47,7 @@ describe('the hashes of a receipt', () => {
     expect(names.filter((name) => before[name] !== after[name])).toEqual(differ);
   });
 
-  it('are those of the same strategy, in whatever order it is written', () => {
+  it('are the same strategy’s, in whatever order it is written', () => {
     const strategy = { token_budget: 1_000, mode: 'auto' };
     expect(hashes({ ...FACTS, strategy })).toEqual(hashes(FACTS));
   });

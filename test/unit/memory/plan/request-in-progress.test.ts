@@ -66,7 +66,7 @@ const SHOWN = JSON.stringify(PROMPT).slice(1, -1);
 describe.each(Object.entries(VIEWS))('a run in %s', (_, view) => {
   it.each(
     Object.entries(SAID).flatMap(([what, said]) => STRATEGIES.map((input) => [what, input, said] as const)),
-  )('F28: keeps its request, with %s behind results (%j)', (_, input, said) => {
+  )('F28: keeps its request, with %s after results (%j)', (_, input, said) => {
     for (const steps of [4, 8, 12, 20]) {
       const viewed = view(conversation(said, steps), input);
       expect(textOf(viewed)).toContain(SHOWN);
@@ -78,7 +78,7 @@ describe.each(Object.entries(VIEWS))('a run in %s', (_, view) => {
     Object.entries(SAID)
       .slice(0, 3)
       .flatMap(([what, said]) => BY_FORM.map((input) => [what, input, said] as const)),
-  )('F28: has one turn, with %s behind results (%j)', (_, input, said) => {
+  )('F28: has one turn, with %s after results (%j)', (_, input, said) => {
     for (const steps of [4, 20]) expect(textOf(view(conversation(said, steps), input))).toContain(SHOWN);
   });
 

@@ -51,7 +51,7 @@ describe('a move that waits for its costs', () => {
     expect(cold.after).toBeGreaterThan(0.6 * 4_000 - one);
   });
 
-  it('keeps its bytes in all longer arrays, and without the fact the array is as it came', () => {
+  it('keeps its bytes in all longer arrays, and without the fact the array is unchanged', () => {
     const longer = [...waiting, ...steps(1), assistant('done'), user('and now?')];
     const [before, after] = [view(waiting, [end]), view(longer, [end])];
 

@@ -276,7 +276,7 @@ describe('a cache that is read at boundaries', () => {
     return refused.find(({ phase }) => phase === 'reversible')?.least ?? Number.NaN;
   };
 
-  it('makes a move dearer: without a mark before it, all behind the preamble is written again', () => {
+  it('makes a move dearer: without a mark before it, all after the preamble is written again', () => {
     const prefix = { cached: 0.1, written: 1 };
     const ofPrefix = leastOf({ prices: prefix });
     for (const marks of [true, false])
@@ -302,7 +302,7 @@ describe('min_reclaim_tokens', () => {
     expect(isEdited({}, { prices: { cached: 1, written: 1 } })).toBe(true);
   });
 
-  it('takes the place of the floor in the other direction too', () => {
+  it('replaces the floor in the other direction too', () => {
     const long = (more: object): boolean => isEdited(more, {}, 40);
     expect(long({})).toBe(true);
     expect(long({ min_reclaim_tokens: 1_000_000 })).toBe(false);

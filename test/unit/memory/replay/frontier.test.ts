@@ -301,7 +301,7 @@ describe('a trigger that counts messages', () => {
   const kept = (messages: Message[], input: MemoryStrategyRequest): number =>
     messagesOf(viewOf(body(messages), input)).filter(({ role }) => role !== 'system').length;
 
-  it('drops turns up to the tail, once there are so many', () => {
+  it('drops turns up to the tail, once there are too many', () => {
     const input = { mode: 'trim', max_messages: 16, keep_last_n_turns: 1 } as const;
     const sizes = [1, 2, 3, 4, 5, 6, 7].map((at) => kept([system('s'), ...turns(at), user('next')], input));
     expect(sizes).toEqual([5, 9, 13, 1, 5, 9, 13]);
@@ -323,7 +323,7 @@ describe('a trigger that counts messages', () => {
     expect(kept([...turns(4), user('next')], input)).toBe(9);
   });
 
-  it.each(['summarize', 'auto'] as const)('summarises in mode %s', (mode) => {
+  it.each(['summarize', 'auto'] as const)('summarizes in mode %s', (mode) => {
     const input = { mode, max_messages: 16, keep_last_n_turns: 1, summary_max_tokens: 64 };
     const free = mode === 'auto' ? { min_reclaim_tokens: 0 } : {};
     const viewed = viewOf(body([...turns(4), user('next')]), { ...input, ...free } as MemoryStrategyRequest);

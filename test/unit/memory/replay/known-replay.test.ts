@@ -368,7 +368,7 @@ describe('a replay that goes on from an earlier one', () => {
     { mode: 'auto', token_budget: 1_500, compact_keep_steps: 1, min_reclaim_tokens: 0 },
     { mode: 'summarize', token_budget: 3_000, min_reclaim_tokens: 0 },
     { mode: 'trim', token_budget: 3_000, min_reclaim_tokens: 0 },
-  ])('goes on with a call that a further result has brought back, in mode $mode', (strategy) => {
+  ])('continues with a call that a further result has brought back, in mode $mode', (strategy) => {
     const passed = vi.spyOn(Tails.prototype, 'at');
     onTestFinished(() => passed.mockRestore());
     const steps = Array.from({ length: 24 }, (_, at) => read(`call_${at}`)).flat();

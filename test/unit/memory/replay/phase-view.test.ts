@@ -29,7 +29,7 @@ describe('what is read from the cache where an output leaves', () => {
   it.each<[what: string, boundaries: 'unmarked' | undefined]>([
     ['any prefix', undefined],
     ['requests that have ended', 'unmarked'],
-  ])('includes the rounds before it, and those of its own answer, with a cache of %s', (_, boundaries) => {
+  ])('includes the rounds before it, and its own answer’s, with a cache of %s', (_, boundaries) => {
     const inView = new RoundsInView(history, rounds, 1_000);
     const view = new PhaseView(history, sums, { ...settings, boundaries }, inView);
     inView.arrive(messages.length, 0);

@@ -42,7 +42,7 @@ describe('a large output that the model has answered', () => {
     expect(counter.text(LARGE)).toBeGreaterThan(2_000);
   });
 
-  it('leaves in a move of its own, which the report tells as one', () => {
+  it('leaves in a move of its own, which the report names as one', () => {
     const [before, at, next] = [ANSWERS - 1, ANSWERS, ANSWERS + 1].map((answers) => view(answered(answers)));
     expect(before?.report).toMatchObject({ trigger: 'none', frontier: { unit: 0, moved: false } });
     expect(at?.report).toMatchObject({
@@ -57,7 +57,7 @@ describe('a large output that the model has answered', () => {
     expect(at && next && brokenPrefix(at, next)).toEqual([]);
   });
 
-  it('leaves alone: what stands around it stays as it came', () => {
+  it('leaves alone: what is around it stays unchanged', () => {
     const viewed = view(answered(ANSWERS));
     const sent = messagesOf(viewed);
     expect(sent.toSpliced(2, 1)).toEqual(answered(ANSWERS).toSpliced(2, 1));
@@ -108,7 +108,7 @@ describe('a large output that the model has answered', () => {
     expect(isOut(view(answered(ANSWERS), { min_reclaim_tokens: 100 }))).toBe(true);
   });
 
-  it('waits for a larger one behind it, and leaves together with that', () => {
+  it('waits for a larger one after it, and leaves together with that', () => {
     const two = [...opening, ...step('2', 'fetch', lines(1_500, 'larger')), ...oks(ANSWERS)];
     const out = (messages: Message[]): boolean[] => [2, 4].map((at) => isOut(view(messages), at));
     expect(out(two.slice(0, -2))).toEqual([false, false]);

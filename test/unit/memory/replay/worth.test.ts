@@ -52,7 +52,7 @@ describe('moves that cost more than they save', () => {
   it.each([
     ['long words and small outputs', 12, 120, true],
     ['few words and large outputs', 400, 8, false],
-  ])('are told of in the report as the bill has it: %s', (_, rows, words, isDearer) => {
+  ])('are in the report as the bill has it: %s', (_, rows, words, isDearer) => {
     const body = conversation(12, rows, words);
     const made = views(body, SLIDE);
     const edited = costOf(made.map(messagesOf));
@@ -62,7 +62,7 @@ describe('moves that cost more than they save', () => {
     expect(last && saysSo(last)).toBe(isDearer);
   });
 
-  it('are not told of at the first move, which pays back later, nor where nothing is billed', () => {
+  it('are not in the report at the first move, which pays back later, nor where nothing is billed', () => {
     const body = conversation(12, 12, 120);
     const said = views(body, SLIDE).map(saysSo);
     const moved = views(body, SLIDE).map(({ plan }) => plan.replay.moves.length);
@@ -72,7 +72,7 @@ describe('moves that cost more than they save', () => {
     expect(views(conversation(12, 12, 120), { mode: 'compact' }).some(saysSo)).toBe(false);
   });
 
-  it('are those after the preamble where the cache is read at boundaries without marks of ours', () => {
+  it('are the ones after the preamble where the cache is read at boundaries without Precis’s marks', () => {
     const body = conversation(12, 60);
     const at = (boundaries: 'callers' | undefined) =>
       views(body, SLIDE, { prices: { ...PRICES, ...(boundaries ? { boundaries } : {}) } }).filter(saysSo)

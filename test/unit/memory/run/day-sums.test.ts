@@ -17,7 +17,7 @@ const REQUEST = {
 };
 const TEXT = daySumsOfText(7);
 
-describe('days that are told as whole sums', () => {
+describe('days that are reported as whole sums', () => {
   it('end as all requests and texts, whatever either side has forgotten', () => {
     const steps = fc.array(fc.record({ later: fc.nat(2), isText: fc.boolean() }), { maxLength: 40 });
     fc.assert(
@@ -39,7 +39,7 @@ describe('days that are told as whole sums', () => {
     );
   });
 
-  it('are never told with less than before, also where requests come late', () => {
+  it('are never reported with less than before, also where requests come late', () => {
     const steps = fc.array(fc.record({ day: fc.nat(9), isText: fc.boolean() }), { maxLength: 40 });
     fc.assert(
       fc.property(steps, (all) => {

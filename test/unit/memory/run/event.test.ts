@@ -154,7 +154,7 @@ describe('a refusal', () => {
   const refusedBy = (input: Parameters<typeof viewOf>[1], count = 8): readonly Refusal[] =>
     eventOf(viewOf(body([user('go'), ...steps(count)]), input)).refused;
 
-  it('is that of the least that the caller has set', () => {
+  it('is the least that the caller has set', () => {
     expect(refusedBy({ mode: 'compact', token_budget: 3_000, min_reclaim_tokens: 90_000 })).toEqual([
       { phase: 'reversible', because: 'floor', freed: expect.any(Number), least: 90_000 },
     ]);
@@ -166,14 +166,14 @@ describe('a refusal', () => {
     });
   });
 
-  it('is that of a view without anything to free', () => {
+  it('comes from a view without anything to free', () => {
     const input = { mode: 'compact' as const, token_budget: 1_000, compact_exclude_tools: ['find'] };
     expect(refusedBy(input)).toEqual([
       { phase: 'reversible', because: 'nothing_to_free', freed: 0, least: 0 },
     ]);
   });
 
-  it('is that of the floor, of the regret, or of a loss that would not be enough, in auto', () => {
+  it('is the floor, the regret, or a loss that would not be enough, in auto', () => {
     const stakes = { array: 40_000, view: 40_000, kept: 30_000, spent: 0 };
     const floor = new Floor(USUAL_PRICES, 0);
     floor.settle(20_000, 20_000, undefined, 60_000);

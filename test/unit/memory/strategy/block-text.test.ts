@@ -34,7 +34,7 @@ describe('an edit of a block', () => {
     expect(append('One.', 'Two.\nThree.')).toBe('One.\nTwo.\nThree.');
   });
 
-  it('appends nothing that stands there as whole lines', () => {
+  it('appends nothing that is there as whole lines', () => {
     expect(append('One.\nTwo.\nThree.', 'Two.\nThree.')).toBe('One.\nTwo.\nThree.');
     expect(append('Not one.', 'one.')).toBe('Not one.\none.');
   });
@@ -115,7 +115,7 @@ describe('the fence of a block', () => {
     );
   });
 
-  it('stands around each block, in their order', () => {
+  it('is around each block, in their order', () => {
     const shown = writeBlocks([
       { label: 'a', version: 2, text: 'One.' },
       { label: 'b', version: 0, text: '' },

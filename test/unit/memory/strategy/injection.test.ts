@@ -175,18 +175,18 @@ describe('an injected message', () => {
     );
   };
 
-  it('stands behind the leading preamble, before whatever is not preamble', () => {
+  it('comes after the leading preamble, before whatever is not preamble', () => {
     expect(
       write([system('s'), { role: 'developer', content: 'd' }, user('a'), system('late')]).messages,
     ).toEqual([system('s'), { role: 'developer', content: 'd' }, injected, user('a'), system('late')]);
     expect(write([assistant('Hello!'), user('a')]).messages[0]).toEqual(injected);
   });
 
-  it('stands at the end of an array that is all preamble', () => {
+  it('is at the end of an array that is all preamble', () => {
     expect(write([system('s'), system('t')]).messages).toEqual([system('s'), system('t'), injected]);
   });
 
-  it('goes up beside own fields that are cut', () => {
+  it('is sent beside own fields that are cut', () => {
     const sent = write([user('a')], {
       memory_injection: true,
       conversation_id: 'c',
@@ -196,7 +196,7 @@ describe('an injected message', () => {
     expect(sent).toEqual({ model: 'm', user: 'u', messages: [injected, user('a')] });
   });
 
-  it.each(['recap', 'pair', 'alone', 'request'])('stands before a summary in the form %s', (form) => {
+  it.each(['recap', 'pair', 'alone', 'request'])('precedes a summary in the form %s', (form) => {
     const steps = Array.from({ length: 8 }, (_, at) => step(`${at}`, 'f', `result ${at} `.repeat(40))).flat();
     const turns = [user('q'), ...steps, assistant('a')];
     const short = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 } as const;
@@ -220,7 +220,7 @@ describe('an injected message', () => {
     expect(JSON.stringify(sent.slice(2, 4))).toContain('<session_summary');
   });
 
-  it('leaves every other byte as it came', () => {
+  it('leaves every other byte unchanged', () => {
     const text =
       '{"messages" : [ {"role":"system","n":1.0} ,  {"content":"\\u0041", "role":"user"} ],"seed":1.0}';
     const request = readChatRequest(new TextEncoder().encode(text));

@@ -32,7 +32,7 @@ describe('an unknown field of a strategy', () => {
       { mode: 'compact', HISTORY_MAX_MESSAGES: 4 },
       "it is called 'max_messages' in trim, summarize, auto; compact has mode, token_budget, ",
     ],
-  ])('is told under its name here: %j', (strategy, hint) => {
+  ])('is reported under its name here: %j', (strategy, hint) => {
     const [, field = ''] = Object.keys(strategy);
     expect(faultOf(strategy)).toEqual({ field, message: expect.stringContaining(hint) });
   });
@@ -66,7 +66,7 @@ describe('an unknown field of a strategy', () => {
 });
 
 describe('the table of other names', () => {
-  it('leads to fields that there are, and calls none of ours another name', () => {
+  it('leads to fields that there are, and gives none of them another name', () => {
     for (const { ours, elsewhere } of SETTINGS) {
       expect(ours.filter((name) => !FIELDS.has(name))).toEqual([]);
       expect(elsewhere.filter((name) => FIELDS.has(name))).toEqual([]);
@@ -90,7 +90,7 @@ describe('the table of other names', () => {
 });
 
 describe('an unknown mode', () => {
-  it.each(Object.entries(MODE_NAMES))('%s is told to be %s', (name, mode) => {
+  it.each(Object.entries(MODE_NAMES))('%s is said to be %s', (name, mode) => {
     expect(faultOf({ mode: name })).toEqual({
       field: 'mode',
       message: expect.stringContaining(`it is called '${mode}' here, one of none, trim, compact`),

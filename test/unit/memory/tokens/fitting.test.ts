@@ -37,7 +37,7 @@ const SHAPES: readonly (readonly [string, string])[] = [
   ['spaces, then a script without spaces', ' '.repeat(200_000) + '漢字仮名交'.repeat(20_000)],
 ];
 
-describe('a text within so many tokens', () => {
+describe('a text within a number of tokens', () => {
   it.each(SHAPES)('F5: is found in few counts: %s', (_, text) => {
     for (const tokens of [100, 5_000, 30_000]) {
       const { counter: own, counted } = watched();
@@ -139,7 +139,7 @@ describe('the most elements that fit', () => {
     expect(wholes()).toBeLessThanOrEqual(10 * chunks.length);
   });
 
-  it('F5: are found in so many looks as their number has digits in binary, and one', () => {
+  it('F5: are found in as many looks as their number has digits in binary, and one', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 5_000 }), (length, room) => {
         let looks = 0;

@@ -16,7 +16,7 @@ describe('long runs', () => {
     fc.string({ maxLength: 20 }),
   );
 
-  it('are found wherever they stand, and no others', () => {
+  it('are found wherever they are, and no others', () => {
     let runs = 0;
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
@@ -29,7 +29,7 @@ describe('long runs', () => {
     expect(runs).toBeGreaterThan(100);
   });
 
-  it.each([0, 1, 63, 127, 128, 129, 200])('are found behind %i characters', (before) => {
+  it.each([0, 1, 63, 127, 128, 129, 200])('are found after %i characters', (before) => {
     const start = '1'.repeat(before);
     expect(found(`${start}${'x'.repeat(LONGEST_RUN + 1)}1`)).toEqual([[before, LONGEST_RUN + 1]]);
     expect(found(`${start}${'x'.repeat(LONGEST_RUN)}1`)).toEqual([]);

@@ -86,7 +86,7 @@ describe('an answer that is too long to be read', () => {
   it.each([
     ['chat', chatFormat, CHAT.slice(0, 1), CHAT.slice(1)],
     ['messages', messagesFormat, MESSAGES.slice(0, 2), MESSAGES.slice(2)],
-  ] as const)('passes unchanged in %s, and is not held any more', (name, format, first, rest) => {
+  ] as const)('passes unchanged in %s, and is no longer held', (name, format, first, rest) => {
     const gathered = format.gather();
     const forget = vi.fn();
     const complete = vi.fn();

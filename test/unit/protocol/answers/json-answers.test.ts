@@ -143,7 +143,7 @@ describe.each(FORMS)('over $over (stream: $streams), an answer in JSON', ({ play
     expect(calls).toEqual(['edit']);
   });
 
-  it('has what is said with a call of ours that is answered no more', () => {
+  it('has what is said with a call of Precis’s tool that is answered no more', () => {
     const { texts } = play([fetches('One.'), fetches('{"answer":7}')], { ...AS_JSON, most: 1 });
     expect(texts).toEqual(['{"answer":7}']);
   });
@@ -223,7 +223,7 @@ describe('a stream in JSON', () => {
     expect(joined.release?.()).toHaveLength(1);
   });
 
-  it('shows words that were cut off in a call of ours', () => {
+  it('shows words that were cut off in a call of Precis’s tool', () => {
     const joined = chatFormat.joinStreams(OURS, () => true, { isJson: true });
     const ours = { index: 0, id: 'c1', type: 'function', function: { name: 'retrieve_ref', arguments: '{' } };
     const all = [chunk({ content: '{}' }), chunk({ tool_calls: [ours] }), chunk({}, 'length')];

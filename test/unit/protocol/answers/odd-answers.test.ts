@@ -244,7 +244,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
     );
   });
 
-  it('F33: come through in full where no call of ours is in them', () => {
+  it('F33: come through in full where no call of Precis’s tools is in them', () => {
     fc.assert(
       fc.property(mutations, (changes) => {
         const sent = mutated<unknown>(body(marker(), 'search'), changes);
@@ -259,14 +259,14 @@ describe('null in the calls of an answer', () => {
   const call = { id: 'a', type: 'function', function: { name: 'retrieve_ref', arguments: '{"ref":"x"}' } };
   const answered = { id: 'a', name: 'retrieve_ref', arguments: '{"ref":"x"}' };
 
-  it('F33: does not keep a body’s call of ours from being answered', () => {
+  it('F33: does not keep a body’s call of Precis’s tool from being answered', () => {
     const message = { role: 'assistant', content: null, tool_calls: [null, call] };
     const body = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
     const taken = chatFormat.joinBodies(OURS, () => true).take(encoder.encode(body));
     expect(taken).toMatchObject({ calls: [answered], messages: [{ tool_calls: [call] }] });
   });
 
-  it('F33: does not keep a stream’s call of ours from being answered', () => {
+  it('F33: does not keep a stream’s call of Precis’s tool from being answered', () => {
     const joined = chatFormat.joinStreams(OURS, () => true);
     const take = (delta: Json, finish_reason: string | null) => {
       const data = JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] });
@@ -298,7 +298,7 @@ describe.each([
   ['chat', chatFormat, chatChunks, ['[DONE]']],
   ['messages', messagesFormat, messageEvents, []],
 ] as const)('a stream of %s with anything in it', (_, format, events, end) => {
-  it('F33: loses no text and no call where none of ours is in it', () => {
+  it('F33: loses no text and no call where none of Precis’s is in it', () => {
     fc.assert(
       fc.property(mutations, (changes) => {
         const sent = mutated<unknown>(events(marker(), 'search'), changes);

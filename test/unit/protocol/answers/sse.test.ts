@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFrame, eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 
-describe('a frame of ours', () => {
+describe('a frame of Precis', () => {
   it.each([
     ['without a name', dataFrame],
     ['with one', (data: string) => eventFrame('response.completed', data)],

@@ -22,7 +22,7 @@ function taken(answers: JoinedChatBodies, body: Uint8Array) {
 }
 
 describe('the joined bodies of chat', () => {
-  it('keeps the caller’s calls where none of ours is answered any more', () => {
+  it('keeps the caller’s calls where none of Precis’s is answered again', () => {
     const last = new JoinedChatBodies(OURS, () => false);
     const [choice] = taken(last, bodyOf([ours, search])).choices;
     expect(choice).toMatchObject({ message: { tool_calls: [search] }, finish_reason: 'tool_calls' });
@@ -34,7 +34,7 @@ describe('the joined bodies of chat', () => {
     expect(answers.take(body)).toBe(body);
   });
 
-  it('tells the details of all completions, and those of the last prompt', () => {
+  it('has the details of all completions, and of the last prompt', () => {
     const answers = new JoinedChatBodies(OURS, () => true);
     const usage = (reasoning: number, cached: number) => ({
       prompt_tokens: 10,
@@ -54,7 +54,7 @@ describe('the joined bodies of chat', () => {
 });
 
 describe('the names of the caller’s tools', () => {
-  it('are those of functions and of custom tools', () => {
+  it('are of functions and of custom tools', () => {
     const tools = [
       { type: 'function', function: { name: 'search' } },
       { type: 'custom', custom: { name: 'retrieve_ref' } },

@@ -86,7 +86,7 @@ describe.each([
       return content.slice(start_index, end_index);
     });
 
-  it('citations stand behind what they cite, in every round', () => {
+  it('citations follow what they cite, in every round', () => {
     const said = play(
       [
         { content: 'Let me look at "A" 😀. ', cited: '"A"', fetches: true },
@@ -110,7 +110,7 @@ describe.each([
     expect(cites(said)).toEqual(['C']);
   });
 
-  it('the log probabilities are those of the text', () => {
+  it('the log probabilities are the text’s', () => {
     const answers: Said[] = [{ content: 'One. ', fetches: true }, { content: 'Two.' }];
     expect(play(answers, {}).logprobs).toEqual({
       content: [...tokens('One. '), ...tokens('Two.')],

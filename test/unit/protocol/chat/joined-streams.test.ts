@@ -70,7 +70,7 @@ describe('a call of a custom tool', () => {
     expect(turns.turn).toBeUndefined();
   });
 
-  it('is shown as it came in a later answer, too', () => {
+  it('is shown unchanged in a later answer, too', () => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish: 'tool_calls' });
     turns.begin();
@@ -87,8 +87,8 @@ describe('a call of a custom tool', () => {
   });
 });
 
-describe('when no call is answered any more', () => {
-  it('a call of ours that comes first is dropped, and the caller’s flow', () => {
+describe('when no further call is answered', () => {
+  it('a call of Precis’s tool that comes first is dropped, and the caller’s flow', () => {
     const { turns, shown } = turnsOf({ mayAnswer: false });
     const seen = shown(
       { delta: { role: 'assistant', content: '' } },
@@ -103,7 +103,7 @@ describe('when no call is answered any more', () => {
     expect(turns.turn).toBeUndefined();
   });
 
-  it('an answer of nothing but calls of ours has stopped', () => {
+  it('an answer of nothing but calls of Precis’s tools has stopped', () => {
     const { shown } = turnsOf({ mayAnswer: false });
     const seen = shown({ delta: { content: 'Hm.' } }, calling(named('retrieve_ref', 0, 'x', '{}')), {
       finish: 'tool_calls',
@@ -166,7 +166,7 @@ describe('usage on a chunk with a choice', () => {
     expect(usagesIn(last)).toEqual([usage(30, 12)]);
   });
 
-  it('has the details of all completions, and those of the last prompt', () => {
+  it('has the details of all completions, and of the last prompt', () => {
     const { turns, shown } = turnsOf();
     const detailed = (reasoning: number, cached: number): Json => ({
       ...usage(10, 5),
@@ -236,7 +236,7 @@ describe('calls in the forms of other upstreams', () => {
 });
 
 describe('arguments that are no JSON object', () => {
-  it.each(['{"ref": ', '[]', '"ref"', 'null', ''])('go up as an empty one: %j', (args) => {
+  it.each(['{"ref": ', '[]', '"ref"', 'null', ''])('are sent as an empty one: %j', (args) => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x', args)), { finish: 'tool_calls' });
     expect(turns.turn?.messages[0]).toMatchObject({
@@ -256,7 +256,7 @@ describe('thinking in pieces', () => {
     provider_specific_fields: { thinking_blocks: [list], citations: null },
   });
 
-  it('goes up as the blocks that were signed, joined by index', () => {
+  it('is sent as the blocks that were signed, joined by index', () => {
     const { turns, shown } = turnsOf();
     shown(
       { delta: listed(detail({ text: 'I ' })) },
@@ -273,7 +273,7 @@ describe('thinking in pieces', () => {
     });
   });
 
-  it('goes up as the blocks that were signed, each up to its signature', () => {
+  it('is sent as the blocks that were signed, each up to its signature', () => {
     const { turns, shown } = turnsOf();
     const redacted = { type: 'redacted_thinking', data: 'abc' };
     const pieces = [block('I '), block('look.'), block('', 's0'), redacted, block('So'), block('', 's1')];

@@ -141,7 +141,7 @@ describe('an edited chat body', () => {
 describe('the report in a chat answer', () => {
   const report = idleReport('none', 'default');
 
-  it('is the last member of the object, all else being as it came', () => {
+  it('is the last member of the object, all else being unchanged', () => {
     expect(decode(addReport(encode('{"id": "x", "n": 1.0 }\n'), report))).toBe(
       `{"id": "x", "n": 1.0 ,"memory":${JSON.stringify(report)}}\n`,
     );

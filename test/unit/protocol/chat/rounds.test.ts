@@ -166,7 +166,7 @@ describe('the view after a completion with rounds', () => {
     expect(next.at(-1)?.content).toBe('Let me see. It is 42.');
   });
 
-  it('is marked behind what is left of the answer', () => {
+  it('is marked after what is left of the answer', () => {
     const { next } = played([{ content: 'Let me look.' }], { content: 'It is 42.' }, undefined, {
       marks: [1],
     });

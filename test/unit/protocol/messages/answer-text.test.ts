@@ -16,7 +16,7 @@ function textsOf(answer: MessageAnswer): (string | undefined)[] {
 
 describe('the text of an answer', () => {
   it.each(['end_turn', 'stop_sequence', 'max_tokens', 'model_context_window_exceeded'])(
-    'is that of all its text blocks, if it stopped by %s',
+    'is all its text blocks’, if it stopped by %s',
     (stopReason) => {
       const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: { text: 'no' } };
       const blocks = [search, { type: 'text', text: ' And "more"\u2028.', citations: [] }];

@@ -21,7 +21,7 @@ describe('marks of the cache in Messages', () => {
   const marksOf = (body: Json): string[] =>
     JSON.stringify(body).match(/"cache_control":\{"type":"ephemeral"/g) ?? [];
 
-  it('move to the block before, or to the text of ours, where their block leaves', () => {
+  it('move to the block before, or to Precis’s text, where their block leaves', () => {
     const request = read([
       user('One.'),
       assistant(text('1', { cache_control: LONG })),
@@ -39,7 +39,7 @@ describe('marks of the cache in Messages', () => {
     ]);
   });
 
-  it('stay behind a result whose content is replaced', () => {
+  it('stay after a result whose content is replaced', () => {
     const request = read([
       ...STEP.slice(0, 2),
       user([
@@ -64,14 +64,14 @@ describe('marks of the cache in Messages', () => {
     ['claude-haiku-4-5', 5_000, 0],
     ['claude-haiku-4-5', 17_000, 2],
     ['a-model-of-nobody', 5_000, 0],
-  ])('of ours stand behind tools and system that the cache of %s keeps: %s bytes', (model, length, many) => {
+  ])('of Precis follow tools and system that the cache of %s keeps: %s bytes', (model, length, many) => {
     const tools = [{ name: 'search', description: 'x'.repeat(length), input_schema: { type: 'object' } }];
     const request = read(STEP, { model, tools, system: 'Help.' });
     const { tools: listed, system } = written(request, { marks: [1] }, { marks: 3 });
     expect(JSON.stringify([listed, system]).split('cache_control')).toHaveLength(many + 1);
   });
 
-  it('of ours stand behind tools, system and the places of the view, where the caller sets none', () => {
+  it('of Precis follow tools, system and the places of the view, where the caller sets none', () => {
     const tools = [{ name: 'search', description: 'x'.repeat(5_000), input_schema: { type: 'object' } }];
     const request = read(STEP, { tools, system: 'Help.' });
     const body = written(
@@ -96,7 +96,7 @@ describe('marks of the cache in Messages', () => {
     expect(marksOf(written(request, { marks: [1, 4] }, { marks: 0 }))).toEqual([]);
   });
 
-  it('of ours fill what the caller leaves, as long-lived as one behind them', () => {
+  it('of Precis fill what the caller leaves, as long-lived as one after them', () => {
     const entries = [text('Help.', { cache_control: LONG }), text('More.', { cache_control: LONG })];
     const messages = [...STEP, assistant(text('Ok.')), user([text('And d?', { cache_control: LONG })])];
     const body = written(read(messages, { system: entries }), { marks: [2, 5] }, { marks: 3 });
@@ -126,7 +126,7 @@ describe('marks of the cache in Messages', () => {
     expect(violations(body)).toEqual([]);
   });
 
-  it('move behind the message that opens with a summary, where nothing stands before it', () => {
+  it('move after the message that opens with a summary, where nothing precedes it', () => {
     const request = read([user('One.'), assistant(text('1', { cache_control: LONG })), user('Two.')]);
     const summary = {
       block: 'A summary.',
@@ -140,7 +140,7 @@ describe('marks of the cache in Messages', () => {
     ]);
   });
 
-  it('of ours take the place of a null', () => {
+  it('of Precis replace a null', () => {
     const request = read([
       ...STEP.slice(0, 2),
       user([result('a', 'a'), result('b', 'b', { cache_control: null })]),
@@ -153,7 +153,7 @@ describe('marks of the cache in Messages', () => {
     expect(json).toContain(JSON.stringify(result('b', 'gone', { cache_control: MARK })));
   });
 
-  it.each(['', ' \n'])('of ours stand behind no system of white space: %j', (system) => {
+  it.each(['', ' \n'])('of Precis follow no system of white space: %j', (system) => {
     const tools = [{ name: 'search', description: 'x'.repeat(5_000), input_schema: { type: 'object' } }];
     const request = read(STEP, { tools, system });
     const body = written(request, { marks: [1] }, { marks: 3 });

@@ -10,7 +10,7 @@ const bodyOf = (blocks: readonly string[], more = '"stop_reason":"tool_use"'): U
   encoder.encode(`{"id":"msg_1", "model":"m", "content":[${blocks.join(', ')}], ${more}}`);
 
 describe('a body of Messages', () => {
-  it('is the very same where no call of ours is in it', () => {
+  it('is the very same where no call of Precis’s tools is in it', () => {
     const body = bodyOf(['{"type":"text","text":"\\u0041"}']);
     expect(new JoinedMessagesBodies(OURS, () => true).take(body)).toBe(body);
     const odd = encoder.encode('[1]');
@@ -41,7 +41,7 @@ describe('a body of Messages', () => {
     expect(usage).toEqual({ prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 });
   });
 
-  it('loses a call of ours that is not answered, and has stopped if it was the only one', () => {
+  it('loses a call of Precis’s tool that is not answered, and has stopped if it was the only one', () => {
     const last = new JoinedMessagesBodies(OURS, () => false);
     expect(JSON.parse(decoder.decode(last.take(bodyOf([ours])) as Uint8Array))).toEqual({
       id: 'msg_1',

@@ -88,7 +88,7 @@ describe.each(forms)('%s of several rounds', (_, join) => {
     expect(message.input_transformations ?? []).toEqual(told);
   });
 
-  it('has no such field where no round tells one', () => {
+  it('has no such field where no round has one', () => {
     const { message } = join([fetch(), { content: 'So.' }]);
     for (const name of ['container', 'context_management', 'input_transformations'])
       expect(message).not.toHaveProperty(name);

@@ -22,7 +22,7 @@ import {
 const typesIn = (events: readonly Json[]): unknown[] => events.map(({ type }) => type);
 const sent = (answer: MessageAnswer): string => [...messageEvents(request, { id: '0', ...answer })].join('');
 
-describe('a stream without calls of ours', () => {
+describe('a stream without calls of Precis’s tools', () => {
   it('passes with its bytes unchanged, whatever is in it', () => {
     const web = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } };
     const result = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
@@ -36,7 +36,7 @@ describe('a stream without calls of ours', () => {
   });
 });
 
-describe('a call of ours in a stream', () => {
+describe('a call of Precis’s tool in a stream', () => {
   const fetch = call('retrieve_ref', '{"ref":"ref_1","lines":"1-2"}');
   const answers = [
     { thinking, content: 'Let me look. ', toolCalls: [fetch] },
@@ -55,7 +55,7 @@ describe('a call of ours in a stream', () => {
     expect(types.filter((type) => type === 'ping')).toHaveLength(2);
   });
 
-  it('goes up again with its thinking and signature as they came, and all results in one message', () => {
+  it('is sent again with its thinking and signature unchanged, and all results in one message', () => {
     const other = call('search_memory', '{"query":"q"}');
     const [turn] = streamed([{ ...answers[0], toolCalls: [fetch, other] }, { content: 'Done.' }]).turns;
     if (!turn) throw new Error('there is no turn');
@@ -85,7 +85,7 @@ describe('a call of ours in a stream', () => {
     ]);
   });
 
-  it('tells the usage of all answers: the last prompt, and all outputs', () => {
+  it('reports the usage of all answers: the last prompt, and all outputs', () => {
     const usage = (input: number, read: number, output: number, thinks: number, searches: number): Json => ({
       input_tokens: input,
       cache_creation_input_tokens: 7,
@@ -125,7 +125,7 @@ describe('a call of ours in a stream', () => {
     expect(kinds({ message })).toEqual(['thinking', 'text', 'text']);
   });
 
-  it('is dropped after a call of the caller’s, and before one where none is answered any more', () => {
+  it('is dropped after a call of the caller’s, and before one where no further one is answered', () => {
     const edit = call('edit');
     expect(kinds(streamed([{ toolCalls: [edit, fetch, edit] }]))).toEqual(['edit', 'edit']);
     const last = streamed([{ toolCalls: [fetch, edit] }], { most: 0 });
@@ -139,7 +139,7 @@ describe('a call of ours in a stream', () => {
     expect(message).toMatchObject({ content: [{ text: 'Hm.' }], stop_reason: 'end_turn' });
   });
 
-  it('leaves words of ours where an answer would have none', () => {
+  it('leaves words of Precis where an answer would have none', () => {
     for (const stopReason of ['tool_use', 'max_tokens']) {
       const { message, said } = streamed([{ thinking, toolCalls: [fetch], stopReason }], { most: 0 });
       expect(kinds({ message })).toEqual(['thinking', 'text']);
@@ -157,14 +157,14 @@ describe('a call of ours in a stream', () => {
     expect(kinds({ message })).toEqual(['thinking', 'edit', 'edit']);
   });
 
-  it('goes up with every digit of the API’s own calls beside it', () => {
+  it('is sent with every digit of the API’s own calls beside it', () => {
     const web = { type: 'server_tool_use', id: 's', name: 'web_search', input: { n: 7 } };
     const changed = (frame: string): string => frame.replace('{\\"n\\":7}', '{\\"n\\":12345678901234567890}');
     const { turns } = streamed([{ blocks: [web], toolCalls: [fetch] }, { content: 'It.' }], { changed });
     expect(turns[0]?.json).toContain('"input":{"n":12345678901234567890}');
   });
 
-  it('takes the caller’s calls after it out of the turn, with the thinking behind them', () => {
+  it('takes the caller’s calls after it out of the turn, with the thinking after them', () => {
     const late = { type: 'thinking', thinking: 'Next.', signature: 'late' };
     const edit = { type: 'tool_use', id: 'toolu_e', name: 'edit', input: {} };
     const again = { type: 'tool_use', id: 'toolu_r', name: 'retrieve_ref', input: {} };
@@ -188,7 +188,7 @@ describe('a call of ours in a stream', () => {
     expect(said).toBeDefined();
   });
 
-  it('goes up with an empty input where the model wrote no object', () => {
+  it('is sent with an empty input where the model wrote no object', () => {
     const changed = (frame: string): string => frame.replace('{\\"ref\\":\\"ref_1\\",', '{\\"ref\\":');
     const { turns } = streamed(answers, { changed });
     expect(turns[0]?.calls[0]?.arguments).toBe('{"ref":"lines":"1-2"}');
@@ -203,7 +203,7 @@ describe('a call of ours in a stream', () => {
     expect(kinds({ message })).toEqual(['text', 'text']);
   });
 
-  it('is a call of ours in no toolset', () => {
+  it('is a call of Precis’s tool in no toolset', () => {
     const other = { type: 'tool_use', id: 't', name: 'retrieve_ref', input: {}, toolset_name: 'browser' };
     const { turns, message } = streamed([{ blocks: [other], stopReason: 'tool_use' }]);
     expect(turns).toEqual([]);

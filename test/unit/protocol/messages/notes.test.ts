@@ -138,7 +138,7 @@ describe('a note with an end', () => {
     expect(heard(messagesIn(parsed(viewed.bytes)))).toEqual([last.content]);
   });
 
-  it('F29: keeps its bytes where it stands, until a move', () => {
+  it('F29: keeps its bytes where it is, until a move', () => {
     const messages = [user('Read.'), note('Answer at once.'), ...step('a'), ...step('b')];
     const viewed = viewInMessages(
       bodyOf(messages),

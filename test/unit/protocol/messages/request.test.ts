@@ -22,7 +22,7 @@ import {
 } from './edited.ts';
 
 describe('a body of Messages', () => {
-  it('has a message for each result, and for the text behind them', () => {
+  it('has a message for each result, and for the text after them', () => {
     const { messages } = read(STEP, { system: [text('Help.'), text('Today is Monday.')] });
     expect(messages.map(({ role, answers }) => [role, answers])).toEqual([
       ['preamble', undefined],
@@ -47,7 +47,7 @@ describe('a body of Messages', () => {
     expect(messages[5]?.facts.failed).toBe(true);
   });
 
-  it('tells a paused answer by its texts and ids, and the answer that goes on after it', () => {
+  it('knows a paused answer by its texts and ids, and the answer that continues it', () => {
     const search = { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: { query: 'x' } };
     const found = { type: 'web_search_tool_result', tool_use_id: 'srv_1', content: [] };
     const paused = [assistant(text('Now the web.'), search), assistant(found, text('It is 42.'))];
@@ -64,7 +64,7 @@ describe('a body of Messages', () => {
     expect(resumes(prefilled.messages)).toEqual([false, false, false]);
   });
 
-  it('takes what a harness says behind results for a part of them', () => {
+  it('takes what a harness says after results for a part of them', () => {
     const reminder = text('<system-reminder>\nThe list is empty.\n</system-reminder>');
     const { messages } = read([...STEP.slice(0, 2), user([result('a', '1'), result('b', '2'), reminder])]);
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
@@ -167,7 +167,7 @@ describe('a view in Messages', () => {
     expect(called).toEqual(assistant(thinking('hm'), text('I look.'), use('a'), use('b', { _removed: 'b' })));
   });
 
-  it('keeps the text behind results that leave with their calls', () => {
+  it('keeps the text after results that leave with their calls', () => {
     expect(sent(read(STEP), { dropped: new Set([1, 2, 3]) })).toEqual([
       user('Find both.'),
       user([text('And c?')]),
@@ -186,7 +186,7 @@ describe('a view in Messages', () => {
     ]);
   });
 
-  it('divides a message where one of ours stands inside it', () => {
+  it('divides a message where one of Precis’s is inside it', () => {
     const recap = { after: 4, text: 'A summary.', goesOn: false };
     const request = read([...STEP, assistant(use('c')), user([result('c', 'found c')])]);
     expect(sent(request, { recap, removals: new Map([removal({ message: 2 })]) })).toEqual([
@@ -209,7 +209,7 @@ describe('a view in Messages', () => {
     ]);
   });
 
-  it('opens a text, or stands before the blocks of a message, behind results', () => {
+  it('opens a text, or precedes the blocks of a message, after results', () => {
     const opened = (message: number) => ({
       summary: {
         block: 'A summary.',
@@ -247,7 +247,7 @@ describe('a view in Messages', () => {
     ]);
   });
 
-  it('puts rounds of ours before their answer, which loses the thinking that they repeat', () => {
+  it('puts kept rounds before their answer, which loses the thinking that they repeat', () => {
     const rounds = [assistant(thinking('hm'), use('ours')), user([result('ours', 'kept')])];
     const json = rounds.map((round) => JSON.stringify(round)).join(',');
     const shown = new Map([[1, { json, rounds: 1, tokens: 1 }]]);
@@ -260,7 +260,7 @@ describe('a view in Messages', () => {
     ]);
   });
 
-  it('says again what stands before rounds of ours, where only thinking stood after them', () => {
+  it('says again what precedes kept rounds, where only thinking followed them', () => {
     const rounds = [assistant(text('I look.'), use('ours')), user([result('ours', 'kept')])];
     const json = rounds.map((round) => JSON.stringify(round)).join(',');
     const request = read([user('Go.'), assistant(text('I look.'), thinking('cut')), user('And?')]);
@@ -269,7 +269,7 @@ describe('a view in Messages', () => {
     ).toEqual([user('Go.'), ...rounds, assistant(text('I look.')), user('And?')]);
   });
 
-  it('puts texts of ours behind a summary of the API, where nothing else stands', () => {
+  it('puts Precis’s texts after a summary of the API, where nothing else is', () => {
     const own = user([{ type: 'compaction', content: 'All so far.' }, text('Go on.')]);
     const injected = [{ role: 'user', content: 'Ours.' }] as const;
     expect(sent(read([own]), undefined, { injected })).toEqual([own, user('Ours.')]);
@@ -277,7 +277,7 @@ describe('a view in Messages', () => {
     expect(violations(written(read([own, terse]), undefined, { injected }))).toEqual([]);
   });
 
-  it('puts texts of ours behind a summary of the API that leaves out all before it', () => {
+  it('puts Precis’s texts after a summary of the API that leaves out all before it', () => {
     const kept = assistant({ type: 'compaction', content: 'All so far.' }, text('So.'));
     const said = [
       user('One.'),
@@ -340,7 +340,7 @@ describe('a view in Messages', () => {
       expect(violations({ model: 'claude-opus-5-5', max_tokens: 100, messages })).toEqual([]);
     });
 
-    it('keeps its bytes where arguments behind it are cleared', () => {
+    it('keeps its bytes where arguments after it are cleared', () => {
       const strategy = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
       const { bytes } = viewOfRequest(read(all), { ...strategy, compact_clear_tool_inputs: true });
       const { messages } = JSON.parse(new TextDecoder().decode(bytes)) as { messages: Json[] };
@@ -355,7 +355,7 @@ describe('a view in Messages', () => {
     it.each([
       ['first', []],
       ['behind others', [user('One.'), assistant(text('Yes.')), user('Two.')]],
-    ])('puts texts of ours behind the summary, and the calls behind these (%s)', (_, before) => {
+    ])('puts Precis’s texts after the summary, and the calls after these (%s)', (_, before) => {
       const answered = [assistant(summary, text('I look.'), use('a')), user([result('a', 'found')])];
       expect(sent(read([...before, ...answered]), undefined, { injected })).toEqual([
         ...before,
@@ -366,7 +366,7 @@ describe('a view in Messages', () => {
       ]);
     });
 
-    it('cuts thinking and rounds from the calls that stand apart from the summary', () => {
+    it('cuts thinking and rounds from the calls that are apart from the summary', () => {
       const ends = user([result('a', 'found')]);
       const thought = [assistant(summary, thinking('hm'), text('I look.'), use('a')), ends];
       const split = [assistant(summary), user('Ours.'), assistant(text('I look.'), use('a')), ends];
@@ -403,7 +403,7 @@ describe('a view in Messages', () => {
     calls.mockRestore();
   });
 
-  it('puts texts of ours behind the entries of system, and before the first message', () => {
+  it('puts Precis’s texts after the entries of system, and before the first message', () => {
     const injected = [
       { role: 'system', content: 'Ours.' },
       { role: 'user', content: 'Ours, too.' },
@@ -420,7 +420,7 @@ describe('a view in Messages', () => {
     expect(systems).toEqual([[text('Help.'), text('Ours.')], alone, alone, alone]);
   });
 
-  it('puts a message of the system that has lost its place behind the next user message', () => {
+  it('puts a message of the system that has lost its place after the next user message', () => {
     const said = { role: 'system', content: 'Be terse.' };
     const more = { role: 'system', content: [text('In German.', { cache_control: MARK })] };
     const request = read([
@@ -452,7 +452,7 @@ describe('a view in Messages', () => {
     expect([first, second].flatMap((body) => violations(body))).toEqual([]);
   });
 
-  it('cuts fields of ours, and adds no key of a cache that the API does not have', () => {
+  it('cuts Precis’s fields, and adds no key of a cache that the API does not have', () => {
     const request = read(STEP, { memory_report: true, conversation_id: 'c', container: 'kept' });
     const shared = { stores: true, cacheKey: () => 'key' };
     const body = written(request, undefined, { shared, cacheKey: 'key', reasoning: true });

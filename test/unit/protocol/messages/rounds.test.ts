@@ -56,7 +56,7 @@ function played(answers: readonly MessageAnswer[], last: MessageAnswer): Played 
 const fetch = (): ReturnType<typeof call> => call('retrieve_ref', '{"ref":"ref_1"}');
 
 describe('the view after an answer with rounds', () => {
-  it('has thinking behind exactly what it was thought behind', () => {
+  it('has thinking after exactly what it was thought after', () => {
     const { known, next } = played(
       [{ thinking: { text: 'One.', signature: 'sig1' }, content: 'Let me look.', toolCalls: [fetch()] }],
       { thinking: { text: 'Two.', signature: 'sig2' }, content: 'It is 42.' },

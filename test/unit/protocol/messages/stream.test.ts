@@ -89,7 +89,7 @@ describe('a stream of Messages', () => {
     },
   );
 
-  it('tells of an end with the report only once the end has come', () => {
+  it('reports an end with the report only once the end has come', () => {
     const stream = new MessagesStream(() => report);
     const delta = (stop_reason: string | null): Json => ({ type: 'message_delta', delta: { stop_reason } });
     const ping = { type: 'ping' };
@@ -125,7 +125,7 @@ describe('a stream of Messages', () => {
     });
   });
 
-  it('gives errors of ours the shape of the API', () => {
+  it('gives Precis’s errors the shape of the API', () => {
     const fault = { message: 'It broke off.', type: 'server_error', param: null };
     const errorOf = (code: string | null, more: object = {}) => {
       const stream = new MessagesStream(undefined);

@@ -29,7 +29,7 @@ describe('what a compaction puts out', () => {
     ]);
   });
 
-  it('is what developers have said as it came', () => {
+  it('is unchanged what developers have said', () => {
     const said = '{"role":"developer","content":"Be brief."}';
     const tools = '{"type":"additional_tools","role":"developer","tools":[]}';
     const update = '{"type":"configuration_update","reasoning":{"effort":"high"}}';

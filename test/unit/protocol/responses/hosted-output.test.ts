@@ -228,7 +228,7 @@ describe.each([
   ['every mode but auto', anyStrategy],
   ['auto', fc.tuple(autoStrategy, fc.integer({ min: 50, max: 2_500 })).map(withBudget)],
 ])('any conversation with hosted tools, %s', (_, strategies) => {
-  it('is accepted, counted as it goes up, and changes only when the frontier moves', () => {
+  it('is accepted, counted as it is sent, and changes only when the frontier moves', () => {
     let edited = 0;
     fc.assert(
       fc.property(hostedConversation, strategies, (input, strategy) => {

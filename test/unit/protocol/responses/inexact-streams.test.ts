@@ -156,7 +156,7 @@ describe('an upstream that numbers no items', () => {
     });
 
   it.each([true, false])(
-    'F21: has its text shown at once, and calls of ours not at all (its calls have ids: %s)',
+    'F21: has its text shown at once, and calls of Precis’s tools not at all (its calls have ids: %s)',
     (named) => {
       const streams = responsesFormat.joinStreams(OURS, () => true);
       const events = llama('a', 'Let me look.', named, 'retrieve_ref');
@@ -200,7 +200,7 @@ describe('an upstream that numbers no items', () => {
   const lacks = Object.keys(leftOut);
 
   it.each(lacks.flatMap((one) => lacks.map((other) => [one, other])))(
-    'F21: fetches and shows no call of ours with %s and %s',
+    'F21: fetches and shows no call of Precis’s tools with %s and %s',
     (one, other) => {
       const changed = (frame: string): string => {
         const event = leftOut[one]?.(JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? ''));
@@ -227,13 +227,13 @@ describe('an upstream that numbers no items', () => {
     },
   );
 
-  it('F21: keeps its bytes where nothing of it is ours', () => {
+  it('F21: keeps its bytes where nothing of it is Precis’s', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     const events = llama('a', 'Hello.', true, 'look_up', 'look_up');
     expect(shownOf(streams, events).flat()).toEqual(events);
   });
 
-  it('F21: may name neither items nor numbers: then the order tells', () => {
+  it('F21: may name neither items nor numbers: then the order says it', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     const message = { ...text('', 'Hm.'), id: undefined };
     const item = { type: 'function_call', call_id: 'c', name: 'retrieve_ref', arguments: '{}' };

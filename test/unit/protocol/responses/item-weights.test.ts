@@ -136,7 +136,7 @@ describe('the weight of an item', () => {
     expect(tokensOf(items)).toBeGreaterThan(counter.text(BASE64));
   });
 
-  it('F27: that draws is no reason to summarise earlier messages', () => {
+  it('F27: that draws is no reason to summarize earlier messages', () => {
     const drawn = {
       type: 'code_interpreter_call',
       id: 'ci_1',

@@ -22,7 +22,7 @@ import {
   whole,
 } from './joined.ts';
 
-describe('one answer without a call of ours', () => {
+describe('one answer without a call of Precis’s tools', () => {
   const answer = { content: 'Hello there.', reasoning, toolCalls: [call('look_up')] };
 
   it('is the bytes that came, but for our tools in what it repeats of the request', () => {
@@ -60,28 +60,31 @@ describe('an answer that breaks off', () => {
     }
   });
 
-  it.each([undefined, UNSTORED])('shows no call of ours, nor what it was thought for (%s)', (form) => {
-    const answer = { reasoning, toolCalls: [call('retrieve_ref')] };
-    const events = [...eventsOf(own, answer)];
-    for (
-      let length = events.findIndex((event) => event.includes('retrieve_ref')) + 1;
-      length < events.length;
-      length++
-    ) {
-      const { text } = seen(answer, length, form);
-      expect(text).toContain('response.created');
-      expect(text).not.toContain('retrieve_ref');
-      expect(text.includes('"type":"reasoning"')).toBe(form !== undefined);
-      if (form) expect(text).toContain(REASONING_MARK);
-    }
-  });
+  it.each([undefined, UNSTORED])(
+    'shows no call of Precis’s tools, nor what it was thought for (%s)',
+    (form) => {
+      const answer = { reasoning, toolCalls: [call('retrieve_ref')] };
+      const events = [...eventsOf(own, answer)];
+      for (
+        let length = events.findIndex((event) => event.includes('retrieve_ref')) + 1;
+        length < events.length;
+        length++
+      ) {
+        const { text } = seen(answer, length, form);
+        expect(text).toContain('response.created');
+        expect(text).not.toContain('retrieve_ref');
+        expect(text.includes('"type":"reasoning"')).toBe(form !== undefined);
+        if (form) expect(text).toContain(REASONING_MARK);
+      }
+    },
+  );
 });
 
 describe.each([
   ['a body', whole],
   ['a stream', streamed],
-])('answers with calls of ours, as %s', (_, joined) => {
-  it('are one, without the calls of ours and their reasoning', () => {
+])('answers with calls of Precis’s tools, as %s', (_, joined) => {
+  it('are one, without the calls of Precis’s tools and their reasoning', () => {
     const answers = [
       { reasoning, toolCalls: [call('retrieve_ref', '{"ref":"ref_1"}')] },
       { content: 'So.', reasoning },
@@ -96,7 +99,7 @@ describe.each([
     });
   });
 
-  it('show the text before a call of ours', () => {
+  it('show the text before a call of Precis’s tools', () => {
     const seen = joined([
       { content: 'Wait.', reasoning, toolCalls: [call('retrieve_ref')] },
       { content: 'So.' },
@@ -114,7 +117,7 @@ describe.each([
     expect(kinds(custom)).toEqual(['look_up']);
   });
 
-  it('drop calls of ours, and their reasoning, once none is answered any more', () => {
+  it('drop calls of Precis’s tools, and their reasoning, once none is answered', () => {
     const seen = joined([{ reasoning, toolCalls: [call('retrieve_ref'), call('look_up')] }], 0);
     expect([kinds(seen), seen.turns]).toEqual([['look_up'], []]);
   });
@@ -171,7 +174,7 @@ const anyAnswer: fc.Arbitrary<ResponseAnswer> = fc.record(
 );
 
 describe('whatever the answers', () => {
-  it('the stream is that of one response, which is the body’s', () => {
+  it('the stream is of one response, which is the body’s', () => {
     fc.assert(
       fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
         const body = whole(answers, most);
@@ -211,7 +214,7 @@ describe('whatever the answers', () => {
 const asItCame = (event: string): string => event;
 
 describe('an answer that the upstream does not store', () => {
-  it('F24: is the same as with reasoning held back, except for reasoning before calls of ours', () => {
+  it('F24: is the same as with reasoning held back, except for reasoning before calls of Precis’s tools', () => {
     fc.assert(
       fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
         const waits = streamed(answers, most);
@@ -271,7 +274,7 @@ describe('an answer that the upstream does not store', () => {
     ]);
   });
 
-  it('F24: keeps reasoning at the end of the caller’s answer as it came', () => {
+  it('F24: keeps reasoning at the end of the caller’s answer unchanged', () => {
     const hosted = [{ type: 'reasoning', id: 'rs_last', summary: [], encrypted_content: 'sealed' }];
     const { response } = streamed([{ hosted }], 3, asItCame, UNSTORED);
     expect(response.output).toEqual(hosted);

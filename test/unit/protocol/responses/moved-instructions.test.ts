@@ -42,7 +42,7 @@ describe('instructions that are moved', () => {
     ['null', { instructions: null, input: [user] }],
     ['an empty text', { instructions: '', input: [user] }],
     ['no input to stand in', { instructions: INSTRUCTIONS, prompt: { id: 'p' } }],
-  ])('stay as they came where there is %s', (_, fields) => {
+  ])('stay unchanged where there is %s', (_, fields) => {
     expect(moved(fields)).toEqual({ model: 'm', ...fields });
   });
 });

@@ -98,7 +98,7 @@ describe('a body of the Responses API', () => {
     { mode: 'auto', token_budget: 50, min_reclaim_tokens: 0 },
   ] as const;
 
-  it('of whatever items goes up as it came, or as a view that can be read', () => {
+  it('of whatever items is sent unchanged, or as a view that can be read', () => {
     fc.assert(
       fc.property(fc.array(item, { maxLength: 12 }), fc.constantFrom(...strategies), (input, strategy) => {
         const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-4.1', input }));
@@ -148,7 +148,7 @@ describe('items as messages', () => {
     ]);
   });
 
-  it('of unknown kinds stay with what stands before them', () => {
+  it('of unknown kinds stay with what precedes them', () => {
     expect(
       groupsOf({ type: 'new_1' }, message('user', 'Go.'), { type: 'new_2' }, called('a'), output('a'), {
         type: 'new_3',
@@ -162,7 +162,7 @@ describe('items as messages', () => {
   });
 
   it.each(['compaction', 'compaction_summary', 'context_compaction'])(
-    'that stand for a beginning, as a %s, go with no other',
+    'that replace a beginning, as a %s, go with no other',
     (type) => {
       expect(groupsOf(message('user', 'Go.'), { type, encrypted_content: 'x' })).toEqual([
         ['user', [], 1],
@@ -171,7 +171,7 @@ describe('items as messages', () => {
     },
   );
 
-  it('that stand for a beginning are never edited', () => {
+  it('that replace a beginning are never edited', () => {
     expect(
       groupsOf({ type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }, message('user', 'Go.')),
     ).toEqual([
@@ -203,7 +203,7 @@ describe('items as messages', () => {
     expect(sent.messages[1]?.identity).toBe(answerIdentity('Done.'));
   });
 
-  it.each([{}, { input: null }])('need not be there: what is put in stands alone in %j', (fields) => {
+  it.each([{}, { input: null }])('need not be there: what is put in is alone in %j', (fields) => {
     const written = requestOf({ model: 'm', prompt: { id: 'p' }, ...fields }).write(undefined, {
       injected: [{ role: 'user', content: 'Known.' }],
     });
@@ -236,19 +236,19 @@ describe('items as messages', () => {
   });
 });
 
-describe('tools of ours in the Responses API', () => {
+describe('Precis’s tools in the Responses API', () => {
   const tools = [{ type: 'function', name: 'search', parameters: {} }];
   const takes = (body: object) => requestOf({ model: 'gpt-5', input: 'Hello', tools, ...body }).takesTools;
 
   it.each([{}, { tools: undefined }, { tools: null }, { tools: [] }, { background: false }])(
-    'may stand in a body with %j',
+    'may be in a body with %j',
     (body) => {
       expect(takes(body)).toBe(true);
     },
   );
 
   it.each([{ background: true }, { prompt: { id: 'pmpt_1' } }, { tools: {} }, { input: null }])(
-    'may not stand in a body with %j',
+    'may not be in a body with %j',
     (body) => {
       expect(takes(body)).toBe(false);
     },
@@ -270,7 +270,7 @@ describe('tools of ours in the Responses API', () => {
     expect([...toolNames].sort()).toEqual(['added', 'crm', 'inner', 'patch', 'search']);
   });
 
-  it('stand beside those that the input brings', () => {
+  it('are beside those that the input brings', () => {
     const added = (tools: object[]) =>
       requestOf({
         input: [
@@ -301,7 +301,7 @@ describe('a stream of the Responses API', () => {
     ['response.completed', { type: 'response.completed', sequence_number: 4, response: completed }],
     ['response.completed', { response: completed, sequence_number: 4, type: 'response.completed' }],
     ['error', { code: 'x', message: 'Busy.', sequence_number: 4, type: 'error' }],
-  ])('is over with %s, in whatever order its fields stand', (type, event) => {
+  ])('is over with %s, in whatever order its fields have', (type, event) => {
     const stream = new AnswerPipeline(responsesFormat.stream(undefined));
     stream.push(encoder.encode(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`));
     expect(stream.isOver).toBe(true);
@@ -354,7 +354,7 @@ describe('the text of an answer of the Responses API', () => {
       return answer.text();
     };
 
-    it.each([[[]], [undefined], [null]])('F20: is that of the items that were streamed (%j)', (output) => {
+    it.each([[[]], [undefined], [null]])('F20: is the items’ that were streamed (%j)', (output) => {
       const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] };
       const parts = [said('Found '), said('it.')].map((item, at) => ({ ...item, id: `msg_${at}` }));
       expect(gathered(output, [reasoning, ...parts])).toBe('Found it.');
@@ -365,7 +365,7 @@ describe('the text of an answer of the Responses API', () => {
       expect(gathered(output, [])).toBeUndefined();
     });
 
-    it('F20: is that of the end where it lists anything', () => {
+    it('F20: is the end’s where it lists anything', () => {
       expect(gathered([said('Found.')], [said('Fou')])).toBe('Found.');
     });
   });

@@ -119,7 +119,7 @@ describe('the register, as an isolate knows it', () => {
     expect(callers.closedTenant(() => [])).toBeUndefined();
   });
 
-  it('has limits that take precedence over those of the configuration', async () => {
+  it('has limits that take precedence over the configuration’s', async () => {
     const { callers, refresh, change } = known();
     expect(callers.limitsOf('alice')).toEqual({ usd_per_day: 1 });
     expect(callers.limitsOf('bob')).toEqual({ usd_per_day: 2 });

@@ -128,7 +128,7 @@ describe('the attachments in a ledger', () => {
     expect(counter.text(sent.join('\n'))).toBeLessThanOrEqual(150);
   });
 
-  it('stand without an address for which there is no room', () => {
+  it('are without an address for which there is no room', () => {
     const signed = entryOf('messages', {
       type: 'document',
       title: 'Der Vertrag',

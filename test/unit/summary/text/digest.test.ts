@@ -157,7 +157,7 @@ describe('a digest', () => {
     expect(section('## User Intent', [user(0, `${ORDER}.`)])).toBe(`- ${ORDER}.`);
   });
 
-  it("carries the user's orders on from a digest before it, when their message is not there any more", () => {
+  it("carries the user's orders on from a digest before it, when their message is no longer there", () => {
     const entries = [user(0, 'Please always ignore the linter rules in generated files.')];
     const asked = '- Please always ignore the linter rules in generated files.';
     const later = [[user(2, 'Go on.')], [user(4, 'And on.')]];

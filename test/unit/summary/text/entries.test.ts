@@ -146,7 +146,7 @@ describe('the entries of a conversation', () => {
     expect(entries([user(parts)], 'whole')[0]?.text).toContain('iVBORw0KGgo=');
   });
 
-  it('are those of a range', () => {
+  it('are a range’s', () => {
     const messages = [user('a'), ...step('1', 'f', 'x'), assistant('b'), user('c')];
     const history = historyOf(messages);
     expect(entriesOf(history, 1, 4, 'readable').map(({ index }) => index)).toEqual([1, 2, 3]);
@@ -189,7 +189,7 @@ describe('a transcript that is kept', () => {
   const history = historyOf(messages);
   const range = { history, from: 0, end: 4, earlier: undefined };
 
-  it('says which messages it holds, and holds them as they came', () => {
+  it('says which messages it holds, and holds them unchanged', () => {
     const kept = transcriptOf(range, tenant, 'conversation 1', counter);
     expect(kept.text()).toMatch(/^Messages 0-3 of a conversation, as they came\.\n\n### 0 user\na\n/);
     expect(kept.text()).toContain('the output');
@@ -238,7 +238,7 @@ describe('a transcript that is kept', () => {
     expect(kept.text().isWellFormed()).toBe(true);
   });
 
-  it('starts behind the one of its base, else at the beginning, behind what a summary that came back names', () => {
+  it('starts after the one of its base, else at the beginning, after what a summary that came back names', () => {
     expect(transcriptStart(history, { ref: REF, covers_end: 3 })).toEqual({ from: 3, earlier: REF });
     expect(transcriptStart(history, { ref: null, covers_end: 3 })).toEqual({ from: 0, earlier: undefined });
     expect(transcriptStart(history, null)).toEqual({ from: 0, earlier: undefined });

@@ -116,7 +116,7 @@ describe('a ledger', () => {
       expect(kept('row-7150', [...measures, shown(99, 'made row-7150')])).toBe(true);
     });
 
-    it('what stands alone in an output over a row of hundreds', () => {
+    it('what is alone in an output over a row of hundreds', () => {
       expect(kept('row-9999', [...before, shown(3, 'created "row-9999"')])).toBe(true);
     });
   });

@@ -157,12 +157,12 @@ describe('the validation of a summary', () => {
       expect(fault(summary(text), { userTexts: [text] })).toBe('none');
     });
 
-    it('is not told from code and ids', () => {
+    it('is not read from code and ids', () => {
       const text = `${russian}\n\`\`\`\nconst shoes = await searchTheWholeCatalogue(red, large, cheap);\n\`\`\`\nsrc/search/catalogue.ts shoes_found catalogue.search`;
       expect(fault(summary(text), { userTexts: [russian] })).toBe('none');
     });
 
-    it('may be that of a question below a pasted log', () => {
+    it('may be the writing of a question below a pasted log', () => {
       const log = 'Connection refused while reading the answer of the server, retrying later\n'.repeat(4);
       expect(fault(summary(russian), { userTexts: [`${russian}\n${log}`] })).toBe('none');
     });
