@@ -22,7 +22,7 @@ import { keepContent } from '../summary/kept-transcript.ts';
 import { type MemoryNeed, type RecalledMemory, recallMemory, rollMemory } from '../summary/rolling-memory.ts';
 import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
 import type { MadeView, ViewCall } from './made-view.ts';
-import { type OutputDigests, outputDigests } from './output-digests.ts';
+import { outputDigests, type ShownDigests } from './output-digests.ts';
 import { PlanStorage } from './plan-storage.ts';
 import { PrefixSummary } from './prefix-summary.ts';
 import { type NamedSummary, summariesOf } from './summaries.ts';
@@ -96,7 +96,7 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
 function shownRemovals(
   { segments }: Plan,
   isWritten: (ref: string) => boolean,
-  digests: OutputDigests | undefined,
+  digests: ShownDigests | undefined,
   counter: TokenCounter,
 ): Removal[] {
   const written = segments.flat().filter(({ ref }) => ref === undefined || isWritten(ref));

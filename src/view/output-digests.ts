@@ -30,14 +30,14 @@ interface DigestWork {
 export function outputDigests(
   work: DigestWork,
   isWritten: (ref: string) => boolean,
-): OutputDigests | undefined {
+): ShownDigests | undefined {
   const { plan, ports } = work;
   if (!ports.conversation || !plan.newlyOffloaded) return undefined;
   const places = plan.segments.flat().filter(({ digest, ref = '' }) => digest && isWritten(ref));
-  return places.length === 0 ? undefined : new OutputDigests(work, ports.conversation, places);
+  return places.length === 0 ? undefined : new ShownDigests(work, ports.conversation, places);
 }
 
-export class OutputDigests {
+export class ShownDigests {
   /** Warnings for the caller. */
   readonly warnings: Warning[] = [];
   /** The summarizer's. Undefined if it was not called. */

@@ -54,8 +54,8 @@ export interface Cursor {
   refill?(arrayTokens: number, due: Due, least: number): void;
 }
 
-/** The position of a cursor. */
-export interface Position extends Standing {
+/** How far a cursor has come. */
+export interface Position extends Reach {
   /** Turns that begin before the turn cut. */
   readonly turnsBefore: number;
 }
@@ -84,7 +84,7 @@ export interface Mover<State = unknown> {
    */
   state: State;
   /** Current position. Assign an earlier one to undo moves. */
-  position: Standing;
+  position: Reach;
   /** Turns that the turn trigger no longer counts. */
   turnsCut: number;
   /** Turns that have left the view. */
@@ -131,8 +131,8 @@ export interface Mover<State = unknown> {
   readonly refused: readonly Refusal[];
 }
 
-/** The position of a mover. */
-export interface Standing {
+/** How far a mover has come. */
+export interface Reach {
   readonly cuts: Cuts;
   /** Tokens that the view has less than the caller's array. */
   readonly freed: number;
@@ -248,7 +248,7 @@ class Pass<State> {
   private moved = false;
   private before = 0;
   /** The position of the request before the last one, including its answer's room. */
-  private previous: Standing | undefined;
+  private previous: Reach | undefined;
   private refused: readonly Refusal[] = [];
   private waits = false;
   private waited: number[] = [];
@@ -384,7 +384,7 @@ function cutByAnswer(
   tail: TailCuts,
   arrayTokens: number,
   point: RequestPoint,
-): Standing {
+): Reach {
   const { position, turnsCut } = mover;
   const due = dueByAnswer(rule, arrayTokens - position.freed);
   if (due) mover.move(tail, due, arrayTokens, point);
@@ -400,6 +400,6 @@ function shedOver(limit: number, mover: Mover, arrayTokens: number): void {
   if (over > 0) mover.shed(over);
 }
 
-function isSame(one: Standing, other: Standing): boolean {
+function isSame(one: Reach, other: Reach): boolean {
   return frontierUnit(one.cuts) === frontierUnit(other.cuts) && one.leftOut === other.leftOut;
 }

@@ -8,7 +8,7 @@ import type { Removal } from '../edits/removal.ts';
 import type { RunningRequests } from '../edits/running-requests.ts';
 import { rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
-import type { Standing } from './frontier.ts';
+import type { Reach } from './frontier.ts';
 import type { Passed } from './phase-pass.ts';
 import type { Refills } from './prefix-cursor.ts';
 import type { EarlyLeaving } from './seen-outputs.ts';
@@ -58,8 +58,8 @@ export interface PhaseEdits {
   readonly old?: OldReasoning | undefined;
 }
 
-/** The position of all phases. */
-export interface PhaseStanding extends Standing {
+/** How far all phases have come. */
+export interface PhaseStanding extends Reach {
   readonly passed: Passed;
   /** Whether the last move was one that clears old reasoning. */
   readonly clears: boolean;

@@ -78,7 +78,7 @@ export function marksFor(
 }
 
 /** A mark after a message, or around all of them. */
-interface StandingMark {
+interface SetMark {
   readonly at: number;
   readonly json: string;
 }
@@ -88,7 +88,7 @@ function withOurs(
   { left }: Layout,
   { places, moving }: { readonly places: readonly number[]; readonly moving: readonly number[] },
   moved: WrittenMarks,
-  standing: readonly StandingMark[],
+  standing: readonly SetMark[],
 ): WrittenMarks {
   const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const isFree = standing.length === 0;
@@ -166,7 +166,7 @@ function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
 }
 
 /** Those in tools and `system`, and the automatic one after the last block. */
-function marksAround({ bytes, root }: MarkedBody): StandingMark[] {
+function marksAround({ bytes, root }: MarkedBody): SetMark[] {
   const lists = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const entries = lists.flatMap((list) => (list?.kind === 'array' ? (list.items ?? []) : []));
   const before = entries.flatMap((entry) =>

@@ -1,7 +1,7 @@
 /** A tenant's conversations with the standing of each, as lists and statistics read them. */
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Services } from '../../request/services.ts';
-import type { Standing } from '../../storage/conversation/memories.ts';
+import type { ConversationNumbers } from '../../storage/conversation/memories.ts';
 import {
   FIRST_AT,
   LAST_AT,
@@ -21,7 +21,7 @@ interface Placed extends ListedConversation {
 }
 
 export interface Stood extends Placed {
-  readonly standing: Standing;
+  readonly standing: ConversationNumbers;
   readonly status: Status;
 }
 
@@ -75,7 +75,7 @@ export function standingsOf(listed: readonly Placed[], services: Services): Prom
 }
 
 /** A single retry is no degradation: the next request may succeed. */
-function statusOf({ stuck, health }: Standing): Status {
+function statusOf({ stuck, health }: ConversationNumbers): Status {
   if (stuck) return 'stuck';
   return health === 'degraded' || health === 'recovering' ? 'degraded' : 'healthy';
 }

@@ -36,7 +36,7 @@ import {
   type Memory,
   type Overview,
   type SavedMemory,
-  type SummaryStanding,
+  type SummaryNumbers,
   type TextRequest,
   type Written,
 } from './memories.ts';
@@ -316,7 +316,7 @@ export class MemoryChain implements StoredPart {
     this.lineages.saveHealth(lineage, HEALTHY);
   }
 
-  standing(): SummaryStanding {
+  standing(): SummaryNumbers {
     const bills = this.bills.sums();
     if (!this.tables.exists())
       return {

@@ -229,14 +229,14 @@ export interface SavedMemory extends Pick<Overview, 'settings'> {
 }
 
 /** A conversation in numbers. */
-export interface Standing extends SummaryStanding {
+export interface ConversationNumbers extends SummaryNumbers {
   /** How many requests it had, and the newest one that is kept, with its time in milliseconds. */
   readonly requests: number;
   readonly newest: { readonly model: string | null; readonly at: number } | null;
 }
 
 /** The summaries of a conversation in numbers, and what it has cost. */
-export interface SummaryStanding {
+export interface SummaryNumbers {
   /** Whether anything is stored. */
   readonly exists: boolean;
   /** The worst of its lineages. */

@@ -33,10 +33,10 @@ import { FrozenBlocks } from './frozen-blocks.ts';
 import { KeptRoundsRows, type NewRounds, type RoundsVerdict } from './kept-rounds.ts';
 import { Making } from './making.ts';
 import type {
+  ConversationNumbers,
   Memory,
   Overview,
   SavedMemory,
-  Standing,
   TextAnswer,
   TextRequest,
   WrittenText,
@@ -266,7 +266,7 @@ export abstract class ConversationMemoryObject<Material>
     return this.texts.get(request, material, waitMs);
   }
 
-  async standing(): Promise<Standing> {
+  async standing(): Promise<ConversationNumbers> {
     // Who reads a list reads sums, too.
     await soon(TIME_LIMITS.keptEventsMs, this.sums.report());
     const { count, run } = this.runs.newest();

@@ -8,11 +8,11 @@ import type { WaitingRequest } from './cold-returns.ts';
 import type { FrozenBlocks } from './frozen-blocks.ts';
 import type { KeptRoundsRows } from './kept-rounds.ts';
 import type {
+  ConversationNumbers,
   Memory,
   Overview,
   SavedMemory,
   Settings,
-  Standing,
   TextAnswer,
   TextRequest,
 } from './memories.ts';
@@ -87,7 +87,7 @@ export interface ConversationApi<Material> extends BackupApi {
    */
   text(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer>;
   /** Reports to the tenant's object the sums that it does not know yet. */
-  standing(): Promise<Standing>;
+  standing(): Promise<ConversationNumbers>;
   /**
    * Has one version and settings replace versions, rounds, health and settings in one transaction,
    * and answers what is kept then. The conversation and its transcripts are reported to the

@@ -12,7 +12,7 @@ import {
   type ListedMemory,
   type Memory,
   type Overview,
-  type SummaryStanding,
+  type SummaryNumbers,
   type TextRequest,
 } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
@@ -186,7 +186,7 @@ export class MemoryRows {
   }
 
   /** The versions in numbers. There must be tables. @param making see `listing` */
-  numbers(making: readonly number[]): Omit<SummaryStanding, 'exists' | 'health' | 'bills'> {
+  numbers(making: readonly number[]): Omit<SummaryNumbers, 'exists' | 'health' | 'bills'> {
     const { sql } = this.tables;
     const [newest] = sql
       .exec<{ tokens: number | null }>(
