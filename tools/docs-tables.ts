@@ -23,7 +23,7 @@ import { OPERATIONS } from '../src/reference/table.ts';
 import { BELIEFS } from '../src/request/beliefs.ts';
 import { ERRORS } from '../src/request/error-codes.ts';
 import { families } from '../src/storage/metrics/families.ts';
-import { ABOUT, isBackground } from './page-words.ts';
+import { ABOUT, GROUPS, groupOf } from './page-words.ts';
 import { VARIABLE_MEANINGS } from './variables.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -266,15 +266,21 @@ function listedPages(): Page[] {
   });
 }
 
-/** A row for each guide, and one for all others. */
+/** A row for each page, by what a reader wants. */
 function pagesTable(): Table {
-  const linkTo = ({ name, title }: Page): string => `[${title}](docs/${name})`;
-  const { guides = [], background = [] } = Object.groupBy(listedPages(), kindOf);
-  const others = [background.map(linkTo).join(', '), 'figures, vendors, the contract'];
-  return tableOf(['page', 'what it has'], [...guides.map((page) => [linkTo(page), page.about]), others]);
+  const groups = Map.groupBy(listedPages(), ({ name }) => groupOf(name));
+  const rows = GROUPS.flatMap((group) =>
+    (groups.get(group) ?? []).map(({ name, title, about }, at) => [
+      at === 0 ? `**${group}**` : '',
+      `[${title}](docs/${name})`,
+      about,
+    ]),
+  );
+  return tableOf(['', 'page', 'what it has'], rows);
 }
 
-const kindOf = ({ name }: Page): 'guides' | 'background' => (isBackground(name) ? 'background' : 'guides');
+const kindOf = ({ name }: Page): 'guides' | 'background' =>
+  groupOf(name) === 'How it works' ? 'background' : 'guides';
 
 /** `docs/llms.txt` with the list of pages. */
 export function withPages(text: string): string {

@@ -25,15 +25,25 @@ export const ABOUT: Readonly<Record<string, string>> = {
   'origins.md': 'each feature with its page, its code and its test',
 };
 
-const BACKGROUND: readonly string[] = [
-  'measurements.md',
-  'benchmark.md',
-  'vendors.md',
-  'design.md',
-  'origins.md',
-];
+/** What a reader wants of the pages. A page that is in no other group is for use. */
+export const GROUPS = ['Use it', 'Run it', 'Reference', 'How it works'] as const;
 
-/** Whether a page is for readers who want to know how Precis works, and how that was measured. */
-export function isBackground(name: string): boolean {
-  return BACKGROUND.includes(name);
+type Group = (typeof GROUPS)[number];
+
+const PAGES_OF: Readonly<Record<Exclude<Group, 'Use it'>, readonly string[]>> = {
+  'Run it': ['deploying.md', 'local-models.md', 'operating.md'],
+  Reference: [
+    'strategy-reference.md',
+    'answers-and-errors.md',
+    'responses-api.md',
+    'messages-api.md',
+    'vendors.md',
+  ],
+  'How it works': ['measurements.md', 'benchmark.md', 'design.md', 'origins.md'],
+};
+
+/** The group of a page. */
+export function groupOf(name: string): Group {
+  const others = Object.entries(PAGES_OF) as [Group, readonly string[]][];
+  return others.find(([, names]) => names.includes(name))?.[0] ?? 'Use it';
 }
