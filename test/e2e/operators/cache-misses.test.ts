@@ -1,0 +1,255 @@
+/** Causes of cache misses that are planted over HTTP. The vendors bill by caches of their own. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ListedRun } from '../../../src/memory/run/event.ts';
+import { type StatsByDay, statsByDay } from '../../../src/reference/schemas/conversations.ts';
+import { respond, sendAnswer } from '../../../tools/upstream/behaviours.ts';
+import { Vendor } from '../../../tools/upstream/invoice.ts';
+import { itemsOf, responsesTools } from '../../../tools/upstream/items.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { rows } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { deployMessages } from '../../support/deployment/messages-deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+
+type Json = Record<string, unknown>;
+
+const METRICS_TOKEN = 'the-token-of-the-operator';
+const openai = deploy({
+  vars: { METRICS_TOKEN },
+  limits: { metricsBatchMs: 100 },
+  upstream: { strict: false },
+});
+const anthropic = deployMessages();
+
+const STRATEGY = { mode: 'auto', token_budget: 100_000, compact_retrieval: 'off' };
+const SAID = 'It weighs a lot.';
+/** Requests of a conversation. The last one has what is planted. */
+const REQUESTS = 4;
+
+let vendor = new Vendor();
+/** The verdict that the next answers of the Responses API have, if they are asked for one. */
+let diagnosis: Json | undefined;
+
+function answers(_: IncomingMessage, response: ServerResponse, { path, body }: RecordedRequest): void {
+  const {
+    tools,
+    reasoning_effort,
+    reasoning,
+    prompt_cache_key: key,
+    prompt_cache_options: options,
+  } = body ?? {};
+  // The cache is of one key and of these settings.
+  const head = [tools, reasoning_effort, reasoning, key];
+  const usage = vendor.call({ ...body, tools: head }, SAID);
+  const isAsked = options?.comparison_response_id !== undefined;
+  if (path.endsWith('/responses')) {
+    const fields = isAsked && diagnosis ? { prompt_cache_diagnostics: diagnosis } : {};
+    respond(response, body, { content: SAID, usage, fields });
+  } else sendAnswer(response, body, { content: SAID }, { id: 'chatcmpl-1', model: 'gpt-4.1', usage });
+}
+
+beforeEach(() => {
+  vendor = new Vendor();
+  diagnosis = undefined;
+  openai.upstream.become({ strict: false, chat: answers });
+});
+
+/** A tool as chat has it. */
+const tool = (says: string) => ({
+  type: 'function',
+  function: { name: 'weigh', description: says, parameters: { type: 'object', properties: {} } },
+});
+
+/** The steps of an agent as chat has them. @param topic of the request at the beginning */
+const stepsOf = (count: number, topic: string): Json[] => [
+  { role: 'user', content: rows(topic, 60) },
+  ...Array.from({ length: count }, (_, at) => {
+    const id = `call_${at}`;
+    const call = { id, type: 'function', function: { name: 'weigh', arguments: '{}' } };
+    return [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: id, content: rows(`step ${at}`, 60) },
+    ];
+  }).flat(),
+];
+
+/** The same in Messages. */
+const blocksOf = (messages: readonly Json[]): Json[] =>
+  messages.map(({ role, content, tool_calls: calls, tool_call_id: id }) => {
+    if (Array.isArray(calls))
+      return {
+        role,
+        content: calls.map((call) => ({ type: 'tool_use', id: call.id, name: 'weigh', input: {} })),
+      };
+    if (id !== undefined)
+      return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] };
+    return { role, content };
+  });
+
+/** What differs in a request. */
+interface Asked {
+  readonly topic?: string;
+  readonly toolSays?: string;
+  readonly fields?: Json;
+  readonly strategy?: Json;
+}
+
+interface Wire {
+  readonly name: string;
+  readonly path: string;
+  ask(path: string, init?: RequestInit): Promise<Response>;
+  body(messages: readonly Json[], toolSays: string): Json;
+  /** The vendor forgets what it has cached. */
+  forget(): void;
+}
+
+const ofOpenai = (path: string, init: RequestInit = {}) =>
+  openai.fetch(path, { ...init, headers: { 'content-type': 'application/json' } });
+
+const CHAT: Wire = {
+  name: 'chat',
+  path: '/v1/chat/completions',
+  ask: ofOpenai,
+  body: (messages, says) => ({ model: 'gpt-4.1', tools: [tool(says)], messages }),
+  forget: () => {
+    vendor = new Vendor();
+  },
+};
+
+const RESPONSES: Wire = {
+  ...CHAT,
+  name: 'responses',
+  path: '/v1/responses',
+  body: (messages, says) => ({
+    model: 'gpt-4.1',
+    store: false,
+    tools: responsesTools([tool(says)]),
+    input: itemsOf(messages),
+  }),
+};
+
+const MESSAGES: Wire = {
+  name: 'messages',
+  path: '/v1/messages',
+  ask: (path, init = {}) =>
+    anthropic.fetch(path, { ...init, headers: { 'content-type': 'application/json' } }),
+  body: (messages, description) => ({
+    model: 'claude-sonnet-4-6',
+    max_tokens: 1_024,
+    tools: [{ name: 'weigh', description, input_schema: { type: 'object' } }],
+    messages: blocksOf(messages),
+  }),
+  forget: () => anthropic.upstream.become({}),
+};
+
+const OF_OPENAI = [CHAT, RESPONSES];
+const ALL = [...OF_OPENAI, MESSAGES];
+
+let conversations = 0;
+
+/** The misses of a conversation. @param planted what the last request has */
+async function missesOf(wire: Wire, planted: Asked, before = () => {}): Promise<ListedRun['cache_miss'][]> {
+  const id = `misses-${++conversations}`;
+  for (let at = 0; at < REQUESTS; at++) {
+    const { topic = 'apples', toolSays = 'Weighs.', fields, strategy } = at === REQUESTS - 1 ? planted : {};
+    if (at === REQUESTS - 1) before();
+    const body = {
+      ...wire.body(stepsOf(at + 1, topic), toolSays),
+      conversation_id: id,
+      memory_strategy: { ...STRATEGY, ...strategy },
+      ...fields,
+    };
+    const response = await wire.ask(wire.path, { method: 'POST', body: JSON.stringify(body) });
+    const text = await response.text();
+    expect(response.status, text).toBe(200);
+  }
+  let runs: ListedRun[] = [];
+  await until('all events are kept', async () => {
+    const page = await wire.ask(`/v1/conversations/${id}/requests`);
+    runs = ((await page.json()) as { data: ListedRun[] }).data ?? [];
+    return runs.length === REQUESTS;
+  });
+  return runs.map(({ cache_miss: miss }) => miss).toReversed();
+}
+
+/** All requests but the last have missed nothing. */
+const NONE = Array(REQUESTS - 1).fill(null);
+/** A step that the model has seen stays whole after a move, and is read again. */
+const MOVES = { mode: 'compact', compact_trigger_steps: 3, compact_keep_steps: 2 };
+
+describe.each(ALL)('the cause of a miss, over $name', (wire) => {
+  it('is none where nothing was missed', async () => {
+    expect(await missesOf(wire, {})).toEqual([...NONE, null]);
+  });
+
+  it.each([
+    ['tools', { toolSays: 'Weighs anything.' }, { cause: 'tools' }],
+    ['a message', { topic: 'pears' }, { cause: 'message', message: 0 }],
+    ['a move', { strategy: MOVES }, { cause: 'move', trigger: 'steps' }],
+    ['tools of Precis', { strategy: { compact_retrieval: 'tool' } }, { cause: 'own_tools' }],
+  ] as const)('is %s, where it was planted', async (_, planted, cause) => {
+    expect(await missesOf(wire, planted)).toEqual([
+      ...NONE,
+      expect.objectContaining({ ...cause, by: 'precis', amount: expect.any(Number) }),
+    ]);
+  });
+
+  it('is the vendor where nothing has changed', async () => {
+    expect(await missesOf(wire, {}, wire.forget)).toEqual([
+      ...NONE,
+      expect.objectContaining({ cause: 'vendor' }),
+    ]);
+  });
+});
+
+describe.each(OF_OPENAI)('the cause of a miss, over $name', (wire) => {
+  const effort = wire === CHAT ? { reasoning_effort: 'high' } : { reasoning: { effort: 'high' } };
+  it.each([
+    ['key', { prompt_cache_key: 'another' }],
+    ['effort', effort],
+  ])('is another %s', async (cause, fields) => {
+    expect(await missesOf(wire, { fields })).toEqual([...NONE, expect.objectContaining({ cause })]);
+  });
+});
+
+describe('the word of a vendor', () => {
+  const missed = (cause: string) => [...NONE, expect.objectContaining({ cause, by: 'vendor' })];
+
+  it.each([false, true])('comes first in the Responses API (streamed: %s)', async (stream) => {
+    diagnosis = { type: 'cache_miss', reason: 'service_tier_changed', cache_missed_tokens: 4_000 };
+    const fields = { stream, prompt_cache_options: { comparison_response_id: 'resp_before' } };
+    expect(await missesOf(RESPONSES, { fields }, RESPONSES.forget)).toEqual(missed('tier'));
+  });
+
+  it.each([false, true])('comes first in Messages (streamed: %s)', async (stream) => {
+    const fields = { stream, diagnostics: { previous_message_id: 'msg_before' } };
+    const said = {
+      diagnostics: { cache_miss_reason: { type: 'tools_changed', cache_missed_input_tokens: 4_000 } },
+    };
+    const forget = () => {
+      MESSAGES.forget();
+      anthropic.upstream.next({ type: 'answer', content: SAID, fields: said });
+    };
+    expect(await missesOf(MESSAGES, { fields }, forget)).toEqual(missed('tools'));
+  });
+});
+
+describe('misses of several conversations', () => {
+  it('are in the sums of the day, and counted for the operator', async () => {
+    await missesOf(CHAT, { toolSays: 'Weighs all.' });
+    await missesOf(RESPONSES, { toolSays: 'Weighs all.' });
+    await openai.fetch('/v1/conversations');
+    const stats: StatsByDay = statsByDay.parse(await (await openai.fetch('/v1/stats?days=2')).json());
+    const tools = stats.total.missed.find(({ cause }) => cause === 'tools');
+    // Of these two, and of the conversations above.
+    expect(tools).toMatchObject({ requests: 4, amount: expect.any(Number) });
+    const amounts = stats.total.missed.map(({ amount }) => amount ?? 0);
+    expect(amounts).toEqual(amounts.toSorted((one, other) => other - one));
+    await until('they are counted', async () => {
+      const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+      const text = await (await fetch(`${openai.url}/metrics`, { headers })).text();
+      return Number(/^precis_cache_misses_total\{cause="tools"\} (\d+)$/m.exec(text)?.[1]) >= 4;
+    });
+  });
+});
