@@ -12,6 +12,10 @@ export interface StrictResponsesOptions extends StrictOptions {
    * with such an id needs that reasoning in every turn; a call needs it in the current one.
    */
   readonly reasoned?: ReadonlyMap<string, string>;
+  /** All encrypted reasoning of the upstream: any other could not be verified. */
+  readonly issued?: ReadonlySet<string>;
+  /** Whether tools that don't say so are strict, as the API has it. */
+  readonly strictByDefault?: boolean;
 }
 
 type Fields = Record<string, unknown>;
@@ -139,11 +143,14 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
   const { input, model, tools, ...rest } = body as Fields;
   const found = unknownFields(rest, BODY_FIELDS, '');
   if (typeof model !== 'string') found.push('model: missing');
-  if (Array.isArray(tools)) found.push(...tools.flatMap((tool, at) => toolViolations(tool, `tools[${at}]`)));
+  const { stored, reasoned = new Map(), issued, strictByDefault = false } = options;
+  if (Array.isArray(tools))
+    found.push(...tools.flatMap((tool, at) => toolViolations(tool, `tools[${at}]`, strictByDefault)));
+  const { format } = (rest.text ?? {}) as Fields as { format?: Fields };
+  if (format?.strict === true) found.push(...schemaViolations(format.schema, 'text.format.schema'));
   if (typeof input === 'string') return found;
   if ((input ?? null) === null && rest.prompt !== undefined) return found;
   if (!Array.isArray(input) || input.length === 0) return [...found, 'input: missing'];
-  const { stored, reasoned = new Map() } = options;
   const resolved = input.map((item: Fields) =>
     item.type === 'item_reference' ? { ...(stored?.get(String(item.id)) ?? item) } : item,
   );
@@ -153,18 +160,73 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
     ...pairViolations(resolved),
     ...(rest.store === false ? unstoredViolations(resolved) : []),
     ...idViolations(input),
+    ...(issued ? unknownReasoning(resolved, issued) : []),
     ...reasoningViolations(resolved, reasoned),
   ];
 }
 
-function toolViolations(tool: Fields, at: string): string[] {
+function toolViolations(tool: Fields, at: string, isStrict: boolean): string[] {
   const type = String(tool.type);
   const fields = TOOL_FIELDS[type]?.split(' ');
   if (!fields) return [`${at}.type: unknown type ${type}`];
   const found = unknownFields(tool, new Set(fields), `${at}.`);
   if (fields.includes('name') && typeof tool.name !== 'string') found.push(`${at}.name: missing`);
+  found.push(...lengthViolations(tool, `${at}.`));
+  if (type === 'function' && (tool.strict ?? isStrict) === true)
+    found.push(...schemaViolations(tool.parameters, `${at}.parameters`));
   const within = type === 'namespace' && Array.isArray(tool.tools) ? tool.tools : [];
-  return [...found, ...within.flatMap((one, index) => toolViolations(one, `${at}.tools[${index}]`))];
+  return [
+    ...found,
+    ...within.flatMap((one, index) => toolViolations(one, `${at}.tools[${index}]`, isStrict)),
+  ];
+}
+
+/** Structured outputs take objects alone that name all of their properties as required. */
+function schemaViolations(schema: unknown, at: string): string[] {
+  if (!isFields(schema) || schema.type !== 'object') return [`${at}.type: not an object`];
+  return objectViolations(schema, at);
+}
+
+function objectViolations(schema: unknown, at: string): string[] {
+  if (!isFields(schema)) return [];
+  const { type, properties, required, additionalProperties, items, anyOf } = schema;
+  const inner = isFields(properties) ? Object.entries(properties) : [];
+  const listed = Array.isArray(required) ? required : [];
+  const isObject = [type].flat().includes('object');
+  return [
+    ...(isObject && additionalProperties !== false ? [`${at}.additionalProperties: must be false`] : []),
+    ...inner.flatMap(([name, value]) => [
+      ...(listed.includes(name) ? [] : [`${at}.required: lacks ${name}`]),
+      ...objectViolations(value, `${at}.properties.${name}`),
+    ]),
+    ...objectViolations(items, `${at}.items`),
+    ...(Array.isArray(anyOf) ? anyOf : []).flatMap((one, index) =>
+      objectViolations(one, `${at}.anyOf[${index}]`),
+    ),
+  ];
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** In characters. */
+const LONGEST_NAME = 64;
+
+function lengthViolations(value: Fields, at: string): string[] {
+  return ['name', 'call_id'].flatMap((field) =>
+    String(value[field] ?? '').length > LONGEST_NAME
+      ? [`${at}${field}: longer than ${LONGEST_NAME} characters`]
+      : [],
+  );
+}
+
+function unknownReasoning(input: readonly Fields[], issued: ReadonlySet<string>): string[] {
+  return input.flatMap(({ type, id, encrypted_content }, index) =>
+    type === 'reasoning' && encrypted_content !== undefined && !issued.has(String(encrypted_content))
+      ? [`input[${index}]: the encrypted content for item ${id} could not be verified`]
+      : [],
+  );
 }
 
 function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOptions): string[] {
@@ -172,7 +234,7 @@ function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOp
   const type = String(item.type ?? 'message');
   const fields = ITEM_FIELDS[type]?.split(' ');
   if (!fields) return [`${at}.type: unknown type ${type}`];
-  const found = unknownFields(item, new Set(fields), `${at}.`);
+  const found = [...unknownFields(item, new Set(fields), `${at}.`), ...lengthViolations(item, `${at}.`)];
   for (const field of REQUIRED[type]?.split(' ') ?? [])
     if (item[field] === undefined) found.push(`${at}.${field}: missing`);
   for (const field of fields)

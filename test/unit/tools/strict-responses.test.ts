@@ -9,6 +9,15 @@ const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'exe
 const told = { type: 'custom_tool_call_output', call_id: 'c', output: 'so far' };
 const patch = { type: 'apply_patch_call', call_id: 'p', operation: {}, status: 'completed' };
 
+/** A schema that can be strict. */
+const STRICT = {
+  type: 'object',
+  properties: { at: { type: ['object', 'null'], properties: {}, additionalProperties: false } },
+  required: ['at'],
+  additionalProperties: false,
+};
+const LONG = 'x'.repeat(65);
+
 const violations = (input: object[], more: object = {}, stored = new Map<string, object>()) =>
   responsesViolations({ model: 'gpt-5', input, ...more }, { stored });
 
@@ -26,7 +35,7 @@ describe('the strict upstream of the Responses API', () => {
       [user],
       {
         tools: [
-          { type: 'function', name: 'search', parameters: {}, strict: true },
+          { type: 'function', name: 'search', parameters: STRICT, strict: true },
           { type: 'custom', name: 'shell', format: { type: 'text' } },
           { type: 'namespace', name: 'files', description: '', tools: [{ type: 'function', name: 'read' }] },
           { type: 'web_search' },
@@ -70,8 +79,72 @@ describe('the strict upstream of the Responses API', () => {
       { tools: [{ type: 'function', name: 'a', function: {} }] },
     ],
     ['tools[0].name: missing', [user], { tools: [{ type: 'function', parameters: {} }] }],
+    [
+      'tools[0].name: longer than 64 characters',
+      [user],
+      { tools: [{ type: 'function', name: LONG, parameters: {} }] },
+    ],
+    [
+      'tools[0].parameters.additionalProperties: must be false',
+      [user],
+      { tools: [{ type: 'function', name: 'a', parameters: { type: 'object' }, strict: true }] },
+    ],
+    [
+      'tools[0].parameters.type: not an object',
+      [user],
+      { tools: [{ type: 'function', name: 'a', parameters: {}, strict: true }] },
+    ],
+    [
+      'text.format.schema.required: lacks at',
+      [user],
+      {
+        text: {
+          format: { type: 'json_schema', name: 'a', schema: { ...STRICT, required: [] }, strict: true },
+        },
+      },
+    ],
+    [
+      'text.format.schema.properties.at.items.additionalProperties: must be false',
+      [user],
+      {
+        text: {
+          format: {
+            type: 'json_schema',
+            name: 'a',
+            schema: { ...STRICT, properties: { at: { type: 'array', items: { type: 'object' } } } },
+            strict: true,
+          },
+        },
+      },
+    ],
+    ['input[0].name: unknown parameter', [{ ...user, name: 'ada' }]],
   ])('refuses: %s', (violation, input, more) => {
     expect(violations(input, more)).toEqual([violation]);
+  });
+
+  it('takes no id of more than 64 characters', () => {
+    const long = [user, { ...called, call_id: LONG }, { ...output, call_id: LONG }];
+    expect(violations(long)).toEqual([1, 2].map((at) => `input[${at}].call_id: longer than 64 characters`));
+  });
+
+  it('takes a tool for strict that does not say so, where it is asked to', () => {
+    const tools = [{ type: 'function', name: 'a', parameters: { type: 'object', properties: {} } }];
+    const found = (more: object) =>
+      responsesViolations(
+        { model: 'gpt-5', input: [user], tools: tools.map((tool) => ({ ...tool, ...more })) },
+        { strictByDefault: true },
+      );
+    expect(found({})).toEqual(['tools[0].parameters.additionalProperties: must be false']);
+    expect(found({ strict: false })).toEqual([]);
+    expect(violations([user], { tools })).toEqual([]);
+  });
+
+  it('verifies encrypted reasoning, where it knows its own', () => {
+    const input = [user, reasoning, called, output];
+    const found = (issued: string[]) =>
+      responsesViolations({ model: 'gpt-5', input }, { issued: new Set(issued) });
+    expect(found(['x'])).toEqual([]);
+    expect(found(['y'])).toEqual(['input[1]: the encrypted content for item rs_1 could not be verified']);
   });
 
   it('knows what it has stored by its id', () => {
