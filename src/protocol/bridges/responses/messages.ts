@@ -61,12 +61,13 @@ function itemFrom(message: JsonObject, writing: Writing): JsonObject {
   const { role, content, name } = message;
   if (role === 'tool') return outputFrom(message, writing);
   if (says(name)) writing.notices.add('names_dropped');
-  return { role, content: typeof content === 'string' ? [textPart(content)] : partsFrom(content) };
+  return { role, content: typeof content === 'string' ? [textPart(content)] : partsFrom(content, writing) };
 }
 
-function outputFrom({ tool_call_id, content }: JsonObject, { names, custom }: Writing): JsonObject {
+function outputFrom({ tool_call_id, content }: JsonObject, writing: Writing): JsonObject {
+  const { names, custom } = writing;
   const type = custom.has(tool_call_id) ? 'custom_tool_call_output' : 'function_call_output';
-  const output = Array.isArray(content) ? partsFrom(content) : (content ?? '');
+  const output = Array.isArray(content) ? partsFrom(content, writing) : (content ?? '');
   return { type, call_id: idOf(tool_call_id, names), output };
 }
 
@@ -78,13 +79,15 @@ function idOf(id: unknown, names: ShortNames): unknown {
 const textPart = (text: string): JsonObject => ({ type: 'input_text', text });
 
 /** Parts of a content. One of an unknown type is passed on: the upstream says what is wrong. */
-function partsFrom(content: unknown): unknown {
-  return Array.isArray(content) ? content.map(partFrom) : content;
+function partsFrom(content: unknown, { notices }: Writing): unknown {
+  if (!Array.isArray(content)) return content;
+  if (content.some((part) => says(asObject(part).cache_control))) notices.add('cache_marks_dropped');
+  return content.map(partFrom);
 }
 
 function partFrom(part: unknown): unknown {
   if (!isObject(part)) return part;
-  const { type, image_url, file, ...rest } = part;
+  const { type, image_url, file, cache_control: _, ...rest } = part;
   if (type === 'text') return { type: 'input_text', ...rest };
   if (type === 'image_url') {
     const { url, ...image } = isObject(image_url) ? image_url : { url: image_url };
