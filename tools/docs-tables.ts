@@ -8,7 +8,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { type Table, withTable } from '../bench/page-tables.ts';
-import { TERMS } from '../inspector/read/words.ts';
 import { variables } from '../src/config.ts';
 import type { Kind } from '../src/lib/isolate-memory.ts';
 import { type Mode, modes } from '../src/memory/modes/table.ts';
@@ -241,14 +240,6 @@ function metricsTable(): Table {
   return tableOf(['metric', 'labels', 'counts'], rows);
 }
 
-/** The words of the inspector's screens. */
-function termsTable(): Table {
-  return tableOf(
-    ['label', 'meaning'],
-    Object.values(TERMS).map(({ label, says }) => [label, says]),
-  );
-}
-
 interface Page {
   /** The file's. */
   readonly name: string;
@@ -326,7 +317,6 @@ export function docsTables(): ReadonlyMap<string, Table> {
     ['variables', variablesTable()],
     ['routes', routesTable()],
     ['metrics', metricsTable()],
-    ['terms', termsTable()],
     ['pages', pagesTable()],
     ['beliefs', beliefsTable()],
   ]);

@@ -265,6 +265,16 @@ describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'src/storage
   },
 );
 
+it.each(PAGES)('%s has no table cell of over 300 characters, without addresses', (page) => {
+  const cells = withoutCode(read(page))
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .flatMap((line) => line.slice(1, -1).split(/(?<!\\)\|/))
+    .map((cell) => cell.replaceAll(/\]\([^)]*\)|(?<=-)-+/g, '').trim());
+
+  expect(cells.filter((cell) => cell.length > 300)).toEqual([]);
+});
+
 it('README is one screen and its links', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150);
 });
