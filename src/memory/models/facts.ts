@@ -73,6 +73,24 @@ const FAMILIES: readonly FactsRow[] = [
   // https://news.quarkybyte.com/understanding-tokenizer-differences-impacting-ai-model-costs-and-efficiency-2025-05-01
   ...families(['claude-opus-4.6', 'claude-sonnet-4.6'], { window: M, output: 64 * K, factor: 1.25 }),
   ...families(['claude'], { window: 200 * K, output: 64 * K, factor: 1.25 }),
+  // https://platform.claude.com/docs/en/about-claude/models/overview: an answer that may be longer
+  // than its model's is refused.
+  ...families(['claude-opus-4'], { window: 200 * K, output: 32 * K, factor: 1.25 }),
+  ...families(['claude-opus-4.5', 'claude-3.7', 'claude-sonnet-3.7'], {
+    window: 200 * K,
+    output: 64 * K,
+    factor: 1.25,
+  }),
+  ...families(['claude-3.5', 'claude-haiku-3.5', 'claude-sonnet-3.5'], {
+    window: 200 * K,
+    output: 8_192,
+    factor: 1.25,
+  }),
+  ...families(['claude-3', 'claude-haiku-3', 'claude-sonnet-3', 'claude-opus-3'], {
+    window: 200 * K,
+    output: 4_096,
+    factor: 1.25,
+  }),
   // Windows: https://ai.google.dev/gemini-api/docs/models. Gemma 3, which has Gemini's tokenizer
   // (Gemma 3 Technical Report, section 2): 4.451.
   ...families(['gemini'], { window: 1_048_576, output: 65_536, factor: 1.05 }),

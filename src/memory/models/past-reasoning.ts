@@ -51,7 +51,7 @@ const OLDER_CLAUDE = [
 const FIRST_CLAUDE_5 = ['fable', 'mythos', 'opus', 'sonnet', 'haiku'].map((name) => `claude-${name}-5`);
 
 /** A minor version in the rest of a name, not a date. */
-const MINOR_VERSION = /^-[1-9]\d?(?!\d)/;
+export const MINOR_VERSION = /^-[1-9]\d?(?!\d)/;
 
 /**
  * The longest family applies. What has no row is never cleared by default:
