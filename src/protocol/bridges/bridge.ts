@@ -78,6 +78,10 @@ export interface BridgeOptions {
   readonly showsReasoning: boolean;
   /** Whether the upstream has refused the reasoning of earlier answers: all of it is left out. */
   readonly leavesOutReasoning?: boolean;
+  /** Whether Precis may mark what the prompt cache keeps, where the chat body has no mark. */
+  readonly marksCache?: boolean;
+  /** In seconds, for the answer of an API that states no time. */
+  readonly now?: number;
   /** SHA-256 in hexadecimal. */
   readonly sha256: (text: string) => string;
 }

@@ -9,12 +9,17 @@ const LONGEST = 64;
 /** Maps long names in a request to short ones, and short ones in its answer back. */
 export class ShortNames {
   private readonly sha256: (text: string) => string;
+  private readonly fits: (name: string) => boolean;
   private readonly byLong = new Map<string, string>();
   private readonly byShort = new Map<string, string>();
 
-  /** @param sha256 in hexadecimal */
-  constructor(sha256: (text: string) => string) {
+  /**
+   * @param sha256 in hexadecimal
+   * @param fits whether the other API takes a name
+   */
+  constructor(sha256: (text: string) => string, fits = (name: string) => name.length <= LONGEST) {
     this.sha256 = sha256;
+    this.fits = fits;
   }
 
   /**
@@ -23,7 +28,7 @@ export class ShortNames {
    * @param prefix of a short name
    */
   short(name: string, prefix: 'call_' | 'tool_'): string {
-    if (name.length <= LONGEST) return name;
+    if (this.fits(name)) return name;
     const known = this.byLong.get(name);
     if (known !== undefined) return known;
     const short = prefix + Buffer.from(this.sha256(name), 'hex').toString('base64url');

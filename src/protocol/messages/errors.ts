@@ -32,6 +32,12 @@ export function detailsOf(code: string | null): { readonly details?: { readonly 
   return code !== null && DETAILED.has(code) ? { details: { error_code: code } } : {};
 }
 
+/** The status of an error by its type, for one that has come without. */
+export function statusOf(type: unknown): number {
+  const found = Object.entries(TYPES).find(([, known]) => known === type)?.[0];
+  return found === undefined ? (type === 'invalid_request_error' ? 400 : 500) : Number(found);
+}
+
 /** The type of an error by its status. */
 export function errorType(status: number): string {
   return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');

@@ -1,0 +1,65 @@
+/**
+ * Parts of a chat content as blocks (https://platform.claude.com/docs/en/api/messages/create). A
+ * type that chat does not have is taken for a block, as gateways take it.
+ */
+import { Buffer } from 'node:buffer';
+import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { MARK_FIELD } from '../../messages/block.ts';
+
+/** The blocks of a content. Texts that say nothing are refused by the API, and left out. */
+export function blocksOf(content: unknown): JsonObject[] {
+  if (!Array.isArray(content)) return textBlocks(asString(content));
+  return content.map(asObject).flatMap((part) => {
+    const { [MARK_FIELD]: mark } = part;
+    return blocksOfPart(part).map((block) => (isObject(mark) ? { ...block, [MARK_FIELD]: mark } : block));
+  });
+}
+
+function textBlocks(text: string): JsonObject[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
+}
+
+function blocksOfPart(part: JsonObject): JsonObject[] {
+  const { type } = part;
+  if (type === 'text' || type === 'refusal') return textBlocks(asString(part[type]));
+  if (type === 'image_url') return [imageOf(part.image_url)];
+  if (type === 'file') return [documentOf(asObject(part.file))];
+  return [part];
+}
+
+/** @param image an object with the URL, or the URL as older clients send it */
+function imageOf(image: unknown): JsonObject {
+  return { type: 'image', source: sourceOf(asString(isObject(image) ? image.url : image)) };
+}
+
+const DATA_URL = /^data:([^;,]*)[^,]*?;base64,/i;
+
+/** The data that a URL holds, or the URL. */
+function sourceOf(url: string): JsonObject {
+  const [head, media_type] = DATA_URL.exec(url) ?? [];
+  return head === undefined
+    ? { type: 'url', url }
+    : { type: 'base64', media_type, data: url.slice(head.length) };
+}
+
+const PLAIN = 'text/plain';
+
+/** Data without a head is a PDF, the kind of file that chat takes. */
+function documentOf({ file_id, file_data, filename }: JsonObject): JsonObject {
+  const said = asString(file_data);
+  const title = typeof filename === 'string' ? { title: filename } : {};
+  if (said === '') return { type: 'document', source: { type: 'file', file_id }, ...title };
+  const isUrl = /^(?:data|https?):/i.test(said);
+  const source = sourceOf(isUrl ? said : `data:application/pdf;base64,${said}`);
+  if (source.media_type !== PLAIN) return { type: 'document', source, ...title };
+  const data = Buffer.from(asString(source.data), 'base64').toString();
+  return { type: 'document', source: { type: 'text', media_type: PLAIN, data }, ...title };
+}
+
+/** Blocks with a mark after the last one that can bear it. */
+export function withMark(blocks: readonly JsonObject[], mark: unknown): JsonObject[] {
+  const at = isObject(mark) ? blocks.findLastIndex(({ type }) => !UNMARKABLE.has(type)) : -1;
+  return blocks.map((block, index) => (index === at ? { ...block, [MARK_FIELD]: mark } : block));
+}
+
+const UNMARKABLE: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);

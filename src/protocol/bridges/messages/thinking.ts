@@ -1,0 +1,142 @@
+/**
+ * How much the model thinks, what is left of the sampling beside it, and thinking that a caller
+ * sends back by itself (https://platform.claude.com/docs/en/build-with-claude/thinking).
+ */
+import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
+import { isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
+import type { ChatBody } from '../bridge.ts';
+
+/** The shares of the answer's tokens that an effort may take, where a model takes a budget. */
+const SHARES: ReadonlyMap<string, number> = new Map([
+  ['minimal', 0.1],
+  ['low', 0.2],
+  ['medium', 0.5],
+  ['high', 0.8],
+]);
+const LEAST_BUDGET = 1_024;
+/** Above it, the vendor advises against answering within one connection. */
+const MOST_BUDGET = 32_000;
+
+/** What the fields for thinking depend on, beside the body. */
+interface Asked {
+  readonly terms: ClaudeTerms;
+  readonly maxTokens: number;
+  /** Whether the model has to call a tool: then it can't be asked to think. */
+  readonly isForced: boolean;
+  readonly showsReasoning: boolean;
+  /** See `Turns`. */
+  isUnthought(): boolean;
+  readonly notices: Set<string>;
+}
+
+interface ThinkingFields {
+  readonly thinking?: JsonObject;
+  readonly effort?: string;
+}
+
+/** `thinking` and `output_config.effort`. A caller's own `thinking` is passed on. */
+export function thinkingFrom({ thinking, reasoning_effort }: ChatBody, asked: Asked): ThinkingFields {
+  const { terms, isForced, showsReasoning, notices } = asked;
+  const display = showsReasoning ? { display: 'summarized' } : {};
+  const wished = typeof reasoning_effort === 'string' ? reasoning_effort : undefined;
+  const own = isObject(thinking) ? { thinking } : undefined;
+  if (wished === 'none' && !own) return leastThinking(terms, notices);
+  if (terms.thinking === 'adaptive') {
+    const effort =
+      wished === undefined || wished === 'none' ? {} : { effort: effortOf(wished, terms, notices) };
+    const asks = wished !== undefined || (terms.thinksUnasked && showsReasoning);
+    if (own || !asks) return { ...own, ...effort };
+    if (!isForced) return { thinking: { type: 'adaptive', ...display }, ...effort };
+    if (!terms.thinksUnasked) notices.add('thinking_left_out');
+    return effort;
+  }
+  if (own || wished === undefined) return own ?? {};
+  const budget = budgetOf(wished, asked);
+  if (budget !== undefined) return { thinking: { type: 'enabled', budget_tokens: budget } };
+  notices.add('thinking_left_out');
+  return {};
+}
+
+function leastThinking({ thinksUnasked, off }: ClaudeTerms, notices: Set<string>): ThinkingFields {
+  if (!thinksUnasked) return {};
+  if (off !== undefined) return { thinking: { type: off } };
+  notices.add('thinking_not_disabled');
+  return { effort: 'low' };
+}
+
+const USUAL_EFFORTS = ['low', 'medium', 'high'];
+
+function effortOf(wished: string, { efforts }: ClaudeTerms, notices: Set<string>): string {
+  if (USUAL_EFFORTS.includes(wished) || efforts.includes(wished)) return wished;
+  notices.add('reasoning_effort_changed');
+  return wished === 'minimal' ? 'low' : 'high';
+}
+
+/** Undefined where the model can't think in this request. */
+function budgetOf(wished: string, { terms, maxTokens, isForced, isUnthought }: Asked): number | undefined {
+  if (terms.thinking === 'never' || isForced || maxTokens <= LEAST_BUDGET || isUnthought()) return undefined;
+  const share = SHARES.get(wished) ?? SHARES.get('high') ?? 1;
+  return Math.min(Math.max(Math.floor(maxTokens * share), LEAST_BUDGET), MOST_BUDGET);
+}
+
+/** `temperature` and `top_p`, of which newer models take at most one, and none beside thinking. */
+export function samplingFrom(
+  { temperature, top_p }: ChatBody,
+  { takesSampling }: ClaudeTerms,
+  thinking: JsonObject | undefined,
+  notices: Set<string>,
+): JsonObject {
+  const isFixed = !takesSampling || (thinking !== undefined && thinking.type !== 'disabled');
+  const fields: JsonObject = {};
+  for (const [name, value] of Object.entries({ temperature, top_p })) {
+    if (typeof value !== 'number' || value === 1) continue;
+    if (isFixed || 'temperature' in fields) notices.add(`${name}_dropped`);
+    else fields[name] = Math.min(value, 1);
+    if (fields[name] !== undefined && value > 1) notices.add(`${name}_lowered`);
+  }
+  return fields;
+}
+
+export function isThinking({ type }: JsonObject): boolean {
+  return isThinkingPart(type);
+}
+
+/** How clients echo it (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
+export const DETAIL_FORMAT = 'anthropic-claude-v1';
+
+/**
+ * The thinking that a message of the caller has: in OpenRouter's list, in LiteLLM's, or among the
+ * parts of its content. The API refuses what is not signed.
+ */
+export function echoedThinking(message: JsonObject): JsonObject[] {
+  const { reasoning_details, content, [THINKING_BLOCKS]: listed, [PROVIDER_FIELDS]: fields } = message;
+  const lists = [
+    objectsIn(reasoning_details).flatMap(blockOfDetail),
+    objectsIn(listed ?? asObject(fields)[THINKING_BLOCKS]),
+    objectsIn(content),
+  ];
+  const signed = lists.map((list) =>
+    list.filter((block) => isThinking(block) && asString(block.signature ?? block.data) !== ''),
+  );
+  return signed.find((list) => list.length > 0) ?? [];
+}
+
+function objectsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.map(asObject) : [];
+}
+
+/** The block that a detail of `reasoning_details` was made of. */
+function blockOfDetail({ type, format, text, signature, data }: JsonObject): JsonObject[] {
+  if (format !== DETAIL_FORMAT) return [];
+  if (type === 'reasoning.text') return [{ type: 'thinking', thinking: asString(text), signature }];
+  return type === 'reasoning.encrypted' ? [{ type: 'redacted_thinking', data }] : [];
+}
+
+/** A block of thinking as a detail; undefined for any other block. */
+export function detailOf(block: JsonObject, index: number): JsonObject | undefined {
+  const { type, thinking, signature, data } = block;
+  const head = { format: DETAIL_FORMAT, index };
+  if (type === 'thinking') return { type: 'reasoning.text', text: thinking, signature, ...head };
+  return type === 'redacted_thinking' ? { type: 'reasoning.encrypted', data, ...head } : undefined;
+}

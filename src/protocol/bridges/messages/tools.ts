@@ -1,0 +1,110 @@
+/**
+ * Tools and their choice
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use).
+ */
+import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
+import { MARK_FIELD } from '../../messages/block.ts';
+import { nameOf } from '../../tool-choice.ts';
+import type { ChatBody } from '../bridge.ts';
+import type { ShortNames } from '../short-names.ts';
+
+interface ToolFields {
+  readonly fields: JsonObject;
+  /** Whether the model has to call a tool. */
+  readonly isForced: boolean;
+}
+
+/** `tools` and `tool_choice`. */
+export function toolsFrom(
+  { tools, tool_choice: choice, parallel_tool_calls }: ChatBody,
+  { takesForced }: ClaudeTerms,
+  names: ShortNames,
+  notices: Set<string>,
+): ToolFields {
+  const all = Array.isArray(tools) ? tools.map(asObject) : [];
+  if (all.length === 0) return { fields: {}, isForced: false };
+  const { mode, allowed } = choiceIn(choice);
+  const left = allowed ? all.filter((tool) => allowed.has(nameOf(tool))) : all;
+  const wished = chosen(mode, names);
+  const isForced = wished.type === 'any' || wished.type === 'tool';
+  if (isForced && !takesForced) notices.add('tool_choice_not_forced');
+  const taken = isForced && !takesForced ? { type: 'auto' } : wished;
+  const isSingle = parallel_tool_calls === false && taken.type !== 'none';
+  const said = isSingle ? { ...taken, disable_parallel_tool_use: true } : taken;
+  const isDefault = said.type === 'auto' && !isSingle;
+  return {
+    fields: {
+      tools: left.map((tool) => toolFrom(tool, names, notices)),
+      ...(isDefault ? {} : { tool_choice: said }),
+    },
+    isForced: isForced && takesForced,
+  };
+}
+
+interface Choice {
+  /** A word, or the tool that has to be called. */
+  readonly mode: unknown;
+  /** The names of the tools that may be called. */
+  readonly allowed?: ReadonlySet<string>;
+}
+
+function choiceIn(choice: unknown): Choice {
+  if (!isObject(choice)) return { mode: choice };
+  if (choice.type !== 'allowed_tools') return { mode: choice };
+  const { mode, tools } = asObject(choice.allowed_tools ?? choice);
+  return { mode, ...(Array.isArray(tools) ? { allowed: new Set(tools.map(nameOf)) } : {}) };
+}
+
+function chosen(mode: unknown, names: ShortNames): JsonObject {
+  if (isObject(mode)) return { type: 'tool', name: names.short(nameOf(mode), 'tool_') };
+  if (mode === 'none') return { type: 'none' };
+  return { type: mode === 'required' ? 'any' : 'auto' };
+}
+
+function toolFrom(tool: JsonObject, names: ShortNames, notices: Set<string>): JsonObject {
+  const { description, parameters, strict, [MARK_FIELD]: inside } = asObject(tool.function);
+  const mark = tool[MARK_FIELD] ?? inside;
+  return {
+    name: names.short(nameOf(tool), 'tool_'),
+    ...(typeof description === 'string' ? { description } : {}),
+    input_schema: objectSchema(asObject(parameters), notices),
+    ...(strict === true ? { strict } : {}),
+    ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
+  };
+}
+
+const UNIONS = ['anyOf', 'oneOf', 'allOf'];
+
+/**
+ * A schema whose root is an object, as the API demands. Of a union at the root, each variant's
+ * properties may be given, and those that all of them require have to be.
+ */
+function objectSchema(schema: JsonObject, notices: Set<string>): JsonObject {
+  const union = UNIONS.find((name) => Array.isArray(schema[name]));
+  if (union === undefined)
+    return schema.type === 'object' ? schema : { properties: {}, ...schema, type: 'object' };
+  notices.add('union_of_parameters_joined');
+  const { [union]: listed, ...rest } = schema;
+  const variants = (listed as unknown[]).map((variant) => asObject(resolved(variant, schema)));
+  const required = variants.map((variant) => (Array.isArray(variant.required) ? variant.required : []));
+  const isAll = union === 'allOf';
+  const shared = required.flat().filter((name) => isAll || required.every((names) => names.includes(name)));
+  const own = Array.isArray(rest.required) ? rest.required : [];
+  return objectSchema(
+    {
+      ...rest,
+      type: 'object',
+      properties: Object.assign({}, ...variants.map(({ properties }) => properties), rest.properties),
+      required: [...new Set([...own, ...shared])],
+    },
+    notices,
+  );
+}
+
+/** A variant that the schema defines elsewhere in itself. */
+function resolved(variant: unknown, schema: JsonObject): unknown {
+  const path = /^#\/(.+)$/.exec(asString(asObject(variant).$ref))?.[1];
+  if (path === undefined) return variant;
+  return path.split('/').reduce<unknown>((value, key) => asObject(value)[key], schema);
+}

@@ -1,0 +1,226 @@
+/**
+ * The messages of a chat body as `system` and turns.
+ *
+ * All results of a round and what the user says after them are one message, results first. Where a
+ * message is written depends on its neighbors alone, so a longer array begins with the same turns.
+ * A message of the system after the first others is one where the model takes it, and otherwise a
+ * text of the user's turn.
+ *
+ * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+ */
+import { asObject, asString, isObject, type JsonObject, parseJson, parseObject } from '../../../lib/json.ts';
+import { MARK_FIELD } from '../../messages/block.ts';
+import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
+import { callsIn } from '../chat-fields.ts';
+import type { ShortNames } from '../short-names.ts';
+import { blocksOf, withMark } from './parts.ts';
+import { echoedThinking, isThinking } from './thinking.ts';
+
+/** The text of a turn that has none where there has to be one: at the beginning, or at the end. */
+const NOTHING_SAID = JSON.stringify({ type: 'text', text: '(no message)' });
+
+/** What the writers of turns share. */
+interface Writing {
+  readonly names: ShortNames;
+  readonly notices: Set<string>;
+  readonly options: Pick<BridgeOptions, 'leavesOutReasoning'>;
+  readonly takesSystem: boolean;
+  readonly ids: CallIds;
+}
+
+/** Messages in the API's form. */
+export interface Turns {
+  readonly system: readonly JsonObject[];
+  /** JSON: what is kept, and what a model has written as JSON, is not decoded. */
+  readonly messages: string;
+  /** Whether the array ends in the results of a run of calls that does not begin with thinking. */
+  isUnthought(): boolean;
+}
+
+interface Turn {
+  readonly role: 'user' | 'assistant' | 'system';
+  /** JSON of blocks. */
+  readonly blocks: readonly string[];
+}
+
+export function turnsOf(
+  { messages }: ChatBody,
+  kept: (index: number) => KeptOutput | undefined,
+  shared: Omit<Writing, 'ids'>,
+): Turns {
+  const writing: Writing = { ...shared, ids: new CallIds(shared.names) };
+  const first = messages.findIndex((message) => !isOfSystem(message));
+  // A conversation of instructions alone has its last one as a message.
+  const begin = first < 0 ? messages.length - 1 : first;
+  const system = messages.slice(0, begin).flatMap(saidBlocks);
+  const turns: Turn[] = [];
+  let open = new UserTurn(writing);
+  for (const [index, message] of messages.entries()) {
+    if (index < begin) continue;
+    if (message.role !== 'assistant') {
+      open.add(first < 0 ? { ...message, role: 'user' } : message);
+      continue;
+    }
+    turns.push(...open.turns(turns.length === 0));
+    open = new UserTurn(writing);
+    const blocks = answerBlocks(message, kept(index), writing);
+    if (blocks.length > 0) turns.push({ role: 'assistant', blocks });
+  }
+  const last = turns.at(-1);
+  if (messages.at(-1)?.role === 'assistant' && last) turns[turns.length - 1] = withoutSpace(last);
+  turns.push(...open.turns(turns.length === 0));
+  const json = turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(',')}]}`);
+  return { system, messages: `[${json.join(',')}]`, isUnthought: () => isUnthought(turns) };
+}
+
+const isOfSystem = ({ role }: JsonObject): boolean => role === 'system' || role === 'developer';
+
+/** The blocks of a message that is no answer, with a mark that is on the message as a whole. */
+function saidBlocks({ content, [MARK_FIELD]: mark }: JsonObject): JsonObject[] {
+  return withMark(blocksOf(content), mark);
+}
+
+/** The messages between two answers. */
+class UserTurn {
+  private readonly writing: Writing;
+  private readonly results: string[] = [];
+  private readonly said: string[] = [];
+  private readonly notes: string[] = [];
+  private isEmpty = true;
+
+  constructor(writing: Writing) {
+    this.writing = writing;
+  }
+
+  add(message: JsonObject): void {
+    this.isEmpty = false;
+    if (message.role === 'tool') {
+      this.results.push(JSON.stringify(resultOf(message, this.writing)));
+      return;
+    }
+    const list = isOfSystem(message) && this.writing.takesSystem ? this.notes : this.said;
+    list.push(...saidBlocks(message).map((block) => JSON.stringify(block)));
+  }
+
+  /** @param isFirst whether it begins the conversation */
+  turns(isFirst: boolean): Turn[] {
+    const own = [...this.results, ...this.said];
+    if (own.length === 0 && this.notes.length > 0 && !isFirst) return [{ role: 'user', blocks: this.notes }];
+    if (own.length === 0 && (isFirst || !this.isEmpty)) {
+      this.writing.notices.add('empty_turn_filled');
+      own.push(NOTHING_SAID);
+    }
+    const turns: Turn[] = own.length > 0 ? [{ role: 'user', blocks: own }] : [];
+    return this.notes.length > 0 ? [...turns, { role: 'system', blocks: this.notes }] : turns;
+  }
+}
+
+/** The cache reads no marks inside of a result, so the last one is on the result itself. */
+function resultOf(
+  { tool_call_id, content, [MARK_FIELD]: ofMessage }: JsonObject,
+  writing: Writing,
+): JsonObject {
+  const parts = Array.isArray(content) ? blocksOf(content) : asString(content);
+  const inside = typeof parts === 'string' ? [] : parts.flatMap(({ [MARK_FIELD]: mark }) => mark ?? []);
+  const mark = ofMessage ?? inside.at(-1);
+  const plain =
+    typeof parts === 'string' ? parts : parts.map(({ [MARK_FIELD]: _, ...block }): JsonObject => block);
+  return {
+    type: 'tool_result',
+    tool_use_id: writing.ids.ofResult(asString(tool_call_id)),
+    content: plain,
+    ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
+  };
+}
+
+/** Ids of calls as the API takes them: of its characters, and used once in all. */
+class CallIds {
+  private readonly names: ShortNames;
+  private readonly uses = new Map<string, number>();
+  /** The id that a result of a call has. */
+  private readonly latest = new Map<string, string>();
+
+  constructor(names: ShortNames) {
+    this.names = names;
+  }
+
+  /** The id of a further call, whose id chat may have used before. */
+  next(id: string): string {
+    const use = (this.uses.get(id) ?? 0) + 1;
+    this.uses.set(id, use);
+    const sent = this.names.short(use === 1 ? id : `${id}_${use}`, 'call_');
+    this.latest.set(id, sent);
+    return sent;
+  }
+
+  /** The id of a call that is sent as the API has made it. */
+  keep(id: string): void {
+    this.latest.set(id, id);
+  }
+
+  ofResult(id: string): string {
+    return this.latest.get(id) ?? this.names.short(id, 'call_');
+  }
+}
+
+function answerBlocks(message: JsonObject, kept: KeptOutput | undefined, writing: Writing): string[] {
+  const mark = markIn(message);
+  const calls = callsIn(message);
+  if (kept?.api === 'messages') {
+    for (const { id } of calls) writing.ids.keep(asString(id));
+    return keptBlocks(kept.json, mark, writing);
+  }
+  const said = [...blocksOf(message.content), ...blocksOf(message.refusal)].filter(
+    (block) => !isThinking(block),
+  );
+  if (said.length + calls.length === 0) return [];
+  const thinking = writing.options.leavesOutReasoning ? [] : echoedThinking(message);
+  const texts = calls.length > 0 ? said : withMark(said, mark);
+  const uses = calls.map((call, at) => useOf(call, at === calls.length - 1 ? mark : undefined, writing));
+  return [...[...thinking, ...texts].map((block) => JSON.stringify(block)), ...uses];
+}
+
+/** The last mark of an answer, wherever its caller has put it. */
+function markIn({ content, [MARK_FIELD]: mark }: JsonObject): unknown {
+  const parts = Array.isArray(content) ? content.map(asObject) : [];
+  return mark ?? parts.findLast((part) => isObject(part[MARK_FIELD]))?.[MARK_FIELD];
+}
+
+/** What is kept is sent with its own bytes, unless something has to change in it. */
+function keptBlocks(json: string, mark: unknown, { options }: Writing): string[] {
+  if (!options.leavesOutReasoning && !isObject(mark)) return json === '[]' ? [] : [json.slice(1, -1)];
+  const blocks = (parseJson(json) as JsonObject[]).filter(
+    (block) => !(options.leavesOutReasoning && isThinking(block)),
+  );
+  return withMark(blocks, mark).map((block) => JSON.stringify(block));
+}
+
+/** A call with the bytes of its arguments, whose numbers may have more digits than JavaScript's. */
+function useOf(call: JsonObject, mark: unknown, { ids, names, notices }: Writing): string {
+  const { name, arguments: said } = asObject(call.function ?? call.custom);
+  const text = isObject(said) ? JSON.stringify(said) : asString(said).trim();
+  const isInput = parseObject(text) !== undefined;
+  if (!isInput && text !== '') notices.add('arguments_not_object');
+  const id = ids.next(asString(call.id));
+  const head = { type: 'tool_use', id, name: names.short(asString(name), 'tool_') };
+  const marked = isObject(mark) ? `,"${MARK_FIELD}":${JSON.stringify(mark)}` : '';
+  return `${JSON.stringify(head).slice(0, -1)},"input":${isInput ? text : '{}'}${marked}}`;
+}
+
+/** An answer that is to be continued must not end with white space. */
+function withoutSpace({ role, blocks }: Turn): Turn {
+  const all = parseJson(`[${blocks.join(',')}]`) as JsonObject[];
+  const last = all.at(-1);
+  if (last?.type !== 'text' || !/\s$/.test(asString(last.text))) return { role, blocks };
+  const trimmed = { ...last, text: asString(last.text).trimEnd() };
+  return { role, blocks: [...all.slice(0, -1), trimmed].map((block) => JSON.stringify(block)) };
+}
+
+function isUnthought(turns: readonly Turn[]): boolean {
+  const isRound = ({ blocks }: Turn): boolean => blocks[0]?.startsWith('{"type":"tool_result"') === true;
+  const last = turns.at(-1);
+  if (!last || !isRound(last)) return false;
+  const asked = turns.findLastIndex((turn) => turn.role === 'user' && !isRound(turn));
+  const [first] = parseJson(`[${turns[asked + 1]?.blocks[0] ?? ''}]`) as JsonObject[];
+  return first !== undefined && !isThinking(first);
+}
