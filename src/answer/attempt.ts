@@ -1,5 +1,6 @@
 /** Makes the attempts at one answer, and at its rounds. */
 
+import { withDroppedReasoning } from '../listeners/dropped-reasoning.ts';
 import type { CallLife } from '../listeners/life.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
@@ -126,6 +127,9 @@ export class Attempts {
     if (written && answer.response.ok)
       this.sent = noteSent(call, made, added.messages, thinkingFrom, earlier);
     const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);
+    const reported = isLess
+      ? viewReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made.before))
+      : viewReport;
     return {
       made,
       without,
@@ -133,9 +137,9 @@ export class Attempts {
       sent,
       answer,
       usages,
-      report: isLess
-        ? viewReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made.before))
-        : viewReport,
+      report: round
+        ? reported
+        : reported.then((report) => withDroppedReasoning(report, call, made, answer.response.ok)),
     };
   }
 

@@ -1,6 +1,7 @@
 /** Forwards a request unchanged, and plans what its strategy would have done. */
 import { pause } from '../lib/time-limit.ts';
 import { potentialBillOf } from '../listeners/bill-order.ts';
+import { withDroppedReasoning } from '../listeners/dropped-reasoning.ts';
 import type { CallLife } from '../listeners/life.ts';
 import { sinceBefore } from '../listeners/moved-since.ts';
 import { logCaught } from '../log.ts';
@@ -34,7 +35,8 @@ export async function answerObserved(
   const { usage } = answer;
   const { strategy, source, warnings } = chosen;
   const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };
-  const report = { ...unchanged, ...(await life.reports({ view: undefined, report: unchanged })) };
+  const reported = { ...unchanged, ...(await life.reports({ view: undefined, report: unchanged })) };
+  const report = withDroppedReasoning(reported, call, undefined, answer.response.ok);
   const made = { view: undefined, report };
   life.settled({
     plan: plan ?? { ...made, refused: [] },

@@ -4,6 +4,8 @@
  */
 import { packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
+import type { Report } from '../memory/plan/report.ts';
+import { isOwn } from '../memory/replay/change.ts';
 import type { ComparedRequest } from '../memory/run/followed.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -16,11 +18,11 @@ const LENGTH = 8;
 /** In characters. No model has a longer name. */
 const LONGEST_MODEL = 128;
 
+/** What of a view is compared. */
+export type ComparedView = Pick<MadeView, 'tools' | 'movesInstructions' | 'leftBefore'>;
+
 /** @param made the view that was sent; undefined if the body was sent unchanged */
-export function requestPrefix(
-  { request }: Call,
-  made: Pick<MadeView, 'tools' | 'movesInstructions'> | undefined,
-): RequestPrefix {
+function requestPrefix({ request }: Call, made: ComparedView | undefined): RequestPrefix {
   const { model = '', tools, messages, instructions, settings } = request;
   const { effort, format, user, key } = settings;
   const own = hashOfTools(made?.tools).slice(0, LENGTH);
@@ -46,25 +48,41 @@ const LAST = '---';
 /** After the hash of the tools, where the instructions went as a message. */
 const MOVED = '+';
 
+/** What of a request follows from its array, its view and its report. */
+export function comparedRequest(
+  call: Call,
+  made: ComparedView | undefined,
+  { changed, dropped_thinking_blocks: left = 0 }: Pick<Report, 'changed' | 'dropped_thinking_blocks'>,
+): Pick<ComparedRequest, 'prefix' | 'own' | 'reasoning'> {
+  return {
+    prefix: requestPrefix(call, made),
+    ...(changed && isOwn(changed) ? { own: changed } : {}),
+    ...boundReasoning(call.request, left, made?.leftBefore),
+  };
+}
+
 /**
  * The reasoning of a request whose API binds it.
  *
  * @param left the blocks that it was sent without
+ * @param before those that had left before the newest move of the plan
  */
-export function boundReasoning(
+function boundReasoning(
   { model, messages }: Pick<ModelRequest, 'model' | 'messages'>,
   left: number,
+  before: number | undefined,
 ): Pick<ComparedRequest, 'reasoning'> {
   const terms = reasoningTermsOf(model);
   if (left === 0 && !bindsThinking(terms)) return {};
-  if (!dropsThinking(terms)) return { reasoning: { left } };
-  let before = 0;
+  const known = { left, ...(before === undefined ? {} : { before }) };
+  if (!dropsThinking(terms)) return { reasoning: known };
+  let blocksBefore = 0;
   const sent = messages.flatMap((message, index): [number, number][] => {
     const blocks = message.role === 'assistant' ? (message.thinking()?.blocks ?? 0) : 0;
-    before += blocks;
-    return blocks > 0 && before > left ? [[index, blocks]] : [];
+    blocksBefore += blocks;
+    return blocks > 0 && blocksBefore > left ? [[index, blocks]] : [];
   });
-  return { reasoning: { left, sent } };
+  return { reasoning: { ...known, sent } };
 }
 
 function hashOf(value: unknown): string {

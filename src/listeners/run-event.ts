@@ -15,7 +15,6 @@ import { edits, passesThrough } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { RunUsage } from '../memory/money/bill-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
-import { isOwn } from '../memory/replay/change.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEvent } from '../memory/run/event.ts';
 import { isUnsent } from '../memory/run/unsent.ts';
@@ -28,7 +27,6 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { hasFilledWindow } from '../view/learned.ts';
 import { termsFor } from '../view/made-before.ts';
-import type { MadeView } from '../view/made-view.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { requestIdIn } from './headers.ts';
 import type {
@@ -41,7 +39,7 @@ import type {
   SentBody,
   SettledCall,
 } from './listener.ts';
-import { boundReasoning, requestPrefix } from './request-prefix.ts';
+import { type ComparedView, comparedRequest } from './request-prefix.ts';
 
 /**
  * Off if the request has no tenant, no conversation, or memory is off for it. A request that passes
@@ -62,7 +60,7 @@ export function hasEvent({ request, chosen, owner, scope }: Call): boolean {
 
 /** The part of a request to the model that its event and its bill need. */
 type RecordedCall = Pick<AskedModel, 'rounds' | 'observed'> & {
-  readonly made: BilledView & Pick<MadeView, 'movesInstructions'>;
+  readonly made: BilledView & ComparedView;
 };
 
 class EventRecorder implements CallListener {
@@ -144,25 +142,18 @@ class EventRecorder implements CallListener {
   }
 
   /** What the next request is compared with. Refusals have nothing. */
-  private compared({
-    created_at,
-    ms,
-    dropped_thinking_blocks: left,
-  }: UnbilledRun): Pick<EndedRun, 'compared'> {
+  private compared({ created_at, ms, dropped_thinking_blocks }: UnbilledRun): Pick<EndedRun, 'compared'> {
     const { usages, asked, call } = this;
     const { request, chosen, scope } = call;
     const [first] = usages;
     if (!first || !edits(chosen.strategy)) return {};
     const made = asked?.observed ? undefined : asked?.made;
     const { marks } = termsFor(request, chosen.strategy, scope.services.config);
-    const { changed } = made?.report ?? {};
     const verdict = first.verdict();
     return {
       compared: {
-        prefix: requestPrefix(call, made),
+        ...comparedRequest(call, made, { ...made?.report, dropped_thinking_blocks }),
         ready: created_at + (ms.first_byte ?? 0),
-        ...(changed && isOwn(changed) ? { own: changed } : {}),
-        ...boundReasoning(request, left),
         isFar: !(marks && made) && request.isFarFromBefore,
         ...(verdict ? { verdict } : {}),
       },

@@ -13,6 +13,7 @@ import type { MessageTokens } from '../memory/conversation/message.ts';
 import { type Facts, sizeOfFacts } from '../memory/edits/compact.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { PlacedInstructions } from '../memory/money/uncached-instructions.ts';
+import type { Line } from '../memory/run/followed.ts';
 import type { MemoryBlock } from '../memory/strategy/block-text.ts';
 import { KnownArrays } from '../protocol/known-arrays.ts';
 import type { Found, FrozenBlock, Memory, Settings } from '../storage/conversation/memories.ts';
@@ -35,6 +36,13 @@ const ROW_BYTES = 1_024;
 const sizeOfSet = ({ size }: ReadonlySet<string>): number => 100 * size;
 const sizeOfVersion = ({ memory_text, signed }: Memory): number =>
   ROW_BYTES + textBytes(memory_text ?? '') + textBytes(signed ?? '');
+
+/** In an object, as the values of all kinds. */
+interface KnownLines {
+  readonly lines: readonly Line[];
+}
+const sizeOfLines = ({ lines }: KnownLines): number =>
+  lines.reduce((sum, { messages, model }) => sum + 256 + textBytes(messages) + textBytes(model), 0);
 
 /** In characters. No model has a longer name. */
 const LONGEST_MODEL = 256;
@@ -123,6 +131,14 @@ const ofRequests = {
     owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: ({ preamble }) => 96 + textBytes(preamble),
+  }),
+  lines: computed<KnownLines>({
+    about:
+      'Requests that the next ones are compared with, where reasoning is bound: about 300 conversations of ' +
+      '400 messages.',
+    owner: 'conversation',
+    bytes: 512 * KIB,
+    sizeOf: sizeOfLines,
   }),
   items: computed<ReadonlySet<string>>({
     about: 'Names of the items that views have left out or replaced: about 10,000.',

@@ -4,7 +4,9 @@
  */
 import type { Context } from 'hono';
 import { readWholeCall } from '../answer/read-call.ts';
+import { withReasoningToDrop } from '../listeners/dropped-reasoning.ts';
 import { CallLife } from '../listeners/life.ts';
+import { sinceBefore } from '../listeners/moved-since.ts';
 import { readHistory } from '../memory/conversation/history.ts';
 import { edits, recalls, tokenMeasure } from '../memory/modes/strategy.ts';
 import { courseOf } from '../memory/plan/course.ts';
@@ -30,8 +32,9 @@ export async function explain(c: Context<AppEnv>): Promise<Response> {
   const call = await readWholeCall(request, scope);
   const options = { force, dryRun: true, count: true, viewOnly: true, explain: true };
   const made = await makeView(call, options);
-  const { explanation, report } = made;
-  checkPlanned(report, scope);
+  const { explanation } = made;
+  checkPlanned(made.report, scope);
+  const report = await withReasoningToDrop(await sinceBefore(call, made), call, made);
   const explained = explanation ?? (await unedited(call));
   const course = hasCourse ? await courseFor(call, made, explained) : undefined;
   const response = c.json({

@@ -33,6 +33,8 @@ export interface MadeView {
    * the array does not determine it.
    */
   readonly movedAt?: number | undefined;
+  /** Blocks of thinking that had left before the plan's newest move. Absent: it leaves out none. */
+  readonly leftBefore?: number;
   /** See `PlanRequest`. Undefined if they could not be read, or are of no matter. */
   readonly cold?: readonly number[] | undefined;
   /** The request before, as it was known when the first view of this request was made. */

@@ -134,6 +134,7 @@ function reported(
       ? undefined
       : Math.max(replay.moves.at(-1)?.messages ?? 0, plan.bytes?.movedAt ?? 0),
     history,
+    ...(plan.thinking ? { leftBefore: plan.thinking.blocksBefore } : {}),
     refused: replay.refused,
     rounds: rounds?.kept,
     report: { ...withNotices(within, strategy, outline, options), mode },

@@ -133,6 +133,8 @@ interface LeftThinking {
   readonly from: number;
   /** With the blocks of messages that have left it too. */
   readonly blocks: number;
+  /** Those that had left before the newest move. */
+  readonly blocksBefore: number;
   readonly removals: readonly Removal[];
 }
 

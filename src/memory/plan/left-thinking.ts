@@ -25,7 +25,8 @@ export function withoutThinkingBefore<Plan extends Planned>(
   const before = replay.before + tokens.total;
   const after = replay.after + tokens.total - tokens.before(from);
   const removals = thinkingBefore(history, thinking, from);
-  const left = { from, blocks: blocks.before(from), removals };
+  const moves = replay.moves.at(-2)?.messages ?? 0;
+  const left = { from, blocks: blocks.before(from), blocksBefore: blocks.before(moves), removals };
   return { ...planned, replay: { ...replay, before, after }, ...(left.blocks > 0 ? { thinking: left } : {}) };
 }
 

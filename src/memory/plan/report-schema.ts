@@ -7,7 +7,7 @@ import type { Immutable } from '../../lib/immutable.ts';
 import { MODE_NAMES } from '../modes/meanings.ts';
 import { potentialBillSchema } from '../money/bill-schema.ts';
 import { tokenUsageSchema } from '../money/usage-schema.ts';
-import { changeSchema } from '../replay/change-schema.ts';
+import { changeSchema, droppedReasoningSchema } from '../replay/change-schema.ts';
 import { TRIGGERS } from '../replay/trigger.ts';
 import { count, name, refName } from '../shapes.ts';
 import { receiptSchema } from './receipt-schema.ts';
@@ -211,6 +211,11 @@ export const reportSchema = z.strictObject({
     .exactOptional()
     .describe(
       'Blocks of thinking that the request was sent without, since what they are bound to has changed.',
+    ),
+  reasoning_dropped: droppedReasoningSchema
+    .exactOptional()
+    .describe(
+      'The reasoning that this request is the first to be answered without, as far as it is known before the answer.',
     ),
   injection: z
     .strictObject({ tokens, text: z.string() })

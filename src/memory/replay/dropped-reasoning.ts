@@ -10,18 +10,23 @@ import type { DroppedReasoning } from './change-schema.ts';
 export interface BoundReasoning {
   /** The blocks that the request was sent without. */
   readonly left: number;
+  /**
+   * Those that had left before the newest move of the plan, which counts where no request before is
+   * known. Absent: the plan has left out none.
+   */
+  readonly before?: number;
   /** Those that were sent, by message. Absent: the API refuses what it would drop. */
   readonly sent?: readonly (readonly [message: number, blocks: number])[];
 }
 
 /**
  * @param change the caller's, or else Precis's
- * @param before the blocks that the request before was sent without
+ * @param before the blocks that the request before was sent without, if one is known
  */
 export function droppedReasoning(
-  { left, sent = [] }: BoundReasoning,
+  { left, before: planned = 0, sent = [] }: BoundReasoning,
   change: Change | undefined,
-  before: number,
+  before = planned,
 ): DroppedReasoning | null {
   if (!change) return null;
   const lost =

@@ -57,7 +57,7 @@ export function followed(
   const line = { ...prefix, at, left, ...(cache ? { cache } : {}) };
   return {
     miss: priced && before?.cache ? missOf(priced, before.cache) : null,
-    dropped: droppedIn(request, change, before?.left ?? 0),
+    dropped: droppedIn(request, change, before?.left),
     lines: withLine(lines, line, before),
   };
 }
@@ -65,7 +65,7 @@ export function followed(
 function droppedIn(
   { reasoning, verdict }: ComparedRequest,
   change: Change | undefined,
-  before: number,
+  before: number | undefined,
 ): DroppedReasoning | null {
   if (!verdict?.dropped) return reasoning ? droppedReasoning(reasoning, change, before) : null;
   const { blocks, part } = verdict.dropped;

@@ -228,7 +228,7 @@ export abstract class ConversationMemoryObject<Material>
   get events() {
     const { runs, uses } = this;
     return {
-      ...uses.part(runs, { askedAt: 'looks', answered: 'looks' }),
+      ...uses.part(runs, { askedAt: 'looks', answered: 'looks', lines: 'looks' }),
       add: async (batch: RunBatch) => {
         if (runs.areLate(batch)) return;
         await uses.writing(() => runs.add(batch));

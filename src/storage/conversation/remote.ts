@@ -61,7 +61,7 @@ export interface ConversationApi<Material> extends BackupApi {
      */
     find(waiting: WaitingRequest | null): Promise<readonly string[]>;
   };
-  readonly events: Part<RunEvents, 'add' | 'askedAt' | 'answered'> & {
+  readonly events: Part<RunEvents, 'add' | 'askedAt' | 'answered' | 'lines'> & {
     /** Null if nothing is stored of the conversation. */
     page(...query: Parameters<RunEvents['page']>): ReturnType<RunEvents['page']> | null;
     /** Null if nothing is stored of the conversation. */

@@ -216,6 +216,11 @@ export class RunEvents implements StoredPart {
     return arrays.map((array) => times.get(array) ?? null);
   }
 
+  /** The requests that a next one is compared with, the newest first. */
+  lines(): readonly Line[] {
+    return this.any() ? (this.tally().lines ?? []) : [];
+  }
+
   strip(): void {
     this.tables.drop();
   }

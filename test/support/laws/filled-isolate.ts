@@ -72,6 +72,22 @@ const values: Partial<Record<Kind, () => unknown>> = {
   }),
   learnedBytes: () => 10_000_000,
   learnedLimits: () => ({ tokens: 100_000, withAnswer: true }),
+  lines: () => ({
+    lines: [
+      {
+        at: 0,
+        left: 0,
+        model: 'gpt-6.2-sol',
+        tools: '',
+        effort: '',
+        format: '',
+        user: '',
+        key: '',
+        own: '',
+        messages: text(1_200),
+      },
+    ],
+  }),
   sentRequests: () => {
     const own = {
       edits: hash(),

@@ -30,6 +30,7 @@ describe('what an isolate believes', () => {
       name: 'a name',
       terms: { strategy: '', model: '', tools: '' },
       own: {},
+      lines: [],
       reported: {},
     };
     held.set(owner, 'key', value);

@@ -12,7 +12,7 @@ const PARTS = {
   outputDigests: ['find', 'make'],
   keptRounds: ['add', 'find'],
   coldReturns: ['find'],
-  events: ['add', 'answered', 'askedAt', 'find', 'page'],
+  events: ['add', 'answered', 'askedAt', 'find', 'lines', 'page'],
   archive: [
     'add',
     'archivedAt',
