@@ -12,7 +12,7 @@ import {
   withMeasurements,
 } from './replay/page.ts';
 import { drawPicture } from './replay/picture.ts';
-import { SCHEDULES } from './replay/schedules.ts';
+import { BOUND, SCHEDULES } from './replay/schedules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -24,6 +24,9 @@ const results = {
   sensitivity: read('prefix-128-sensitivity'),
   budgets: read('prefix-128-budgets'),
   pauses: read('prefix-128-pauses'),
+  reasoning: Object.fromEntries(
+    BOUND.map((name) => [name, (read(`${name}-reasoning`) as { reasoning: unknown }).reasoning]),
+  ),
 } as RecordedResults;
 
 for (const [page, fill] of [

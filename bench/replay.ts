@@ -25,10 +25,12 @@ import { PEER_PACKAGES, publishedPeers } from './replay/peers/published/packages
 import { drawPicture } from './replay/picture.ts';
 import { type Policies, policiesOf } from './replay/policies.ts';
 import type { Policy } from './replay/policy.ts';
+import { boundTermsOf, printReasoning, reasoningFigures } from './replay/reasoning.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
 import {
   type Run,
   writeBudgets,
+  writeReasoning,
   writeResults,
   writeReturns,
   writeSensitivity,
@@ -52,6 +54,7 @@ const { values: options } = readCommandLine(
   --sensitivity       varies the prices of the schedule
   --budgets           varies the budget of auto, and the price of cached input
   --pauses            bills requests after pauses, with and without moves at cold returns
+  --reasoning         the reasoning that moves lose, for schedules whose models bind it
   --json              prints JSON
   --svg FILE          draws a picture
   --results FOLDER    writes the figures into files
@@ -67,6 +70,7 @@ those in the folder that TRACES_DIR names, or else generated ones.`,
     sensitivity: { type: 'boolean', default: false },
     budgets: { type: 'boolean', default: false },
     pauses: { type: 'boolean', default: false },
+    reasoning: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
     policy: { type: 'string', multiple: true, default: [] },
     strategy: { type: 'string', multiple: true, default: [] },
@@ -103,6 +107,7 @@ const { skipped } = await orRefuse(() => policies());
 for (const sentence of skipped) console.error(sentence);
 if (!options.json) console.log(`The conversations are ${source}, and billed by ${schedule}.\n`);
 if (options.pauses) await showPauses();
+else if (options.reasoning) await showReasoning();
 else await (options.budgets ? showBudgets() : options.sensitivity ? showSensitivity() : showFigures());
 
 async function showFigures(): Promise<void> {
@@ -158,6 +163,14 @@ async function showPauses(): Promise<void> {
   if (options.json) console.log(JSON.stringify({ source, schedule, returns: found }, null, 2));
   else printReturns(found);
   if (options.results !== undefined) writeReturns(options.results, run, found);
+}
+
+async function showReasoning(): Promise<void> {
+  await orRefuse(() => boundTermsOf(schedule));
+  const found = await reasoningFigures(run.traces, policies().none, schedule, isolate);
+  if (options.json) console.log(JSON.stringify({ source, schedule, reasoning: found }, null, 2));
+  else printReasoning(found);
+  if (options.results !== undefined) writeReasoning(options.results, run, found);
 }
 
 function policies(terms: ModelTerms = termsWith(prices)): Policies {

@@ -31,6 +31,7 @@ export interface PricedRequest {
   readonly isCold?: boolean;
   /** See `View`. */
   readonly isColdMove?: boolean;
+  readonly carriesReasoning?: boolean;
 }
 
 export interface Bill {
@@ -116,7 +117,7 @@ export function sumOfBills(bills: readonly Bill[]): Bill {
  * The number of messages that two requests have in common at the beginning. Tools and overhead
  * don't change within a conversation.
  */
-function commonMessages(one: PricedRequest, other: PricedRequest): number {
+export function commonMessages(one: PricedRequest, other: PricedRequest): number {
   const most = Math.min(one.messages.length, other.messages.length);
   let same = 0;
   while (same < most && one.messages[same]?.bytes === other.messages[same]?.bytes) same++;

@@ -7,6 +7,7 @@ import { type Table, withTable } from '../page-tables.ts';
 import type { Interval } from './bootstrap.ts';
 import { BUDGETS, type BudgetFigures, CACHED_PRICES, type Spread } from './budgets.ts';
 import { MOST_ROLL_UPS } from './constraints.ts';
+import type { ReasoningFigures } from './reasoning.ts';
 import type { PolicyRow, ResultsFile, SetRow } from './results-file.ts';
 import type { ReturnFigures } from './returns.ts';
 import type { ScheduleBill } from './schedule-bills.ts';
@@ -19,6 +20,7 @@ export interface RecordedResults {
   readonly sensitivity: { readonly policies: readonly Sensitivity[] };
   readonly budgets: { readonly budgets: readonly BudgetFigures[]; readonly spreads: readonly Spread[] };
   readonly pauses: { readonly returns: readonly ReturnFigures[] };
+  readonly reasoning: Readonly<Partial<Record<ScheduleName, readonly ReasoningFigures[]>>>;
 }
 
 /** The names of policies in tables, by their form in the results. */
@@ -30,6 +32,7 @@ const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
   [/^auto, 32k, rehydrated$/, '`auto`, 32 k, `rehydrate: true`'],
   [/^auto, 32k, digests$/, '`auto`, 32 k, `offload_digest: "model"`'],
   [/^auto, 32k, retrieval off$/, '`auto`, 32 k, `compact_retrieval: "off"`'],
+  [/^native, (\d+)k$/, '`native`, $1 k'],
   [/^compact, slide, 32k$/, '`compact`, `slide`, 32 k'],
   [/^clear_tool_uses, 100k, keep 3$/, "Anthropic's `clear_tool_uses`, 100 k / 3"],
   [/^clear_tool_uses, 32k, keep 3$/, 'the same, 32 k / 3'],
@@ -57,6 +60,8 @@ export function withBenchmark(page: string, results: RecordedResults): string {
     prices: pricesTable(results),
     constraints: constraintsTable(first),
     returns: returnsTable(results),
+    reasoning: reasoningTable(results),
+    'reasoning-sets': reasoningSetsTable(results),
   });
 }
 
@@ -144,6 +149,50 @@ function returnsTable({ pauses }: RecordedResults): Table {
     rows: pauses.returns.map(row),
   };
 }
+
+/** What moves lose where reasoning is bound, over all sets. */
+function reasoningTable({ reasoning }: RecordedResults): Table {
+  const rows = Object.entries(reasoning).flatMap(([schedule, figures]) =>
+    figures.flatMap((row) => {
+      const name = nameOf(row.policy);
+      if (row.set !== 'all' || name === undefined) return [];
+      const { moves, lost, carried, open, early } = row;
+      return [
+        [
+          ...[`\`${schedule}\`, ${name}`, ...[moves, lost].map(count), perMove(row), count(carried)],
+          ...[open, early].map(count),
+          ...[ratio(row.paidToNone), ratio(row.thoughtAgain), share(row.near, row.nearValues)],
+        ],
+      ];
+    }),
+  );
+  const head = ['', 'moves', 'items lost', 'per move', 'carried', 'in a turn', 'with room'];
+  return { head: [...head, 'bill', 'thought again', 'near use'], rows };
+}
+
+/** The same by set, of the families that both `auto` and `native` have. */
+function reasoningSetsTable({ reasoning }: RecordedResults): Table {
+  const figures = reasoning['gpt-6'] ?? [];
+  const sets = SETS.filter((set) => figures.some((row) => row.set === set && row.moves > 0));
+  const names = [...new Set(figures.map(({ policy }) => policy))].filter((name) =>
+    /^(?:auto|native), \d+k$/.test(name),
+  );
+  const cell = (set: string, policy: string): string => {
+    const row = figures.find((one) => one.set === set && one.policy === policy);
+    return row
+      ? `${perMove(row)}, ${ratio(row.paidToNone)} (${ratio(row.thoughtAgain)}), ${share(row.near, row.nearValues)}`
+      : '–';
+  };
+  return {
+    head: ['', ...sets.map(setName)],
+    rows: names.map((policy) => [nameOf(policy) ?? policy, ...sets.map((set) => cell(set, policy))]),
+  };
+}
+
+const perMove = ({ moves, lost }: ReasoningFigures): string =>
+  moves === 0 ? '–' : (lost / moves).toFixed(1);
+
+const count = (value: number): string => value.toLocaleString('en-US');
 
 /** Bill and near use of each set, with the near use of large outputs. */
 function setsTable({ sets }: ResultsFile): Table {

@@ -30,6 +30,8 @@ export interface View {
   readonly summaries: number;
   /** Whether it has a move that was made since the cache is cold. */
   readonly isColdMove?: boolean;
+  /** Whether a vendor's compaction has replaced what came before, which carries its reasoning. */
+  readonly carriesReasoning?: boolean;
   /** How many summaries were made up to here, one on top of the other. */
   readonly rollUps?: number;
 }

@@ -9,6 +9,7 @@ import type { RelativePrices } from '../../src/memory/models/schedules.ts';
 import type { ReuseTrace } from '../reuse.ts';
 import type { Bill } from './bill.ts';
 import type { BudgetFigures, Spread } from './budgets.ts';
+import type { ReasoningFigures } from './reasoning.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 import { DRAWS, type ReturnFigures } from './returns.ts';
 import type { ScheduleName } from './schedules.ts';
@@ -78,6 +79,11 @@ export function writeBudgets(
 /** Writes `SOURCE-SCHEDULE-pauses.json`. */
 export function writeReturns(folder: string, run: Run, returns: readonly ReturnFigures[]): void {
   write(folder, `${run.source}-${run.schedule}-pauses`, { ...aboutOf(run), draws: DRAWS, returns });
+}
+
+/** Writes `SOURCE-SCHEDULE-reasoning.json`. */
+export function writeReasoning(folder: string, run: Run, reasoning: readonly ReasoningFigures[]): void {
+  write(folder, `${run.source}-${run.schedule}-reasoning`, { ...aboutOf(run), reasoning });
 }
 
 type About = Omit<ResultsFile, 'sets' | 'lengths' | 'all'>;

@@ -1,4 +1,9 @@
 /** How vendors bill their prompt caches, for plans and bills of a replay. */
+import {
+  bindsThinking,
+  type ReasoningTerms,
+  reasoningTermsOf,
+} from '../../src/memory/models/past-reasoning.ts';
 import { type RelativePrices, relativePricesOf } from '../../src/memory/models/schedules.ts';
 import { type ModelTerms, USUAL_TERMS } from '../../src/memory/models/terms.ts';
 
@@ -14,6 +19,9 @@ const MODELS = {
 export type ScheduleName = keyof typeof MODELS;
 
 export const SCHEDULES = Object.keys(MODELS) as ScheduleName[];
+
+/** Those whose models bind reasoning. */
+export const BOUND = SCHEDULES.filter((name) => bindsThinking(reasoningTermsOf(MODELS[name])));
 
 /** @throws if there is no such schedule */
 export function readSchedule(name: string): ScheduleName {
@@ -32,6 +40,11 @@ export function readCached(text: string | undefined): { cached?: number } {
 
 export function termsOfSchedule(name: ScheduleName): ModelTerms {
   return termsWith(relativePricesOf(MODELS[name]));
+}
+
+/** What the API of the schedule's model does with reasoning of earlier turns. */
+export function reasoningOfSchedule(name: ScheduleName): ReasoningTerms {
+  return reasoningTermsOf(MODELS[name]);
 }
 
 /** The terms of a model with these prices. */

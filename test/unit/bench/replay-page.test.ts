@@ -18,6 +18,7 @@ import { figuresOf, together } from '../../../bench/replay/results.ts';
 import {
   type Run,
   writeBudgets,
+  writeReasoning,
   writeResults,
   writeReturns,
   writeSensitivity,
@@ -53,6 +54,14 @@ const others = [
 const folder = mkdtempSync(join(tmpdir(), 'pages-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const lost = { moves: 4, lost: 90, carried: 0, open: 3, early: 0, paidToNone: 0.5, thoughtAgain: 0.6 };
+const reasoning = ['mcp', 'all'].flatMap((set) =>
+  ['auto, 32k', 'native, 32k', 'native, 32k, item of 0.2'].map((policy) => ({
+    ...{ set, policy, conversations: 1, requests: 1_500, near: 3, nearValues: 4 },
+    ...lost,
+  })),
+);
+
 let results: RecordedResults;
 beforeAll(async () => {
   const traces = new Map(['swe', 'mcp'].map((file) => [file, [{ file, messages, reuse: [] }]]));
@@ -63,6 +72,7 @@ beforeAll(async () => {
   for (const schedule of SCHEDULES) {
     const run: Run = { source: 'recorded', schedule, prices, packages: {}, traces };
     writeResults(folder, run, sets.map(figuresOf), byLength(all).map(figuresOf), figuresOf(all));
+    if (schedule === 'gpt-6') writeReasoning(folder, run, reasoning);
     if (schedule !== 'prefix-128') continue;
     const given = [...traces.values()].flat();
     writeSensitivity(folder, run, await sensitivityOf(given, prices, () => ({ none, others }), counter));
@@ -77,6 +87,7 @@ beforeAll(async () => {
     sensitivity: read('prefix-128-sensitivity'),
     budgets: read('prefix-128-budgets'),
     pauses: read('prefix-128-pauses'),
+    reasoning: { 'gpt-6': read('gpt-6-reasoning').reasoning },
   } as RecordedResults;
 });
 
@@ -129,6 +140,20 @@ describe('the pages with results of the replay', () => {
 
     expect(rows(filled, 'budgets')[2]).toMatch(/^\| `swe`, 0\.1 \| 0\.\d{3} \|/);
     expect(rows(filled, 'spread')[2]).toBe('| 16 k | 0 of 2 | 50 % | 0.0 % | – |');
+  });
+
+  it('have the reasoning that moves lose', () => {
+    const filled = withBenchmark(page('benchmark.md'), results);
+
+    expect(rows(filled, 'reasoning').slice(2)).toEqual([
+      '| `gpt-6`, `auto`, 32 k | 4 | 90 | 22.5 | 0 | 3 | 0 | 0.500 | 0.600 | 75.0 % |',
+      '| `gpt-6`, `native`, 32 k | 4 | 90 | 22.5 | 0 | 3 | 0 | 0.500 | 0.600 | 75.0 % |',
+    ]);
+    expect(rows(filled, 'reasoning-sets').slice(0, 3)).toEqual([
+      '| | `mcp` |',
+      expect.stringMatching(/^\| -+ \| -+ \|$/),
+      '| `auto`, 32 k | 22.5, 0.500 (0.600), 75.0 % |',
+    ]);
   });
 
   it('have the returns after pauses', () => {
