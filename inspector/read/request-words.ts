@@ -181,8 +181,11 @@ export function overBudget(event: RunEvent): string[] {
   const reasons = refusals(isSettled(event) ? [] : event.refused);
   if (over <= 0) return reasons;
   const head = `${event.observed ? 'What would be sent is' : 'It is'} ${count(over)} tokens over its budget of ${count(tokens?.budget)}.`;
-  if (reasons.length > 0) return [head, ...reasons];
-  if (warnings.includes('waiting')) return [head, warningSentence('waiting') ?? ''];
+  const next = event.next_edit
+    ? [`The next edit is expected at about ${count(event.next_edit.tokens)} tokens.`]
+    : [];
+  if (reasons.length > 0) return [head, ...reasons, ...next];
+  if (warnings.includes('waiting')) return [head, warningSentence('waiting') ?? '', ...next];
   return [head, 'Nothing more may be removed: what is left is recent, or always stays.'];
 }
 

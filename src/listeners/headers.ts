@@ -20,6 +20,7 @@ function setReportHeaders(to: Headers, report: Report): void {
     to.set('x-memory-tokens-before', String(report.tokens.before));
     to.set('x-memory-tokens-after', String(report.tokens.after));
   }
+  if (report.next_edit) to.set('x-memory-next-edit', String(report.next_edit.tokens));
   if (report.potential?.tokens) {
     to.set('x-memory-potential-before', String(report.potential.tokens.before));
     to.set('x-memory-potential-after', String(report.potential.tokens.after));

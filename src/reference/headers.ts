@@ -114,6 +114,10 @@ export const RESPONSE_HEADERS = {
     description: 'Tokens of the view, the messages that are forwarded, if it was counted.',
     schema: number,
   },
+  'x-memory-next-edit': {
+    description: 'About the tokens of a view at which the [next edit](modes.md#a-budget-is-a-goal) comes.',
+    schema: number,
+  },
   'x-memory-potential-before': {
     description:
       'Of a request that is only [observed](answers-and-errors.md#observing): tokens of the array.',
@@ -167,6 +171,7 @@ export const REPORT_HEADERS = [
   'x-memory-frontier',
   'x-memory-tokens-before',
   'x-memory-tokens-after',
+  'x-memory-next-edit',
   'x-memory-potential-before',
   'x-memory-potential-after',
   'x-memory-refs',

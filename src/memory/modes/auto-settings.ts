@@ -55,6 +55,8 @@ export const schema = z.strictObject({
   /** Absent: `OFFLOAD_FRESH_TOKENS`, or `offload_min_tokens` if that is more. */
   offload_fresh_tokens: z.int().min(SMALLEST_OFFLOAD).optional(),
   offload_digest: z.enum(['preview', 'model']).default('preview'),
+  /** `hard`: a limit of each view. `goal`: a move over it may wait until it pays. */
+  budget: z.enum(['goal', 'hard']).default('goal'),
   /** A move that waits is made when the upstream's cache has expired. */
   cold_moves: z.boolean().default(true),
 });

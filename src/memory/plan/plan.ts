@@ -198,6 +198,7 @@ function ruleOf(
     hard: hard ?? (most < budgets.window ? most : undefined),
     soft: budgets.soft,
     step: budgets.step,
+    limit: isLimit(strategy) ? hard : undefined,
     watermark: strategy.low_watermark_pct,
     minReclaim: strategy.min_reclaim_tokens ?? 0,
     window: budgets.window,
@@ -216,6 +217,11 @@ function ruleOf(
   };
 }
 
+/** Whether the caller's budget is a limit of each view. */
+function isLimit(strategy: EditingStrategy): boolean {
+  return 'budget' in strategy && strategy.budget === 'hard';
+}
+
 /** The share of its hard budget over which a view loses thinking in the middle of a turn. */
 const LATE = 1.25;
 
@@ -225,10 +231,12 @@ const LATE = 1.25;
  * @param most tokens that the upstream accepts
  */
 function lateOver(
-  { min_reclaim_tokens: least }: EditingStrategy,
+  strategy: EditingStrategy,
   most: number,
   { hard = most, step = most }: Pick<Budgets, 'hard' | 'step'>,
 ): number | undefined {
+  const { min_reclaim_tokens: least } = strategy;
+  if (isLimit(strategy)) return Math.min(hard, step, most);
   return least === 0 ? undefined : Math.min(LATE * hard, step, most);
 }
 

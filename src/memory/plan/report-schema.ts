@@ -8,6 +8,7 @@ import { MODE_NAMES } from '../modes/meanings.ts';
 import { potentialBillSchema } from '../money/bill-schema.ts';
 import { tokenUsageSchema } from '../money/usage-schema.ts';
 import { changeSchema, droppedReasoningSchema } from '../replay/change-schema.ts';
+import { nextMoveSchema } from '../replay/next-move-schema.ts';
 import { TRIGGERS } from '../replay/trigger.ts';
 import { count, name, refName } from '../shapes.ts';
 import { receiptSchema } from './receipt-schema.ts';
@@ -197,6 +198,9 @@ export const reportSchema = z.strictObject({
   bytes: bytesSchema
     .exactOptional()
     .describe("Absent where no upstream's limit of bytes has shaped the view."),
+  next_edit: nextMoveSchema
+    .exactOptional()
+    .describe('Where the next edit is expected, as an estimate. Absent where tokens do not decide.'),
   refs: z.array(refSchema),
   summary: reportedSummarySchema.exactOptional(),
   retrieval: retrievalSchema.exactOptional().describe('What the model has fetched for its answer.'),

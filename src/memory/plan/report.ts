@@ -88,6 +88,7 @@ export function reportOf(
       window: budgets.window,
     },
     ...(bytes ? { bytes: { before: bytes.before, after: bytes.after, limit: bytes.limit } } : {}),
+    ...(replay.nextMove ? { next_edit: replay.nextMove } : {}),
     frontier: isUntouched ? { unit: 0, moved: false } : frontierOf(plan),
     applied_edits: edits,
     refs: refsOf(view),

@@ -32,7 +32,7 @@ export function dueAt(
   const tokens = slides ? arrayTokens : arrayTokens - mover.position.freed;
   const turns = slides ? point.turns : point.turns - mover.turnsCut;
   const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
-  const overflows = tokens > rule.window;
+  const overflows = tokens > Math.min(rule.window, rule.limit ?? rule.window);
   const forced = rule.force && last;
   const unconditional = overflows || slides || forced;
 

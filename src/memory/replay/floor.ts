@@ -138,6 +138,15 @@ export class Floor {
     return Math.sqrt(half ** 2 + 2 * half * Math.max(0, anew + lost)) - half;
   }
 
+  /**
+   * The least that a move must free if it may free everything but a tail, which is sent again:
+   * x = √(2·tail·(w − a)/a·g).
+   */
+  leastBefore(tail: number, array: number): number {
+    const { cached, written } = this.prices;
+    return Math.sqrt(2 * tail * ((written - cached) / cached) * this.growth(array));
+  }
+
   /** The least that a move must free so that the regret stays within its limit. */
   withoutRegret({ array, view, kept, spent, loss = 0, isCold = false }: Stakes): number {
     const { cached, written } = this.prices;

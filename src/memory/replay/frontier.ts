@@ -24,6 +24,8 @@ import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { dueAt, dueByAnswer, farther, isNear, leavesAlone } from './due.ts';
 import { MoveCause } from './move-cause.ts';
+import { nextMove } from './next-move.ts';
+import type { NextMove } from './next-move-schema.ts';
 import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 import { Tails } from './tails.ts';
@@ -127,6 +129,13 @@ export interface Mover<State = unknown> {
   move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void;
   /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
+  /**
+   * Tokens of a view from which a move is likely to pay off. Absent: any move does.
+   *
+   * @param tail as at the last request point
+   * @param arrayTokens of the whole array
+   */
+  paysFrom?(tail: TailCuts, arrayTokens: number): number;
   /** What the last move left out, and why; empty if it took all that was due. */
   readonly refused: readonly Refusal[];
 }
@@ -159,6 +168,8 @@ export interface Replay {
   readonly next: Cuts;
   /** The messages before this one are without thinking that is bound. Absent: all have theirs. */
   readonly thinkingFrom?: number;
+  /** Where the next move is expected. Absent where it does not follow from tokens. */
+  readonly nextMove?: NextMove | undefined;
   /** Whether a move is put off at the last request point, since it would cost thinking. */
   readonly waits?: boolean;
   /** The requests at which a move waits for its costs alone, as the lengths of their arrays. */
@@ -247,6 +258,8 @@ class Pass<State> {
   private trigger: Trigger = 'none';
   private moved = false;
   private before = 0;
+  /** At the last request point that was passed. */
+  private tail: TailCuts | undefined;
   /** The position of the request before the last one, including its answer's room. */
   private previous: Reach | undefined;
   private refused: readonly Refusal[] = [];
@@ -290,6 +303,7 @@ class Pass<State> {
     const before = this.sums.before(point.messages);
     this.before = before;
     const tail = this.tails.at(point);
+    this.tail = tail;
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
     if (cameBack) thinking?.leave(point);
@@ -373,7 +387,9 @@ class Pass<State> {
     const near = isNear(history, rule, mover, after + thought) || this.counts.isNear(mover);
     const next = near ? this.tails.beyond() : cuts;
     const gone = thinking ? { thinkingFrom: thinking.from, waits: this.waits } : {};
-    return { cuts, moves, moved, refused, trigger, before, after, next, waited, ...gone };
+    const paysFrom = this.tail && mover.paysFrom?.(this.tail, before);
+    const expected = nextMove(rule, after + thought, refused, paysFrom);
+    return { cuts, moves, moved, refused, trigger, before, after, next, waited, nextMove: expected, ...gone };
   }
 }
 

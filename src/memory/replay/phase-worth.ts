@@ -106,6 +106,11 @@ export class PhaseWorth {
     return best && { outputs: outputs.slice(0, best.count), kept: best.kept };
   }
 
+  /** See `Mover`. @param kept of the view before the frontier @param tail tokens of the tail */
+  paysFrom(kept: number, tail: number, array: number): number {
+    return kept + (this.minReclaim ?? this.floor.leastBefore(tail, array)) + tail;
+  }
+
   /** How much a move frees, if it can. @param kept of the view before the first changed byte */
   goal(kept: number, { unconditional, target, loss = 0, isCold }: Due, before: Before): number {
     const enough = before.view - target;

@@ -299,6 +299,16 @@ export class PhaseMover implements Mover<PhaseState> {
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
 
+  paysFrom(tail: TailCuts, arrayTokens: number): number {
+    const { standing, history, sums } = this;
+    const first = history.units[this.tailUnit(tail)]?.first ?? history.messages.length;
+    return this.worth.paysFrom(
+      this.view.before(standing.passed.heavy, standing),
+      arrayTokens - sums.before(first),
+      arrayTokens,
+    );
+  }
+
   settle(arrayTokens: number): void {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.view.settled.moves;

@@ -52,6 +52,8 @@ export interface ReplayRule {
   readonly soft: number | undefined;
   /** Over this, all of a request costs more; undefined if it does not, or is not to count. */
   readonly step?: number | undefined;
+  /** Tokens of a view over which moves are made at any cost. Absent: over the window alone. */
+  readonly limit?: number | undefined;
   /** Where a jump stops, as a share of the budget; 0 means at the tail. */
   readonly watermark: number;
   /** Minimum of freed tokens for a jump, unless the view would not fit the window. */

@@ -60,6 +60,7 @@ export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts):
     left_out: leftOutOf(view, report),
     summary: summaryOf(report),
     injection_tokens: besideOf(report),
+    ...(report.next_edit ? { next_edit: report.next_edit } : {}),
     dropped_thinking_blocks: report.dropped_thinking_blocks ?? 0,
     kept_rounds: keptRoundsOf(view),
     warnings: [...warnings],

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { REMOVAL_KINDS } from '../edits/fates.ts';
 import { billSchema, potentialBillSchema, runUsageSchema } from '../money/bill-schema.ts';
 import { cacheMissSchema, droppedReasoningSchema } from '../replay/change-schema.ts';
+import { nextMoveSchema } from '../replay/next-move-schema.ts';
 import { refusalSchema } from '../replay/refusal.ts';
 import { count } from '../shapes.ts';
 
@@ -83,6 +84,8 @@ export const runEventSchema = z.strictObject({
       window: count,
     })
     .nullable(),
+  /** Where the next edit was expected. Absent where tokens do not decide, or none were counted. */
+  next_edit: nextMoveSchema.exactOptional(),
   trigger: z.string(),
   frontier: z.strictObject({ unit: count, moved: z.boolean() }),
   refused: z.array(refusalSchema),

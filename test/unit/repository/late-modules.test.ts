@@ -32,6 +32,7 @@ const LEAVES: readonly string[] = [
   'memory/money/bill-schema.ts',
   'memory/money/caller-schema.ts',
   'memory/plan/receipt-schema.ts',
+  'memory/replay/next-move-schema.ts',
   'memory/replay/refusal.ts',
   'memory/replay/change-schema.ts',
   'memory/replay/trigger.ts',

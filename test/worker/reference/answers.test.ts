@@ -184,7 +184,7 @@ describe('answers about plans', () => {
     const answer = await send('POST', '/v1/compact', { ...LONG, ...more });
     await told('compact', answer);
 
-    expect([...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'))).toHaveLength(8);
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'))).toHaveLength(9);
   });
 
   it('of items are what the reference says', async () => {
