@@ -15,6 +15,7 @@ export const ABOUT: Readonly<Record<string, string>> = {
   'memory-blocks.md': 'texts that agents share, and that a model may write',
   'money.md': 'what a request has cost, and what it would have',
   'inspector.md': 'a page that shows what the model saw, and why',
+  'troubleshooting.md': 'nothing is shortened, it waits, n/a, 401, 502',
   'deploying.md': 'variables, access keys, routes',
   'local-models.md': 'Ollama, vLLM, llama.cpp',
   'operating.md': 'cost, callers, upgrades, backup, alerts, retention',

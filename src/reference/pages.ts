@@ -23,6 +23,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['memory-blocks.md', { load: () => import('../../docs/memory-blocks.md') }],
   ['money.md', { load: () => import('../../docs/money.md') }],
   ['inspector.md', { load: () => import('../../docs/inspector.md') }],
+  ['troubleshooting.md', { load: () => import('../../docs/troubleshooting.md') }],
   ['deploying.md', { load: () => import('../../docs/deploying.md') }],
   ['local-models.md', { load: () => import('../../docs/local-models.md') }],
   ['operating.md', { load: () => import('../../docs/operating.md') }],
