@@ -145,13 +145,13 @@ describe('a request', () => {
     await expect.poll(() => help.count()).toBe(1);
     await help.focus();
     await page.keyboard.press('Enter');
-    const told = page.locator('.help-text:popover-open');
-    expect(await told.innerText()).toBe(
+    const helpText = page.locator('.help-text:popover-open');
+    expect(await helpText.innerText()).toBe(
       'The size in tokens above which the strategy removes something, as soon as that pays.',
     );
     await expectShownWell(page, 'request-figures');
     await page.keyboard.press('Escape');
-    expect(await told.count()).toBe(0);
+    expect(await helpText.count()).toBe(0);
     // Of the page's own words: what the model saw has the codes of placeholders.
     const texts = await page.locator('main :is(h1, h2, p, dt, dd, summary, .chip, .fate)').allInnerTexts();
     expect(texts.join('\n')).not.toMatch(/token_budget|context_compaction|caller_left|trigger|frontier/);

@@ -48,7 +48,7 @@ describe.each(PROTOCOLS)('the line that is logged for a request, over $name', (p
       await response.text();
     });
 
-    const told = (name: string) => response?.headers.get(name) ?? '';
+    const headerOf = (name: string) => response?.headers.get(name) ?? '';
     expect(line).toEqual({
       level: 'info',
       message: ANSWERED,
@@ -56,14 +56,14 @@ describe.each(PROTOCOLS)('the line that is logged for a request, over $name', (p
       source: 'request',
       edits: 'compact',
       frontier: 'moved',
-      tokens_before: Number(told('x-memory-tokens-before')),
-      tokens_after: Number(told('x-memory-tokens-after')),
+      tokens_before: Number(headerOf('x-memory-tokens-before')),
+      tokens_after: Number(headerOf('x-memory-tokens-after')),
       ms: expect.any(Number),
       plan_ms: expect.any(Number),
       store_ms: expect.any(Number),
       upstream_ms: expect.any(Number),
       status: 200,
-      request_id: told('x-request-id'),
+      request_id: headerOf('x-request-id'),
     });
     expect(line?.tokens_after).toBeLessThan(Number(line?.tokens_before));
   });

@@ -99,8 +99,8 @@ describe.each([false, true])('F22: a model that fetches (streamed: %s)', (stream
 
   it.each([true, undefined])(
     'has it asked for once where the upstream stores it, or says nothing of that (%s)',
-    async (told) => {
-      store = told;
+    async (wording) => {
+      store = wording;
       const key = newKey();
       expect((await ask(key, stream)).bodies[0]?.include).toEqual([ENCRYPTED]);
       const { output, bodies } = await ask(key, stream);

@@ -117,9 +117,9 @@ describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
 
     const all = await caller.play(messages, [16, 18, 20, 22, 24]);
 
-    const told = all.flatMap(({ view }) => JSON.stringify(view).match(/⟦removed: messages [^⟧]*⟧/g) ?? []);
-    expect(told.length).toBeGreaterThan(0);
-    for (const line of told) expect(line).toMatch(/^⟦removed: messages \d+-\d+; reason=trimmed⟧$/);
+    const lines = all.flatMap(({ view }) => JSON.stringify(view).match(/⟦removed: messages [^⟧]*⟧/g) ?? []);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(line).toMatch(/^⟦removed: messages \d+-\d+; reason=trimmed⟧$/);
     expect(brokenPrefixes(all)).toEqual([]);
   });
 

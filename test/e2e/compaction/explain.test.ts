@@ -35,9 +35,9 @@ describe.each(PROTOCOLS)('POST /v1/explain, over $name', (protocol) => {
 
     const { object, messages: fates, moves, memory } = await explained(request);
 
-    const { memory: told, seen } = await deployment.ask(request);
+    const { memory: report, seen } = await deployment.ask(request);
     // A receipt is of what was sent.
-    const { receipt: _, ...done } = told;
+    const { receipt: _, ...done } = report;
     expect(object).toBe('memory.explanation');
     expect({ ...memory, tokens: done.tokens }).toEqual(done);
     const placed = fates.filter(({ fate }) => fate === 'placeholder');

@@ -59,11 +59,11 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
       generation_time_ms: expect.any(Number),
     };
     expect(response.status).toBe(200);
-    const told = (await response.json()) as {
+    const described = (await response.json()) as {
       conversation_memory: string;
       memories: { memory_text: string }[];
     };
-    expect(told).toMatchObject({
+    expect(described).toMatchObject({
       memory_strategy: null,
       memory_injection: null,
       health: 'healthy',
@@ -75,8 +75,8 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
       stats: { avg_ms: expect.any(Number), max_ms: expect.any(Number), total_summaries: 2 },
       stuck: false,
     });
-    expect(told.conversation_memory).toBe(told.memories[0]?.memory_text);
-    expect(JSON.stringify(told)).not.toMatch(/lease/);
+    expect(described.conversation_memory).toBe(described.memories[0]?.memory_text);
+    expect(JSON.stringify(described)).not.toMatch(/lease/);
   });
 
   it.each(['GET', 'DELETE'])('%s of one that nobody knows is 404', async (method) => {
@@ -321,7 +321,7 @@ describe.each(PROTOCOLS)('DELETE /v1/conversations/{id}/memory, over $name', (pr
     await to.rounds(301, 304, 303);
     const refs = (await to.memories()).map(({ ref }) => ref);
     const kept = () => Promise.all(refs.map((ref) => deployment.fetch(`/v1/refs/${ref}`)));
-    const told = async () => {
+    const described = async () => {
       const more = { conversation_id: newId(), user: 'ann', memory_injection: true };
       await deployment.chat({
         model: 'gpt-4.1-mini',
@@ -331,14 +331,14 @@ describe.each(PROTOCOLS)('DELETE /v1/conversations/{id}/memory, over $name', (pr
       return JSON.stringify(deployment.lastChat().body.messages).includes('Cross-session memory');
     };
     await until('the transcripts are kept', async () => (await kept()).every(({ ok }) => ok));
-    await until('the user is told', told);
+    await until('the user is shown it', described);
 
     const deleted = await settings(id, { method: 'DELETE', ...user });
 
     expect(deleted.status).toBe(200);
     expect(refs).toHaveLength(2);
     expect(statuses(...(await kept()))).toEqual([404, 404]);
-    expect(await told()).toBe(false);
+    expect(await described()).toBe(false);
     expect((await settings(id, { method: 'DELETE', ...user })).status).toBe(404);
   });
 });

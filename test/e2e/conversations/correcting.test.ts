@@ -59,9 +59,9 @@ describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
     await tell(user, 'the first', 'Likes tea.');
     await tell(user, 'the sécond', 'Lives in Oslo.');
 
-    const told = await read(user);
+    const shown = await read(user);
 
-    expect(told).toEqual({
+    expect(shown).toEqual({
       user,
       object: 'memory.user',
       injection: {
@@ -75,7 +75,7 @@ describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
       ],
       passages: [],
     });
-    expect((await ask(user, 'new')).block).toBe(told.injection.text);
+    expect((await ask(user, 'new')).block).toBe(shown.injection.text);
   });
 
   it('is empty for a user of whom nothing is known, and for another key', async () => {

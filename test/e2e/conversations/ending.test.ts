@@ -41,17 +41,17 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
       headers,
     });
     // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
-    return { status: response.status, told: (await response.json()) as any };
+    return { status: response.status, closed: (await response.json()) as any };
   }
 
   it('summarizes a short session, and publishes it to the next one', async () => {
     const user = newUser();
     summarizer.say('The order 4711 was sent on Monday.');
 
-    const { status, told } = await end('short', hello, { user });
+    const { status, closed } = await end('short', hello, { user });
 
     expect(status).toBe(200);
-    expect(told).toEqual({
+    expect(closed).toEqual({
       id: 'short',
       object: 'memory.conversation.ended',
       summary: {
@@ -74,9 +74,9 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
   it('is found by the user of the query too, and by ids in any script', async () => {
     const user = `änne ${newUser()}`;
 
-    const { told } = await end('ünïcödé', hello, {}, `?user=${encodeURIComponent(user)}`);
+    const { closed } = await end('ünïcödé', hello, {}, `?user=${encodeURIComponent(user)}`);
 
-    expect(told).toMatchObject({ published: true, warnings: [] });
+    expect(closed).toMatchObject({ published: true, warnings: [] });
     expect(await blockOf(user)).toContain('This is summary number');
   });
 
@@ -88,8 +88,8 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     const second = await end('twice', hello, { user });
 
     expect(summarizer.requests).toHaveLength(calls);
-    expect(second.told.summary.text).toBe(first.told.summary.text);
-    expect(second.told.summary.usage.total_tokens).toBe(0);
+    expect(second.closed.summary.text).toBe(first.closed.summary.text);
+    expect(second.closed.summary.usage.total_tokens).toBe(0);
   });
 
   it('continues the summary of an earlier end', async () => {
@@ -97,9 +97,9 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     const first = await end('goes on', hello, { user });
     const longer = [...hello, { role: 'user', content: 'Thanks.' }, { role: 'assistant', content: 'Bye.' }];
 
-    const { told } = await end('goes on', longer, { user });
+    const { closed } = await end('goes on', longer, { user });
 
-    expect(told.summary).toMatchObject({ covers: [1, 4], base_memory_id: first.told.summary.memory_id });
+    expect(closed.summary).toMatchObject({ covers: [1, 4], base_memory_id: first.closed.summary.memory_id });
     expect(summarizer.prompts().at(-1)).not.toContain('4711 has not come');
     expect(summarizer.prompts().at(-1)).toContain('Thanks.');
   });
@@ -130,18 +130,18 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     const user = newUser();
     summarizer.fail(400);
 
-    const { status, told } = await end('failing', hello, { user });
+    const { status, closed } = await end('failing', hello, { user });
 
     expect(status).toBe(200);
-    expect(told).toMatchObject({ summary: null, published: false, warnings: ['summary_degraded'] });
+    expect(closed).toMatchObject({ summary: null, published: false, warnings: ['summary_degraded'] });
     expect(await blockOf(user)).toBe('');
   });
 
   it('makes the summary without a user, and says that nobody is given it', async () => {
-    const { status, told } = await end(`nobody's ${protocol.name}`, hello);
+    const { status, closed } = await end(`nobody's ${protocol.name}`, hello);
 
     expect(status).toBe(200);
-    expect(told).toMatchObject({
+    expect(closed).toMatchObject({
       summary: { status: 'completed' },
       published: false,
       warnings: ['no_user'],
@@ -163,10 +163,10 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     ['a bad strategy', { memory_strategy: 'nothing' }, '', 'invalid_memory_strategy'],
     ['a bad injection', { memory_injection: { publish: 'now' } }, '', 'invalid_memory_strategy'],
   ])('is refused with %s', async (_, more, query, code) => {
-    const { status, told } = await end('refused', hello, more, query);
+    const { status, closed } = await end('refused', hello, more, query);
 
     expect(status).toBe(400);
-    expect(told.error.code).toBe(code);
+    expect(closed.error.code).toBe(code);
   });
 
   it('is refused with a key that stores nothing', async () => {
@@ -192,10 +192,10 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     ['an empty question', [{ role: 'user', content: '' }]],
     ['a blank one behind instructions', [...hello.slice(0, 1), { role: 'user', content: ' \n' }]],
   ])('is refused with %s, and stores nothing', async (_, messages) => {
-    const { status, told } = await end('instructed', messages, { user: newUser() });
+    const { status, closed } = await end('instructed', messages, { user: newUser() });
 
     expect(status).toBe(400);
-    expect(told.error).toMatchObject({ code: 'invalid_messages', param: protocol.field });
+    expect(closed.error).toMatchObject({ code: 'invalid_messages', param: protocol.field });
     const stored = await deployment.fetch('/v1/conversations/instructed/memory');
     expect(stored.status).toBe(404);
   });

@@ -22,39 +22,39 @@ async function ask(fields: object = {}, headers: Record<string, string> = {}) {
   const response = await deployment.chat({ model: 'gpt-4.1-mini', ...named, messages, ...fields }, headers);
   if (response.status !== 200) throw new Error(await response.text());
   const view: Message[] = deployment.lastChat().body.messages;
-  return { response, view, isTold: view.some(({ content }) => String(content).startsWith('Cross-session')) };
+  return { response, view, isShown: view.some(({ content }) => String(content).startsWith('Cross-session')) };
 }
 
 /** Makes a memory for the user. */
 async function remember(): Promise<void> {
   const memory_strategy = { mode: 'rolling_summary', full_zone_turns: 0 };
   await new Talk(deployment, { conversation_id: 'earlier', user: 'ann', memory_strategy }).rounds(1, 3);
-  await until('the user is shown it', async () => (await ask({ memory_injection: true })).isTold);
+  await until('the user is shown it', async () => (await ask({ memory_injection: true })).isShown);
 }
 
 describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol) => {
   deployment.over(protocol);
   beforeAll(remember);
   it.each(['on', 'true', 'On', ' TRUE '])('puts it in as %j', async (header) => {
-    const { isTold } = await ask({}, { 'x-memory-injection': header });
+    const { isShown } = await ask({}, { 'x-memory-injection': header });
 
-    expect(isTold).toBe(true);
+    expect(isShown).toBe(true);
   });
 
   it.each(['off', 'false', 'Off', ' FALSE '])(
     'leaves it out as %j, where the agent would have it',
     async (header) => {
-      const { isTold, view } = await ask({ agent_type: 'support' }, { 'x-memory-injection': header });
+      const { isShown, view } = await ask({ agent_type: 'support' }, { 'x-memory-injection': header });
 
-      expect(isTold).toBe(false);
+      expect(isShown).toBe(false);
       expect(view).toEqual(messages);
     },
   );
 
   it('says nothing when it is empty', async () => {
-    const { isTold } = await ask({ agent_type: 'support' }, { 'x-memory-injection': '' });
+    const { isShown } = await ask({ agent_type: 'support' }, { 'x-memory-injection': '' });
 
-    expect(isTold).toBe(true);
+    expect(isShown).toBe(true);
   });
 
   it('goes before what the conversation is set to', async () => {
@@ -65,8 +65,8 @@ describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol)
     });
     const named = { conversation_id: 'silent' };
 
-    expect((await ask(named)).isTold).toBe(false);
-    expect((await ask(named, { 'x-memory-injection': 'on' })).isTold).toBe(true);
+    expect((await ask(named)).isShown).toBe(false);
+    expect((await ask(named, { 'x-memory-injection': 'on' })).isShown).toBe(true);
   });
 });
 

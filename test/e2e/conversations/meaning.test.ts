@@ -80,7 +80,7 @@ function conversation(by?: string) {
 }
 
 /** What the upstream's model has read from its last calls. */
-const told = (): unknown[] =>
+const results = (): unknown[] =>
   (deployment.lastChat().body.messages as { role: string; content: unknown }[]).flatMap(
     ({ role, content }) => (role === 'tool' ? [content] : []),
   );
@@ -120,7 +120,7 @@ describe.each(PROTOCOLS)('a search by meaning, over $name', (protocol) => {
 
     expect(answer).toContain('Found.');
     expect(answer).not.toContain('search_memory');
-    expect(told()).toEqual([`[2 user] ${FOUND}`]);
+    expect(results()).toEqual([`[2 user] ${FOUND}`]);
     expect(JSON.stringify(deployment.lastChat().body.tools)).toContain('messages with a similar meaning');
   });
 
@@ -181,7 +181,7 @@ describe.each(PROTOCOLS)('a search by meaning, over $name', (protocol) => {
         await until('it has a vector', async () => (await page(PARAPHRASE)).data?.length === 1);
     }
 
-    const places = String(told()).match(/^\[conversation .*/gm);
+    const places = String(results()).match(/^\[conversation .*/gm);
     expect(places).toHaveLength(10);
     expect(places?.[0]).toContain(' 0 user] The refund is 4711.');
   });
@@ -213,6 +213,6 @@ describe.each(PROTOCOLS)('a search by meaning, over $name', (protocol) => {
 
     await nameless('Where is it?');
 
-    expect(told()).toEqual([expect.stringContaining('or is about them')]);
+    expect(results()).toEqual([expect.stringContaining('or is about them')]);
   });
 });

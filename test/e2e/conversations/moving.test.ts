@@ -64,7 +64,7 @@ function moved(to: Talk): Talk {
 
 /** The view's bytes without the refs, which each deployment names by its own secret. */
 const viewOf = ({ view }: Said) => JSON.stringify(view).replace(REF, 'ref');
-const told = ({ response }: Said) =>
+const outcomeOf = ({ response }: Said) =>
   ['mode', 'source', 'applied', 'trigger', 'frontier', 'warning'].map((name) =>
     response.headers.get(`x-memory-${name}`),
   );
@@ -113,7 +113,7 @@ describe.each(PROTOCOLS)('a conversation that moves to another deployment, over 
     expect(state.memories.some(({ ref }: { ref: string | null }) => ref !== null)).toBe(true);
     expect(viewOf(first)).toBe(viewOf(here));
     expect(JSON.stringify(first.view)).toContain('summary number');
-    expect(told(first)).toEqual(told(here));
+    expect(outcomeOf(first)).toEqual(outcomeOf(here));
     expect(first.memory.summary?.memory_id).toBe(here.memory.summary?.memory_id);
     expect(callsThere).toHaveLength(callsHere.length);
     expect(callsHere).toHaveLength(strategy === SUMMARIZE ? 0 : 1);

@@ -65,13 +65,13 @@ describe('a request with two keys', () => {
   const both = (own: string, bearer: string) => ({ 'x-api-key': own, authorization: `Bearer ${bearer}` });
 
   it('stores nothing for a key that no upstream accepts, whatever is beside it', async () => {
-    const told = [
+    const answers = [
       await chat({ ...VERSION, ...both(DEAD, OPENAI_KEY) }, 'a'),
       await chat(both(OPENAI_KEY, DEAD), 'b'),
       await message({ ...VERSION, ...both(DEAD, MESSAGES_KEY) }, 'c'),
       await message({ ...VERSION, ...both(MESSAGES_KEY, DEAD) }, 'd'),
     ];
-    expect(told.map(({ status }) => status)).toEqual([200, 401, 401, 200]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 200]);
     for (const headers of [{ authorization: `Bearer ${DEAD}` }, { 'x-api-key': DEAD, ...VERSION }]) {
       const listed = await fetch(`${deployment.url}/v1/refs`, { headers });
       expect(listed.status).toBe(401);
@@ -116,9 +116,9 @@ describe('a key of Anthropic’s', () => {
     const authorization = `Bearer ${MESSAGES_KEY}`;
     const listed = await fetch(`${deployment.url}/v1/conversations`, { headers: { authorization } });
     expect(listed.status).toBe(200);
-    const told = await message({ 'x-api-key': MESSAGES_KEY, ...VERSION }, 'h');
-    expect(told.warnings).not.toContain('store_failed');
-    const found = await fetch(`${deployment.url}/v1/refs/${told.refs[0]}`, { headers: { authorization } });
+    const answers = await message({ 'x-api-key': MESSAGES_KEY, ...VERSION }, 'h');
+    expect(answers.warnings).not.toContain('store_failed');
+    const found = await fetch(`${deployment.url}/v1/refs/${answers.refs[0]}`, { headers: { authorization } });
     expect(found.status).toBe(200);
     const tools = await fetch(`${deployment.url}/mcp`, {
       method: 'POST',
@@ -141,13 +141,13 @@ describe('x-api-key alone', () => {
     const items = { model: 'gpt-4.1', input: 'Hello.' };
     for (const body of [items, { model: 'gpt-4.1', messages: chatTalk('i') }])
       for (const path of ['/v1/explain', '/v1/compact']) {
-        const told = await ask(deployment.url, path, headers, body);
-        expect([path, told.status]).toEqual([path, 200]);
+        const answers = await ask(deployment.url, path, headers, body);
+        expect([path, answers.status]).toEqual([path, 200]);
       }
     const body = { model: MESSAGES_MODEL, messages: messagesTalk('j') };
-    const told = await ask(deployment.url, '/v1/compact', headers, body);
-    expect(told.warnings).not.toContain('no_tenant');
-    expect(told.refs).not.toEqual([]);
+    const answers = await ask(deployment.url, '/v1/compact', headers, body);
+    expect(answers.warnings).not.toContain('no_tenant');
+    expect(answers.refs).not.toEqual([]);
     const versioned = { ...headers, ...VERSION };
     expect((await ask(deployment.url, '/v1/explain', versioned, items)).status).toBe(400);
   });

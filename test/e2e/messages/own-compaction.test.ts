@@ -147,8 +147,8 @@ describe('an agent in mode native, whose API summarizes on demand', () => {
       if (blocksOf(sent).length === 0 && !sent.body.compaction) expect(betasOf(sent)).not.toContain(BETA);
     // The client's message has no member that it does not know.
     if (streams) return;
-    const told = reports.filter(({ summary }) => summary?.signed === true);
-    expect(told.length).toBe(withBlock().length);
+    const summarized = reports.filter(({ summary }) => summary?.signed === true);
+    expect(summarized.length).toBe(withBlock().length);
     expect(reports.some(({ summary }) => summary && !summary.signed)).toBe(false);
     const { before = 0, after = 0 } = reports.at(-1)?.tokens ?? {};
     expect(after).toBeLessThan(before * 0.8);
@@ -184,10 +184,10 @@ describe('a summary by Precis instead of a signed block', () => {
     const { reports } = await run(name, { turns: 2, ...more });
     expect(deployment.upstream.refusals).toEqual([]);
     expect(withBlock()).toEqual([]);
-    const told = reports.filter(({ summary }) => summary !== undefined);
-    expect(told.map(({ summary }) => summary?.signed)).toEqual(told.map(() => undefined));
-    expect(told.some(({ summary }) => summary?.status === 'completed')).toBe(true);
-    return told;
+    const summarized = reports.filter(({ summary }) => summary !== undefined);
+    expect(summarized.map(({ summary }) => summary?.signed)).toEqual(summarized.map(() => undefined));
+    expect(summarized.some(({ summary }) => summary?.status === 'completed')).toBe(true);
+    return summarized;
   };
   const faults: readonly (readonly [string, MessagesBehaviour])[] = [
     ['refuses', { type: 'error', status: 400 }],

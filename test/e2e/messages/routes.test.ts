@@ -101,11 +101,11 @@ describe('a request of Messages', () => {
     ] as const;
     for (const [body, status, type, code] of cases) {
       const response = await deployment.post(body);
-      const told = await response.json();
+      const refusal = await response.json();
       expect(response.status).toBe(status);
-      expect(told).toMatchObject({ type: 'error', error: { type, ...(code && { code }) } });
-      expect(Object.keys(told as object).toSorted()).toEqual(['error', 'request_id', 'type']);
-      expect(response.headers.get('request-id')).toBe((told as { request_id: string }).request_id);
+      expect(refusal).toMatchObject({ type: 'error', error: { type, ...(code && { code }) } });
+      expect(Object.keys(refusal as object).toSorted()).toEqual(['error', 'request_id', 'type']);
+      expect(response.headers.get('request-id')).toBe((refusal as { request_id: string }).request_id);
     }
     const wrong = await deployment.fetch('/v1/messages/count_tokens');
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
@@ -352,10 +352,10 @@ describe('a shared account', () => {
     };
     shared.upstream.next({ type: 'error', status: 429, body: words, headers: { 'retry-after': '3' } });
     const response = await ask({ 'x-api-key': ACCESS_KEY });
-    const told = await response.text();
+    const refusal = await response.text();
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '3']);
-    expect(JSON.parse(told)).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } });
-    expect(told).not.toContain('org-of-the-account');
+    expect(JSON.parse(refusal)).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } });
+    expect(refusal).not.toContain('org-of-the-account');
   });
 });
 

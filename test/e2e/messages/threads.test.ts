@@ -131,8 +131,8 @@ describe('a message thread', () => {
     const next = { thread, messages: [{ role: 'user', content: 'And now?' }], ...more };
     const second = await posted(own, next);
     expect(second.status).toBe(200);
-    for (const { headers: told } of [first, second])
-      expect(told.get('x-memory-warning')).toBe('upstream_state');
+    for (const { headers: answered } of [first, second])
+      expect(answered.get('x-memory-warning')).toBe('upstream_state');
     const sent = own.upstream.messages().map(({ body }) => body);
     expect(sent).toMatchObject([
       { thread: create, messages: HI },
@@ -171,9 +171,9 @@ describe('a message thread', () => {
     ['a request beside its conversation', { thread: goOn, compaction: { type: 'summarize' } }],
   ])('is refused to callers who share an account: %s', async (_, body) => {
     const headers = { 'x-api-key': ACCESS_KEY };
-    const { status, body: told } = await posted(shared, body, headers);
+    const { status, body: answered } = await posted(shared, body, headers);
     expect(status).toBe(400);
-    expect(told).toMatchObject({
+    expect(answered).toMatchObject({
       error: { details: { error_code: 'thread_unsupported_request' }, param: 'thread' },
     });
     expect(shared.upstream.requests).toEqual([]);

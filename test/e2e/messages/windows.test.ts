@@ -35,8 +35,8 @@ describe.each([true, false])('an answer that fills the window (stream: %s)', (st
     const first = { ...asked('And now?'), conversation_id: name, memory_report: true, stream };
     const response = await deployment.post(first, headers);
     const text = await response.text();
-    const [told] = (stream ? eventsIn(text) : [JSON.parse(text)]).filter((event) => event.memory);
-    expect({ ...told, ...(told?.delta as Json) }.stop_reason).toBe('model_context_window_exceeded');
+    const [last] = (stream ? eventsIn(text) : [JSON.parse(text)]).filter((event) => event.memory);
+    expect({ ...last, ...(last?.delta as Json) }.stop_reason).toBe('model_context_window_exceeded');
     expect(deployment.upstream.messages()).toHaveLength(1);
     await until('the event is there', async () => {
       const listed = await deployment.fetch(`/v1/conversations/${name}/requests`, { headers });
@@ -44,7 +44,7 @@ describe.each([true, false])('an answer that fills the window (stream: %s)', (st
       return data[0]?.ended === 'window_full';
     });
 
-    const before = told?.memory as Report;
+    const before = last?.memory as Report;
     const { memory } = await deployment.ask(asked('And in all?'), headers);
     expect(memory.warnings).toContain('limit_learned');
     expect(memory.tokens?.after).toBeLessThan(before.tokens?.after ?? 0);

@@ -175,7 +175,7 @@ beforeAll(async () => {
 }, 300_000);
 
 /** What a route says of a conversation. */
-async function told(at: Deployment, path: string, headers: Record<string, string> = {}): Promise<string> {
+async function textOf(at: Deployment, path: string, headers: Record<string, string> = {}): Promise<string> {
   const response = await at.fetch(path, { headers });
   return `${response.status} ${await response.text()}`;
 }
@@ -208,12 +208,12 @@ describe('a backup of all callers', () => {
   });
 
   it('gives the same refs', async () => {
-    const list = await told(home, '/v1/refs?limit=1000');
-    expect(await told(away, '/v1/refs?limit=1000')).toBe(list);
+    const list = await textOf(home, '/v1/refs?limit=1000');
+    expect(await textOf(away, '/v1/refs?limit=1000')).toBe(list);
     const { data } = JSON.parse(list.slice(4)) as { data: { id: string }[] };
     expect(data.length).toBeGreaterThan(10);
     for (const { id } of data)
-      expect(await told(away, `/v1/refs/${id}`)).toBe(await told(home, `/v1/refs/${id}`));
+      expect(await textOf(away, `/v1/refs/${id}`)).toBe(await textOf(home, `/v1/refs/${id}`));
   });
 
   const summed = '/v1/conversations/kept%20summarize';
@@ -234,9 +234,9 @@ describe('a backup of all callers', () => {
     ['/v1/stats'],
     ['/v1/stats?days=1'],
   ])('answers the same: %s', async (path, headers) => {
-    const said = await told(home, path, headers);
+    const said = await textOf(home, path, headers);
     expect(said).toMatch(/^200 /);
-    expect(await told(away, path, headers)).toBe(said);
+    expect(await textOf(away, path, headers)).toBe(said);
   });
 
   it.each([...conversations, unnamed].map((one) => [one.id, one] as const))(
@@ -367,6 +367,6 @@ describe('a deployment with another secret', () => {
     expect((await precis(successor, ['restore', file])).code).toBe(0);
     const [one] = conversations.filter(({ id }) => id === 'kept summarize');
     const path = `${one?.path}/messages`;
-    expect(await told(successor, path, one?.headers)).toMatch(/^200 .*question/);
+    expect(await textOf(successor, path, one?.headers)).toMatch(/^200 .*question/);
   });
 });

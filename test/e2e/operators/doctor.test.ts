@@ -172,9 +172,9 @@ describe('precis doctor, where another server answers some of the requests', () 
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const vars = { PRECIS_URL: `http://127.0.0.1:${port}`, OPENAI_API_KEY: KEY };
-    const told = await doctor({ ...vars, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN });
+    const printed = await doctor({ ...vars, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN });
     server.close();
-    return { ...told, tokens, keys };
+    return { ...printed, tokens, keys };
   }
 
   it.each([[{}], [null], [[]], ['fine'], [{ object: 'memory.health' }], [{ parts: [] }]])(

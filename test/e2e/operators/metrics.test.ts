@@ -130,9 +130,13 @@ describe.each(PROTOCOLS)('what is counted, over $name', (protocol) => {
       const input = last(name === 'chat' ? 'prompt_tokens' : 'input_tokens');
       const output = last(name === 'chat' ? 'completion_tokens' : 'output_tokens');
       const cached = last('cached_tokens');
-      const told = (state: string) => added[`precis_upstream_tokens_total{state="${state}"}`] ?? 0;
+      const countOf = (state: string) => added[`precis_upstream_tokens_total{state="${state}"}`] ?? 0;
       expect(input).toBeGreaterThan(0);
-      expect([told('fresh'), told('cached'), told('output')]).toEqual([input - cached, cached, output]);
+      expect([countOf('fresh'), countOf('cached'), countOf('output')]).toEqual([
+        input - cached,
+        cached,
+        output,
+      ]);
     }
   });
 

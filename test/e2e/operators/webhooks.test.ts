@@ -176,9 +176,9 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
 
     await until('both versions are reported', () => ofType('summary.updated').length === 2);
     const [before, after] = ofType('summary.updated').map(({ data }) => data);
-    const told = { ...ids, conversation: conversation_id, status: 'completed', start_sequence: 0 };
+    const common = { ...ids, conversation: conversation_id, status: 'completed', start_sequence: 0 };
     expect(before).toEqual({
-      ...told,
+      ...common,
       memory_id: 1,
       generation_time_ms: expect.any(Number),
       base_memory_id: null,

@@ -157,8 +157,8 @@ describe('kept rounds in a view', () => {
 
   it('are in the explanation, the event, and a receipt that holds', async () => {
     deployment.upstream.next(editor, editor, editor);
-    const conversation_id = 'told';
-    const messages = opening('told');
+    const conversation_id = 'reported';
+    const messages = opening('reported');
     await edits(messages, 1, false, { conversation_id });
     const asked = { model: 'gpt-4.1', tools: TOOLS, conversation_id, memory_strategy: STRATEGY, messages };
 
@@ -171,8 +171,8 @@ describe('kept rounds in a view', () => {
     expect(shown).toEqual([expect.objectContaining({ index: 3, kept_rounds: { rounds: 1, tokens } })]);
 
     const before = [...messages];
-    const [told] = await edits(messages, 1, false, { conversation_id });
-    const receipt = told?.memory?.receipt;
+    const [reported] = await edits(messages, 1, false, { conversation_id });
+    const receipt = reported?.memory?.receipt;
     expect(receipt).toHaveProperty('hashes.rounds');
     const verdict = await json('/v1/verify', { ...asked, messages: before, receipt });
     expect(verdict).toMatchObject({ valid: true });
@@ -236,7 +236,7 @@ describe('kept rounds in a view', () => {
 
   it('are none where the upstream holds the conversation', async () => {
     const held = { model: 'gpt-4.1', tools: [], input: 'On.', previous_response_id: 'resp_1' };
-    await json('/v1/responses', { ...held, conversation_id: 'told', memory_strategy: STRATEGY });
+    await json('/v1/responses', { ...held, conversation_id: 'reported', memory_strategy: STRATEGY });
     expect(JSON.stringify(deployment.upstream.requests.at(-1)?.body)).not.toContain('retrieve_ref');
   });
 

@@ -155,15 +155,15 @@ describe('retrieve_ref', () => {
     [{ ref: `ref_${'a'.repeat(26)}` }, 'There is nothing under "ref_aaa'],
     [{}, 'ref is not valid'],
   ])('says what is wrong with %j', async (args, words) => {
-    const told = await call(await connected(), 'retrieve_ref', { ...args });
+    const reply = await call(await connected(), 'retrieve_ref', { ...args });
 
-    expect(told).toEqual({ text: expect.stringContaining(words), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining(words), isError: true });
   });
 
   it('says what is wrong with a question', async () => {
-    const told = await call(await connected(), 'retrieve_ref', { ref, lines: 'all' });
+    const reply = await call(await connected(), 'retrieve_ref', { ref, lines: 'all' });
 
-    expect(told).toEqual({ text: expect.stringContaining('lines must be a range'), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining('lines must be a range'), isError: true });
   });
 
   it('says that a content was deleted', async () => {
@@ -174,9 +174,9 @@ describe('retrieve_ref', () => {
     const gone = memory.refs[0]?.ref ?? '';
     expect((await deployment.fetch(`/v1/refs/${gone}`, { method: 'DELETE' })).status).toBe(200);
 
-    const told = await call(await connected(), 'retrieve_ref', { ref: gone });
+    const reply = await call(await connected(), 'retrieve_ref', { ref: gone });
 
-    expect(told).toEqual({ text: expect.stringContaining('not kept any more'), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining('not kept any more'), isError: true });
   });
 });
 
@@ -295,9 +295,9 @@ describe('list_refs', () => {
   });
 
   it('lists nothing of another tenant', async () => {
-    const told = await listed({}, { authorization: `Bearer ${STRANGER}` });
+    const reply = await listed({}, { authorization: `Bearer ${STRANGER}` });
 
-    expect(told).toContain('Nothing is kept of the conversation');
+    expect(reply).toContain('Nothing is kept of the conversation');
   });
 });
 
@@ -327,10 +327,10 @@ describe('search_memory', () => {
   }
 
   it('finds messages of an archived conversation, the best first', async () => {
-    const told = await call(await connected(), 'search_memory', { query: 'WHALE white', conversation_id });
+    const reply = await call(await connected(), 'search_memory', { query: 'WHALE white', conversation_id });
 
-    expect(told.isError).toBe(false);
-    expect(told.text.split('\n\n').sort()).toEqual([
+    expect(reply.isError).toBe(false);
+    expect(reply.text.split('\n\n').sort()).toEqual([
       `[0 user] ${talk[0]?.content}`,
       `[2 user] ${talk[2]?.content}`,
     ]);
@@ -339,9 +339,9 @@ describe('search_memory', () => {
   it('finds answers', async () => {
     const query = DEFAULT_ANSWER.content;
 
-    const told = await call(await connected(), 'search_memory', { query, conversation_id });
+    const reply = await call(await connected(), 'search_memory', { query, conversation_id });
 
-    expect(told).toEqual({ text: `[3 assistant] ${query}`, isError: false });
+    expect(reply).toEqual({ text: `[3 assistant] ${query}`, isError: false });
   });
 
   it('searches the conversation that the headers name, unless the call names one', async () => {
@@ -365,9 +365,9 @@ describe('search_memory', () => {
   });
 
   it('says that it has found nothing', async () => {
-    const told = await call(await connected(), 'search_memory', { query: 'harpoon', conversation_id });
+    const reply = await call(await connected(), 'search_memory', { query: 'harpoon', conversation_id });
 
-    expect(told).toEqual({ text: expect.stringContaining('No message holds all'), isError: false });
+    expect(reply).toEqual({ text: expect.stringContaining('No message holds all'), isError: false });
   });
 
   it.each<[object, string]>([
@@ -377,17 +377,17 @@ describe('search_memory', () => {
     [{ conversation_id }, 'query is not valid'],
     [{ query: 'whale', conversation_id: 'x'.repeat(257) }, 'must be a string of 1 to 256 characters'],
   ])('says what is wrong with %j', async (args, words) => {
-    const told = await call(await connected(), 'search_memory', { ...args });
+    const reply = await call(await connected(), 'search_memory', { ...args });
 
-    expect(told).toEqual({ text: expect.stringContaining(words), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining(words), isError: true });
   });
 
   it('finds nothing of another tenant', async () => {
     const stranger = await connected({ authorization: `Bearer ${STRANGER}` });
 
-    const told = await call(stranger, 'search_memory', { query: 'whale', conversation_id });
+    const reply = await call(stranger, 'search_memory', { query: 'whale', conversation_id });
 
-    expect(told).toEqual({ text: expect.stringContaining('Nothing is kept'), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining('Nothing is kept'), isError: true });
   });
 });
 

@@ -214,8 +214,8 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
 
     const { usage, memory } = await ask();
 
-    const told = deployment.chats().map(({ rawBody }) => rawBody.length);
-    expect(told).toHaveLength(2);
+    const lengths = deployment.chats().map(({ rawBody }) => rawBody.length);
+    expect(lengths).toHaveLength(2);
     const total = memory?.retrieval?.usage;
     expect(usage?.completion_tokens).toBe(total?.completion_tokens);
     expect(usage?.prompt_tokens).toBeGreaterThan((total?.prompt_tokens ?? 0) / 2);

@@ -22,12 +22,12 @@ async function held() {
   const { memory } = await to.ask(question(6));
   const text = memory.summary?.text ?? '';
   expect(memory.summary?.covers).toEqual([1, 10]);
-  const told = text.replace('## Current State\n', `## Current State\n${token} `);
-  expect(told).not.toBe(text);
+  const longer = text.replace('## Current State\n', `## Current State\n${token} `);
+  expect(longer).not.toBe(text);
   return {
     token,
     messages,
-    memory_summary: { ...memory.summary, text: `${told}\n- path: /held/${token}.txt` },
+    memory_summary: { ...memory.summary, text: `${longer}\n- path: /held/${token}.txt` },
   };
 }
 

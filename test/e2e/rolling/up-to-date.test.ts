@@ -56,10 +56,15 @@ describe.each(PROTOCOLS)('memory that is made in the background, over $name', (p
     const response = await flush(id);
 
     expect(response.status).toBe(200);
-    const told = (await response.json()) as { memories: unknown[] };
-    expect(told).toMatchObject({ id, object: 'memory.conversation', up_to_date: true, health: 'healthy' });
-    expect(told.memories).toMatchObject([{ status: 'completed', end_sequence: 5 }]);
-    expect(told).toEqual({ ...(await to.stored()), up_to_date: true });
+    const finished = (await response.json()) as { memories: unknown[] };
+    expect(finished).toMatchObject({
+      id,
+      object: 'memory.conversation',
+      up_to_date: true,
+      health: 'healthy',
+    });
+    expect(finished.memories).toMatchObject([{ status: 'completed', end_sequence: 5 }]);
+    expect(finished).toEqual({ ...(await to.stored()), up_to_date: true });
   });
 
   it('is waited for by flush while the summarizer works', async () => {
@@ -107,8 +112,8 @@ describe.each(PROTOCOLS)('memory that is made in the background, over $name', (p
 
     const response = await flush(id, `?user=${encodeURIComponent(user)}`);
 
-    const { memories, ...told } = (await response.json()) as { memories: { status: string }[] };
-    expect(told).toMatchObject({ up_to_date: false, health: 'degraded' });
+    const { memories, ...finished } = (await response.json()) as { memories: { status: string }[] };
+    expect(finished).toMatchObject({ up_to_date: false, health: 'degraded' });
     expect(new Set(memories.map(({ status }) => status))).toEqual(new Set(['failed']));
   });
 

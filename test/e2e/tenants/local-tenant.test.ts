@@ -151,15 +151,15 @@ describe('a deployment without it', () => {
   const deployment = deploy({ vars: { LOG_LEVEL: 'warn' } });
 
   it('explains once what is not stored, and which variable changes that', async () => {
-    const told = () => deployment.worker.output().split('LOCAL_TENANT gives them a tenant').length - 1;
+    const warnings = () => deployment.worker.output().split('LOCAL_TENANT gives them a tenant').length - 1;
     await deployment.chat(requestAbout('one'), withKey('ollama'));
-    await until('it is explained', () => told() === 1);
+    await until('it is explained', () => warnings() === 1);
     await deployment.chat(requestAbout('two'), withKey('ollama'));
     const refused = await deployment.fetch('/v1/refs', { headers: withKey('ollama') });
 
     expect(refused.status).toBe(401);
     expect(await refused.text()).toContain('LOCAL_TENANT');
-    expect(told()).toBe(1);
+    expect(warnings()).toBe(1);
   });
 });
 

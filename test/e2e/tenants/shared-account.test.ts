@@ -268,7 +268,7 @@ describe.each(PROTOCOLS)('what is sent with the key of a shared account, over $n
 describe.each(PROTOCOLS)('what callers learn of a shared account, over $name', (protocol) => {
   deployment.over(protocol);
   ownKeys.over(protocol);
-  const told = {
+  const answered = {
     error: {
       message:
         'Rate limit reached for gpt-5 in organization org-deployers on tokens per min (TPM): Limit 30000. Key sk-...pays',
@@ -289,7 +289,7 @@ describe.each(PROTOCOLS)('what callers learn of a shared account, over $name', (
     (status: number): Behaviour =>
     (_, response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
-      response.end(JSON.stringify(told));
+      response.end(JSON.stringify(answered));
     };
 
   const wanted = [
@@ -331,11 +331,11 @@ describe.each(PROTOCOLS)('what callers learn of a shared account, over $name', (
 
   it('F15: is all that the upstream says of a bad request, and of their own account', async () => {
     deployment.upstream.next(refuse(400));
-    expect(await (await deployment.chat(chat, withKey())).json()).toEqual(told);
+    expect(await (await deployment.chat(chat, withKey())).json()).toEqual(answered);
     ownKeys.upstream.next(refuse(429));
     const answer = await ownKeys.chat(chat);
     expect(answer.headers.get('x-ratelimit-limit-tokens')).toBe('30000');
-    expect(await answer.json()).toEqual(told);
+    expect(await answer.json()).toEqual(answered);
   });
 });
 

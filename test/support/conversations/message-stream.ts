@@ -42,8 +42,8 @@ export function messageFrom(events: readonly Json[]): Json {
     const usage: Json = { ...(message.usage as Json) };
     for (const [key, count] of Object.entries(event.usage as Json)) usage[key] = count ?? usage[key];
     const changed = Object.entries({ context_management, input_transformations, ...delta });
-    const told = changed.filter(([, value]) => (value ?? null) !== null);
-    message = { ...message, stop_sequence: null, ...Object.fromEntries(told), usage };
+    const stated = changed.filter(([, value]) => (value ?? null) !== null);
+    message = { ...message, stop_sequence: null, ...Object.fromEntries(stated), usage };
   }
   return message;
 }

@@ -35,8 +35,8 @@ describe.each(Object.keys(FORMS))('arguments as an object: %s', (form) => {
     const [[text], [object]] = [read(AS_TEXT).messages, read(ARGUMENTS).messages];
     if (!text || !object) throw new Error('no message was read');
     // An object is cleared as one, and a custom tool's text as a text.
-    const told = ({ calls }: typeof text) => calls.map(({ form, ...call }) => call);
-    expect(told(object)).toEqual(told(text));
+    const withoutForms = ({ calls }: typeof text) => calls.map(({ form, ...call }) => call);
+    expect(withoutForms(object)).toEqual(withoutForms(text));
     expect(counter.message(object)).toBe(counter.message(text));
     expect(counter.message(object)).toBeGreaterThan(1_000);
   });

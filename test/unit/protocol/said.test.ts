@@ -108,7 +108,7 @@ describe('a conversation whose client moves its cache marks, and writes texts as
   });
 
   it('has the same edits, refs and tokens', () => {
-    const told = ({ view, report }: Viewed) => [
+    const outcomeOf = ({ view, report }: Viewed) => [
       report,
       [...view.removals.values()].flat().map(({ replacement, message: at }) => [at, replacement]),
     ];
@@ -120,8 +120,8 @@ describe('a conversation whose client moves its cache marks, and writes texts as
         choices,
         (body, strategy, options, choose) => {
           const messages = body.messages.map((one) => message(one, choose));
-          expect(told(viewOf({ ...body, messages }, strategy, options))).toEqual(
-            told(viewOf(body, strategy, options)),
+          expect(outcomeOf(viewOf({ ...body, messages }, strategy, options))).toEqual(
+            outcomeOf(viewOf(body, strategy, options)),
           );
         },
       ),

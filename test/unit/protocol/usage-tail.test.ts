@@ -116,7 +116,7 @@ describe('the usage of an answer of Messages', () => {
   };
   const counted = { input: 4_530, cached: 4_000, cache_writes: 500, output: 77 };
 
-  const told = (text: string, size = 4_096) => {
+  const readTail = (text: string, size = 4_096) => {
     const bytes = new TextEncoder().encode(text);
     const tail = new UsageTail();
     for (let at = 0; at < bytes.length; at += size) tail.push(bytes.slice(at, at + size));
@@ -137,11 +137,11 @@ describe('the usage of an answer of Messages', () => {
 
   it.each([0, 100_000])('is the sum of its three members of input, after %d bytes of text', (length) => {
     const answer = { content: 'y'.repeat(length), usage };
-    expect(told(JSON.stringify(messageOf(request, answer)))).toMatchObject(all);
-    expect(told(JSON.stringify(messageOf(request, answer), null, 2))).toMatchObject(all);
+    expect(readTail(JSON.stringify(messageOf(request, answer)))).toMatchObject(all);
+    expect(readTail(JSON.stringify(messageOf(request, answer), null, 2))).toMatchObject(all);
     const stream = [...messageEvents(request, answer)].join('');
     for (const size of [1, 7, 4_096, 1_000_000])
-      expect(told(stream, size)).toMatchObject({ ...all, isOver: true });
+      expect(readTail(stream, size)).toMatchObject({ ...all, isOver: true });
   });
 
   it('comes from the beginning of a stream where its end says less', () => {
@@ -149,8 +149,8 @@ describe('the usage of an answer of Messages', () => {
     const end = frames.findIndex((frame) => frame.includes('"message_delta"'));
     frames[end] =
       'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":78,"input_tokens":null}}\n\n';
-    expect(told(frames.join('')).usage).toEqual({ ...counted, output: 78 });
-    const cut = told(frames.slice(0, 9).join(''));
+    expect(readTail(frames.join('')).usage).toEqual({ ...counted, output: 78 });
+    const cut = readTail(frames.slice(0, 9).join(''));
     expect(cut).toMatchObject({ isOver: false, usage: { input: 4_530, output: null } });
   });
 
@@ -159,14 +159,14 @@ describe('the usage of an answer of Messages', () => {
     const blocks = [{ type: 'tool_use', id: 't', name: 'n', input }];
     const steps = [{ type: 'message', input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 }];
     const answer = { blocks, usage: { ...usage, iterations: steps } };
-    expect(told(JSON.stringify(messageOf(request, answer))).usage).toEqual(counted);
-    expect(told([...messageEvents(request, answer)].join('')).usage).toEqual(counted);
+    expect(readTail(JSON.stringify(messageOf(request, answer))).usage).toEqual(counted);
+    expect(readTail([...messageEvents(request, answer)].join('')).usage).toEqual(counted);
   });
 
   it('has null for what a server leaves out, and names the fast mode as a tier', () => {
     const bare = [...messageEvents(request, { usage: { input_tokens: 5, output_tokens: 6 } })].join('');
-    expect(told(bare).usage).toEqual({ input: 5, cached: null, cache_writes: null, output: 6 });
-    expect(told(JSON.stringify(messageOf(request, { usage: { ...usage, speed: 'fast' } }))).tier).toBe(
+    expect(readTail(bare).usage).toEqual({ input: 5, cached: null, cache_writes: null, output: 6 });
+    expect(readTail(JSON.stringify(messageOf(request, { usage: { ...usage, speed: 'fast' } }))).tier).toBe(
       'fast',
     );
   });

@@ -101,8 +101,8 @@ describe('the OpenAPI document', () => {
     const ids = [...operations.values()].map(({ operationId }) => operationId);
     const wrong = OPERATIONS.filter(({ path, parameters: own = [] }) => {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const told = own.filter((one) => one.in === 'path').map(({ name }) => name);
-      return inPath.join() !== told.join();
+      const documented = own.filter((one) => one.in === 'path').map(({ name }) => name);
+      return inPath.join() !== documented.join();
     });
 
     expect(new Set(ids).size).toBe(OPERATIONS.length);
@@ -227,8 +227,8 @@ describe('the names of the code', () => {
       ['ErrorCode', Object.keys(ERRORS)],
     ] as const) {
       const { description } = schemas[name] as { description: string };
-      const told = [...description.matchAll(/^`(\w+)`: [`A-Z].*\.$/gm)].map(([, code]) => code);
-      expect(told.toSorted()).toEqual([...codes].toSorted());
+      const documented = [...description.matchAll(/^`(\w+)`: [`A-Z].*\.$/gm)].map(([, code]) => code);
+      expect(documented.toSorted()).toEqual([...codes].toSorted());
     }
   });
 
@@ -241,11 +241,11 @@ describe('the names of the code', () => {
         ([, name = '']) => name,
       ),
     );
-    const told = new Set([...Object.keys(parameters), ...Object.keys(headers)]);
+    const documented = new Set([...Object.keys(parameters), ...Object.keys(headers)]);
 
     expect(new Set(used).size).toBeGreaterThan(15);
-    expect(used.filter((name) => !told.has(name))).toEqual([]);
-    const ours = [...told].filter((name) => name.startsWith('x-memory-'));
+    expect(used.filter((name) => !documented.has(name))).toEqual([]);
+    const ours = [...documented].filter((name) => name.startsWith('x-memory-'));
     expect(ours.filter((name) => !used.includes(name))).toEqual([]);
   });
 

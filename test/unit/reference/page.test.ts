@@ -95,10 +95,10 @@ describe('the page', () => {
 
   it('escapes whatever is in the document', async () => {
     const hostile = '<script>alert(1)</script>"&';
-    const told = JSON.parse(
+    const shown = JSON.parse(
       JSON.stringify(document).replaceAll('What happens to old messages.', '<script>alert(1)</script>&'),
     ) as ApiDocument;
-    const escaped = await pageOf({ ...told, tags: [{ name: hostile, description: hostile }] });
+    const escaped = await pageOf({ ...shown, tags: [{ name: hostile, description: hostile }] });
 
     expect(escaped).not.toContain('<script>');
     expect(escaped).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');

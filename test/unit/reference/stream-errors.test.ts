@@ -64,19 +64,19 @@ describe('the codes of response.failed', () => {
   const codes = Object.keys(FAILED_CODES);
 
   it('are in the document, each with what it is for', () => {
-    const { enum: told, description } = components.schemas.ResponseFailedCode as {
+    const { enum: named, description } = components.schemas.ResponseFailedCode as {
       enum: string[];
       description: string;
     };
-    expect(told).toEqual(codes);
+    expect(named).toEqual(codes);
     expect([...description.matchAll(/^`(\w+)`: /gm)].map(([, code]) => code)).toEqual(codes);
   });
 
   it('are the page’s', () => {
     const [, section = ''] = readFileSync('docs/answers-and-errors.md', 'utf8').split('## Errors in streams');
     const rows = section.slice(section.indexOf('| `code`')).match(/^\|[^|\n]+/gm) ?? [];
-    const told = rows.slice(1).flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map(([, code]) => code));
-    expect(told.toSorted()).toEqual(codes.toSorted());
+    const named = rows.slice(1).flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map(([, code]) => code));
+    expect(named.toSorted()).toEqual(codes.toSorted());
   });
 
   it.each(codes)('keep the upstream’s %s', (code) => {

@@ -136,7 +136,7 @@ describe('the origins of the features', () => {
   const page = 'docs/origins.md';
   const themes = [...read(page).matchAll(/^## .+$/gm)].map(([heading]) => heading);
   const rows = themes.flatMap((theme) => rowsOf(page, theme));
-  const told = new Set(rows.flatMap(([feature]) => codesIn(feature)));
+  const features = new Set(rows.flatMap(([feature]) => codesIn(feature)));
 
   const injection =
     /const settings = z\.strictObject\(\{([\s\S]*?)\n\}\)/.exec(
@@ -154,7 +154,7 @@ describe('the origins of the features', () => {
 
   it.each(known)('have a row for each %s', (_, names) => {
     expect(names.length).toBeGreaterThan(3);
-    expect(names.filter((name) => !told.has(name))).toEqual([]);
+    expect(names.filter((name) => !features.has(name))).toEqual([]);
   });
 
   it.each(rows)('lead from “%s” to its page, its code and its test', (_, ...cells) => {

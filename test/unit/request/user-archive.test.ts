@@ -192,20 +192,20 @@ describe('the archives of a user', () => {
   it('take no more passages than they may', async () => {
     const { archive } = services({ count: MOST_PASSAGES });
     expect(await archive.insert('one more')).toBe('too_many');
-    const told = await answerInsert(
+    const result = await answerInsert(
       '{"content":"one more"}',
       (passage) => archive.insert(passage),
       () => {},
     );
-    expect(told).toBe('There are 1000 passages of this user, which is the limit. Nothing was kept.');
+    expect(result).toBe('There are 1000 passages of this user, which is the limit. Nothing was kept.');
   });
 
   it('say so where a passage could not be kept', async () => {
     const failures: unknown[] = [];
     const fault = new Error('R2 is down');
     const failing = () => Promise.reject(fault);
-    const told = await answerInsert('{"content":"one"}', failing, (error) => failures.push(error));
-    expect(told).toMatch(/^Storage does not answer at the moment\. The passage may not be kept/);
+    const result = await answerInsert('{"content":"one"}', failing, (error) => failures.push(error));
+    expect(result).toMatch(/^Storage does not answer at the moment\. The passage may not be kept/);
     expect(failures).toEqual([fault]);
   });
 });

@@ -6,7 +6,10 @@ import { openedShelf } from '../../../src/retrieval/shelf.ts';
 const body = new TextEncoder().encode('{"messages":[{"role":"user","content":"Go."}]}');
 
 /** The results that the model gets for a number of calls in one turn. */
-async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[]; answered: number }> {
+async function resultsFor(
+  count: number,
+  { most = 3 } = {},
+): Promise<{ results: string[]; answered: number }> {
   let answered = 0;
   let sent = new Uint8Array();
   const answer = async (): Promise<string> => `result ${++answered}`;
@@ -26,20 +29,20 @@ async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[
   }));
   await rounds.next({ messages: [{ role: 'assistant', content: null }], calls });
   const { messages } = JSON.parse(new TextDecoder().decode(sent));
-  return { told: messages.slice(2).map(({ content }: { content: string }) => content), answered };
+  return { results: messages.slice(2).map(({ content }: { content: string }) => content), answered };
 }
 
 describe('the calls of one turn', () => {
   it('are answered up to sixteen, the others in words', async () => {
-    const { told, answered } = await toldOn(20);
+    const { results, answered } = await resultsFor(20);
     expect(answered).toBe(16);
-    expect(told.slice(0, 16)).toEqual(Array.from({ length: 16 }, (_, at) => `result ${at + 1}`));
-    for (const words of told.slice(16)) expect(words).toContain('Ask for fewer at once.');
+    expect(results.slice(0, 16)).toEqual(Array.from({ length: 16 }, (_, at) => `result ${at + 1}`));
+    for (const words of results.slice(16)) expect(words).toContain('Ask for fewer at once.');
   });
 
   it('in the last round say that they are the last, and not that the work is over', async () => {
-    const { told } = await toldOn(2, { most: 1 });
-    for (const words of told) {
+    const { results } = await resultsFor(2, { most: 1 });
+    for (const words of results) {
       expect(words).toMatch(
         /^result \d\n\[Nothing more can be fetched for this answer; for the next one it is possible again\. Go on /,
       );

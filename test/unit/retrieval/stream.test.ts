@@ -43,7 +43,7 @@ interface Told {
 type Json = Record<string, never> & { choices: never[] };
 
 /** A stream as a client reads it. */
-function told(text: string): Told {
+function readOf(text: string): Told {
   const seen: Told = { content: '', calls: [], finish: [], roles: [], ids: new Set(), usage: [], done: 0 };
   for (const line of text.split('\n')) {
     if (line === 'data: [DONE]') seen.done++;
@@ -146,7 +146,7 @@ describe('a stream with retrieval in it', () => {
               ...(toolCalls.length > 0 ? { toolCalls } : {}),
             }),
           );
-          const seen = told(await relayed(given, most, piece));
+          const seen = readOf(await relayed(given, most, piece));
           const { content, calls, finish, roles, ids, usage, done } = seen;
           expect({ content, calls, finish }).toEqual(expected(given, most));
           expect([roles, ids.size, usage.length, done]).toEqual([['assistant'], 1, 1, 1]);
@@ -191,9 +191,9 @@ describe('a stream with retrieval in it', () => {
     expect(push({ reasoning_content: 'I think.' })).not.toBe('');
     expect(push(piece('retr'))).toBe('');
     expect(push({ content: ' And.' })).toContain(' And.');
-    expect(told(push(piece('ain'))).calls).toEqual([{ id: 'a', name: 'retrain', arguments: '' }]);
+    expect(readOf(push(piece('ain'))).calls).toEqual([{ id: 'a', name: 'retrain', arguments: '' }]);
     expect(
-      told(push({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] })).calls[0]?.arguments,
+      readOf(push({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] })).calls[0]?.arguments,
     ).toBe('{}');
   });
 });
@@ -221,13 +221,13 @@ describe('while the model is asked again', () => {
     let text = '';
     while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
 
-    expect(told(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
+    expect(readOf(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
     const frame = { id: 'chatcmpl-1', model: 'gpt-4.1', usage: usageOf(100, 10) };
     const rest = [...chunks({ content: ' So.' }, frame, false), DONE].join('');
     asked.resolve({ response: new Response(rest), abort: () => undefined });
     for (let read = await reader.read(); !read.done; read = await reader.read())
       text += decoder.decode(read.value);
-    expect(told(text)).toMatchObject({ content: 'Hm. So.', finish: ['stop'], done: 1 });
+    expect(readOf(text)).toMatchObject({ content: 'Hm. So.', finish: ['stop'], done: 1 });
   });
 
   it('a caller who leaves ends the work in progress', async () => {
@@ -253,7 +253,7 @@ describe('while the model is asked again', () => {
     const text = await new Response(relayEvents(calling(), format, TIMES)).text();
 
     expect(text).toContain('"code":"upstream_unreachable"');
-    expect(told(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
+    expect(readOf(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
   });
 });
 
@@ -278,7 +278,7 @@ describe('a frame that is very long', () => {
   it('is read, so that no call of Precis’s tools comes through', () => {
     const joined = joinedOf(rounds());
     const stream = streamOf(rounds(), joined);
-    const seen = told(inPieces(stream, long(3 * 1024 * 1024).subarray(0, -DONE.length)));
+    const seen = readOf(inPieces(stream, long(3 * 1024 * 1024).subarray(0, -DONE.length)));
     expect(seen.content).toHaveLength(3 * 1024 * 1024);
     expect([seen.calls, seen.finish]).toEqual([[], []]);
     expect(joined.turn?.calls).toEqual([{ id: 'a', name: 'retrieve_ref', arguments: '{}' }]);

@@ -78,26 +78,26 @@ describe('deleting a conversation', () => {
     const [ref] = memories.map((memory) => memory.ref);
     const transcript = () => app.request(`/v1/refs/${ref}`);
     /** Whether another conversation of the user gets this one's summary. */
-    const isTold = async () => {
+    const isShown = async () => {
       const fields = { user, conversation_id: `${id} ${Math.random()}`, memory_injection: true };
       await app.chat({ model: 'gpt-4.1', ...fields, messages: [{ role: 'user', content: 'Hello' }] });
       return app.sent.at(-1)?.body.includes('Cross-session memory');
     };
     expect(memories).toHaveLength(1);
     expect((await transcript()).status).toBe(200);
-    expect(await isTold()).toBe(true);
-    return { ...started, users, known, call, transcript, isTold };
+    expect(await isShown()).toBe(true);
+    return { ...started, users, known, call, transcript, isShown };
   }
 
   it('takes its transcripts and what its user gets with it, once', async () => {
-    const { call, transcript, isTold } = await summarised();
+    const { call, transcript, isShown } = await summarised();
 
     const deleted = await call('DELETE');
     const again = await call('DELETE');
 
     expect(deleted.status).toBe(200);
     expect((await transcript()).status).toBe(404);
-    expect(await isTold()).toBe(false);
+    expect(await isShown()).toBe(false);
     expect(again.status).toBe(404);
     expect(await codeOf(again)).toBe('conversation_not_found');
   });
@@ -110,7 +110,7 @@ describe('deleting a conversation', () => {
     ["the tenant's memory, at the end,", ({ known }) => known.failing, 'release'],
   ])('can be done again when %s has failed', async (_, failingOf, method) => {
     const talk = await summarised();
-    const { call, transcript, isTold } = talk;
+    const { call, transcript, isShown } = talk;
     failingOf(talk).add(method);
 
     const failed = await call('DELETE');
@@ -121,7 +121,7 @@ describe('deleting a conversation', () => {
     expect(await codeOf(failed)).toBe('store_failed');
     expect(deleted.status).toBe(200);
     expect((await transcript()).status).toBe(404);
-    expect(await isTold()).toBe(false);
+    expect(await isShown()).toBe(false);
     expect((await call('GET')).status).toBe(404);
     expect((await call('DELETE')).status).toBe(404);
   });
@@ -142,16 +142,16 @@ describe('settings that the deployment no longer offers', () => {
     const messages = ['One', 'Two'].map((content) => ({ role: 'user', content }));
     const chat = (more: object = {}) =>
       later.chat({ model: 'gpt-4.1', conversation_id: id, ...more, messages });
-    const told = ({ status, headers }: Response) => [
+    const outcomeOf = ({ status, headers }: Response) => [
       status,
       ...['mode', 'source', 'warning'].map((name) => headers.get(`x-memory-${name}`)),
     ];
 
     expect(patched.status).toBe(200);
-    expect(told(before.response)).toEqual([200, 'summarize', 'conversation', null]);
-    expect(told(await chat())).toEqual([200, 'trim', 'default', 'store_failed']);
+    expect(outcomeOf(before.response)).toEqual([200, 'summarize', 'conversation', null]);
+    expect(outcomeOf(await chat())).toEqual([200, 'trim', 'default', 'store_failed']);
     expect(JSON.parse(later.sent.at(-1)?.body ?? '')).toMatchObject({ messages: [{ content: 'Two' }] });
-    expect(told(await chat({ agent_type: 'coding' }))).toEqual([200, 'auto', 'agent', 'store_failed']);
+    expect(outcomeOf(await chat({ agent_type: 'coding' }))).toEqual([200, 'auto', 'agent', 'store_failed']);
     expect(await (await later.request(pathOf(id))).json()).toMatchObject({ memory_strategy: set });
     // A strategy in the request itself is refused all the same.
     expect((await chat({ memory_strategy: set })).status).toBe(400);

@@ -20,11 +20,11 @@ function searching(names: object = { conversation_id: `searched ${made++}` }) {
   const objects = watchedObjects(env.CONVERSATION_MEMORY);
   const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace });
   const words: string[][] = [];
-  const told: unknown[] = [];
+  const results: unknown[] = [];
   vi.mocked(globalThis.fetch).mockImplementation(async (input, init) => {
     const { messages } = (await new Request(input, init).json()) as { messages: Record<string, unknown>[] };
     const said = messages.findLastIndex(({ role }) => role !== 'tool');
-    told.push(...messages.slice(said + 1).map(({ content }) => content));
+    results.push(...messages.slice(said + 1).map(({ content }) => content));
     const tool_calls = words.shift()?.map((query, index) => ({
       id: `call_${index}`,
       type: 'function',
@@ -39,7 +39,7 @@ function searching(names: object = { conversation_id: `searched ${made++}` }) {
     words.push(...searches);
     return app.chat({ model: 'gpt-4.1', ...names, memory_strategy: STRATEGY, messages });
   };
-  return { ask, told, watched, objects };
+  return { ask, results, watched, objects };
 }
 
 afterEach(() => {
@@ -48,21 +48,21 @@ afterEach(() => {
 
 describe('a search within an answer', () => {
   it('finds what this very request has brought', async () => {
-    const { ask, told } = searching();
+    const { ask, results } = searching();
     const response = await ask([user('Where is the whale?')], ['whale'], ['ship']);
 
     expect(await response.json()).toMatchObject({ choices: [{ message: ANSWER }] });
-    expect(told).toEqual([
+    expect(results).toEqual([
       '[0 user] Where is the whale?',
       expect.stringContaining('No message holds all of these words'),
     ]);
   });
 
   it('archives the array once for all searches of a request', async () => {
-    const { ask, told, watched, objects } = searching();
+    const { ask, results, watched, objects } = searching();
     await ask([user('A whale')], ['whale', 'a'], ['whale', 'A whale']);
 
-    expect(told).toEqual(Array(4).fill('[0 user] A whale'));
+    expect(results).toEqual(Array(4).fill('[0 user] A whale'));
     // One for the array, and one for the answer.
     const packs = watched.operations.filter(({ name, key }) => name === 'put' && key.includes('/archive_'));
     expect(packs).toHaveLength(2);
@@ -72,18 +72,18 @@ describe('a search within an answer', () => {
   it.each(['archive.lacking', 'archive.notePacks', 'archive.add'])(
     'continues with what is there when %s fails',
     async (method) => {
-      const { ask, told, objects } = searching();
+      const { ask, results, objects } = searching();
       vi.spyOn(console, 'warn').mockImplementation(() => undefined);
       await ask([user('One whale')]);
       objects.failing.add(method);
       await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
 
-      expect(told).toEqual(['[0 user] One whale']);
+      expect(results).toEqual(['[0 user] One whale']);
     },
   );
 
   it('searches the stored messages when the write of the new ones hangs', async () => {
-    const { ask, told, watched, objects } = searching();
+    const { ask, results, watched, objects } = searching();
     await ask([user('One whale')]);
     hang(watched, 'put');
     onTestFinished(shorten({ archivedArrayMs: 500 }));
@@ -93,7 +93,7 @@ describe('a search within an answer', () => {
     await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
 
     expect(response.status).toBe(200);
-    expect(told).toEqual(['[0 user] One whale', expect.stringContaining('archive does not answer')]);
+    expect(results).toEqual(['[0 user] One whale', expect.stringContaining('archive does not answer')]);
   });
 });
 
@@ -101,7 +101,7 @@ describe('a search in a conversation that nothing names', () => {
   const opening = [user('hi'), assistant('Hello!')];
 
   it('F1: finds the messages of its own array alone, however many open alike', async () => {
-    const { ask, told } = searching({});
+    const { ask, results } = searching({});
     for (let n = 0; n < 12; n++)
       await ask([system(`Be ${n}.`), ...opening, user(`My card is 4929 and whale whale ${n}`)]);
     await ask(
@@ -109,7 +109,7 @@ describe('a search in a conversation that nothing names', () => {
       ['card', 'whale', '4929'],
     );
 
-    expect(told).toEqual([
+    expect(results).toEqual([
       '[4 user] What was my card?',
       '[2 user] I saw a whale once',
       expect.stringContaining('No message holds all of these words'),
@@ -117,37 +117,37 @@ describe('a search in a conversation that nothing names', () => {
   });
 
   it('F1: finds its own matches after better ones of other conversations', async () => {
-    const { ask, told } = searching({});
+    const { ask, results } = searching({});
     const others = Array.from({ length: 20 }, (_, n) => user(`otter otter otter ${n}`));
     await ask([...opening, ...others]);
     await ask([...opening, user('Was it an otter, or another animal with a longer name?')], ['otter']);
 
-    expect(told).toEqual(['[2 user] Was it an otter, or another animal with a longer name?']);
+    expect(results).toEqual(['[2 user] Was it an otter, or another animal with a longer name?']);
   });
 
   it('F1: finds nothing of a user who opens alike', async () => {
-    const { ask, told } = searching({ user: 'ann' });
+    const { ask, results } = searching({ user: 'ann' });
     await ask([...opening, user('My badger is called Bob')]);
     await ask([...opening, user('Is there a badger?')], ['badger']);
 
-    expect(told).toEqual(['[2 user] Is there a badger?']);
+    expect(results).toEqual(['[2 user] Is there a badger?']);
   });
 
   it('F1: asks with as many keys as an array may have', async () => {
-    const { ask, told } = searching({});
+    const { ask, results } = searching({});
     const many = Array.from({ length: 9_000 }, (_, n) => [user(`Row ${n}`), assistant('Yes.')]).flat();
     await ask([...many, user('And row 8999?')], ['8999']);
 
-    expect(told).toEqual(['[17998 user] Row 8999\n\n[18000 user] And row 8999?']);
+    expect(results).toEqual(['[17998 user] Row 8999\n\n[18000 user] And row 8999?']);
   });
 });
 
 describe('a search in a conversation that is named', () => {
   it('F1: still finds messages of its earlier arrays', async () => {
-    const { ask, told } = searching();
+    const { ask, results } = searching();
     await ask([user('hi'), ANSWER, user('My ferret is called Eve')]);
     await ask([user('hi'), ANSWER, user('What did I say of a ferret?')], ['ferret']);
 
-    expect((told[0] as string).match(/ferret/g)).toHaveLength(2);
+    expect((results[0] as string).match(/ferret/g)).toHaveLength(2);
   });
 });

@@ -65,10 +65,10 @@ describe('the health of a deployment’s parts', () => {
 
   it('has all of them, and leaves nothing in the bucket', async () => {
     const { health, bucket } = deployment();
-    const told = await health();
-    expect(told).toMatchObject({ status: 'ok', rotating: false });
-    expect(statusesOf(told)).toEqual(HEALTHY);
-    expect(Math.abs(Date.parse(told.time) - Date.now())).toBeLessThan(60_000);
+    const found = await health();
+    expect(found).toMatchObject({ status: 'ok', rotating: false });
+    expect(statusesOf(found)).toEqual(HEALTHY);
+    expect(Math.abs(Date.parse(found.time) - Date.now())).toBeLessThan(60_000);
     expect(bucket.operations.map(({ name }) => name)).toEqual(['put', 'get', 'delete']);
     expect((await bucket.bucket.list({ prefix: 'health' })).objects).toEqual([]);
   });
@@ -83,18 +83,18 @@ describe('the health of a deployment’s parts', () => {
     for (const way of ['failing', 'hanging'] as const) {
       const { health, objects } = deployment();
       objects[part][way].add(method);
-      const told = await health();
-      expect(told.status).toBe('failed');
-      expect(statusesOf(told)).toEqual({ ...HEALTHY, [part]: 'failed' });
+      const found = await health();
+      expect(found.status).toBe('failed');
+      expect(statusesOf(found)).toEqual({ ...HEALTHY, [part]: 'failed' });
     }
   });
 
   it.each(['put', 'get', 'delete'] as const)('names the bucket where %s fails', async (operation) => {
     const { health, bucket } = deployment();
     bucket.failing.add(operation);
-    const told = await health();
-    expect(statusesOf(told)).toEqual({ ...HEALTHY, bucket: 'failed' });
-    expect(told.parts.find(({ name }) => name === 'bucket')?.reason).toBe('R2 is down');
+    const found = await health();
+    expect(statusesOf(found)).toEqual({ ...HEALTHY, bucket: 'failed' });
+    expect(found.parts.find(({ name }) => name === 'bucket')?.reason).toBe('R2 is down');
   });
 
   it.each([
@@ -131,12 +131,12 @@ describe('the health of a deployment’s parts', () => {
     expect(statusesOf(await health()).upstream).toBe('ok');
     expect(sent.at(-1)?.headers.get('authorization')).toBe(`Bearer ${UPSTREAM_API_KEY}`);
     answer.modelsStatus = 401;
-    const told = await health();
-    expect(told.parts.find(({ name }) => name === 'upstream')).toMatchObject({
+    const found = await health();
+    expect(found.parts.find(({ name }) => name === 'upstream')).toMatchObject({
       status: 'failed',
       reason: 'the upstream refuses UPSTREAM_API_KEY',
     });
-    expect(JSON.stringify(told)).not.toContain(UPSTREAM_API_KEY);
+    expect(JSON.stringify(found)).not.toContain(UPSTREAM_API_KEY);
   });
 
   it('asks the upstream of Anthropic’s API with its own key, where the deployment has one', async () => {
@@ -153,12 +153,12 @@ describe('the health of a deployment’s parts', () => {
     expect(asked?.get('anthropic-version')).toBe('2023-06-01');
     expect(asked?.get('authorization')).toBeNull();
     answer.modelsStatus = 401;
-    const told = await health();
-    expect(told.parts.find(({ name }) => name === 'anthropic')).toMatchObject({
+    const found = await health();
+    expect(found.parts.find(({ name }) => name === 'anthropic')).toMatchObject({
       status: 'failed',
       reason: 'the upstream refuses ANTHROPIC_API_KEY',
     });
-    expect(JSON.stringify(told)).not.toContain(ANTHROPIC_API_KEY);
+    expect(JSON.stringify(found)).not.toContain(ANTHROPIC_API_KEY);
   });
 
   it.each([
@@ -166,10 +166,10 @@ describe('the health of a deployment’s parts', () => {
     [404, 'unknown'],
     [401, 'unknown'],
     [503, 'failed'],
-  ])('asks the summarizer’s server for its model, with its own key: %d', async (status, told) => {
+  ])('asks the summarizer’s server for its model, with its own key: %d', async (status, found) => {
     const { health, answer, sent } = deployment({ ADMIN_TOKEN, ...SUMMARIZER });
     answer.status = status;
-    expect(statusesOf(await health())).toMatchObject({ summarizer: told, metrics: 'off' });
+    expect(statusesOf(await health())).toMatchObject({ summarizer: found, metrics: 'off' });
     const asked = sent.find(({ url }) => url === 'http://summarizer.test/v1/models/a-model');
     expect(asked?.headers.get('authorization')).toBe(`Bearer ${SUMMARIZER.SUMMARIZER_API_KEY}`);
   });

@@ -52,7 +52,7 @@ function deployment(variables: Partial<Env> = {}) {
       headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-  const told = async (answer: Promise<Response>): Promise<ShownCaller> =>
+  const shownBy = async (answer: Promise<Response>): Promise<ShownCaller> =>
     callerSchema.parse(await (await answer).json());
   const chatAs = (token: string, body: object = QUESTION): Promise<Response> =>
     started.request('/v1/chat/completions', {
@@ -60,7 +60,7 @@ function deployment(variables: Partial<Env> = {}) {
       headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify(body),
     });
-  return { ...started, name, key, objects, ask, told, chatAs };
+  return { ...started, name, key, objects, ask, shownBy, chatAs };
 }
 
 async function codeOf(asked: Promise<Response>): Promise<string> {
@@ -97,7 +97,7 @@ describe('the operator’s routes of callers', () => {
     // Files share the storage, and callers with a name its tenant.
     const name = `told-${made++}`;
     const key = `a-key-of-the-caller-${name}`;
-    const { chatAs, ask, told } = deployment({
+    const { chatAs, ask, shownBy } = deployment({
       ACCESS_KEYS: `${name}=${key}`,
       CALLER_LIMITS: JSON.stringify({ [name]: limits }),
     });
@@ -109,7 +109,7 @@ describe('the operator’s routes of callers', () => {
     expect(text).not.toContain(key);
     const amount = 1_000 * 400 + 100 * 1_600;
     await vi.waitFor(async () => {
-      const one = await told(ask('GET', `/${name}`));
+      const one = await shownBy(ask('GET', `/${name}`));
       expect(one).toMatchObject({
         kind: 'access_key',
         state: 'active',
@@ -177,7 +177,7 @@ describe('the operator’s routes of callers', () => {
 
 describe('a caller that an operator adds', () => {
   it('has a key that is shown once, works, and can be changed', async () => {
-    const { ask, told, chatAs, objects } = deployment();
+    const { ask, shownBy, chatAs, objects } = deployment();
     const name = `added-${made++}`;
     const answer = await ask('PUT', `/${name}`, { limits: { requests_per_minute: 1 } });
     expect(answer.status).toBe(201);
@@ -185,15 +185,15 @@ describe('a caller that an operator adds', () => {
     expect(added).toMatchObject({ name, key: 'made', limits_from: 'operator', state: 'active' });
     expect(await codeOf(chatAs(first))).toBe('ok');
     expect(await codeOf(chatAs(first))).toBe('rate_limited');
-    const again = await told(ask('PUT', `/${name}`, {}));
+    const again = await shownBy(ask('PUT', `/${name}`, {}));
     expect(again).toMatchObject({ limits: null });
     expect(again.access_key).toBeUndefined();
     expect(await codeOf(chatAs(first))).toBe('ok');
-    const { access_key: second = '' } = await told(ask('PATCH', `/${name}`, { new_key: true }));
+    const { access_key: second = '' } = await shownBy(ask('PATCH', `/${name}`, { new_key: true }));
     expect(second).not.toBe(first);
     expect(await codeOf(chatAs(first))).toBe('invalid_api_key');
     expect(await codeOf(chatAs(second))).toBe('ok');
-    expect(await told(ask('GET', `/${name}`))).not.toHaveProperty('access_key');
+    expect(await shownBy(ask('GET', `/${name}`))).not.toHaveProperty('access_key');
     expect(objects.calls).toContain('changeCaller');
     const stored = await (
       env.TENANT_MEMORY.getByName('callers') as unknown as {
@@ -204,9 +204,9 @@ describe('a caller that an operator adds', () => {
   });
 
   it('keeps its key while a secret is rotated', async () => {
-    const { ask, told } = deployment();
+    const { ask, shownBy } = deployment();
     const name = `added-${made++}`;
-    const { access_key = '' } = await told(ask('PUT', `/${name}`, {}));
+    const { access_key = '' } = await shownBy(ask('PUT', `/${name}`, {}));
     const rotated = deployment({
       PRECIS_SECRET: 'another-secret-for-tests',
       PRECIS_SECRET_PREVIOUS: env.PRECIS_SECRET,
@@ -221,7 +221,7 @@ describe('a key that was made for a name', () => {
   it.each(['PUT', 'PATCH'])('ends when ACCESS_KEYS has the name, and %s drops it', async (method) => {
     const name = `added-${made++}`;
     const first = deployment();
-    const { access_key = '' } = await first.told(first.ask('PUT', `/${name}`));
+    const { access_key = '' } = await first.shownBy(first.ask('PUT', `/${name}`));
     expect(await codeOf(first.chatAs(access_key))).toBe('ok');
     const configured = `a-key-of-the-list-for-${name}`;
 
@@ -237,9 +237,11 @@ describe('a key that was made for a name', () => {
 
 describe('a caller that an operator closes', () => {
   it('is refused while it is disabled, in all its routes, and its data stays', async () => {
-    const { ask, told, chatAs, request, key, name } = deployment();
+    const { ask, shownBy, chatAs, request, key, name } = deployment();
     await request('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'kept' }) });
-    expect(await told(ask('PATCH', `/${name}`, { state: 'disabled' }))).toMatchObject({ state: 'disabled' });
+    expect(await shownBy(ask('PATCH', `/${name}`, { state: 'disabled' }))).toMatchObject({
+      state: 'disabled',
+    });
     expect(await codeOf(chatAs(key))).toBe('caller_disabled');
     expect((await chatAs(key)).status).toBe(403);
     expect(await codeOf(request('/v1/blocks'))).toBe('caller_disabled');
@@ -250,15 +252,15 @@ describe('a caller that an operator closes', () => {
   });
 
   it('loses its data and its key when it is deleted, though the key is in ACCESS_KEYS', async () => {
-    const { ask, told, chatAs, request, key, name } = deployment();
+    const { ask, shownBy, chatAs, request, key, name } = deployment();
     await request('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'gone' }) });
     const gone = await ask('DELETE', `/${name}`);
     expect(await gone.json()).toEqual({ name, object: 'memory.caller.deleted', deleted: true });
     expect(await codeOf(chatAs(key))).toBe('invalid_api_key');
-    expect(await told(ask('GET', `/${name}`))).toMatchObject({ state: 'deleted', key: 'configured' });
+    expect(await shownBy(ask('GET', `/${name}`))).toMatchObject({ state: 'deleted', key: 'configured' });
     expect(await codeOf(ask('PATCH', `/${name}`, { state: 'active' }))).toBe('caller_not_found');
     // Again a caller, without what it had.
-    expect(await told(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
+    expect(await shownBy(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
     expect(await codeOf(chatAs(key))).toBe('ok');
     expect(await codeOf(request('/v1/blocks/team'))).toBe('block_not_found');
   });
@@ -282,11 +284,11 @@ describe('a caller that an operator closes', () => {
   it('without an access key is named in short, closed and deleted by it', async () => {
     const own = `sk-a-key-of-its-own-${made++}`;
     const variables = { ACCESS_KEYS: undefined, UPSTREAM_API_KEY: undefined } as unknown as Partial<Env>;
-    const { chatAs, ask, told, services } = deployment(variables);
+    const { chatAs, ask, shownBy, services } = deployment(variables);
     const { id } = services().tenants.ofToken(own);
     await services().register((stub) => stub.see(id));
     const name = `tenant-${id.slice(0, 12)}`;
-    expect(await told(ask('GET', `/${name}`))).toMatchObject({ kind: 'tenant', key: null, limits: null });
+    expect(await shownBy(ask('GET', `/${name}`))).toMatchObject({ kind: 'tenant', key: null, limits: null });
     expect(await codeOf(ask('PATCH', `/${name}`, { limits: { usd_per_day: 1 } }))).toBe('invalid_value');
     expect(await codeOf(ask('PUT', '/somebody', {}))).toBe('caller_not_found');
     expect(await codeOf(chatAs(own))).toBe('ok');
@@ -294,7 +296,7 @@ describe('a caller that an operator closes', () => {
     expect(await codeOf(chatAs(own))).toBe('caller_disabled');
     expect((await ask('DELETE', `/${name}`)).status).toBe(200);
     expect(await codeOf(chatAs(own))).toBe('invalid_api_key');
-    expect(await told(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
+    expect(await shownBy(ask('PUT', `/${name}`, {}))).toMatchObject({ state: 'active' });
     expect(await codeOf(chatAs(own))).toBe('ok');
   });
 

@@ -550,10 +550,10 @@ describe('limits by the minute', () => {
   it('refuse with the code of a rate limit, and say when to try again', async () => {
     const { chat } = limited({ requests_per_minute: 1, tokens_per_minute: 5_000 });
     const first = await chat(QUESTION);
-    const told = (answer: Response, name: string) => answer.headers.get(`x-ratelimit-${name}`);
-    expect(told(first, 'limit-requests')).toBe('1');
-    expect(told(first, 'remaining-requests')).toBe('0');
-    expect(Number(told(first, 'remaining-tokens'))).toBeLessThan(5_000);
+    const limitOf = (answer: Response, name: string) => answer.headers.get(`x-ratelimit-${name}`);
+    expect(limitOf(first, 'limit-requests')).toBe('1');
+    expect(limitOf(first, 'remaining-requests')).toBe('0');
+    expect(Number(limitOf(first, 'remaining-tokens'))).toBeLessThan(5_000);
     const refused = await chat(QUESTION);
     expect(refused.status).toBe(429);
     const { error } = (await refused.json()) as { error: { code: string; message: string } };

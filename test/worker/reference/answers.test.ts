@@ -33,7 +33,7 @@ function operationOf(id: string): Operation {
 }
 
 /** The answer's JSON, which is exactly what the reference says. */
-async function told(id: string, answer: Response): Promise<unknown> {
+async function readAs(id: string, answer: Response): Promise<unknown> {
   const operation = operationOf(id);
   const json: unknown = await answer.clone().json();
   const statuses = Object.keys(operation.answers).map(Number);
@@ -118,30 +118,30 @@ describe('answers of a conversation', () => {
       expect(reportSchema.strict().safeParse(reported).error).toBeUndefined();
     }
     const named = `${memory}?user=ann`;
-    const list = await told('listConversations', await send('GET', '/v1/conversations'));
-    const kept = await told('getConversationMemory', await send('GET', named));
-    await told('flushConversationMemory', await send('POST', `${memory}/flush?user=ann`));
-    await told('configureConversation', await send('PATCH', named, { memory_strategy: SUMMARIZE }));
-    await told('restoreConversationMemory', await send('PUT', named, kept as object));
+    const list = await readAs('listConversations', await send('GET', '/v1/conversations'));
+    const kept = await readAs('getConversationMemory', await send('GET', named));
+    await readAs('flushConversationMemory', await send('POST', `${memory}/flush?user=ann`));
+    await readAs('configureConversation', await send('PATCH', named, { memory_strategy: SUMMARIZE }));
+    await readAs('restoreConversationMemory', await send('PUT', named, kept as object));
     const requests = memory.replace('/memory', '/requests');
-    const runs = await told('listRequests', await send('GET', `${requests}?user=ann&limit=2`));
+    const runs = await readAs('listRequests', await send('GET', `${requests}?user=ann&limit=2`));
     expect(runs).toMatchObject({ data: [{}, {}], has_more: true });
-    await told('getRequest', await send('GET', `${requests}/1?user=ann`));
+    await readAs('getRequest', await send('GET', `${requests}/1?user=ann`));
     const { messages: array, ...fields } = LONG;
     await send('POST', '/v1/chat/completions', { ...fields, conversation_id: 'edited', messages: array });
     const shown = await send('POST', '/v1/conversations/edited/requests/1/view', { messages: array });
-    expect(await told('showRequestEdits', shown)).toMatchObject({
+    expect(await readAs('showRequestEdits', shown)).toMatchObject({
       data: [{ text: expect.stringContaining('⟦removed: ') }, {}],
     });
-    await told('getStats', await send('GET', '/v1/stats'));
-    const byDay = await told('getStats', await send('GET', '/v1/stats?days=1'));
+    await readAs('getStats', await send('GET', '/v1/stats'));
+    const byDay = await readAs('getStats', await send('GET', '/v1/stats?days=1'));
     expect(byDay).toMatchObject({ object: 'memory.stats.days', data: [{ failed: 0 }] });
     const archive = memory.replace('/memory', '/messages');
-    const page = await told('listArchivedMessages', await send('GET', `${archive}?user=ann&limit=2`));
-    await told('listArchivedMessages', await send('GET', `${archive}?user=ann&q=question`));
+    const page = await readAs('listArchivedMessages', await send('GET', `${archive}?user=ann&limit=2`));
+    await readAs('listArchivedMessages', await send('GET', `${archive}?user=ann&q=question`));
     const ended = { model: 'gpt-4.1', user: 'ann', memory_injection: true, messages };
-    await told('endConversation', await send('POST', memory.replace('/memory', '/end'), ended));
-    const users = await told('getUserMemory', await send('GET', '/v1/users/ann/memory'));
+    await readAs('endConversation', await send('POST', memory.replace('/memory', '/end'), ended));
+    const users = await readAs('getUserMemory', await send('GET', '/v1/users/ann/memory'));
 
     // None of the lists is empty, so their elements were looked at.
     expect(list).toMatchObject({ data: [{ id }] });
@@ -150,11 +150,11 @@ describe('answers of a conversation', () => {
     expect(users).toMatchObject({ conversations: [{ id }], injection: { conversations: [id] } });
 
     const entry = `/v1/users/ann/memory/${encodeURIComponent(id)}`;
-    await told('deleteUserMemoryEntry', await send('DELETE', entry));
+    await readAs('deleteUserMemoryEntry', await send('DELETE', entry));
     await ask(7, ofUser);
-    await told('endConversation', await send('POST', memory.replace('/memory', '/end'), ended));
-    await told('deleteUserMemory', await send('DELETE', '/v1/users/ann/memory'));
-    await told('deleteConversationMemory', await send('DELETE', named));
+    await readAs('endConversation', await send('POST', memory.replace('/memory', '/end'), ended));
+    await readAs('deleteUserMemory', await send('DELETE', '/v1/users/ann/memory'));
+    await readAs('deleteConversationMemory', await send('DELETE', named));
   });
 
   it('of `rolling_summary` are what the reference says', async () => {
@@ -165,7 +165,7 @@ describe('answers of a conversation', () => {
     });
     for (let n = 1; n <= 5; n++) await ask(n);
 
-    const kept = await told('getConversationMemory', await send('GET', memory));
+    const kept = await readAs('getConversationMemory', await send('GET', memory));
 
     const some: unknown = expect.arrayContaining([expect.anything()]);
     expect(kept).toMatchObject({ rounds: some, memories: some });
@@ -182,7 +182,7 @@ describe('answers about plans', () => {
     const { send } = deployment(undefined);
 
     const answer = await send('POST', '/v1/compact', { ...LONG, ...more });
-    await told('compact', answer);
+    await readAs('compact', answer);
 
     expect([...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'))).toHaveLength(9);
   });
@@ -194,7 +194,7 @@ describe('answers about plans', () => {
 
     const answer = await send('POST', '/v1/compact', { model: 'gpt-4.1', memory_strategy, input });
 
-    expect(await told('compact', answer)).toMatchObject({ input: [{}, {}, {}] });
+    expect(await readAs('compact', answer)).toMatchObject({ input: [{}, {}, {}] });
   });
 
   it.each([
@@ -207,7 +207,7 @@ describe('answers about plans', () => {
 
     const answer = await send('POST', '/v1/explain', { ...LONG, memory_strategy, force: true });
 
-    const explained = explanation.parse(await told('explain', answer));
+    const explained = explanation.parse(await readAs('explain', answer));
     expect(explained.messages).toHaveLength(LONG.messages.length);
   });
 
@@ -215,10 +215,10 @@ describe('answers about plans', () => {
     const { send } = deployment(undefined);
 
     const answer = await send('POST', '/v1/compress', LONG);
-    const { ccr_hashes } = (await told('compress', answer)) as { ccr_hashes: string[] };
+    const { ccr_hashes } = (await readAs('compress', answer)) as { ccr_hashes: string[] };
     const [hash] = ccr_hashes;
     expect(hash).toMatch(/^[0-9a-f]{24}$/);
-    await told('retrieve', await send('GET', `/v1/retrieve/${hash}`));
+    await readAs('retrieve', await send('GET', `/v1/retrieve/${hash}`));
   });
 
   it('with a receipt, and its verification, are what the reference says', async () => {
@@ -229,7 +229,7 @@ describe('answers about plans', () => {
 
     expect(reportSchema.strict().safeParse(memory).error).toBeUndefined();
     const verified = await send('POST', '/v1/verify', { ...LONG, receipt: memory.receipt });
-    expect(await told('verify', verified)).toMatchObject({ valid: true, complete: true });
+    expect(await readAs('verify', verified)).toMatchObject({ valid: true, complete: true });
   });
 
   it('of compactions are what the reference says', async () => {
@@ -245,7 +245,7 @@ describe('answers about plans', () => {
       memory_report: true,
     });
 
-    expect(await told('compactResponse', answer)).toMatchObject({ memory: {} });
+    expect(await readAs('compactResponse', answer)).toMatchObject({ memory: {} });
 
     const count = await send('POST', '/v1/responses/input_tokens', { model: 'gpt-4.1', input });
     expect(count.status).toBe(200);
@@ -263,17 +263,17 @@ describe('answers about plans', () => {
     const body = { model, max_tokens: 9, memory_strategy, messages: LONG_MESSAGES };
 
     const answer = await post('/v1/messages', { ...body, memory_report: true });
-    expect(await told('createMessage', answer)).toMatchObject({ memory: { mode: 'compact' } });
+    expect(await readAs('createMessage', answer)).toMatchObject({ memory: { mode: 'compact' } });
     const { max_tokens: _, ...counted } = body;
-    await told('countMessageTokens', await post('/v1/messages/count_tokens', counted));
+    await readAs('countMessageTokens', await post('/v1/messages/count_tokens', counted));
 
     for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
       const refused = await post(path, { ...body, memory_strategy: 'nonsense' });
       expect(refused.status).toBe(400);
       expect(messagesError.safeParse(await refused.json()).error).toBeUndefined();
     }
-    await told('explain', await post('/v1/explain', body));
-    await told('compact', await post('/v1/compact', body));
+    await readAs('explain', await post('/v1/explain', body));
+    await readAs('compact', await post('/v1/compact', body));
   });
 
   it('with an observed request have the potential', async () => {
@@ -284,10 +284,10 @@ describe('answers about plans', () => {
     const { memory } = (await answer.json()) as { memory: unknown };
 
     expect(reportSchema.parse(memory)).toMatchObject({ potential: { applied_edits: [{ type: 'compact' }] } });
-    const told: readonly string[] = REPORT_HEADERS;
+    const readAs: readonly string[] = REPORT_HEADERS;
     const ours = [...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'));
     expect(ours).toContain('x-memory-potential-after');
-    expect(ours.filter((name) => !told.includes(name))).toEqual([]);
+    expect(ours.filter((name) => !readAs.includes(name))).toEqual([]);
   });
 });
 
@@ -297,55 +297,55 @@ describe('answers about stored data', () => {
     await app.chat({ ...LONG, conversation_id: 'with refs' });
     const [ref = ''] = refsIn(app.sent.at(-1)?.body ?? '');
 
-    expect(await told('listRefs', await send('GET', '/v1/refs?limit=1'))).toMatchObject({
+    expect(await readAs('listRefs', await send('GET', '/v1/refs?limit=1'))).toMatchObject({
       data: [{}],
       has_more: true,
     });
-    await told('getRefTool', await send('GET', '/v1/refs/tool'));
+    await readAs('getRefTool', await send('GET', '/v1/refs/tool'));
     const whole = await send('GET', `/v1/refs/${ref}`);
     const facts = JSON.parse(whole.headers.get('x-memory-ref') ?? '') as unknown;
     expect(refFacts.parse(facts)).toMatchObject({ tool_name: 'read_file' });
     const headers: readonly string[] = operationOf('getRef').answers[200]?.headers ?? [];
     const named = [...whole.headers.keys()].filter((name) => name in RESPONSE_HEADERS);
     expect(named.filter((name) => !headers.includes(name))).toEqual([]);
-    await told('deleteRef', await send('DELETE', `/v1/refs/${ref}`));
+    await readAs('deleteRef', await send('DELETE', `/v1/refs/${ref}`));
   });
 
   it('of memory blocks are what the reference says', async () => {
     const { send } = deployment(undefined);
 
-    await told('putBlock', await send('PUT', '/v1/blocks/team', { text: 'Ann leads.' }));
-    await told('getBlock', await send('GET', '/v1/blocks/team'));
-    expect(await told('listBlocks', await send('GET', '/v1/blocks'))).toMatchObject({ data: [{}] });
-    await told('deleteBlock', await send('DELETE', '/v1/blocks/team'));
-    await told('deleteAll', await send('DELETE', '/v1/memory'));
-    await told('getHealth', await send('GET', '/healthz'));
-    await told('getHeadroomHealth', await send('GET', '/health'));
-    await told('getHello', await send('GET', '/api/hello'));
+    await readAs('putBlock', await send('PUT', '/v1/blocks/team', { text: 'Ann leads.' }));
+    await readAs('getBlock', await send('GET', '/v1/blocks/team'));
+    expect(await readAs('listBlocks', await send('GET', '/v1/blocks'))).toMatchObject({ data: [{}] });
+    await readAs('deleteBlock', await send('DELETE', '/v1/blocks/team'));
+    await readAs('deleteAll', await send('DELETE', '/v1/memory'));
+    await readAs('getHealth', await send('GET', '/healthz'));
+    await readAs('getHeadroomHealth', await send('GET', '/health'));
+    await readAs('getHello', await send('GET', '/api/hello'));
     const { send: sendMisconfigured } = deployment(undefined, { LOG_LEVEL: 'loud' });
-    expect(await told('getHealth', await sendMisconfigured('GET', '/healthz'))).toEqual({
+    expect(await readAs('getHealth', await sendMisconfigured('GET', '/healthz'))).toEqual({
       status: 'misconfigured',
     });
-    await told('getDeployment', await send('GET', '/v1/deployment'));
+    await readAs('getDeployment', await send('GET', '/v1/deployment'));
     const ADMIN_TOKEN = 'the-token-of-the-operator';
     const { app: operated } = deployment(undefined, { ADMIN_TOKEN });
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
-    await told('getHealthOfParts', await operated.request('/v1/admin/health', { headers }));
+    await readAs('getHealthOfParts', await operated.request('/v1/admin/health', { headers }));
     const ACCESS_KEYS = 'known=a-key-of-a-known-caller';
     const { app: shared } = deployment(undefined, { ADMIN_TOKEN, ACCESS_KEYS, UPSTREAM_API_KEY: 'sk-ours' });
     const path = '/v1/admin/callers';
     const sent = (method: string, body: object) => ({ method, headers, body: JSON.stringify(body) });
     const limits = { usd_per_day: 1 };
-    await told('putCaller', await shared.request(`${path}/added`, sent('PUT', { limits })));
-    await told('putCaller', await shared.request(`${path}/known`, sent('PUT', { limits })));
-    await told('patchCaller', await shared.request(`${path}/added`, sent('PATCH', { state: 'disabled' })));
-    await told('getCaller', await shared.request(`${path}/known`, { headers }));
-    await told('listCallers', await shared.request(path, { headers }));
-    await told('deleteCaller', await shared.request(`${path}/added`, { method: 'DELETE', headers }));
+    await readAs('putCaller', await shared.request(`${path}/added`, sent('PUT', { limits })));
+    await readAs('putCaller', await shared.request(`${path}/known`, sent('PUT', { limits })));
+    await readAs('patchCaller', await shared.request(`${path}/added`, sent('PATCH', { state: 'disabled' })));
+    await readAs('getCaller', await shared.request(`${path}/known`, { headers }));
+    await readAs('listCallers', await shared.request(path, { headers }));
+    await readAs('deleteCaller', await shared.request(`${path}/added`, { method: 'DELETE', headers }));
     const post = (path: string, body: BodyInit) => operated.request(path, { method: 'POST', headers, body });
     const saved = await post('/v1/admin/backup', JSON.stringify({ caller: 'f'.repeat(32) }));
     expect([saved.status, saved.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
-    await told('restore', await post('/v1/admin/restore', await saved.arrayBuffer()));
+    await readAs('restore', await post('/v1/admin/restore', await saved.arrayBuffer()));
   });
 });
 

@@ -497,14 +497,14 @@ describe('what is used when half of its time is over', () => {
 describe('what a conversation refers to', () => {
   function uses(failing = { now: false }) {
     const noted: string[][] = [];
-    const told = isolateMemory().of('refs');
+    const memory = isolateMemory().of('refs');
     const stub = {
       note: async (_: string, refs: readonly string[]) => {
         if (failing.now) throw new Error('the object is down');
         noted.push([...refs]);
       },
     } as unknown as TenantMemoryStub;
-    return { noted, of: (name: string) => new RefUses(name, (call) => call(stub), told) };
+    return { noted, of: (name: string) => new RefUses(name, (call) => call(stub), memory) };
   }
 
   it('is reported once by an isolate, and again when it is written again', async () => {

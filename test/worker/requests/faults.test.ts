@@ -163,9 +163,12 @@ describe('a failure before the strategy of a request is known', () => {
       for (const mode of ['auto', 'compact', 'none'])
         for (const headers of [CODEX_HEADERS, EVENTS]) {
           const fields = { memory_strategy: { mode }, conversation_id: 'a conversation' };
-          const told = await request(headers, fields);
-          const text = await told.text();
-          expect([told.status, told.headers.get('content-type')], text).toEqual([200, 'text/event-stream']);
+          const turned = await request(headers, fields);
+          const text = await turned.text();
+          expect([turned.status, turned.headers.get('content-type')], text).toEqual([
+            200,
+            'text/event-stream',
+          ]);
           expect(text).toContain('event: response.failed');
           expect(text).toContain(code);
           expect((await request(headers, { ...fields, stream: false })).status).toBeGreaterThanOrEqual(500);

@@ -45,12 +45,12 @@ describe('an object that is evicted between any two requests', () => {
       await asleep.objects.evict();
     }
 
-    const told = ({ response }: { response: Response }) =>
+    const outcomeOf = ({ response }: { response: Response }) =>
       ['applied', 'frontier', 'tokens-after', 'warning'].map((name) =>
         response.headers.get(`x-memory-${name}`),
       );
     expect(evicted.map(({ view }) => view)).toEqual(stayed.map(({ view }) => view));
-    expect(evicted.map(told)).toEqual(stayed.map(told));
+    expect(evicted.map(outcomeOf)).toEqual(stayed.map(outcomeOf));
     expect(stayed.at(-1)?.response.headers.get('x-memory-applied')).toBe('summarize');
     expect(asleep.summarizerCalls().map(({ body }) => body)).toEqual(
       awake.summarizerCalls().map(({ body }) => body),

@@ -94,8 +94,8 @@ describe('F8: a key that was revoked', () => {
       for (const [path, init] of [...READS, ...CHANGES, ['/v1/nothing', {}]] as const) {
         const { headers, status } = await app.request(path, init);
         const isForwarded = path === '/v1/nothing';
-        const told = [path, status, headers.get('cache-control')?.startsWith('private, no-store') ?? false];
-        expect(told).toEqual([path, status, !isForwarded]);
+        const seen = [path, status, headers.get('cache-control')?.startsWith('private, no-store') ?? false];
+        expect(seen).toEqual([path, status, !isForwarded]);
       }
     };
     await kept();

@@ -99,8 +99,8 @@ describe('the explanation of a compaction', () => {
   const { messages, moves } = explained(viewed);
 
   it('says what becomes of each message, and why', () => {
-    const told = messages.map(({ fate, because, edits }) => because ?? `${fate}: ${edits?.[0]?.reason}`);
-    expect(told).toEqual([
+    const reasons = messages.map(({ fate, because, edits }) => because ?? `${fate}: ${edits?.[0]?.reason}`);
+    expect(reasons).toEqual([
       'preamble',
       'unedited',
       'unedited',

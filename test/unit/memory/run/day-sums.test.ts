@@ -24,17 +24,17 @@ describe('days that are reported as whole sums', () => {
       fc.property(steps, (all) => {
         let requests: SumsByDay = {};
         let texts: SumsByDay = {};
-        let told: SumsByDay = {};
+        let reported: SumsByDay = {};
         let wanted: SumsByDay = {};
         let day = 100;
         for (const { later, isText } of all) {
           day += later;
           if (isText) texts = withDay(texts, day, TEXT);
           else requests = withDay(requests, day, REQUEST);
-          told = { ...told, ...joinRemembered(texts, requests) };
+          reported = { ...reported, ...joinRemembered(texts, requests) };
           wanted = joinDays(wanted, { [day]: isText ? TEXT : REQUEST });
         }
-        expect(told).toEqual(wanted);
+        expect(reported).toEqual(wanted);
       }),
     );
   });
@@ -45,17 +45,17 @@ describe('days that are reported as whole sums', () => {
       fc.property(steps, (all) => {
         let requests: SumsByDay = {};
         let texts: SumsByDay = {};
-        let told: SumsByDay = {};
+        let reported: SumsByDay = {};
         for (const { day, isText } of all) {
           if (isText) texts = withDay(texts, day, TEXT);
           else requests = withDay(requests, day, REQUEST);
           const next = joinRemembered(texts, requests);
           expect(Object.keys(next)).not.toEqual([]);
           for (const [known, { requests: count, summarizer }] of Object.entries(next)) {
-            expect(count).toBeGreaterThanOrEqual(told[Number(known)]?.requests ?? 0);
-            expect(summarizer).toBeGreaterThanOrEqual(told[Number(known)]?.summarizer ?? 0);
+            expect(count).toBeGreaterThanOrEqual(reported[Number(known)]?.requests ?? 0);
+            expect(summarizer).toBeGreaterThanOrEqual(reported[Number(known)]?.summarizer ?? 0);
           }
-          told = { ...told, ...next };
+          reported = { ...reported, ...next };
         }
       }),
     );

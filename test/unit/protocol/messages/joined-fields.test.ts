@@ -22,18 +22,18 @@ const forms = [
 ] as const;
 
 describe.each(forms)('%s of several rounds', (_, join) => {
-  it.each<[what: string, first: Json | null, last: Json | null, told: unknown]>([
+  it.each<[what: string, first: Json | null, last: Json | null, expected: unknown]>([
     ['the first has run in', box('c1'), null, box('c1')],
     ['the last has run in', null, box('c2'), box('c2')],
     ['both have run in', box('c1'), box('c1'), box('c1')],
     ['has taken the place of an expired one', box('c1'), box('c2'), box('c2')],
     ['none has', null, null, null],
-  ])('names the container that %s', (_, first, last, told) => {
+  ])('names the container that %s', (_, first, last, expected) => {
     const { message, turns } = join([
       { ...fetch(), fields: { container: first } },
       { content: 'So.', fields: { container: last } },
     ]);
-    expect(message.container ?? null).toEqual(told);
+    expect(message.container ?? null).toEqual(expected);
     expect(turns.map(({ container }) => container)).toEqual([first?.id]);
   });
 
@@ -71,7 +71,7 @@ describe.each(forms)('%s of several rounds', (_, join) => {
     expect(early.message.context_management).toEqual({ applied_edits: [cleared(10)] });
   });
 
-  it.each<[what: string, lists: (readonly Json[])[], told: readonly Json[]]>([
+  it.each<[what: string, lists: (readonly Json[])[], expected: readonly Json[]]>([
     ['in the first', [[dropped('a')], []], [dropped('a')]],
     ['in the last', [[], [dropped('b')]], [dropped('b')]],
     [
@@ -80,12 +80,12 @@ describe.each(forms)('%s of several rounds', (_, join) => {
       [dropped('a'), dropped('b')],
     ],
     ['in none', [[], []], []],
-  ])('has what the API has changed %s', (_, [first, last], told) => {
+  ])('has what the API has changed %s', (_, [first, last], expected) => {
     const { message } = join([
       { ...fetch(), fields: { input_transformations: first } },
       { content: 'So.', fields: { input_transformations: last } },
     ]);
-    expect(message.input_transformations ?? []).toEqual(told);
+    expect(message.input_transformations ?? []).toEqual(expected);
   });
 
   it('has no such field where no round has one', () => {

@@ -250,8 +250,8 @@ describe('an answer that the upstream does not store', () => {
       { reasoning, content: 'So.' },
     ];
     const { steps, response } = streamed(answers, 3, asItCame, UNSTORED);
-    const told = steps.filter(({ event }) => JSON.stringify(event).includes('reasoning'));
-    const ofReasoning = told.filter(({ event }) => !event.response);
+    const reasoningSteps = steps.filter(({ event }) => JSON.stringify(event).includes('reasoning'));
+    const ofReasoning = reasoningSteps.filter(({ event }) => !event.response);
     expect(ofReasoning).toHaveLength(3 * 6);
     for (const { event, shown } of ofReasoning) {
       const isEnd = event.type === 'response.output_item.done';

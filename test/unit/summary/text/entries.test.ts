@@ -71,8 +71,8 @@ describe('the entries of a conversation', () => {
     const request = readResponsesRequest(body);
     if (!request.ok) throw new Error(request.reason.message);
     const { messages } = request.value;
-    const told = entriesOf(readHistory(messages), 0, messages.length, 'readable');
-    expect(told.map(({ text }) => text)).toEqual([
+    const said = entriesOf(readHistory(messages), 0, messages.length, 'readable');
+    expect(said.map(({ text }) => text)).toEqual([
       'a',
       '',
       'one',

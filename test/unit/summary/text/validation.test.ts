@@ -198,10 +198,13 @@ describe('the validation of a summary', () => {
   });
 
   it('loses a line that only repeats what belongs below a heading, and is empty without any other', () => {
-    const told = HEADINGS.map((heading) => `${heading}\n${BELONGS[heading]}`).join('\n\n');
-    expect(fault(told)).toBe('empty');
+    const repeated = HEADINGS.map((heading) => `${heading}\n${BELONGS[heading]}`).join('\n\n');
+    expect(fault(repeated)).toBe('empty');
     const [first] = HEADINGS;
-    const filled = told.replace(BELONGS[first], `${BELONGS[first]}\nThe user wants red shoes in size 42.`);
+    const filled = repeated.replace(
+      BELONGS[first],
+      `${BELONGS[first]}\nThe user wants red shoes in size 42.`,
+    );
     expect(accepted(filled)).toBe(summary());
   });
 
