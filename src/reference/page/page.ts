@@ -18,7 +18,7 @@ interface Placed extends DocumentedOperation {
 }
 
 const ACCESS: Readonly<Record<string, string>> = {
-  caller: "Needs the caller's key.",
+  caller: 'Needs a key.',
   metrics: 'Needs the `METRICS_TOKEN` of the deployment.',
   admin: 'Needs the `ADMIN_TOKEN` of the deployment.',
 };
@@ -94,7 +94,7 @@ function sectionOf(operation: Placed, document: ApiDocument): Html {
 <h3 id="${operationId}"><a href="#${operationId}"><span class="method">${method.toUpperCase()}</span><code>${path}</code></a></h3>
 <p><strong>${line(summary)}.</strong></p>
 ${description === undefined ? '' : prose(description)}
-<p class="quiet">${line(ACCESS[scheme ?? ''] ?? "Answers anybody's request.")} More on <a href="${externalDocs.url}">${externalDocs.url.slice('/docs/'.length)}</a>.</p>
+<p class="quiet">${line(ACCESS[scheme ?? ''] ?? 'Needs no key.')} More on <a href="${externalDocs.url}">${externalDocs.url.slice('/docs/'.length)}</a>.</p>
 ${parametersOf(operation, document)}
 ${
   requestBody
