@@ -17,6 +17,7 @@ import {
   viewInMessages,
 } from '../support/laws/in-messages.ts';
 import {
+  bodyOf,
   messagesOf as sentIn,
   type Viewed,
   type ViewOptions,
@@ -69,10 +70,10 @@ export const inResponses: Replay = function* (trace, strategy, options) {
   for (const chat of requestsOf(said)) {
     last = parsed(chat);
     const viewed = viewInResponses(responsesBody(last), strategy, options);
-    const sent = parsed(viewed.bytes);
+    const sent = bodyOf(viewed.bytes);
     const input = sent.input as readonly Json[];
     const isKept = earlier?.input.every((item, index) => isDeepStrictEqual(item, input[index])) ?? true;
-    const isValid = responsesViolations(parsed(viewed.request.bytes), { lenientFields: true }).length === 0;
+    const isValid = responsesViolations(bodyOf(viewed.request.bytes), { lenientFields: true }).length === 0;
     yield {
       viewed,
       broken: [
@@ -88,7 +89,7 @@ export const inResponses: Replay = function* (trace, strategy, options) {
   const chat = viewOf(body, plain, given);
   const viewed = viewInResponses(responsesBody(body), plain, given);
   const isSame = isDeepStrictEqual(
-    chatBody(parsed(viewed.bytes)).messages,
+    chatBody(bodyOf(viewed.bytes)).messages,
     messagesOf(itemsOf(sentIn(chat))),
   );
   yield { viewed, broken: isSame ? [] : ['the view is not that of chat'] };

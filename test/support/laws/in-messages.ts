@@ -5,7 +5,7 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { type MessagesRequest, readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import { chatOf, messagesBody } from '../../../tools/upstream/blocks.ts';
 import { violations } from '../../../tools/upstream/strict-messages.ts';
-import { type Viewed, type ViewOptions, viewOfRequest } from './view-of.ts';
+import { bodyOf, type Viewed, type ViewOptions, viewOfRequest } from './view-of.ts';
 
 type Json = Record<string, unknown>;
 
@@ -37,10 +37,10 @@ export function parsed(bytes: Uint8Array, reviver?: Parameters<typeof JSON.parse
 /** The laws of a single view. */
 export function brokenInMessages(viewed: Viewed<MessagesRequest>): string[] {
   const { request, bytes, view, report } = viewed;
-  const isValid = violations(parsed(request.bytes)).length === 0;
+  const isValid = violations(bodyOf(request.bytes)).length === 0;
   const { before = 0, after = 0 } = report.tokens ?? {};
   return [
-    ...(isValid ? violations(parsed(bytes)) : []),
+    ...(isValid ? violations(bodyOf(bytes)) : []),
     ...changedBlocks(viewed),
     ...(after > before ? ['the view has more tokens'] : []),
     ...(!view.summary && bytes.length > request.bytes.length + LONGEST_MARK
@@ -77,6 +77,15 @@ export function changedBlocks({ request, view, bytes }: Viewed<MessagesRequest>)
 /** Marks move to summaries here, and stay where they are in chat. */
 const withoutMarks = (key: string, value: unknown): unknown => (key === 'cache_control' ? undefined : value);
 
+const inChat = new WeakMap<Uint8Array, Json>();
+
+/** A body as chat has it, without marks. Translated once, since each view is compared twice. */
+function unmarkedInChat(bytes: Uint8Array): Json {
+  const known = inChat.get(bytes) ?? chatOf(parsed(bytes, withoutMarks));
+  inChat.set(bytes, known);
+  return known;
+}
+
 /** How a view differs from the same conversation's in chat. */
 export function otherThanInChat(
   viewed: Viewed<MessagesRequest>,
@@ -84,7 +93,7 @@ export function otherThanInChat(
   form: Parameters<typeof messagesBody>[1],
 ): string[] {
   const same = chatOf(messagesBody(parsed(chat.bytes, withoutMarks), form));
-  const sent = askedFirst(chatOf(parsed(viewed.bytes, withoutMarks)), same);
+  const sent = askedFirst(unmarkedInChat(viewed.bytes), same);
   return [
     ...(isDeepStrictEqual(viewed.report, chat.report) ? [] : ['the report is not that of chat']),
     ...(isDeepStrictEqual(saidIn(sent), saidIn(same)) ? [] : ['the view is not that of chat']),
@@ -135,8 +144,8 @@ export function brokenPrefixInMessages(
   later: Viewed<MessagesRequest>,
 ): string[] {
   if (later.report.frontier.moved) return [];
-  const before = messagesIn(chatOf(parsed(earlier.bytes, withoutMarks)));
-  const after = messagesIn(chatOf(parsed(later.bytes, withoutMarks)));
+  const before = messagesIn(unmarkedInChat(earlier.bytes));
+  const after = messagesIn(unmarkedInChat(later.bytes));
   const changed = before.findIndex((message, index) => !isDeepStrictEqual(message, after[index]));
   return changed < 0 ? [] : [`message ${changed} of the view changed while the frontier was kept`];
 }

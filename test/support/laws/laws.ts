@@ -17,7 +17,7 @@ import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { counter, messagesOf, type Viewed } from './view-of.ts';
+import { bodyOf, counter, messagesOf, type Viewed } from './view-of.ts';
 
 /** All laws of a single view. Empty if it keeps every law. */
 export function brokenLaws(viewed: Viewed): string[] {
@@ -160,9 +160,8 @@ function firstTokensBefore(viewed: Viewed, end: number): number {
 /** Violations of the wire format that the caller's own body does not have. */
 function newViolations({ request, bytes }: Viewed): string[] {
   const options = { lenientFields: true };
-  const decode = (body: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(body));
-  if (violations(decode(request.bytes), options).length > 0) return [];
-  return violations(decode(bytes), options);
+  if (violations(bodyOf(request.bytes), options).length > 0) return [];
+  return violations(bodyOf(bytes), options);
 }
 
 /** Messages that are neither dropped nor edited must keep their bytes. */

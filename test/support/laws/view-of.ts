@@ -233,10 +233,20 @@ export interface ChatBody {
   readonly tools?: readonly unknown[];
 }
 
+const bodies = new WeakMap<Uint8Array, Record<string, unknown>>();
+
+/** A body as JSON. Read once, since many laws read the same one: they may not change it. */
+export function bodyOf(bytes: Uint8Array): Record<string, unknown> {
+  const known = bodies.get(bytes);
+  if (known) return known;
+  const body = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  bodies.set(bytes, body);
+  return body;
+}
+
 /** The messages that go upstream. */
-export function messagesOf(viewed: Viewed): Record<string, unknown>[] {
-  const body = JSON.parse(new TextDecoder().decode(viewed.bytes)) as { messages: Record<string, unknown>[] };
-  return body.messages;
+export function messagesOf({ bytes }: Pick<Viewed, 'bytes'>): Record<string, unknown>[] {
+  return bodyOf(bytes).messages as Record<string, unknown>[];
 }
 
 /** The views of a conversation, one per request. */
