@@ -6,6 +6,7 @@ import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { ReadBody } from '../request/body.ts';
+import { asksDiagnostics } from '../request/cache-diagnostics.ts';
 import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
@@ -15,7 +16,7 @@ import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { noteSent } from '../view/sent-before.ts';
+import { answerBefore, noteSent } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
 import { marksOf } from './retries/cache-marks.ts';
@@ -64,6 +65,8 @@ export class Attempts {
   private readonly key: ConversationKey | undefined;
   /** Whether bodies ask for usage that the caller does not ask for. */
   readonly asksUsage: boolean;
+  /** Whether the vendor is asked why its cache was missed. */
+  readonly asksDiagnostics: boolean;
   private sent: SentRequest | undefined;
   private hasAsked = false;
 
@@ -71,6 +74,7 @@ export class Attempts {
     this.asking = asking;
     this.key = conversationKey(asking.call);
     this.asksUsage = asksUsage(asking.call, asking.life.readsUsage);
+    this.asksDiagnostics = asksDiagnostics(asking.call);
   }
 
   /** Whether bodies have a key by Precis. */
@@ -153,8 +157,15 @@ export class Attempts {
     const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
     const usage = this.asksUsage && !without.has('usage');
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
+    const comparedWith = this.asksDiagnostics && !without.has('diagnostics') ? answerBefore(made) : undefined;
     const shared = sharedAccount(scope, { hasOwnKey: this.key !== undefined });
-    return writeBody(call, made, added, { ...marks, reasoning, cacheKey, shared, usage }, thinkingFrom);
+    return writeBody(
+      call,
+      made,
+      added,
+      { ...marks, reasoning, cacheKey, comparedWith, shared, usage },
+      thinkingFrom,
+    );
   }
 
   /**

@@ -29,7 +29,10 @@ export function writeBody(
   { request, chosen, scope, kept }: Call,
   { view, tools, movesInstructions }: Pick<MadeView, 'view' | 'tools' | 'movesInstructions'>,
   added: Pick<AddedMessages, 'messages'>,
-  more: Pick<Additions, 'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey' | 'usage'>,
+  more: Pick<
+    Additions,
+    'marks' | 'movesMark' | 'losesMarks' | 'reasoning' | 'shared' | 'cacheKey' | 'comparedWith' | 'usage'
+  >,
   thinkingFrom: number,
 ): WrittenBody {
   const additions = {

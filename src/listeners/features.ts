@@ -3,6 +3,7 @@
  * accepted before any other feature stores something.
  */
 import { archive } from './archive.ts';
+import { cacheDiagnostics } from './cache-diagnostics.ts';
 import { headers } from './headers.ts';
 import { instructions } from './instructions.ts';
 import type { CallFeature, ScopeFeature } from './listener.ts';
@@ -40,6 +41,7 @@ export const FEATURES: Features = {
     memory,
     instructions,
     window,
+    cacheDiagnostics,
     archive,
   ],
 };

@@ -99,6 +99,11 @@ export interface Additions {
   readonly movesInstructions?: boolean;
   /** A prompt cache key, for a body that has none. */
   readonly cacheKey?: string | undefined;
+  /**
+   * The answer with whose request the upstream is to compare this one, to say why its cache was
+   * missed. Empty: none is known. Absent: nobody asks.
+   */
+  readonly comparedWith?: string | undefined;
   /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
   readonly reasoning?: boolean;
   /** Whether to ask for the usage of a stream, which an upstream may report on demand alone. */

@@ -33,6 +33,8 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
     'The request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
   cache_marks:
     'Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` moves none either. By default `auto` in modes that edit, else `callers`.',
+  cache_diagnostics:
+    'Asks the vendor [why its cache was missed](money.md#asking-the-vendor); its word is in the event, and in the answer.',
   keep_rounds:
     'What the model has fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
   archive:

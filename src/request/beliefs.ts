@@ -282,7 +282,7 @@ const ofUpstreams = {
   }),
   modelRefusals: believed<true>({
     about:
-      'What the upstream of a model refuses: marks or keys of its cache, usage of streams, signed summaries.',
+      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries.',
     owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: HOUR,

@@ -3,10 +3,10 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { RequestScope } from './scope.ts';
 
 /**
- * Marks and keys of its prompt cache, to be asked for the usage of a stream, and summaries that its
- * API has signed.
+ * Marks and keys of its prompt cache, to be asked for the usage of a stream or for the cause of a
+ * cache miss, and summaries that its API has signed.
  */
-type Refusable = 'marks' | 'key' | 'usage' | 'signed';
+type Refusable = 'marks' | 'key' | 'usage' | 'signed' | 'diagnostics';
 
 type Asked = Pick<ModelRequest, 'model'>;
 

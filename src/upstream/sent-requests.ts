@@ -29,6 +29,8 @@ export interface SentRequest {
   readonly cold?: readonly number[] | undefined;
   /** Whether rounds of Precis's led to its answer, so that its thinking is bound to them. */
   hadRounds: boolean;
+  /** The vendor's id of its answer, where a later request is to be compared with it. */
+  answerId?: string;
 }
 
 /** The newest request of an array, or of a beginning of it, that this isolate has sent. */
@@ -76,10 +78,13 @@ export function areSame(terms: SentTerms, others: SentTerms): boolean {
 }
 
 /** In bytes. */
-export function sizeOfSent({ terms, own, reported, cold = [] }: SentRequest): number {
+export function sizeOfSent({ terms, own, reported, cold = [], answerId = '' }: SentRequest): number {
   const { strategy, model, tools } = terms;
   const named =
-    64 + 8 * cold.length + [strategy, model, tools].reduce((sum, text) => sum + textBytes(text), 0);
+    64 +
+    8 * cold.length +
+    textBytes(answerId) +
+    [strategy, model, tools].reduce((sum, text) => sum + textBytes(text), 0);
   return named + bytesOf(own) + (own === reported ? 0 : bytesOf(reported));
 }
 

@@ -40,7 +40,18 @@ export function sentBefore(call: Call): SentBefore | undefined {
   return undefined;
 }
 
-/** The same, if its plan had the same terms. */
+/** The vendor's id of the answer before; empty if this isolate does not know it. */
+export function answerBefore({ before }: Pick<MadeView, 'before'>): string {
+  return (before?.isNext && before.sent.answerId) || '';
+}
+
+/** Notes the vendor's id of the answer to a request that was sent. */
+export function noteAnswer(call: Call, id: string): void {
+  const before = sentBefore(call);
+  if (before?.messages === call.request.messages.length) before.sent.answerId = id;
+}
+
+/** What `sentBefore` finds, if its plan had the same terms. */
 export function sentOnSameTerms(call: Call): SentBefore | undefined {
   const before = sentBefore(call);
   return before && areSame(before.sent.terms, termsOf(call)) ? before : undefined;

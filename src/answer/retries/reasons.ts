@@ -3,6 +3,7 @@ import { passesThrough } from '../../memory/modes/strategy.ts';
 import type { Call } from '../../request/call.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import { withoutThinking } from './bound-thinking.ts';
+import { withoutDiagnostics } from './cache-diagnostics.ts';
 import { withoutKey } from './cache-key.ts';
 import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
@@ -22,9 +23,15 @@ export function retriesOf(
   call: Call,
   { report }: MadeView,
   options: MakeViewOptions,
-  attempts: { readonly sendsKey: boolean; readonly asksUsage: boolean; readonly bodyOf: BodyOf },
+  attempts: {
+    readonly sendsKey: boolean;
+    readonly asksUsage: boolean;
+    readonly asksDiagnostics: boolean;
+    readonly bodyOf: BodyOf;
+  },
 ): readonly Retry[] {
   const { request, scope } = call;
+  const bodyOf: BodyOf = (attempt) => attempts.bodyOf(attempt);
   return [
     withoutReasoning(request, scope),
     // What is sent unchanged is not shortened.
@@ -37,7 +44,8 @@ export function retriesOf(
           withinLimit(call, options),
           withinBytes(call, options),
         ]),
-    withoutMarks(call, (attempt) => attempts.bodyOf(attempt)),
+    ...(attempts.asksDiagnostics ? [withoutDiagnostics(call, bodyOf)] : []),
+    withoutMarks(call, bodyOf),
     ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
     ...(attempts.asksUsage ? [withoutUsage(call)] : []),
   ];

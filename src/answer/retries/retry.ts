@@ -9,7 +9,7 @@ import type { AddedMessages } from '../../view/added-messages.ts';
 import type { MadeView } from '../../view/made-view.ts';
 
 /** A part that an upstream may refuse, so that a body is sent without it. */
-export type BodyPart = 'key' | 'marks' | 'reasoning' | 'thinking' | 'usage';
+export type BodyPart = 'diagnostics' | 'key' | 'marks' | 'reasoning' | 'thinking' | 'usage';
 
 /** An attempt to make. */
 export interface NextAttempt {

@@ -87,6 +87,8 @@ export const editing = {
   /** The request is sent unchanged; the report says what would have been done. */
   observe: z.boolean().default(false),
   cache_marks: cacheMarks,
+  /** The vendor is asked why its cache was missed. */
+  cache_diagnostics: z.boolean().optional(),
 };
 
 /** More retrieval rounds would only be a loop. */

@@ -39,6 +39,8 @@ export class UsageTail {
   private size = 0;
   /** The beginning of a stream of Messages; undefined before the first bytes are let go. */
   private head: Uint8Array | undefined;
+  /** See `answerId`. */
+  private id: string | undefined;
   /** What was last read: several parts of the Worker ask for it when the answer has ended. */
   private text: string | undefined;
   private messages: { readonly usage: Usage | undefined } | undefined;
@@ -50,6 +52,7 @@ export class UsageTail {
     this.size += chunk.length;
     if (this.size < 2 * TAIL_BYTES) return;
     const all = this.tail;
+    if (this.head === undefined) this.id = idIn(all);
     this.head ??= opens(all) ? all.slice(0, HEAD_BYTES) : NONE;
     this.chunks = [all.slice(-TAIL_BYTES)];
     this.size = TAIL_BYTES;
@@ -109,6 +112,11 @@ export class UsageTail {
     // Of a whole body the last one is the answer's own, since its content comes before.
     const reason = [...this.tailText.matchAll(REASON)].at(-1)?.[1] ?? '';
     return Object.hasOwn(CUTS, reason) ? CUTS[reason] : undefined;
+  }
+
+  /** The vendor's id of the answer, of the APIs that compare a request with an earlier one. */
+  answerId(): string | undefined {
+    return this.head === undefined ? idIn(this.tail) : this.id;
   }
 
   /** What the vendor says of the request, as far as that is in what is kept. */
@@ -180,11 +188,18 @@ const CUTS: Readonly<Record<string, 'window' | 'length'>> = {
   max_output_tokens: 'length',
 };
 const REASON = /"(?:(?:stop|finish)_reason|incomplete_details"\s*:\s*\{\s*"reason)"\s*:\s*"(\w+)"/g;
+/** Of a response, or of a message. */
+const ID = /"id"\s*:\s*"((?:resp|msg)_[\w-]{1,128})"/;
 const LF = new Uint8Array([0x0a]);
 
 /** Expects the text at the end of a stream of Messages. */
 function reportsOutput(text: string): boolean {
   return /^data: ?\{.{0,40}"message_delta"/m.test(text);
+}
+
+/** @param bytes of an answer's beginning */
+function idIn(bytes: Uint8Array): string | undefined {
+  return ID.exec(decoder.decode(bytes.subarray(0, OPENING_BYTES)))?.[1];
 }
 
 function opens(bytes: Uint8Array): boolean {

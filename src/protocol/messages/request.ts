@@ -69,6 +69,8 @@ const NO_EDITS: EditedMessages = { removals: new Map(), dropped: new Set() };
  * (https://platform.claude.com/docs/en/build-with-claude/message-threads).
  */
 const THREAD = 'thread';
+/** https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics */
+const DIAGNOSTICS = 'diagnostics';
 
 /** A body of `POST /v1/messages`. */
 export class MessagesRequest extends ModelBody implements ModelRequest {
@@ -233,6 +235,7 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
       movesMark = false,
       losesMarks = false,
       thinkingFrom: from = 0,
+      comparedWith,
     }: Additions = {},
     kept?: KnownStart,
   ): Uint8Array {
@@ -250,10 +253,20 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     const splices = [
       ...added.splices,
       ...system.splices,
-      ...memberSplices(this.root, isOwnField, [...added.members, ...system.members]),
+      ...memberSplices(this.root, isOwnField, [
+        ...added.members,
+        ...system.members,
+        ...this.comparison(comparedWith),
+      ]),
       ...viewSplices({ messages, elements, view: edited, layout, marks }),
     ];
     return spliceBody(this.bytes, splices, kept);
+  }
+
+  /** The API compares only with requests that have asked, too, so the first one asks of none. */
+  private comparison(comparedWith: string | undefined): Member[] {
+    if (comparedWith === undefined || this.field(DIAGNOSTICS) !== undefined) return [];
+    return [{ key: DIAGNOSTICS, json: JSON.stringify({ previous_message_id: comparedWith || null }) }];
   }
 
   /** Precis's tools after the caller's, and a mark after the last one. */

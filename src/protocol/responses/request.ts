@@ -53,6 +53,8 @@ const CALLERS_MARKS: CacheMarks = { ...CLAUDE_MARKS, areCallers: false };
 const INSTRUCTIONS = 'instructions';
 
 const MANAGEMENT = 'context_management';
+/** https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics */
+const CACHE_OPTIONS = 'prompt_cache_options';
 
 const TRIGGER = 'compaction_trigger';
 
@@ -244,6 +246,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const members = [
       ...(more.shared?.stores ? [{ key: 'store', json: 'false' }] : []),
       ...this.cacheKey(more),
+      ...this.comparison(more),
       ...injection.members,
       ...added.members,
       ...(reasoning ? this.addedInclude : []),
@@ -260,6 +263,15 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
         : []),
     ];
     return spliceBody(this.bytes, splices, kept);
+  }
+
+  /** Needs an answer to compare with. */
+  private comparison({ comparedWith = '' }: Additions): Member[] {
+    const options = asObject(this.field(CACHE_OPTIONS));
+    if (comparedWith === '' || options.comparison_response_id !== undefined) return [];
+    return [
+      { key: CACHE_OPTIONS, json: JSON.stringify({ ...options, comparison_response_id: comparedWith }) },
+    ];
   }
 
   /**

@@ -148,22 +148,27 @@ const ALL = [...OF_OPENAI, MESSAGES];
 
 let conversations = 0;
 
+/** Sends a request of a conversation, which grows by a step with each. */
+async function send(wire: Wire, id: string, at: number, asked: Asked = {}): Promise<string> {
+  const { topic = 'apples', toolSays = 'Weighs.', fields, strategy } = asked;
+  const body = {
+    ...wire.body(stepsOf(at + 1, topic), toolSays),
+    conversation_id: id,
+    memory_strategy: { ...STRATEGY, ...strategy },
+    ...fields,
+  };
+  const response = await wire.ask(wire.path, { method: 'POST', body: JSON.stringify(body) });
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  return text;
+}
+
 /** The misses of a conversation. @param planted what the last request has */
 async function missesOf(wire: Wire, planted: Asked, before = () => {}): Promise<ListedRun['cache_miss'][]> {
   const id = `misses-${++conversations}`;
-  for (let at = 0; at < REQUESTS; at++) {
-    const { topic = 'apples', toolSays = 'Weighs.', fields, strategy } = at === REQUESTS - 1 ? planted : {};
-    if (at === REQUESTS - 1) before();
-    const body = {
-      ...wire.body(stepsOf(at + 1, topic), toolSays),
-      conversation_id: id,
-      memory_strategy: { ...STRATEGY, ...strategy },
-      ...fields,
-    };
-    const response = await wire.ask(wire.path, { method: 'POST', body: JSON.stringify(body) });
-    const text = await response.text();
-    expect(response.status, text).toBe(200);
-  }
+  for (let at = 0; at < REQUESTS - 1; at++) await send(wire, id, at);
+  before();
+  await send(wire, id, REQUESTS - 1, planted);
   let runs: ListedRun[] = [];
   await until('all events are kept', async () => {
     const page = await wire.ask(`/v1/conversations/${id}/requests`);
@@ -232,6 +237,59 @@ describe('the word of a vendor', () => {
       anthropic.upstream.next({ type: 'answer', content: SAID, fields: said });
     };
     expect(await missesOf(MESSAGES, { fields }, forget)).toEqual(missed('tools'));
+  });
+});
+
+describe('a strategy with cache_diagnostics', () => {
+  const asks: Asked = { strategy: { cache_diagnostics: true } };
+  const idIn = (text: string) => String((JSON.parse(text) as Json).id);
+  const comparedIn = (body: RecordedRequest['body']) => body?.prompt_cache_options?.comparison_response_id;
+
+  it('compares each request with the answer before, in the Responses API', async () => {
+    const ids: (string | undefined)[] = [undefined];
+    for (let at = 0; at < 3; at++) ids.push(idIn(await send(RESPONSES, 'compared', at, asks)));
+    const compared = openai.upstream.requests.filter(({ path }) => path.endsWith('/responses'));
+    expect(compared.map(({ body }) => comparedIn(body))).toEqual(ids.slice(0, 3));
+    await send(RESPONSES, 'compared', 3, {
+      ...asks,
+      fields: { prompt_cache_options: { comparison_response_id: 'resp_own' } },
+    });
+    expect(comparedIn(openai.upstream.requests.at(-1)?.body)).toBe('resp_own');
+    await send(RESPONSES, 'compared', 4);
+    expect(comparedIn(openai.upstream.requests.at(-1)?.body)).toBeUndefined();
+  });
+
+  it.each([false, true])(
+    'opts in at the first request of Messages, and compares then (streamed: %s)',
+    async (stream) => {
+      MESSAGES.forget();
+      const id = `compared-${stream}`;
+      const texts: string[] = [];
+      for (let at = 0; at < 3; at++)
+        texts.push(await send(MESSAGES, id, at, { ...asks, fields: { stream } }));
+      const ids = texts.map((text) => /"id":"(msg_\w+)"/.exec(text)?.[1]);
+      const asked = anthropic.upstream.messages().map(({ body }) => body.diagnostics);
+      expect(asked).toEqual([null, ids[0], ids[1]].map((previous_message_id) => ({ previous_message_id })));
+    },
+  );
+
+  it('asks an upstream that refuses it once, and again without', async () => {
+    const refusal = {
+      error: { message: "Unknown parameter: 'prompt_cache_options.comparison_response_id'." },
+    };
+    const id = 'compared-in-vain';
+    const model = { ...asks, fields: { model: 'gpt-4.1-mini' } };
+    await send(RESPONSES, id, 0, model);
+    openai.upstream.next({ type: 'error', status: 400, body: refusal });
+    for (let at = 1; at < 4; at++) await send(RESPONSES, id, at, model);
+    const seen = openai.upstream.requests.filter(({ path }) => path.endsWith('/responses'));
+    expect(seen.map(({ body }) => comparedIn(body) !== undefined)).toEqual([
+      false,
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 });
 
