@@ -26,11 +26,12 @@ export interface BoundReasoning {
 export function droppedReasoning(
   { left, before: planned = 0, sent = [] }: BoundReasoning,
   change: Change | undefined,
-  before = planned,
+  before: number | undefined,
 ): DroppedReasoning | null {
-  if (!change) return null;
-  const lost =
-    isOwn(change) || change.cause === 'key' ? [] : sent.filter(([at]) => at > (change.message ?? -1));
-  const blocks = Math.max(0, left - before) + lost.reduce((sum, [, count]) => sum + count, 0);
-  return blocks === 0 ? null : { blocks, ...change, by: 'precis' };
+  // Beside a memory that each round renews, the plan leaves out what was thought since.
+  const found = change ?? (before !== undefined && left > before ? { cause: 'move' as const } : undefined);
+  if (!found) return null;
+  const lost = isOwn(found) || found.cause === 'key' ? [] : sent.filter(([at]) => at > (found.message ?? -1));
+  const blocks = Math.max(0, left - (before ?? planned)) + lost.reduce((sum, [, count]) => sum + count, 0);
+  return blocks === 0 ? null : { blocks, ...found, by: 'precis' };
 }

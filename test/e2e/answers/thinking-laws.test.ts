@@ -116,11 +116,18 @@ describe.each(FORMS)(
               if (point) agent.array.splice(0, agent.array.length, ...point);
             }
             const asked = turn * 10 + 1;
+            let left: number | undefined;
             for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
               ...fields,
               ...once,
-            }))
-              if (memory.dropped_thinking_blocks) dropped++;
+            })) {
+              const { dropped_thinking_blocks: now = 0, reasoning_dropped } = memory;
+              if (now > 0) dropped++;
+              // Within a turn, a loss is reported where it happens, and nowhere else.
+              if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
+              else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
+              left = now;
+            }
           }
 
           const sent = deployment.upstream.requests

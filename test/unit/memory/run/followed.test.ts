@@ -201,6 +201,10 @@ describe('reasoning that was dropped', () => {
     const less = { reasoning: { left: 4, sent: sent.slice(2) } };
     const found = course(thinks, { ...less, own }, less, { ...less, own }).map(({ dropped }) => dropped);
     expect(found).toEqual([null, { blocks: 4, ...own, by: 'precis' }, null, null]);
+    // What had left before the move, and what leaves beside a memory without one.
+    expect(droppedOf({ reasoning: { left: 4, before: 3 }, own })).toMatchObject({ blocks: 1 });
+    expect(droppedOf(less, { reasoning: { left: 6 } })).toEqual({ blocks: 2, cause: 'move', by: 'precis' });
+    expect(droppedOf({ reasoning: { left: 6 } })).toBeNull();
   });
 
   it('is what the vendor says, with the cause that is known', () => {
