@@ -1,19 +1,26 @@
 #!/usr/bin/env node
-/** The command line. Node 20 or later, no dependencies. */
+/** The command line. Node 20 or later; only `start` and `demo` need more than Node. */
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { backup, restore } from './backup.js';
 import { doctor } from './doctor.js';
 import { fail, version } from './said.js';
 import { verify } from './verify.js';
 
-const USAGE = `usage: precis verify <receipt.json> <request.json> [--url <deployment>]
+const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
+       precis start [--host <address>] [--port <number>] [--data <folder>] [--var <NAME>:<value>]
+       precis verify <receipt.json> <request.json> [--url <deployment>]
        precis doctor [--url <deployment>]
        precis backup <file> [--caller <name or id> [--conversation <id> [--user <id>]]]
                      [--url <deployment>]
        precis restore <file> [--url <deployment>]
        precis --version
 
-The deployment is --url or PRECIS_URL, such as https://precis.example.com.
+demo    Runs a recorded agent through Precis on this machine: tokens and bill, before and after.
+start   Runs Precis on this machine, and prints the line for your client.
+        \`precis start --help\` and \`precis demo --help\` have more.
+
+For the others the deployment is --url or PRECIS_URL, such as https://precis.example.com.
 
 verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
@@ -27,11 +34,25 @@ restore Puts a backup back into a deployment with the same PRECIS_SECRET. What i
         what was deleted since does not come back. Needs PRECIS_ADMIN_TOKEN.
         Exit status: 0 all is put back, 1 not.`;
 
-const { values, positionals } = arguments_();
-const [command, ...files] = positionals;
-if (values.help) console.log(USAGE);
-else if (values.version) console.log(version());
-else {
+/** Programs with arguments of their own: in the package, and their source, which only a clone has. */
+const PROGRAMS = {
+  demo: ['../dist/run/demo.js', '../demo/run.ts'],
+  start: ['../dist/run/start.js', '../tools/start.ts'],
+};
+
+const program = process.argv[2] ?? '';
+if (Object.hasOwn(PROGRAMS, program)) {
+  const [packed, source] = PROGRAMS[program].map((path) => new URL(path, import.meta.url));
+  process.argv.splice(2, 1);
+  await import(existsSync(source) ? source : packed);
+} else await ask();
+
+/** The commands that ask a deployment. */
+async function ask() {
+  const { values, positionals } = arguments_();
+  const [command, ...files] = positionals;
+  if (values.help) return console.log(USAGE);
+  if (values.version) return console.log(version());
   const counts = { verify: 2, doctor: 0, backup: 1, restore: 1 };
   if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;

@@ -1,15 +1,16 @@
-/** The arguments of `npm run demo`. */
+/** The arguments of the demo. */
 import { parseArgs } from 'node:util';
 import { type DemoMode, isDemoMode, STRATEGIES } from './strategies.ts';
 
 const MODES = Object.keys(STRATEGIES).join(', ');
 
-const USAGE = `usage: npm run demo -- [--mode <mode>] [--inspect]
+const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
 
   --mode     the memory strategy: ${MODES}
   --inspect  leaves the Worker running, and prints the address of its inspector
 
-Without OPENAI_API_KEY a model of the demo's own answers. With it, OPENAI_MODEL is asked.`;
+Without OPENAI_API_KEY a model of the demo's own answers. With it, OPENAI_MODEL is asked. In a clone
+the command is \`npm run demo -- [the same]\`.`;
 
 /** Ends the process after `--help`, and for an argument that it does not know. */
 export function readOptions(args: readonly string[]): {

@@ -1,22 +1,23 @@
 /**
- * `npm run demo`: runs a recorded agent through Precis with the OpenAI client. Every request
- * carries the whole conversation, and the table shows what went upstream. The answer to the last
- * question is in an early tool output, which the model fetches if it is gone from its view. At the
- * end that output is fetched here too, and compared with the original, byte by byte.
+ * `precis demo`, and `npm run demo` in a clone: runs a recorded agent through Precis with the
+ * OpenAI client. Every request carries the whole conversation, and the table shows what went
+ * upstream. The answer to the last question is in an early tool output, which the model fetches if
+ * it is gone from its view. At the end that output is fetched here too, and compared with the
+ * original, byte by byte.
  *
- * `npm run demo -- --mode MODE` shows another mode than `auto` (demo/strategies.ts). Without
+ * `--mode MODE` shows another mode than `auto` (demo/strategies.ts). Without
  * OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every prefix of
  * the recording that ends where the agent asked its model is sent to OpenAI (OPENAI_MODEL, default
  * gpt-6-luna).
  *
- * `npm run demo -- --inspect` leaves the Worker running, and prints the address of its inspector
+ * `--inspect` leaves the Worker running, and prints the address of its inspector
  * with the demo's conversation. No key is needed there: the requests have none, and belong to the
  * Worker's local tenant. With OPENAI_API_KEY the page asks for that key.
  */
 
 import OpenAI from 'openai';
 import { askedLiteral, type Call, type Message, outputOf, recording } from '../fixtures/recording.ts';
-import { startWorker } from '../tools/worker-server.ts';
+import { startWorker } from '../tools/own-worker.ts';
 import { Bill, sumOf } from './bill.ts';
 import { type Agent, ask, type Reply } from './client.ts';
 import { FETCH_TOOL, fetchPart } from './fetch-tool.ts';
@@ -31,17 +32,15 @@ const liveKey = process.env.OPENAI_API_KEY?.trim() || undefined;
 const apiKey = liveKey ?? (inspects ? 'demo' : 'sk-demo-0123456789abcdefghij');
 const CONVERSATION = 'demo';
 
-// The handler of `exit` stops the Worker; a signal alone does not run it.
+// Handlers of `exit` stop the Worker; a signal alone does not run them.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(inspects ? 0 : 1));
 
 const upstream = liveKey ? undefined : await startDemoUpstream();
 try {
   const worker = await startWorker({
-    vars: {
-      PRECIS_SECRET: 'secret-of-the-demo-do-not-deploy',
-      ...(inspects && !liveKey && { LOCAL_TENANT: CONVERSATION }),
-      ...(upstream && { UPSTREAM_BASE_URL: upstream.url }),
-    },
+    PRECIS_SECRET: 'secret-of-the-demo-do-not-deploy',
+    ...(inspects && !liveKey && { LOCAL_TENANT: CONVERSATION }),
+    ...(upstream && { UPSTREAM_BASE_URL: upstream.url }),
   });
   try {
     const agent: Agent = {

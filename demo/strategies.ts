@@ -1,4 +1,4 @@
-/** The strategies of `npm run demo -- --mode MODE`. */
+/** The strategies of the demo, by mode. */
 
 /** Each is set so that the recorded run, of up to 51,000 tokens, shows what it does. */
 export const STRATEGIES = {

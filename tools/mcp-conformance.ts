@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startWorker } from './worker-server.ts';
+import { startWorker } from './own-worker.ts';
 
 /** The first releases with the revision 2026-07-28 are alphas. */
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -63,12 +63,10 @@ function checksOf(scenario: string, url: string): readonly Check[] {
 }
 
 const worker = await startWorker({
-  vars: {
-    PRECIS_SECRET: 'only-for-a-run-of-the-conformance-suite',
-    // The suite sends no key.
-    LOCAL_TENANT: 'conformance',
-    UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
-  },
+  PRECIS_SECRET: 'only-for-a-run-of-the-conformance-suite',
+  // The suite sends no key.
+  LOCAL_TENANT: 'conformance',
+  UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
 });
 try {
   let passed = 0;

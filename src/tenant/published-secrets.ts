@@ -5,7 +5,7 @@
 import { ConfigError } from '../config-error.ts';
 import { isLocalHost } from '../lib/request-url.ts';
 
-/** Secrets of `npm start`, the demo, the benchmarks and the tests. */
+/** Secrets of `npm start` before 0.10, the demo, the benchmarks and the tests. */
 const PUBLISHED = new Set([
   'development-only-secret-do-not-deploy',
   'secret-of-the-demo-do-not-deploy',

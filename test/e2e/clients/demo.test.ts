@@ -31,7 +31,7 @@ describe('the demo', () => {
 
   it('prints its usage, and runs nothing, with --help', async () => {
     const { stdout } = await demo('--help');
-    expect(stdout).toMatch(/^usage: npm run demo -- \[--mode <mode>\] \[--inspect\]$/m);
+    expect(stdout).toMatch(/^usage: precis demo \[--mode <mode>\] \[--inspect\]$/m);
     expect(stdout).not.toMatch(/^Worker /m);
   });
 
@@ -41,7 +41,7 @@ describe('the demo', () => {
       await expect(demo(...args)).rejects.toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringContaining('usage: npm run demo'),
+        stderr: expect.stringContaining('usage: precis demo'),
       });
     },
   );

@@ -1,8 +1,13 @@
-/** The image's files, build, command and health check, without Docker. */
+/**
+ * The package that npm would publish, installed in an empty folder and run by the machine's own
+ * Node; and the image, which is that package: its files, build, command and health check, without
+ * Docker.
+ */
 import { execFile, spawn } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
@@ -16,7 +21,14 @@ const SECRET = 'the-secret-of-a-machine-of-ones-own';
 const KEY = 'sk-a-caller-of-a-machine-of-ones-own';
 const run = promisify(execFile);
 
-/** The image's folder, and the one that a volume would be. */
+/** Without the programs of the repository, and so with the Node that a user has. */
+const path = process.env.PATH?.split(delimiter).filter((folder) => !folder.startsWith(ROOT)) ?? [];
+// The second is of this machine: what the processes have compiled.
+const { NODE_COMPILE_CACHE } = process.env;
+const env = { PATH: path.join(delimiter), NODE_COMPILE_CACHE, HOST: '127.0.0.1', PORT: '0' };
+
+/** The image's context, its folder, and the one that a volume would be. */
+let source: string;
 let app: string;
 let data: string;
 let dockerfile: string;
@@ -29,24 +41,41 @@ function instruction(name: string): string[] {
 }
 
 beforeAll(async () => {
-  app = await mkdtemp(join(tmpdir(), 'precis-image-'));
+  source = await mkdtemp(join(tmpdir(), 'precis-source-'));
+  app = await mkdtemp(join(tmpdir(), 'precis-app-'));
   data = await mkdtemp(join(tmpdir(), 'precis-volume-'));
   dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
   const lines = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).trim().split('\n');
   expect(lines[0]).toBe('*');
   for (const line of lines.slice(1))
-    await cp(join(ROOT, line.slice(1)), join(app, line.slice(1)), { recursive: true });
+    await cp(join(ROOT, line.slice(1)), join(source, line.slice(1)), { recursive: true });
   // As `npm ci` makes them.
-  await cp(join(ROOT, 'generated'), join(app, 'generated'), { recursive: true });
-  await symlink(join(ROOT, 'node_modules'), join(app, 'node_modules'));
-  const build = /^RUN npm ci && node (.*)$/m.exec(dockerfile)?.[1]?.split(' ') ?? [];
-  await run(process.execPath, build, { cwd: app });
+  await cp(join(ROOT, 'generated'), join(source, 'generated'), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(source, 'node_modules'));
+  await run('sh', ['-c', /^RUN npm ci && (.*)$/m.exec(dockerfile)?.[1] ?? 'false'], { cwd: source });
+  await install();
   upstream = await startUpstream({});
 });
 
+/** As the image does, without a network: what the package depends on is installed here. */
+async function install(): Promise<void> {
+  const [packed = ''] = (await readdir(join(source, 'dist'))).filter((name) => name.endsWith('.tgz'));
+  const { dependencies, optionalDependencies } = JSON.parse(
+    await readFile(join(source, 'dist/package/package.json'), 'utf8'),
+  ) as Record<string, Record<string, string>>;
+  const here = Object.keys({ ...dependencies, ...optionalDependencies })
+    .map((name) => [name, join(ROOT, 'node_modules', name)] as const)
+    .filter(([, folder]) => existsSync(folder));
+  const overrides = Object.fromEntries(here.map(([name, folder]) => [name, `file:${folder}`]));
+  await writeFile(join(app, 'package.json'), JSON.stringify({ overrides }));
+  const args = ['install', '--offline', '--cache', join(source, 'cache'), join(source, 'dist', packed)];
+  const { stderr } = await run('npm', args, { cwd: app, env });
+  expect(stderr).toBe('');
+}
+
 afterAll(async () => {
   await upstream.close();
-  await rm(app, { recursive: true, force: true });
+  for (const folder of [source, app]) await rm(folder, { recursive: true, force: true });
   await rm(data, { recursive: true, force: true });
 });
 
@@ -57,12 +86,12 @@ interface Started {
   end(): Promise<unknown>;
 }
 
-function spawnIt(vars: Record<string, string>) {
-  const [, ...args] = instruction('CMD');
-  // The second is of this machine: what the processes have compiled.
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, HOST: '127.0.0.1', PORT: '0', DATA_DIR: data, ...vars };
-  const child = spawn(process.execPath, args, { cwd: app, env, stdio: ['ignore', 'pipe', 'pipe'] });
+function spawnIt(vars: Record<string, string>, args = instruction('CMD').slice(1)) {
+  const child = spawn('node', args, {
+    cwd: app,
+    env: { ...env, DATA_DIR: data, ...vars },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -152,7 +181,7 @@ describe('a machine of one’s own', () => {
   it('is healthy by the image’s check while it answers, and has no routes but the Worker’s', async () => {
     const { url, end } = await start();
     const [, ...check] = instruction('HEALTHCHECK');
-    const healthy = () => run(process.execPath, check, { env: { PORT: new URL(url).port } });
+    const healthy = () => run('node', check, { env: { ...env, PORT: new URL(url).port } });
     await expect(healthy()).resolves.toBeDefined();
     for (const path of [
       'local/r2/public/precis-refs/x',
@@ -171,7 +200,8 @@ describe('a machine of one’s own', () => {
   });
 
   it.each<[string, Record<string, string>, string]>([
-    ['PRECIS_SECRET is missing', { PRECIS_SECRET: '' }, 'openssl rand -base64 32'],
+    ['it is for others, without a secret', { HOST: '0.0.0.0', PRECIS_SECRET: '' }, 'openssl rand'],
+    ['what is stored has a secret that is missing', { PRECIS_SECRET: '' }, 'openssl rand -base64 32'],
     ['a variable can’t be read', { RETENTION_DAYS: 'a-value-nobody-sees' }, 'RETENTION_DAYS'],
     ['the port is none', { PORT: 'eighty' }, '--port takes 0 to 65535'],
   ])('ends at once and says why where %s', async (_, vars, words) => {
@@ -179,5 +209,46 @@ describe('a machine of one’s own', () => {
     expect(await ended).toBe(1);
     expect(output()).toContain(words);
     expect(output()).not.toContain('a-value-nobody-sees');
+  });
+});
+
+describe('the package in an empty folder', () => {
+  const precis = (...args: string[]) =>
+    run('node', [join('node_modules', '.bin', 'precis'), ...args], { cwd: app, env });
+
+  it('starts with a secret of its own, for `auto`, and says how to change that and what a client needs', async () => {
+    const home = join(data, 'home');
+    const first = await start({ PRECIS_SECRET: '', DATA_DIR: home });
+    for (const line of [
+      `export OPENAI_BASE_URL=${first.url}/v1 `,
+      `export ANTHROPIC_BASE_URL=${first.url} `,
+      'Requests that name no strategy get auto; the variable DEFAULT_MEMORY_STRATEGY changes that.',
+    ])
+      expect(first.output()).toContain(line);
+    const answer = await fetch(`${first.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}` },
+      body: JSON.stringify({ model: 'gpt-4.1', messages: conversationOf([OUTPUT]) }),
+    });
+    expect(answer.headers.get('x-memory-mode')).toBe('auto');
+    const { ref } = await compacted(first.url);
+    await first.end();
+
+    const second = await start({ PRECIS_SECRET: '', DATA_DIR: home, DEFAULT_MEMORY_STRATEGY: 'none' });
+    expect(second.output()).toContain('get none;');
+    expect(await contentOf(second.url, ref)).toContain(OUTPUT);
+    const { stdout } = await precis('doctor', '--url', second.url);
+    expect(stdout).toContain('✓ configuration');
+    await second.end();
+
+    const other = spawnIt({ PRECIS_SECRET: SECRET, DATA_DIR: home });
+    expect(await other.ended).toBe(1);
+    expect(other.output()).toContain('PRECIS_SECRET is another one');
+  });
+
+  it('plays the demo, without a warning', async () => {
+    const { stdout, stderr } = await precis('demo');
+    expect(stdout).toMatch(/^The input costs \d+ % less\.$/m);
+    expect(stderr).toBe('');
   });
 });

@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inject } from 'vitest';
+import type { WorkerServer } from '../../../tools/own-worker.ts';
 import type { BuiltWorker } from '../../../tools/worker-modules.ts';
-import type { WorkerServer } from '../../../tools/worker-server.ts';
 import type { BuiltWorkerOptions } from './run-worker.ts';
 
 /** To worker-host.ts: start a Worker, or close the one with this number. */

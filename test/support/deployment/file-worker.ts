@@ -5,7 +5,7 @@
  * other tenants, in other objects.
  */
 import { expect } from 'vitest';
-import type { WorkerServer } from '../../../tools/worker-server.ts';
+import type { WorkerServer } from '../../../tools/own-worker.ts';
 import { startBuiltWorker } from './built-worker.ts';
 import { ENVIRONMENT_PATH, type Environment } from './environment.ts';
 import { uncaughtIn } from './watched-worker.ts';

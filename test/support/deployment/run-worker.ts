@@ -4,10 +4,10 @@
  */
 import { startRuntime } from '../../../tools/local-runtime.ts';
 import type { BuiltWorker } from '../../../tools/worker-modules.ts';
-import type { WorkerOptions } from '../../../tools/worker-server.ts';
 import { watchedModules } from './watched-worker.ts';
 
-export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
+export interface BuiltWorkerOptions {
+  readonly vars?: Readonly<Record<string, string>>;
   /** The path of a folder with stored data. The Worker reads and changes it. */
   readonly state?: string;
 }

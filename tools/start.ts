@@ -1,0 +1,176 @@
+/**
+ * `precis start`, and `npm start` in a clone: runs Precis on this machine, for its user or for
+ * others, on workerd with R2 and Durable Objects in a folder.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Miniflare } from 'miniflare';
+import { VARIABLES, type VariableName } from '../src/config.ts';
+import { isLocalHost } from '../src/lib/request-url.ts';
+import { startRuntime } from './local-runtime.ts';
+import { ownWorker } from './own-worker.ts';
+import { modulesOf } from './worker-modules.ts';
+
+const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data <folder>]
+                    [--var <NAME>:<value>]
+
+  --host  the address to listen on: 127.0.0.1, or HOST
+  --port  the port: 8787, or PORT; 0 is any free one
+  --data  the folder of everything that is stored: ./data, or DATA_DIR
+  --var   a variable of docs/deploying.md; repeat it for more. The environment may have them, too.
+
+In a clone: npm start -- [the same]. Requests that name no strategy get auto, unless
+DEFAULT_MEMORY_STRATEGY says otherwise. Without PRECIS_SECRET a secret is made at the first start
+and kept in the folder; for others than this machine, PRECIS_SECRET is required.`;
+
+/** As in wrangler.toml, where Cloudflare runs the scheduled handler. */
+const SCHEDULE = { cron: '*/15 * * * *', ms: 15 * 60_000 };
+
+type Variables = Partial<Record<VariableName, string>>;
+
+interface Options {
+  readonly host: string;
+  readonly port: number;
+  readonly data: string;
+  readonly vars: Variables;
+}
+
+await main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const { data, host } = options;
+  const storage = await keepFromOthers(data);
+  const vars = {
+    DEFAULT_MEMORY_STRATEGY: 'auto',
+    ...options.vars,
+    PRECIS_SECRET: await secretOf(storage, options),
+  };
+  const built = await ownWorker(join(data, 'worker'));
+  const miniflare = startRuntime({
+    built,
+    modules: await modulesOf(built),
+    vars,
+    storage,
+    print: (line) => console.log(line),
+    // Miniflare's own address has routes for development; one of them reads the bucket.
+    moreOfWorker: { unsafeDirectSockets: [{ host, port: options.port }] },
+  });
+  const url = await miniflare.unsafeGetDirectURL();
+  const health = await miniflare.dispatchFetch(`${url.origin}/healthz`);
+  if (!health.ok) {
+    console.error(await health.text());
+    await miniflare.dispose();
+    fail('Precis did not start, see above.');
+  }
+  // Serves until the process is ended; Miniflare ends workerd then.
+  setInterval(() => collect(miniflare), SCHEDULE.ms);
+  console.log(greeting(`http://${nameOf(host)}:${url.port}`, data, vars.DEFAULT_MEMORY_STRATEGY));
+}
+
+/** An address as URLs have it. */
+function nameOf(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** The address, what happens without a strategy, and the lines for clients. */
+function greeting(url: string, data: string, strategy: string): string {
+  return `Precis listens on ${url}/v1. Its data is in ${data}.
+Requests that name no strategy get ${strategy}; the variable DEFAULT_MEMORY_STRATEGY changes that.
+
+  export OPENAI_BASE_URL=${url}/v1       # clients of OpenAI's API
+  export ANTHROPIC_BASE_URL=${url}       # clients of Anthropic's API, Claude Code
+  ${url}/inspect                         # what the model saw`;
+}
+
+/**
+ * What is stored, part of it as text, is for no other user of the machine: not for those who could
+ * read new files, nor for those who could read what an earlier version has written.
+ *
+ * @returns the folder of the storage
+ */
+async function keepFromOthers(data: string): Promise<string> {
+  process.umask(0o077);
+  const storage = join(data, 'storage');
+  await mkdir(storage, { recursive: true });
+  await chmod(storage, 0o700);
+  return storage;
+}
+
+/**
+ * The secret of what the folder stores: the caller's, or the one that was made for it. Another one
+ * would leave everything there unreadable, so no start takes one by mistake.
+ */
+async function secretOf(storage: string, { host, vars }: Options): Promise<string> {
+  const file = join(storage, 'secret');
+  const names = await readdir(storage);
+  const made = names.includes('secret') ? (await readFile(file, 'utf8')).trim() : undefined;
+  const { PRECIS_SECRET: given, PRECIS_SECRET_PREVIOUS: previous } = vars;
+  if (given !== undefined) {
+    if (made === undefined || [given, previous].includes(made)) return given;
+    return fail(`What is stored is under the secret in ${file}, and PRECIS_SECRET is another one.
+Set PRECIS_SECRET_PREVIOUS to the one in the file, or use another folder.`);
+  }
+  if (made !== undefined && isLocalHost(nameOf(host))) return made;
+  const isNew = names.length === 0 && isLocalHost(nameOf(host));
+  if (!isNew)
+    return fail(`PRECIS_SECRET is not set. Make one, and keep it: all that is stored needs it.\n
+  export PRECIS_SECRET="$(openssl rand -base64 32)"`);
+  const secret = randomBytes(32).toString('base64');
+  // The folder may be in a repository.
+  await writeFile(join(storage, '.gitignore'), '*\n');
+  await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+  console.log(`Made a secret for what is stored, in ${file}: keep it with the data.`);
+  return secret;
+}
+
+/** @throws if an argument is not known */
+function readOptions(): Options {
+  const { HOST = '127.0.0.1', PORT = '8787', DATA_DIR = 'data' } = process.env;
+  const { values } = parseArgs({
+    options: {
+      host: { type: 'string', default: HOST },
+      port: { type: 'string', default: PORT },
+      data: { type: 'string', default: DATA_DIR },
+      var: { type: 'string', multiple: true, default: [] },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
+  if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
+    fail(`--port takes 0 to 65535\n\n${USAGE}`);
+  const vars = { ...variables(process.env), ...variables(Object.fromEntries(values.var.map(variableOf))) };
+  return { host: values.host, port: Number(values.port), data: resolve(values.data), vars };
+}
+
+/** The name and the value of an argument. */
+function variableOf(text: string): [VariableName, string] {
+  const at = text.indexOf(':');
+  const name = VARIABLES.find((one) => one === text.slice(0, at));
+  return name ? [name, text.slice(at + 1)] : fail(`--var takes <NAME>:<value> of a variable\n\n${USAGE}`);
+}
+
+/** The variables of the Worker that have a value. */
+function variables(values: Readonly<Record<string, string | undefined>>): Variables {
+  return Object.fromEntries(VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+}
+
+/** Runs the scheduled handler, which deletes what is no longer used (`RETENTION_DAYS`). */
+async function collect(miniflare: Miniflare): Promise<void> {
+  try {
+    const worker = await miniflare.getWorker();
+    await worker.scheduled({ cron: SCHEDULE.cron });
+  } catch (error) {
+    console.error(`The scheduled handler failed: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
