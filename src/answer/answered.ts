@@ -22,11 +22,11 @@ export async function answerRead(
   came: ReadBody,
   life: CallLife,
 ): Promise<Response> {
-  const { path, answers } = api;
+  const { answers } = api;
   const { request, chosen, scope } = call;
   const options = { force: false, dryRun: false, count: chosen.report, viewOnly: false };
   const [first, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
-  const attempts = new Attempts({ path, call, came, life, frozen });
+  const attempts = new Attempts({ api, call, came, life, frozen });
   const asking = {
     request,
     answers,

@@ -29,8 +29,8 @@ export interface AskOptions {
   readonly asItCame?: boolean;
   /** Whether another body of the same request was sent before. */
   readonly isFurther?: boolean;
-  /** A header that Precis adds. */
-  readonly header?: readonly [name: string, value: string] | undefined;
+  /** Headers that Precis adds. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
   /** A header, and a name to add to its list. */
   readonly listed?: readonly [header: string, name: string] | undefined;
   /** Whether the usage of the answer is read, even if the deployment neither counts nor traces. */
@@ -40,7 +40,7 @@ export interface AskOptions {
 }
 
 /** An answer of the upstream, and its usage as far as it has come. */
-interface CountedAnswer extends UpstreamAnswer {
+export interface CountedAnswer extends UpstreamAnswer {
   /** Absent for errors, and where nobody wants it. */
   readonly usage?: UsageTail;
 }
@@ -60,7 +60,7 @@ export async function askUpstream(
     asItCame = !(body instanceof Uint8Array),
     counts = false,
     isFurther,
-    header,
+    headers: added = [],
     listed,
     tokens,
   }: AskOptions = {},
@@ -72,7 +72,7 @@ export async function askUpstream(
   const headers = headersFor(scope, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   if (isFurther) dropIdentity(headers);
-  if (header) headers.set(...header);
+  for (const header of added) headers.set(...header);
   if (listed) addToList(headers, listed);
   const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens }));
   const modelCall = scope.trace?.calling(url);

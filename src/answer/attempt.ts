@@ -18,7 +18,10 @@ import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { answerBefore, noteSent } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
+import { BridgedCall } from './bridge/bridged-call.ts';
+import { type ReportedApi, type Route, routeOf } from './bridge/route.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
+import type { ModelApi } from './model-api.ts';
 import { marksOf } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
@@ -27,8 +30,7 @@ import { ALL_THINKING, betaOf, type WrittenBody, writeBody } from './write-body.
 
 /** What the attempts at one answer share. */
 interface Asking {
-  /** Below the upstream's base URL. */
-  readonly path: string;
+  readonly api: Pick<ModelApi, 'path' | 'field' | 'read'>;
   readonly call: Call;
   readonly came: ReadBody;
   readonly life: CallLife;
@@ -58,6 +60,9 @@ interface Viewed {
   report(): Promise<Report>;
 }
 
+/** The route of a request whose upstream has refused chat. */
+const LEARNED: Route = { api: 'responses', because: 'learned' };
+
 export class Attempts {
   private readonly asking: Asking;
   private readonly viewed = new Map<MadeView, Viewed>();
@@ -69,6 +74,10 @@ export class Attempts {
   readonly asksDiagnostics: boolean;
   private sent: SentRequest | undefined;
   private hasAsked = false;
+  /** The API that the request is to be sent over; undefined for the caller's. */
+  private route: Route | undefined;
+  /** Undefined before a body is sent over another API. */
+  bridged: BridgedCall | undefined;
 
   constructor(asking: Asking) {
     this.asking = asking;
@@ -82,11 +91,18 @@ export class Attempts {
     return this.key !== undefined && this.key.header === undefined;
   }
 
+  /** Whether the request is to be sent over another API. */
+  get isBridged(): boolean {
+    return this.route !== undefined;
+  }
+
   /** The first attempt, without what the upstream is known to refuse. */
   first(made: MadeView): NextAttempt {
     const { call } = this.asking;
     const { request, scope } = call;
     const without = new Set<BodyPart>();
+    this.route = routeOf(call, made.tools !== undefined);
+    if (!this.route || isRefused(this.route.api, request, scope)) without.add('bridge');
     if (isRefused('marks', request, scope)) without.add('marks');
     if (this.sendsKey && isRefused('key', request, scope)) without.add('key');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
@@ -111,16 +127,25 @@ export class Attempts {
     const sent = round ? round.bodyOf(write) : write();
     const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
     // With the deployer's key, bodies are sent unencoded.
-    const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
+    const mayBeEncoded =
+      isSame &&
+      without.has('bridge') &&
+      passesThrough(call.chosen.strategy) &&
+      !call.scope.services.config.access;
     if (round && this.sent) this.sent.hadRounds = true;
     const answering =
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })
-        : this.ask(sent, usages, {
-            left: round?.left,
-            tokens: round ? undefined : made.report.tokens?.after,
-            listed: betaOf(made, call),
-          });
+        : this.ask(
+            sent,
+            usages,
+            {
+              left: round?.left,
+              tokens: round ? undefined : made.report.tokens?.after,
+              listed: betaOf(made, call),
+            },
+            { made, without },
+          );
     const plan = { report: made.report, view: made.view, refused: made.refused ?? [] };
     if (!round) life.sent({ body: sent, usages, plan });
     const viewReport = report();
@@ -131,9 +156,11 @@ export class Attempts {
     if (written && answer.response.ok)
       this.sent = noteSent(call, made, added.messages, thinkingFrom, earlier);
     const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);
+    const over = this.reportedApi(without);
+    const sentReport = over ? viewReport.then((report) => ({ ...report, upstream_api: over })) : viewReport;
     const reported = isLess
-      ? viewReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made.before))
-      : viewReport;
+      ? sentReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made.before))
+      : sentReport;
     return {
       made,
       without,
@@ -178,15 +205,32 @@ export class Attempts {
     body: Uint8Array | ReadableStream,
     usages: UsageTail[],
     options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens' | 'listed'> = {},
+    next?: NextAttempt,
   ): Promise<UpstreamAnswer> {
-    const { path, call, life } = this.asking;
+    const { api, call, life } = this.asking;
     const { key } = this;
-    const header = key?.header === undefined ? undefined : ([key.header, key.key] as const);
-    const given = { ...options, header, counts: life.readsUsage, isFurther: this.hasAsked };
+    const headers = key?.header === undefined ? [] : [[key.header, key.key] as const];
+    const given = { ...options, headers, counts: life.readsUsage, isFurther: this.hasAsked };
     this.hasAsked = true;
-    const answer = await askUpstream(call.scope, path, body, given);
+    const answer =
+      next && !next.without.has('bridge') && body instanceof Uint8Array
+        ? await this.askOver(body, given, next)
+        : await askUpstream(call.scope, api.path, body, given);
     if (answer.usage) usages.push(answer.usage);
     return answer;
+  }
+
+  /** Sends a body over another API. */
+  private askOver(body: Uint8Array, options: AskOptions, { made, without }: NextAttempt) {
+    const { api, call } = this.asking;
+    this.bridged ??= new BridgedCall(call, this.route ?? LEARNED, api);
+    const thinkingFrom = this.viewed.get(made)?.thinkingFrom ?? 0;
+    return this.bridged.ask(api.path, body, { made, thinkingFrom, isBare: without.has('outputs'), options });
+  }
+
+  private reportedApi(without: ReadonlySet<BodyPart>): ReportedApi | undefined {
+    if (!without.has('bridge')) return this.bridged?.reported;
+    return this.route && { api: 'chat', because: 'refused' };
   }
 
   /** A smaller view has moved the frontier, and with it the messages that are added. */

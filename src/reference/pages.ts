@@ -26,6 +26,7 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
   ['strategy-reference.md', { load: () => import('../../docs/strategy-reference.md') }],
   ['answers-and-errors.md', { load: () => import('../../docs/answers-and-errors.md') }],
   ['responses-api.md', { load: () => import('../../docs/responses-api.md') }],
+  ['bridges.md', { load: () => import('../../docs/bridges.md') }],
   ['messages-api.md', { load: () => import('../../docs/messages-api.md') }],
   ['vendors.md', { load: () => import('../../docs/vendors.md') }],
   ['measurements.md', { load: () => import('../../docs/measurements.md') }],

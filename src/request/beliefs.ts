@@ -56,9 +56,9 @@ const ofContents = {
     make: (bytes) => new KnownArrays(bytes),
   } satisfies Made<KnownArrays>,
   messageCounts: computed<MessageTokens>({
-    about: 'Tokens of messages by their digest: about 20,000, as known arrays have their own.',
+    about: 'Tokens of messages by their digest: about 15,000, as known arrays have their own.',
     owner: 'tenant',
-    bytes: 4 * MIB,
+    bytes: 3 * MIB,
     sizeOf: () => 32,
   }),
   textCounts: computed<number>({
@@ -97,9 +97,9 @@ const ofContents = {
     sizeOf: () => 2_000,
   }),
   names: computed<string>({
-    about: 'Refs of contents by their digest: about 8,000.',
+    about: 'Refs of contents by their digest: about 6,000.',
     owner: 'tenant',
-    bytes: 2 * MIB,
+    bytes: 1_536 * KIB,
     sizeOf: textBytes,
   }),
   checks: computed<number>({
@@ -215,6 +215,15 @@ const ofConversations = {
     holdsMs: TRUST_MS,
     confirm: 'kept rounds',
   }),
+  keptAnswers: believed<string | null>({
+    about:
+      'Outputs of answers over a bridge, by the key of their answer, and answers without any: about 400 of 4 kB.',
+    owner: 'conversation',
+    bytes: 1_664 * KIB,
+    sizeOf: (kept) => textBytes(kept ?? ''),
+    holdsMs: TRUST_MS,
+    confirm: 'kept answers',
+  }),
   outputDigests: believed<SeenDigest>({
     about: 'Verdicts on the digests of offloaded outputs, each of a few hundred tokens: about 500.',
     owner: 'conversation',
@@ -282,7 +291,7 @@ const ofUpstreams = {
   }),
   modelRefusals: believed<true>({
     about:
-      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries.',
+      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries, tools over chat, an API.',
     owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: HOUR,

@@ -12,6 +12,8 @@ import {
   budgetFault,
   namesNone,
   parseStrategy,
+  passesThrough,
+  upstreamApiOf,
 } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
@@ -293,7 +295,7 @@ export interface ChosenByHeaders extends Pick<Flags, 'report'> {
 }
 
 /** Why the body of a request must be read, whatever its strategy does with its messages. */
-export type ReadFor = 'archive' | 'deployer_archive' | 'marks';
+export type ReadFor = 'archive' | 'bridge' | 'deployer_archive' | 'marks';
 
 /**
  * The strategy of a request whose body is not read, from its headers alone. A `ReadFor` if an
@@ -329,6 +331,7 @@ export function chosenByHeaders(
 
 function readFor(strategy: MemoryStrategy): ReadFor | undefined {
   if (asksForArchive(strategy)) return 'archive';
+  if (passesThrough(strategy) && upstreamApiOf(strategy) !== 'chat') return 'bridge';
   return asksForMarks(strategy) ? 'marks' : undefined;
 }
 

@@ -1,12 +1,14 @@
 /** What the upstream of a model is known to refuse. Requests go without it for a while. */
+import type { BridgedApi } from '../protocol/bridges/bridge.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { RequestScope } from './scope.ts';
 
 /**
  * Marks and keys of its prompt cache, to be asked for the usage of a stream or for the cause of a
- * cache miss, and summaries that its API has signed.
+ * cache miss, summaries that its API has signed; tools over chat, and each of the APIs that a chat
+ * request can be sent over.
  */
-type Refusable = 'marks' | 'key' | 'usage' | 'signed' | 'diagnostics';
+type Refusable = 'marks' | 'key' | 'usage' | 'signed' | 'diagnostics' | 'chat' | BridgedApi;
 
 type Asked = Pick<ModelRequest, 'model'>;
 

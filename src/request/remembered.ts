@@ -32,6 +32,10 @@ export class Remembered implements RememberedConversation {
     return this.memory.of('keptRounds').of(this.name);
   }
 
+  get keptAnswers() {
+    return this.memory.of('keptAnswers').of(this.name);
+  }
+
   get digests() {
     return this.memory.of('outputDigests').of(this.name);
   }

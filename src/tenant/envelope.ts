@@ -48,9 +48,10 @@ const decoder = new TextDecoder();
 
 /**
  * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, messages of
- * kept rounds, a record of a backup, or a compaction item, which has its own key.
+ * kept rounds, the output of an answer, a record of a backup, or a compaction item, which has its
+ * own key.
  */
-type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'rounds' | 'backup' | 'compaction';
+type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'rounds' | 'answer' | 'backup' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,

@@ -14,6 +14,7 @@ export type Before = 'limits' | 'free' | 'deployer';
 /** Callers of `askUpstream`, which reserves what has a body. */
 export const ASK_UPSTREAM: Readonly<Record<string, Before>> = {
   'answer/attempt.ts': 'limits',
+  'answer/bridge/bridged-call.ts': 'limits',
   'answer/count-input.ts': 'limits',
   'answer/observed.ts': 'limits',
   'answer/unread/pass-unread.ts': 'limits',

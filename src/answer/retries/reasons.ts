@@ -2,7 +2,10 @@
 import { passesThrough } from '../../memory/modes/strategy.ts';
 import type { Call } from '../../request/call.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
+import type { BridgedCall } from '../bridge/bridged-call.ts';
+import { mayBridge } from '../bridge/route.ts';
 import { withoutThinking } from './bound-thinking.ts';
+import { overChat, overResponses, withoutOutputs } from './bridge.ts';
 import { withoutDiagnostics } from './cache-diagnostics.ts';
 import { withoutKey } from './cache-key.ts';
 import { withoutMarks } from './cache-marks.ts';
@@ -28,11 +31,17 @@ export function retriesOf(
     readonly asksUsage: boolean;
     readonly asksDiagnostics: boolean;
     readonly bodyOf: BodyOf;
+    readonly bridged: BridgedCall | undefined;
+    readonly isBridged: boolean;
   },
 ): readonly Retry[] {
   const { request, scope } = call;
   const bodyOf: BodyOf = (attempt) => attempts.bodyOf(attempt);
+  const bridged = () => attempts.bridged;
   return [
+    ...(attempts.isBridged || mayBridge(call)
+      ? [overResponses(call), overChat(call, bridged), withoutOutputs(call, bridged)]
+      : []),
     withoutReasoning(request, scope),
     // What is sent unchanged is not shortened.
     ...(passesThrough(report)

@@ -8,8 +8,19 @@ import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import type { AddedMessages } from '../../view/added-messages.ts';
 import type { MadeView } from '../../view/made-view.ts';
 
-/** A part that an upstream may refuse, so that a body is sent without it. */
-export type BodyPart = 'diagnostics' | 'key' | 'marks' | 'reasoning' | 'thinking' | 'usage';
+/**
+ * A part that an upstream may refuse, so that a body is sent without it: also the bridge to another
+ * API, and what that API has said in earlier answers.
+ */
+export type BodyPart =
+  | 'bridge'
+  | 'diagnostics'
+  | 'key'
+  | 'marks'
+  | 'outputs'
+  | 'reasoning'
+  | 'thinking'
+  | 'usage';
 
 /** An attempt to make. */
 export interface NextAttempt {

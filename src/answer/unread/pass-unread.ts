@@ -82,6 +82,7 @@ export async function passUnread(
 /** Why a body is read although its strategy may edit nothing. */
 const REASONS = {
   archive: 'its memory_strategy asks for an archive, for which the whole body is read',
+  bridge: 'its memory_strategy has it sent over another API, which has another form',
   deployer_archive:
     'the deployer has each conversation archived that a request names, for which the whole body is read',
   marks: 'its memory_strategy asks for marks of the prompt cache, which are inside its messages',

@@ -3,7 +3,7 @@
  */
 import * as z from 'zod';
 import { archiveField } from '../strategy/archive.ts';
-import { cacheMarks } from '../strategy/fields.ts';
+import { cacheMarks, upstreamApi } from '../strategy/fields.ts';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';
 import { type SummarizeStrategy, summarize } from './summarize.ts';
@@ -13,6 +13,7 @@ const schema = z.strictObject({
   compact_threshold: z.int().positive().optional(),
   archive: archiveField.optional(),
   cache_marks: cacheMarks,
+  upstream_api: upstreamApi,
 });
 
 type NativeStrategy = z.output<typeof schema>;

@@ -1,13 +1,14 @@
 /** `none`: requests are forwarded unchanged. */
 import * as z from 'zod';
 import { archiveField } from '../strategy/archive.ts';
-import { cacheMarks } from '../strategy/fields.ts';
+import { cacheMarks, upstreamApi } from '../strategy/fields.ts';
 import type { MemoryMode } from './mode.ts';
 
 const schema = z.strictObject({
   mode: z.literal('none'),
   archive: archiveField.optional(),
   cache_marks: cacheMarks,
+  upstream_api: upstreamApi,
 });
 
 export type NoneStrategy = z.output<typeof schema>;

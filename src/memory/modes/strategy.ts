@@ -8,7 +8,12 @@ import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { measureOf, type TokenFactor, type TokenMeasure } from '../models/facts.ts';
 import { type ModelTables, type ModelTerms, termsOf } from '../models/terms.ts';
-import { type CacheMarksChoice, type StrategyFault, withoutNulls } from '../strategy/fields.ts';
+import {
+  type CacheMarksChoice,
+  type StrategyFault,
+  type UpstreamApiChoice,
+  withoutNulls,
+} from '../strategy/fields.ts';
 import { fieldsAt, hintFor, inWords, quote } from '../strategy/hint.ts';
 import { modeHere, namesHere, placeBeside } from '../strategy/other-names.ts';
 import type { Budgets } from './planned.ts';
@@ -112,6 +117,14 @@ export function passesThrough(strategy: {
 /** Whether a strategy that edits nothing asks for marks of the prompt cache. */
 export function asksForMarks({ cache_marks }: Pick<MemoryStrategy, 'cache_marks'>): boolean {
   return cache_marks === 'auto';
+}
+
+/**
+ * The API that chat requests are sent over. A mode that edits nothing leaves them on chat, unless
+ * the strategy says otherwise.
+ */
+export function upstreamApiOf(strategy: MemoryStrategy): UpstreamApiChoice {
+  return strategy.upstream_api ?? (modeOf(strategy).passesThrough === true ? 'chat' : 'auto');
 }
 
 /** Who marks what the upstream's prompt cache keeps; only modes that edit add marks unasked. */

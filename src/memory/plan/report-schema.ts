@@ -229,6 +229,18 @@ export const reportSchema = z.strictObject({
     .strictObject({ rounds: count, tokens })
     .exactOptional()
     .describe('Of earlier answers, in the view.'),
+  upstream_api: z
+    .strictObject({
+      api: z.enum(['chat', 'responses']),
+      because: z
+        .enum(['setting', 'model', 'learned', 'obstacle', 'refused'])
+        .describe('Of `chat`: the request can not be sent over another API, or that API is refused.'),
+      param: z.string().exactOptional().describe('What keeps the request on chat.'),
+      kept_answers: count.exactOptional().describe('Earlier answers that were sent as the model gave them.'),
+      notices: z.array(z.string()).exactOptional().describe('What is said otherwise than in chat.'),
+    })
+    .exactOptional()
+    .describe('Absent if only chat was in question, and for other protocols.'),
   /** The memory blocks in the view. */
   memory_blocks: blocksSchema.exactOptional(),
   potential: potentialSchema

@@ -67,6 +67,14 @@ const CACHE_MARKS = ['auto', 'callers', 'off'] as const;
 export type CacheMarksChoice = (typeof CACHE_MARKS)[number];
 export const cacheMarks = z.enum(CACHE_MARKS).optional();
 
+/**
+ * The API that a chat request is sent over (docs/bridges.md). `auto`: chat, or the one that its
+ * model needs.
+ */
+const UPSTREAM_APIS = ['auto', 'chat', 'responses'] as const;
+export type UpstreamApiChoice = (typeof UPSTREAM_APIS)[number];
+export const upstreamApi = z.enum(UPSTREAM_APIS).optional();
+
 /** Fields of all modes that edit. */
 export const editing = {
   token_budget: count.optional(),
@@ -89,6 +97,7 @@ export const editing = {
   cache_marks: cacheMarks,
   /** The vendor is asked why its cache was missed. */
   cache_diagnostics: z.boolean().optional(),
+  upstream_api: upstreamApi,
 };
 
 /** More retrieval rounds would only be a loop. */

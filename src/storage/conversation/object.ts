@@ -30,6 +30,7 @@ import { MemoryChain } from './chain.ts';
 import { ColdReturns, type WaitingRequest } from './cold-returns.ts';
 import { Deployer } from './deployer.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
+import { KeptAnswerRows, type NewAnswer } from './kept-answers.ts';
 import { KeptRoundsRows, type NewRounds, type RoundsVerdict } from './kept-rounds.ts';
 import { Making } from './making.ts';
 import type {
@@ -102,6 +103,7 @@ export abstract class ConversationMemoryObject<Material>
   });
   private readonly index = new ArchiveRows(this.tables);
   private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
+  private readonly answers = new KeptAnswerRows(this.tables);
   private readonly returns = new ColdReturns(this.tables, {
     newestAt: () => this.runs.newestAt(),
     now: () => this.now(),
@@ -116,7 +118,7 @@ export abstract class ConversationMemoryObject<Material>
     this.index,
   ];
   /** What is no memory. It goes with the conversation alone. */
-  private readonly records: readonly StoredPart[] = [this.runs, this.rounds, this.returns];
+  private readonly records: readonly StoredPart[] = [this.runs, this.rounds, this.answers, this.returns];
 
   private readonly backup = new ObjectBackup(this.tables);
 
@@ -209,6 +211,17 @@ export abstract class ConversationMemoryObject<Material>
       // Refused before the conversation is reported, which would bring it back.
       add: async (added: NewRounds): Promise<RoundsVerdict> =>
         rounds.refuses(added) ? { kept: null, gone: added.names } : uses.writing(() => rounds.add(added)),
+    };
+  }
+
+  get keptAnswers() {
+    const { answers, uses } = this;
+    return {
+      ...uses.part(answers, { find: 'reads', forget: 'looks' }),
+      // As `keptRounds`.
+      add: async (added: NewAnswer): Promise<void> => {
+        if (!answers.refuses(added)) await uses.writing(() => answers.add(added));
+      },
     };
   }
 

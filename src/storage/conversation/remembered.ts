@@ -43,6 +43,8 @@ export interface RememberedConversation {
   readonly blocks: OwnBeliefs<MemoryBlock>;
   /** By the key of their answer. */
   readonly keptRounds: OwnBeliefs<SeenRounds | null>;
+  /** By the key of their answer; null: none is kept. */
+  readonly keptAnswers: OwnBeliefs<string | null>;
   readonly digests: OwnBeliefs<SeenDigest>;
   /** By key: the digest of a message that was made from an answer, else an empty text. */
   readonly archived: OwnBeliefs<string>;

@@ -6,6 +6,7 @@ import type { Part } from '../remote.ts';
 import type { MemoryChain } from './chain.ts';
 import type { WaitingRequest } from './cold-returns.ts';
 import type { FrozenBlocks } from './frozen-blocks.ts';
+import type { KeptAnswerRows } from './kept-answers.ts';
 import type { KeptRoundsRows } from './kept-rounds.ts';
 import type {
   ConversationNumbers,
@@ -54,6 +55,7 @@ export interface ConversationApi<Material> extends BackupApi {
     make(orders: readonly DigestOrder<Material>[], waitMs: number, since: number): Promise<DigestAnswer[]>;
   };
   readonly keptRounds: Part<KeptRoundsRows, 'find' | 'add'>;
+  readonly keptAnswers: Part<KeptAnswerRows, 'find' | 'add' | 'forget'>;
   readonly coldReturns: {
     /**
      * The prefix hashes of the arrays of cold returns, the waiting request's too, if it is one. It

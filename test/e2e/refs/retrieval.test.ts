@@ -361,7 +361,10 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
     const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
     deployment.upstream.next(again, again, again, figs);
 
-    const { finish } = await ask({ model: 'gpt-6.2-sol', tool_choice: 'required' });
+    const { finish } = await ask({
+      ...{ model: 'gpt-6.2-sol', tool_choice: 'required' },
+      memory_strategy: { ...STRATEGY, upstream_api: 'chat' },
+    });
 
     const bodies = deployment.chats().map(({ body }) => body);
     expect(new Set(bodies.map((body) => JSON.stringify(body.tools))).size).toBe(1);

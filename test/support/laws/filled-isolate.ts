@@ -64,6 +64,7 @@ const values: Partial<Record<Kind, () => unknown>> = {
     stored: { key: hash(), rounds: 2, tokens: 5_000, bytes: 20_000, names: [hash(), hash()], goneAt: null },
     json: text(20_000),
   }),
+  keptAnswers: () => text(4_000),
   outputDigests: () => ({ text: text(1_000), isStored: true }),
   archived: hash,
   userlessSettings: () => ({

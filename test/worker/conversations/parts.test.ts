@@ -11,6 +11,7 @@ const PARTS = {
   frozenBlocks: ['at', 'freeze'],
   outputDigests: ['find', 'make'],
   keptRounds: ['add', 'find'],
+  keptAnswers: ['add', 'find', 'forget'],
   coldReturns: ['find'],
   events: ['add', 'answered', 'askedAt', 'find', 'lines', 'page'],
   archive: [

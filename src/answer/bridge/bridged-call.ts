@@ -1,0 +1,153 @@
+/**
+ * Sends the bodies of one call over another API than chat completions. All around it sees chat:
+ * its bodies, and their answers.
+ */
+import { type JsonObject, parseObject } from '../../lib/json.ts';
+import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
+import type {
+  AnswerReader,
+  BridgedBody,
+  BridgeRefusal,
+  ChatBody,
+  KeptOutput,
+} from '../../protocol/bridges/bridge.ts';
+import { BRIDGES } from '../../protocol/bridges/bridges.ts';
+import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
+import type { MessageReader } from '../../protocol/read-messages.ts';
+import type { Call } from '../../request/call.ts';
+import type { RequestScope } from '../../request/scope.ts';
+import { sha256Hex } from '../../tenant/identity.ts';
+import type { UpstreamAnswer } from '../../upstream/fetch.ts';
+import type { MadeView } from '../../view/made-view.ts';
+import { type AskOptions, askUpstream, type CountedAnswer } from '../ask-upstream.ts';
+import { chatAnswer } from './chat-answer.ts';
+import { KeptAnswers } from './kept-answers.ts';
+import type { ReportedApi, Route } from './route.ts';
+
+/** What a body is sent with. */
+interface Sending {
+  readonly made: Pick<MadeView, 'history' | 'movedAt' | 'tools'>;
+  /** The messages before this one are sent without their thinking. */
+  readonly thinkingFrom: number;
+  /** Whether outputs of earlier answers are left out, since the upstream has refused them. */
+  readonly isBare: boolean;
+  /** How the upstream is asked for it. */
+  readonly options: AskOptions;
+}
+
+export class BridgedCall {
+  private readonly call: Call;
+  private readonly route: Route;
+  private readonly scope: RequestScope;
+  private readonly kept: KeptAnswers | undefined;
+  /** Of the body that was sent last. */
+  private sent: ReportedApi;
+
+  constructor(call: Call, route: Route, reader: MessageReader) {
+    this.call = call;
+    this.route = route;
+    this.scope = call.scope;
+    this.sent = { api: route.api, because: route.because };
+    const { tenant } = call.scope.caller;
+    const account = accountOf(route, this.scope);
+    this.kept = tenant && new KeptAnswers({ call, tenant, reader, account });
+  }
+
+  get api() {
+    return this.route.api;
+  }
+
+  /** What the report says of the body that was sent last. */
+  get reported(): ReportedApi {
+    return this.sent;
+  }
+
+  /**
+   * Sends a chat body over the other API, or as it is, if that API lacks what it asks for.
+   *
+   * @param path of chat completions
+   * @throws ApiError
+   */
+  async ask(path: string, bytes: Uint8Array, sending: Sending): Promise<CountedAnswer> {
+    const { api, because } = this.route;
+    const bridge = BRIDGES[api];
+    const { include_reasoning, ...chat } = chatIn(bytes);
+    const param = bridge.obstacle(chat);
+    if (param !== undefined) {
+      this.sent = { api: 'chat', because: 'obstacle', param };
+      return askUpstream(this.call.scope, path, bytes, sending.options);
+    }
+    const outputs = sending.isBare ? new Map<number, KeptOutput>() : await this.outputs(chat, sending);
+    const written = bridge.body(chat, (index) => outputs.get(index), {
+      showsReasoning: include_reasoning === true,
+      leavesOutReasoning: sending.isBare,
+      sha256: sha256Hex,
+    });
+    if ('message' in written) return refused(written);
+    const { notices } = written;
+    const kept = [...outputs.values()].filter(({ json }) => json !== '[]').length;
+    this.sent = {
+      ...{ api, because },
+      ...(kept > 0 ? { kept_answers: kept } : {}),
+      ...(notices.length > 0 ? { notices: [...notices] } : {}),
+    };
+    const answer = await this.send(written, sending.options);
+    return chatAnswer(answer, {
+      reader: written.reader,
+      streams: chat.stream === true,
+      services: this.scope.services,
+      keep: async (output) => this.keep(output, written.reader, sending),
+    });
+  }
+
+  /** The outputs of earlier answers are not sent again. */
+  async forget(): Promise<void> {
+    await this.kept?.forget();
+  }
+
+  private send({ path, headers, body }: BridgedBody, options: AskOptions): Promise<CountedAnswer> {
+    const added = [...(options.headers ?? []), ...headers];
+    return askUpstream(this.scope, `/${path}`, body, { ...options, headers: added });
+  }
+
+  private async outputs(
+    chat: ChatBody,
+    { made, thinkingFrom }: Sending,
+  ): Promise<ReadonlyMap<number, KeptOutput>> {
+    const from = boundFrom(this.call, made.movedAt, thinkingFrom);
+    const outputs = (await this.kept?.outputs(made.history, from)) ?? [];
+    return outputsIn(chat.messages, outputs, sha256Hex);
+  }
+
+  private async keep(output: KeptOutput, reader: AnswerReader, { made }: Sending): Promise<void> {
+    await this.kept?.keep(output, reader, made.tools?.names ?? NO_NAMES);
+  }
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Reasoning that is bound to what precedes it is not sent beyond a change of that. */
+function boundFrom({ request }: Call, movedAt = 0, thinkingFrom = 0): number {
+  return bindsThinking(reasoningTermsOf(request.model)) ? Math.max(movedAt, thinkingFrom) : 0;
+}
+
+/** A body that was written here. */
+function chatIn(bytes: Uint8Array): ChatBody & JsonObject {
+  const chat = parseObject(new TextDecoder().decode(bytes)) ?? {};
+  const messages = Array.isArray(chat.messages) ? chat.messages : [];
+  return { ...chat, messages };
+}
+
+/** The answer to a body that the other API has no form for. */
+function refused({ message, param, code }: BridgeRefusal): UpstreamAnswer {
+  const error = { message, type: 'invalid_request_error', param, code };
+  return { response: Response.json({ error }, { status: 400 }), abort: () => undefined };
+}
+
+/** Whom encrypted reasoning belongs to: a server and an account there. */
+function accountOf({ api }: Route, { caller, headers, services: { config } }: RequestScope): string {
+  const { apiKey } = caller.account;
+  const key = apiKey ?? headers.get('authorization') ?? headers.get('x-api-key') ?? '';
+  const groups = ['openai-organization', 'openai-project'].map((name) => headers.get(name) ?? '');
+  return sha256Hex(JSON.stringify([api, config.upstreamBaseUrl, key, ...groups]));
+}
