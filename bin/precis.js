@@ -6,10 +6,12 @@ import { backup, restore } from './backup.js';
 import { doctor } from './doctor.js';
 import { fail, version } from './said.js';
 import { verify } from './verify.js';
+import { why } from './why.js';
 
 const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
        precis start [--host <address>] [--port <number>] [--data <folder>] [--var <NAME>:<value>]
        precis verify <receipt.json> <request.json> [--url <deployment>]
+       precis why <request-id> [--conversation <id> [--user <id>]] [--url <deployment>]
        precis doctor [--url <deployment>]
        precis backup <file> [--caller <name or id> [--conversation <id> [--user <id>]]]
                      [--url <deployment>]
@@ -24,6 +26,9 @@ For the others the deployment is --url or PRECIS_URL, such as https://precis.exa
 
 verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
+why     Why a request was shortened, or was not: its id is the answer's x-request-id.
+        OPENAI_API_KEY is the key that the request was made with.
+        Exit status: 0 found, 1 no event of it is kept.
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's
         ADMIN_TOKEN, OPENAI_API_KEY a caller's key; without them it sees less.
         Exit status: 0 nothing fails, 1 something does.
@@ -53,7 +58,7 @@ async function ask() {
   const [command, ...files] = positionals;
   if (values.help) return console.log(USAGE);
   if (values.version) return console.log(version());
-  const counts = { verify: 2, doctor: 0, backup: 1, restore: 1 };
+  const counts = { verify: 2, why: 1, doctor: 0, backup: 1, restore: 1 };
   if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
   const url = values.url ?? PRECIS_URL;
@@ -61,6 +66,10 @@ async function ask() {
   const [file] = files;
   const commands = {
     verify: () => verify(url, key, files),
+    why: () => {
+      const { conversation, user } = values;
+      return why(url, key, file, { conversation, user });
+    },
     doctor: () => doctor(url, { key, adminToken }),
     backup: () => {
       const { caller, conversation, user } = values;

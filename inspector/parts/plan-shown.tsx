@@ -1,8 +1,9 @@
 /** A plan that nobody has sent: when it compacts, and its messages. */
 import { useMemo } from 'preact/hooks';
+import { TRIGGER_LABELS } from '../../src/memory/run/why.ts';
 import type { Explained } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
-import { labelOf, TRIGGER_LABELS } from '../read/codes.ts';
+import { labelOf } from '../read/codes.ts';
 import { rowsOfExplanation } from '../read/fates.ts';
 import type { Recorded } from '../read/recorded.ts';
 import { Folded } from './folded.tsx';

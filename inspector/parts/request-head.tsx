@@ -1,5 +1,6 @@
 /** The head of a request: what was done, what it saved, and why it is over its budget. */
 import type { ComponentChildren } from 'preact';
+import { headline, overBudget } from '../../src/memory/run/why.ts';
 import type { RunEvent } from '../api/answers.ts';
 import {
   END_LABELS,
@@ -9,17 +10,14 @@ import {
   REQUEST_KIND_LABELS,
   SOURCE_LABELS,
 } from '../read/codes.ts';
-import type { Row } from '../read/fates.ts';
 import { warningsOf } from '../read/marks.ts';
 import { billOf, potentialBillOf } from '../read/money.ts';
 import {
   costSentences,
   droppedSentence,
   failureSentence,
-  headline,
   missSentence,
   moneySentence,
-  overBudget,
 } from '../read/request-words.ts';
 import { WAITING_PAGE } from '../read/rules.ts';
 import { sentTokens } from '../read/sent.ts';
@@ -31,7 +29,7 @@ import { Term } from './term.tsx';
 import { Word } from './text.tsx';
 import { Warnings } from './warnings.tsx';
 
-export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly Row[] }) {
+export function RequestHead({ event }: { event: RunEvent }) {
   const money = moneySentence(event);
   const costs = costSentences(event);
   const lost = [missSentence(event), droppedSentence(event)].filter((said) => said !== undefined);
@@ -40,7 +38,7 @@ export function RequestHead({ event, rows }: { event: RunEvent; rows: readonly R
   const codes = warningsOf(event).filter((code) => over.length === 0 || !IN_OVER.includes(code));
   return (
     <section class="request-head" aria-label="What was done">
-      <p class="headline">{headline(event, rows)}</p>
+      <p class="headline">{headline(event)}</p>
       {failure !== undefined && <p class="fails">{failure}</p>}
       {money !== undefined && (
         <p class="money-line">

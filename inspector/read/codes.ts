@@ -7,7 +7,6 @@ import { MODES } from '../../src/memory/modes/meanings.ts';
 import type { Mode } from '../../src/memory/modes/table.ts';
 import { WARNINGS, type Warning } from '../../src/memory/plan/warnings.ts';
 import type { MissCause } from '../../src/memory/replay/change-schema.ts';
-import type { Trigger } from '../../src/memory/replay/trigger.ts';
 import { withoutLinks } from '../../src/reference/links.ts';
 import type { Conversation, KeptBecause, RunEvent, Version } from '../api/answers.ts';
 
@@ -27,20 +26,6 @@ export const FATE_LABELS: Labels<Fate> = {
   cleared: 'without its reasoning',
   summarized: 'in the summary',
   trimmed: 'left out',
-};
-
-/** What made a strategy act, as the end of a sentence that begins "because". */
-export const TRIGGER_LABELS: Labels<Trigger> = {
-  turns: 'there were more turns than the strategy allows',
-  steps: 'there were more steps than the strategy allows',
-  messages: 'there were more messages than the strategy allows',
-  token_budget: 'the budget was exceeded',
-  token_soft_budget: 'the soft budget was exceeded',
-  upstream_limit: 'the model had said that the request is too long',
-  large_output: 'an output was very large',
-  cold_return: "the provider's cache had expired, so the move cost nothing",
-  force: 'the request asked for it',
-  none: 'nothing was due',
 };
 
 /** Why a cache was missed, or reasoning dropped, as the end of a sentence that begins "because". */
@@ -181,21 +166,6 @@ export const KEPT_LABELS: Labels<KeptBecause> = {
   first_request: 'The first user message stays in every view.',
   held: 'A call beside it still waits for its result.',
   unedited: 'Nothing that the strategy may do makes it shorter.',
-};
-
-/** What the strategy would have done in a phase that it has put off, within a sentence. */
-export const PHASE_LABELS: Labels<RunEvent['refused'][number]['phase']> = {
-  reversible: 'placeholders',
-  summarize: 'a summary',
-  trim: 'leaving messages out',
-};
-
-/** Why a phase was put off, within a sentence. `{least}`: the tokens from which it pays off. */
-export const REFUSED_LABELS: Labels<RunEvent['refused'][number]['because']> = {
-  floor: 'that pays off from {least}',
-  regret: 'after five more requests it could still cost over 3 % more than it saves',
-  nothing_to_free: 'nothing there gets shorter',
-  not_enough: 'the request would still be over its budget',
 };
 
 /** How an answer ended. */

@@ -1,5 +1,7 @@
 /** The series and the marks of a conversation's plot. */
+
 import { isNotice } from '../../src/memory/plan/notices.ts';
+import { isSettled } from '../../src/memory/run/why.ts';
 import type { ListedRun } from '../api/answers.ts';
 import { netOf, potentialBillOf } from './money.ts';
 import { hasNewSummary } from './savings.ts';
@@ -60,11 +62,6 @@ export function isOfBudget(code: string): boolean {
 export function warningsOf(event: Warned): readonly string[] {
   const { warnings } = event;
   return isSettled(event) ? warnings.filter((code) => code !== 'waiting') : warnings;
-}
-
-/** Whether a request was compacted and is within its budget. */
-export function isSettled({ tokens, frontier }: Omit<Warned, 'warnings'>): boolean {
-  return frontier.moved && tokens !== null && tokens.budget !== null && tokens.after <= tokens.budget;
 }
 
 type Warned = Pick<ListedRun, 'warnings' | 'tokens' | 'frontier'>;

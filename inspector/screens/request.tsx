@@ -117,7 +117,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
           <b>{TERMS.observed.label}</b> <Help {...TERMS.observed} /> {TERMS.observed.says}
         </p>
       )}
-      <RequestHead event={event} rows={rows} />
+      <RequestHead event={event} />
       {isBare && <NoArchive onArray={setPasted} event={event} />}
       {!isBare && isDone && lacksLines(rows) && <p class="note">{NO_LINES}</p>}
       {archive.state === 'failed' && <Failed failure={archive.failure} />}

@@ -18,7 +18,7 @@ import { endConversation } from './conversations/end.ts';
 import { listConversations } from './conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversations/memory.ts';
 import { listMessages } from './conversations/messages.ts';
-import { getRequest, listRequests } from './conversations/requests.ts';
+import { getRequest, getWhy, listRequests } from './conversations/requests.ts';
 import { putMemory } from './conversations/restore.ts';
 import { showEdits } from './conversations/shown-edits.ts';
 import { getStats } from './conversations/stats.ts';
@@ -112,6 +112,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/conversations/:id/messages', handlers: { GET: listMessages } },
   { path: '/v1/conversations/:id/requests', handlers: { GET: listRequests } },
   { path: '/v1/conversations/:id/requests/:n', handlers: { GET: getRequest } },
+  { path: '/v1/conversations/:id/requests/:n/why', handlers: { GET: getWhy } },
   { path: '/v1/conversations/:id/requests/:n/view', handlers: { POST: showEdits } },
   { path: '/v1/conversations/:id/end', handlers: { POST: endConversation } },
 

@@ -23,6 +23,13 @@ export const outlinedRun = z.strictObject({
 });
 name(outlinedRun, 'Request');
 
+export const requestWhy = z.strictObject({
+  object: z.literal('memory.request.why'),
+  ...runEventSchema.pick({ n: true, request_id: true }).shape,
+  why: z.string().describe('What was done, what was not, and because of what.'),
+});
+name(requestWhy, 'RequestWhy');
+
 export const shownEditList = z.strictObject({
   object: z.literal('list'),
   data: z.array(

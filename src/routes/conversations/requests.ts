@@ -7,6 +7,7 @@ import { secondsOf } from '../../lib/seconds.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { outlineOfRun } from '../../memory/run/outline.ts';
+import { whyOf } from '../../memory/run/why.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
@@ -53,6 +54,13 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
 /** One event, with the outline of its view. */
 export async function getRequest(c: Context<AppEnv>): Promise<Response> {
   return c.json(withOutline(await findRun(c, await target(c, 'read'))));
+}
+
+/** Why it was sent as it was, in a paragraph. */
+export async function getWhy(c: Context<AppEnv>): Promise<Response> {
+  const event = await findRun(c, await target(c, 'read'));
+  const { n, request_id } = event;
+  return c.json({ object: 'memory.request.why', n, request_id, why: whyOf(event) });
 }
 
 /** The event that a path names. @throws ApiError if it is not kept */

@@ -1,4 +1,5 @@
 /** The events of requests, as a caller of the built Worker reads them. */
+import { spawnSync } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { ListedRun, RunEvent } from '../../../src/memory/run/event.ts';
@@ -9,7 +10,7 @@ import type { RecordedRequest } from '../../../tools/upstream/recorded-request.t
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
-import { deploy } from '../../support/deployment/deployment.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
@@ -190,4 +191,26 @@ describe.each(PROTOCOLS)('the events of a conversation, over $name', (protocol) 
       expect((await deployment.fetch(`${path}/requests`)).status).toBe(404);
     }
   });
+});
+
+it('`precis why` finds a request by its id, and says why it was shortened, and of an unknown id what leaves no event', async () => {
+  const id = `why ${++made}`;
+  const body = { model, messages, memory_strategy: COMPACT_OLD_TURNS, conversation_id: id };
+  const request = await deployment.chat(body);
+  await request.text();
+  const path = `/v1/conversations/${encodeURIComponent(id)}/requests`;
+  await until('its event is kept', async () => (await deployment.fetch(`${path}/1`)).ok);
+  const { request_id } = (await (await deployment.fetch(`${path}/1`)).json()) as RunEvent;
+  const why = (...args: string[]) =>
+    spawnSync(process.execPath, ['bin/precis.js', 'why', ...args, '--url', deployment.url], {
+      env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY },
+      encoding: 'utf8',
+    });
+
+  const { stdout, status } = why(request_id ?? '');
+  expect(stdout).toMatch(/^\d+ contents? (?:is a placeholder|are placeholders); .* because /);
+  expect(status).toBe(0);
+  const unknown = why('req_of_nobody', '--conversation', id);
+  expect(unknown.stderr).toMatch(/^No event of req_of_nobody is kept\.$/m);
+  expect(unknown.status).toBe(1);
 });

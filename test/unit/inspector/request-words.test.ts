@@ -2,21 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { courseSums, linePoints } from '../../../inspector/read/course.ts';
-import { rowsOfEvent } from '../../../inspector/read/fates.ts';
 import { warningsOf } from '../../../inspector/read/marks.ts';
 import {
   costSentences,
   difference,
   droppedSentence,
   failureSentence,
-  headline,
   missedSentence,
   missSentence,
   moneySentence,
-  overBudget,
 } from '../../../inspector/read/request-words.ts';
 import { ALL_RULES } from '../../../inspector/read/rules.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
+import { headline, overBudget } from '../../../src/memory/run/why.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { endedRun, NOTHING_FOUND } from '../../support/conversations/ended-runs.ts';
 
@@ -29,10 +27,7 @@ function event(fields: Partial<RunEvent>): RunEvent {
   return { ...unbilled, ...NOTHING_FOUND, n: 1, ...fields };
 }
 
-const told = (fields: Partial<RunEvent>): string => {
-  const one = event(fields);
-  return headline(one, rowsOfEvent(one));
-};
+const told = (fields: Partial<RunEvent>): string => headline(event(fields));
 
 describe('what was lost', () => {
   it('is said with its cause, and not where nothing was', () => {

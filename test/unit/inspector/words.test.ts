@@ -7,16 +7,13 @@ import {
   labelOf,
   MODE_LABELS,
   modeSentence,
-  PHASE_LABELS,
   PROTOCOL_LABELS,
   REASON_LABELS,
-  REFUSED_LABELS,
   REMOVED_LABELS,
   REQUEST_KIND_LABELS,
   SOURCE_LABELS,
   STATUS_LABELS,
   SUMMARY_LABELS,
-  TRIGGER_LABELS,
   VERSION_LABELS,
   WARNING_LABELS,
   warningSentence,
@@ -30,6 +27,7 @@ import { WARNINGS } from '../../../src/memory/plan/warnings.ts';
 import { refusalSchema } from '../../../src/memory/replay/refusal.ts';
 import { TRIGGERS } from '../../../src/memory/replay/trigger.ts';
 import { runEventSchema } from '../../../src/memory/run/event.ts';
+import { PHASE_LABELS, REFUSED_LABELS, TRIGGER_LABELS } from '../../../src/memory/run/why.ts';
 import { listedConversation } from '../../../src/reference/schemas/conversations.ts';
 import { healthSchema, versionSchema } from '../../../src/storage/conversation/memory-schema.ts';
 

@@ -127,6 +127,8 @@ describe('answers of a conversation', () => {
     const runs = await readAs('listRequests', await send('GET', `${requests}?user=ann&limit=2`));
     expect(runs).toMatchObject({ data: [{}, {}], has_more: true });
     await readAs('getRequest', await send('GET', `${requests}/1?user=ann`));
+    const why = await readAs('explainRequest', await send('GET', `${requests}/1/why?user=ann`));
+    expect(why).toMatchObject({ n: 1, why: expect.stringMatching(/^[A-Z0-9].*\.$/) });
     const { messages: array, ...fields } = LONG;
     await send('POST', '/v1/chat/completions', { ...fields, conversation_id: 'edited', messages: array });
     const shown = await send('POST', '/v1/conversations/edited/requests/1/view', { messages: array });

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../../../src/memory/run/event.ts';
+import { whyOf } from '../../../../src/memory/run/why.ts';
+import { endedRun, NOTHING_FOUND } from '../../../support/conversations/ended-runs.ts';
+
+const LARGE = { before: 41_000, after: 41_000, budget: 32_000, window: 400_000 };
+const refused = [{ phase: 'reversible', because: 'floor', freed: 4_669, least: 6_452 }] as const;
+const edit = { kind: 'output' as const, call: -1, tool: 'f', ref: null, tokens: 900, freed: 800 };
+
+function why(fields: Partial<RunEvent>): string {
+  const { event } = endedRun({ mode: 'auto', messages: 60 });
+  return whyOf({ ...event, ...NOTHING_FOUND, n: 1, ...fields });
+}
+
+describe('why a request was sent as it was', () => {
+  it.each<[string, Partial<RunEvent>, string]>([
+    [
+      'no strategy, and a default of none',
+      { mode: 'none', source: 'default' },
+      '60 messages were sent unchanged: the strategy is to change nothing. It named no strategy, and the default of the deployment is to change nothing: send `memory_strategy`, use a base URL such as `/agents/coding/v1`, or set `DEFAULT_MEMORY_STRATEGY`.',
+    ],
+    [
+      'none, as the request wants it',
+      { mode: 'none', source: 'request' },
+      '60 messages were sent unchanged: the strategy is to change nothing. The request itself says so.',
+    ],
+    [
+      'idle',
+      { tokens: { ...LARGE, budget: null }, warnings: ['idle'] },
+      '60 messages were sent unchanged: 41,000 tokens. The strategy has neither a budget nor a trigger: nothing is due before 80 % of the window, or the goal that the price makes. With a `token_budget` it acts earlier.',
+    ],
+    [
+      'waiting',
+      { tokens: LARGE, refused: [...refused], warnings: ['waiting'] },
+      '60 messages were sent unchanged: 41,000 tokens, over the budget of 32,000. It is 9,000 tokens over its budget of 32,000. Waiting: placeholders would free 4,669 tokens, but that pays off from 6,452.',
+    ],
+    [
+      'a history that the provider stores',
+      { warnings: ['upstream_state'] },
+      '60 messages were sent unchanged, and nothing was planned. The provider stores the conversation or a part of it, so Precis has not got all of its messages.',
+    ],
+    [
+      'a key under which nothing is stored',
+      { tokens: LARGE, warnings: ['no_tenant'] },
+      '60 messages were sent unchanged: 41,000 tokens, over the budget of 32,000. The key has less than 20 characters, so nothing can be stored under it: what is removed has no ref, and a digest replaces a summary. It is 9,000 tokens over its budget of 32,000. Nothing more may be removed: what is left is recent, or always stays.',
+    ],
+    [
+      'observed',
+      {
+        observed: true,
+        tokens: { ...LARGE, after: 9_000 },
+        trigger: 'token_budget',
+        edits: [{ ...edit, message: 3, reason: 'context_compaction' }],
+      },
+      'Only observed: 41,000 tokens were sent unchanged. Otherwise 1 content would be a placeholder; 9,000 tokens would be sent, because the budget of 32,000 was exceeded.',
+    ],
+    [
+      'refused',
+      { status: 429, error: 'budget_exceeded', ended: 'error', warnings: ['idle'] },
+      'Refused with 429 (budget_exceeded): nothing was sent to the model.',
+    ],
+    [
+      'shortened',
+      {
+        tokens: { ...LARGE, after: 9_000 },
+        trigger: 'turns',
+        frontier: { unit: 3, moved: true },
+        left_out: [{ from: 1, to: 38, fate: 'summarized', ref: null }],
+      },
+      '38 messages are in a summary; 41,000 → 9,000 tokens, because there were more turns than the strategy allows.',
+    ],
+  ])('%s', (_, fields, paragraph) => {
+    expect(why(fields)).toBe(paragraph);
+  });
+
+  it('says of a short one that it is short', () => {
+    expect(why({ messages: 1 })).toBe('Short: 1 message was sent unchanged, well under the budget.');
+  });
+});
