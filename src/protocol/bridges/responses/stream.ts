@@ -2,13 +2,19 @@
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { Frame } from '../../answers/sse.ts';
 import { FAILED } from '../../responses/failed.ts';
-import { isError, lastEvent } from '../../responses/stream.ts';
+import { isError } from '../../responses/stream.ts';
 import { OPENS } from '../../responses/stream-items.ts';
 import type { BridgedStream, KeptOutput } from '../bridge.ts';
 import { ChunkWriter } from '../chunks.ts';
 import { AnswerDeltas, type Piece } from './deltas.ts';
 import { failure } from './errors.ts';
 import { type Asked, finishOf, headOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
+
+/** Events that end a whole answer, and its status. */
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ['response.completed', 'completed'],
+  ['response.incomplete', 'incomplete'],
+]);
 
 /** Writes the chunks of one answer. Nothing is written before the response has any content. */
 export class ChatFromResponses implements BridgedStream {
@@ -30,9 +36,9 @@ export class ChatFromResponses implements BridgedStream {
     if (this.isOver) return [];
     const fields = asObject(frame.json);
     const type = asString(fields.type);
-    const last = lastEvent(frame);
-    if (last?.type === FAILED || isError(fields)) return this.fail(fields);
-    if (last) return this.finish(asObject(last.response));
+    if (type === FAILED || isError(fields)) return this.fail(fields);
+    const status = ENDS.get(type);
+    if (status !== undefined) return this.finish({ status, ...asObject(fields.response) });
     if (OPENS.has(type)) return this.open(fields.response);
     if (!type.startsWith('response.')) return [];
     return [

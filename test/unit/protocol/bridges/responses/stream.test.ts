@@ -337,6 +337,12 @@ describe('the end of a stream', () => {
     expect({ isDone, kept }).toEqual({ isDone: true, kept: undefined });
   });
 
+  it('is known by the event alone', () => {
+    const { chunks, kept } = streamed([CREATED, text(0, 'A'), { type: 'response.incomplete', response: {} }]);
+    expect(choicesOf(chunks).at(-1)?.finish_reason).toBe('length');
+    expect(kept).toBeUndefined();
+  });
+
   it.each<[what: string, event: Json, error: Json]>([
     [
       'a failed response',
