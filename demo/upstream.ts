@@ -36,6 +36,8 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   let answered = 0;
   const upstream = await startUpstream({
     strict: { jsonArguments: true },
+    // It speaks chat alone, whatever a model of this name needs.
+    responses: { type: 'error', status: 404 },
     chat: (_request, response, { body }) => {
       const asksSummary = asksForSummary(textOf(body.messages[0] ?? { content: null }));
       const answer = asksSummary
