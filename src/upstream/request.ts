@@ -34,7 +34,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 
 /** Headers of Precis' answers, which a client may send back. They say nothing, and are dropped. */
 const ANSWERED =
-  /^x-memory-(?:mode|source|applied|trigger|frontier|(?:tokens|potential)-(?:before|after)|refs?|warning|truncated|budget-(?:day|month))$/;
+  /^x-memory-(?:mode|source|applied|trigger|frontier|(?:tokens|potential)-(?:before|after)|next-edit|refs?|warning|truncated|budget-(?:day|month))$/;
 
 /** A header that is spelled almost like one of Precis. */
 export class UnknownHeader extends Error {

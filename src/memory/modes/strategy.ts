@@ -330,13 +330,15 @@ function hintIn(mode: Mode, unknown: string): string {
   const meant = namesHere(unknown).filter((field) => modesWith(field).length > 0);
   const here = meant.find((field) => fields.includes(field));
   const instead = `${mode} has ${here === undefined ? fields.join(', ') : `'${here}'`}`;
+  const beside = placeBeside(unknown);
+  if (beside !== undefined) return beside;
   const others = modesWith(unknown);
   if (others.length > 0) return `it is a field of ${others.join(', ')}; ${instead}`;
   if (here !== undefined) return `it is called '${here}' here`;
   const [elsewhere] = meant;
   if (elsewhere !== undefined)
     return `it is called '${elsewhere}' in ${modesWith(elsewhere).join(', ')}; ${instead}`;
-  return placeBeside(unknown) ?? hintFor(unknown, fields, "the mode's fields");
+  return hintFor(unknown, fields, "the mode's fields");
 }
 
 /** The fault of a member, if a value is an object where another type is allowed too. */

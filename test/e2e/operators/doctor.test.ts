@@ -65,7 +65,11 @@ describe('precis doctor', () => {
       "✗ deployment      can't be reached: ECONNREFUSED",
     ],
     ['no deployment is named', [], 'No deployment is named.'],
-    ['an argument is too much', ['more', '--url', 'http://127.0.0.1:9'], 'usage: precis verify'],
+    [
+      'an argument is too much',
+      ['more', '--url', 'http://127.0.0.1:9'],
+      'precis doctor [--url <deployment>]',
+    ],
   ])('says so where %s', async (_, args, words) => {
     const { code, said } = await doctor({}, ...args);
     expect(said).toContain(words);

@@ -300,7 +300,10 @@ describe('precis verify', () => {
   });
 
   it('says what it lacks', async () => {
-    expect(await run('verify')).toEqual({ code: 2, said: expect.stringContaining('usage: precis verify') });
+    expect(await run('verify')).toEqual({
+      code: 2,
+      said: expect.stringContaining('precis verify <receipt.json>'),
+    });
     expect(await run('verify', file('broken.json', '{'), file('b.json', {}))).toEqual({
       code: 2,
       said: expect.stringContaining('not JSON'),

@@ -17,7 +17,8 @@ afterEach(() => {
 });
 
 const MODEL = 'gpt-6.2-sol';
-const WHOLE = { mode: 'auto', token_budget: 100_000 };
+/** Over chat, where callers send reasoning themselves. */
+const WHOLE = { mode: 'auto', token_budget: 100_000, upstream_api: 'chat' };
 const MOVES = { mode: 'compact', token_budget: 3_500, low_watermark_pct: 0.5, min_reclaim_tokens: 0 };
 
 let keys = 0;
