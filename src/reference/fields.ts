@@ -36,7 +36,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   cache_diagnostics:
     'Asks the vendor [why its cache was missed](money.md#asking-the-vendor); its word is in the event, and in the answer.',
   upstream_api:
-    'The API that chat requests [are sent over](bridges.md): `chat`, `responses`, or `auto`, as their model needs it. By default `auto`, and `chat` in the mode `none`.',
+    'The API that chat requests [are sent over](bridges.md): `chat`, `responses`, `messages` (of Anthropic), or `auto`, as their model needs it. By default `auto`, and `chat` in the mode `none`.',
   keep_rounds:
     'What the model has fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
   archive:

@@ -145,6 +145,11 @@ function hasAnthropicKey(headers: Headers): boolean {
 /** OpenAI's own server, also of a region (`eu.api.openai.com`). */
 const OPENAI_HOST = /(?:^|\.)api\.openai\.com$/;
 
+/** Whether a base URL is Anthropic's own server. */
+export function isAnthropic(baseUrl: string): boolean {
+  return new URL(baseUrl).hostname === 'api.anthropic.com';
+}
+
 /** Whether a base URL is OpenAI's own server, and not a gateway or another vendor. */
 export function isOpenAi(baseUrl: string): boolean {
   return OPENAI_HOST.test(new URL(baseUrl).hostname);

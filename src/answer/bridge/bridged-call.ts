@@ -3,7 +3,9 @@
  * its bodies, and their answers.
  */
 import { type JsonObject, parseObject } from '../../lib/json.ts';
+import { secondsOf } from '../../lib/seconds.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
+import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import type {
   AnswerReader,
   BridgedBody,
@@ -15,8 +17,10 @@ import { BRIDGES } from '../../protocol/bridges/bridges.ts';
 import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
+import { callerOf } from '../../request/callers/caller.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
+import { ANTHROPIC, bearerToken, isAnthropic } from '../../upstream/api.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import type { MadeView } from '../../view/made-view.ts';
 import { type AskOptions, askUpstream, type CountedAnswer } from '../ask-upstream.ts';
@@ -72,7 +76,7 @@ export class BridgedCall {
     const { api, because } = this.route;
     const bridge = BRIDGES[api];
     const { include_reasoning, ...chat } = chatIn(bytes);
-    const param = bridge.obstacle(chat);
+    const param = keyIsFor(api, this.call.scope) ? bridge.obstacle(chat) : 'authorization';
     if (param !== undefined) {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(this.call.scope, path, bytes, sending.options);
@@ -81,6 +85,8 @@ export class BridgedCall {
     const written = bridge.body(chat, (index) => outputs.get(index), {
       showsReasoning: include_reasoning === true,
       leavesOutReasoning: sending.isBare,
+      marksCache: marksChoiceOf(this.call.chosen.strategy) !== 'off',
+      now: secondsOf(Date.now()),
       sha256: sha256Hex,
     });
     if ('message' in written) return refused(written);
@@ -107,7 +113,10 @@ export class BridgedCall {
 
   private send({ path, headers, body }: BridgedBody, options: AskOptions): Promise<CountedAnswer> {
     const added = [...(options.headers ?? []), ...headers];
-    return askUpstream(this.scope, `/${path}`, body, { ...options, headers: added });
+    return askUpstream(scopeOver(this.route.api, this.scope), `/${path}`, body, {
+      ...options,
+      headers: added,
+    });
   }
 
   private async outputs(
@@ -144,10 +153,37 @@ function refused({ message, param, code }: BridgeRefusal): UpstreamAnswer {
   return { response: Response.json({ error }, { status: 400 }), abort: () => undefined };
 }
 
+/** Keys of OpenAI's, and of others that are written likewise; and Anthropic's own. */
+const OPENAI_KEY = /^sk-(?!ant-)/;
+
+/**
+ * Whether a caller's own key may be sent to the server of an API. What is written as a key of
+ * OpenAI's goes to no server of Anthropic's. With access keys, the deployer has a key for each.
+ */
+function keyIsFor(api: Route['api'], { headers, services: { config } }: RequestScope): boolean {
+  if (api !== 'messages' || config.access || config.anthropicBaseUrl === config.upstreamBaseUrl) return true;
+  return !isAnthropic(config.anthropicBaseUrl) || !OPENAI_KEY.test(bearerToken(headers) ?? '');
+}
+
+/** The context of a request with the key that its caller gave for chat, as an API takes it. */
+function scopeOver(api: Route['api'], scope: RequestScope): RequestScope {
+  if (api !== 'messages') return scope;
+  const { incoming, services, caller } = scope;
+  const { url, method, signal } = incoming;
+  const names = [...incoming.headers.keys()].filter((name) => !name.startsWith('openai-'));
+  const headers = new Headers(names.map((name) => [name, incoming.headers.get(name) ?? '']));
+  const key = bearerToken(headers);
+  if (key !== undefined) ANTHROPIC.setKey(headers, key);
+  const asked = new Request(url, { method, headers, signal });
+  const { account } = callerOf(headers, services, ANTHROPIC);
+  return { ...scope, api: ANTHROPIC, incoming: asked, caller: { ...caller, account } };
+}
+
 /** Whom encrypted reasoning belongs to: a server and an account there. */
 function accountOf({ api }: Route, { caller, headers, services: { config } }: RequestScope): string {
   const { apiKey } = caller.account;
   const key = apiKey ?? headers.get('authorization') ?? headers.get('x-api-key') ?? '';
   const groups = ['openai-organization', 'openai-project'].map((name) => headers.get(name) ?? '');
-  return sha256Hex(JSON.stringify([api, config.upstreamBaseUrl, key, ...groups]));
+  const server = api === 'messages' ? config.anthropicBaseUrl : config.upstreamBaseUrl;
+  return sha256Hex(JSON.stringify([api, server, key, ...groups]));
 }

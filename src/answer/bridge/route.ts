@@ -1,14 +1,15 @@
 /** Over which API a chat request is sent, and why (docs/bridges.md#when). */
+import { isClaude } from '../../memory/models/families.ts';
 import { needsResponses } from '../../memory/models/upstream-apis.ts';
 import { upstreamApiOf } from '../../memory/modes/strategy.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { BRIDGES } from '../../protocol/bridges/bridges.ts';
+import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused } from '../../request/model-refusals.ts';
 import { OPENAI } from '../../upstream/api.ts';
 
 export interface Route {
-  readonly api: keyof typeof BRIDGES;
+  readonly api: BridgedApi;
   readonly because: 'setting' | 'model' | 'learned';
 }
 
@@ -25,6 +26,9 @@ export function routeOf({ request, chosen, scope }: Call, offersTools: boolean):
   const setting = upstreamApiOf(chosen.strategy);
   if (setting === 'chat') return undefined;
   if (setting !== 'auto') return { api: setting, because: 'setting' };
+  // With its own key, a caller of chat says itself where that is to go.
+  const ofAnthropic = scope.services.config.access?.anthropicApiKey;
+  if (isClaude(request.model)) return ofAnthropic ? { api: 'messages', because: 'model' } : undefined;
   if (!request.hasTools && !offersTools) return undefined;
   if (isRefused('chat', request, scope)) return { api: 'responses', because: 'learned' };
   const isNeeded = needsResponses(request.model, request.settings.effort);

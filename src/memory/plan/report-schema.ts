@@ -231,7 +231,7 @@ export const reportSchema = z.strictObject({
     .describe('Of earlier answers, in the view.'),
   upstream_api: z
     .strictObject({
-      api: z.enum(['chat', 'responses']),
+      api: z.enum(['chat', 'responses', 'messages']),
       because: z
         .enum(['setting', 'model', 'learned', 'obstacle', 'refused'])
         .describe('Of `chat`: the request can not be sent over another API, or that API is refused.'),

@@ -71,7 +71,7 @@ export const cacheMarks = z.enum(CACHE_MARKS).optional();
  * The API that a chat request is sent over (docs/bridges.md). `auto`: chat, or the one that its
  * model needs.
  */
-const UPSTREAM_APIS = ['auto', 'chat', 'responses'] as const;
+const UPSTREAM_APIS = ['auto', 'chat', 'responses', 'messages'] as const;
 export type UpstreamApiChoice = (typeof UPSTREAM_APIS)[number];
 export const upstreamApi = z.enum(UPSTREAM_APIS).optional();
 

@@ -154,6 +154,20 @@ const summarizer = 'summary/summarizer.ts';
 
 const WAYS: readonly Way[] = [
   {
+    name: 'chat completions, over the Responses API',
+    files: ['answer/bridge/bridged-call.ts'],
+    path: '/v1/chat/completions',
+    body: { ...toModel, memory_strategy: { mode: 'none', upstream_api: 'responses' } },
+    reaches: /api\.openai\.com.*\/responses$|upstream.*\/responses$/,
+  },
+  {
+    name: "chat completions, over Anthropic's Messages",
+    files: ['answer/bridge/bridged-call.ts'],
+    path: '/v1/chat/completions',
+    body: { ...toModel, memory_strategy: { mode: 'none', upstream_api: 'messages' } },
+    reaches: /\/messages$/,
+  },
+  {
     name: 'chat completions, observed',
     files: ['answer/observed.ts'],
     path: '/v1/chat/completions',

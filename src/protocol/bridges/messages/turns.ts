@@ -61,10 +61,11 @@ export function turnsOf(
       open.add(first < 0 ? { ...message, role: 'user' } : message);
       continue;
     }
-    turns.push(...open.turns(turns.length === 0));
-    open = new UserTurn(writing);
     const blocks = answerBlocks(message, kept(index), writing);
-    if (blocks.length > 0) turns.push({ role: 'assistant', blocks });
+    const isAnswered = blocks.length > 0;
+    turns.push(...open.turns(turns.length === 0, isAnswered));
+    open = new UserTurn(writing);
+    if (isAnswered) turns.push({ role: 'assistant', blocks });
   }
   const last = turns.at(-1);
   if (messages.at(-1)?.role === 'assistant' && last) turns[turns.length - 1] = withoutSpace(last);
@@ -102,8 +103,12 @@ class UserTurn {
     list.push(...saidBlocks(message).map((block) => JSON.stringify(block)));
   }
 
-  /** @param isFirst whether it begins the conversation */
-  turns(isFirst: boolean): Turn[] {
+  /**
+   * @param isFirst whether it begins the conversation
+   * @param isAnswered false: the answer has no turn, and one of the system must be before one
+   */
+  turns(isFirst: boolean, isAnswered = true): Turn[] {
+    if (!isAnswered) this.said.push(...this.notes.splice(0));
     const own = [...this.results, ...this.said];
     if (own.length === 0 && this.notes.length > 0 && !isFirst) return [{ role: 'user', blocks: this.notes }];
     if (own.length === 0 && (isFirst || !this.isEmpty)) {
@@ -128,9 +133,19 @@ function resultOf(
   return {
     type: 'tool_result',
     tool_use_id: writing.ids.ofResult(asString(tool_call_id)),
-    content: plain,
+    content: unwrapped(plain),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
+}
+
+/**
+ * A text alone as a string: a mark that comes or goes changes no form, to which later thinking
+ * would be bound.
+ */
+function unwrapped(content: string | JsonObject[]): string | JsonObject[] {
+  const [block, ...others] = typeof content === 'string' ? [] : content;
+  const isText = block?.type === 'text' && others.length === 0 && Object.keys(block).length === 2;
+  return isText ? asString(block.text) : content;
 }
 
 /** Ids of calls as the API takes them: of its characters, and used once in all. */

@@ -90,7 +90,7 @@ describe('messages of chat in Messages', () => {
       [
         user([text('Hi.')]),
         says([use('a')]),
-        user([{ ...output('a', [text('x')]), cache_control: { type: 'ephemeral' } }]),
+        user([{ ...output('a', 'x'), cache_control: { type: 'ephemeral' } }]),
       ],
     ],
     [
@@ -119,6 +119,11 @@ describe('messages of chat in Messages', () => {
       'no words at the end',
       [user('Hi.'), says('Hm.'), user(' ')],
       [user([text('Hi.')]), says([text('Hm.')]), user([NOTHING])],
+    ],
+    [
+      'a system message before an answer without words',
+      [user('Hi.'), { role: 'system', content: 'Be brief.' }, says(''), user('Ok.')],
+      [user([text('Hi.'), text('Be brief.')]), user([text('Ok.')])],
     ],
     [
       'an answer without words',

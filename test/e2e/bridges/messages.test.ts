@@ -1,0 +1,159 @@
+/** Chat clients of Claude, over Anthropic's Messages. */
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import type { Report } from '../../../src/memory/plan/report.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
+
+type Json = Record<string, unknown>;
+type Message = { role: string } & Json;
+
+const MODEL = 'claude-sonnet-5-5';
+const TOOLS = [
+  {
+    type: 'function',
+    function: { name: 'look', parameters: { type: 'object', properties: { at: { type: 'number' } } } },
+  },
+];
+
+let made = 0;
+const deployment = deployMessages({
+  refuses: true,
+  upstream: {
+    thinks: true,
+    messages: {
+      type: 'model',
+      answer: ({ messages }) => {
+        const last = JSON.stringify((messages as Json[]).at(-1));
+        if (last.includes('How far')) return { content: 'So far.' };
+        return {
+          content: `I look, ${++made}.`,
+          toolCalls: [{ id: `toolu_${made}`, name: 'look', arguments: '{"at": 1}' }],
+        };
+      },
+    },
+  },
+});
+
+const client = () => new OpenAI({ baseURL: `${deployment.url}/v1`, apiKey: MESSAGES_KEY, maxRetries: 0 });
+
+async function ask(messages: readonly Message[], more: Json = {}) {
+  const { stream = false, ...fields } = more;
+  const params = {
+    ...{ model: MODEL, tools: TOOLS, memory_report: true, reasoning_effort: 'high', ...fields, messages },
+    memory_strategy: { mode: 'auto', upstream_api: 'messages' },
+    conversation_id: 'a-loop',
+  } as never;
+  if (!stream) {
+    const completion = (await client().chat.completions.create(params)) as unknown as WithMemory & {
+      choices: { message: Message; finish_reason: string }[];
+      usage: { prompt_tokens: number; total_tokens: number };
+    };
+    return { ...completion.choices[0], usage: completion.usage, memory: completion.memory as Report };
+  }
+  const reports: Report[] = [];
+  const streamed = client().chat.completions.stream(params);
+  streamed.on('chunk', (chunk) => {
+    const { memory } = chunk as unknown as Partial<WithMemory>;
+    if (memory) reports.push(memory as Report);
+  });
+  const { choices, usage } = (await streamed.finalChatCompletion()) as unknown as {
+    choices: { message: Message; finish_reason: string }[];
+    usage: { prompt_tokens: number; total_tokens: number };
+  };
+  return { ...choices[0], usage, memory: reports.at(-1) as Report };
+}
+
+/** What a client that knows nothing of thinking sends back. */
+const back = ({ content, tool_calls }: Message): Message => ({
+  role: 'assistant',
+  content: content ?? null,
+  ...(tool_calls ? { tool_calls } : {}),
+});
+
+const thinkingIn = (body: Json): number =>
+  ((body.messages as Json[]) ?? [])
+    .flatMap(({ content }) => (Array.isArray(content) ? (content as Json[]) : []))
+    .filter(({ type }) => type === 'thinking').length;
+
+async function loop(steps: number, more: Json = {}) {
+  const messages: Message[] = [
+    { role: 'system', content: 'You look at things.' },
+    { role: 'user', content: `Look. ${JSON.stringify(more)}` },
+  ];
+  const reports: Report[] = [];
+  for (let step = 0; step < steps; step++) {
+    const { message, memory } = await ask(messages, more);
+    reports.push(memory);
+    if (!message) throw new Error('no message');
+    messages.push(back(message));
+    for (const { id } of (message.tool_calls ?? []) as { id: string }[])
+      messages.push({ role: 'tool', tool_call_id: id, content: `seen ${step}` });
+  }
+  return { messages, reports };
+}
+
+describe.each([
+  ['whole', {}],
+  ['streamed', { stream: true, stream_options: { include_usage: true } }],
+])('chat over Messages, %s', (_, more) => {
+  it('keeps the thinking of each answer of a tool loop', async () => {
+    const { messages, reports } = await loop(12, more);
+    const { message, finish_reason, usage, memory } = await ask(
+      [...messages, { role: 'user', content: 'How far?' }],
+      more,
+    );
+
+    expect(message).toMatchObject({ role: 'assistant', content: 'So far.' });
+    expect(finish_reason).toBe('stop');
+    expect(usage?.prompt_tokens).toBeGreaterThan(0);
+    expect(memory.upstream_api).toMatchObject({ api: 'messages', because: 'setting', kept_answers: 12 });
+    expect(reports.map(({ upstream_api }) => upstream_api?.kept_answers ?? 0)).toEqual(
+      Array.from({ length: 12 }, (__, step) => step),
+    );
+    const last = deployment.upstream.messages().at(-1);
+    expect(thinkingIn(last?.body as Json)).toBe(12);
+    expect(last?.headers).toMatchObject({ 'x-api-key': MESSAGES_KEY, 'anthropic-version': '2023-06-01' });
+    expect(last?.headers).not.toHaveProperty('authorization');
+    // The upstream refuses thinking on another prefix.
+    expect(deployment.upstream.refusals).toEqual([]);
+    expect(deployment.openai.requests.filter(({ path }) => path.includes('completions'))).toEqual([]);
+  });
+
+  it('sends an answer that was edited in the plain form, and no later one with its thinking', async () => {
+    const { messages } = await loop(4, { ...more, user: 'edits' });
+    const edited = messages.map((message, index) =>
+      index === 2 ? { role: 'assistant', content: 'I have looked myself.' } : message,
+    );
+    const rest = edited.filter((__, index) => index !== 3);
+    const { message } = await ask([...rest, { role: 'user', content: 'How far?' }], {
+      ...more,
+      user: 'edits',
+    });
+
+    expect(message?.content).toBe('So far.');
+    expect(thinkingIn(deployment.upstream.messages().at(-1)?.body as Json)).toBe(0);
+  });
+});
+
+describe('chat over Messages', () => {
+  it("gives an error of the upstream in OpenAI's form, with its words", async () => {
+    const message = 'This request would exceed your account’s rate limit.';
+    deployment.upstream.next({
+      type: 'error',
+      status: 429,
+      body: { type: 'error', error: { type: 'rate_limit_error', message } },
+    });
+    await expect(ask([{ role: 'user', content: 'Look.' }])).rejects.toMatchObject({
+      status: 429,
+      error: { message },
+    });
+  });
+
+  it('refuses what Messages does not have, and leaves on chat what can not be sent over it', async () => {
+    const asked = [{ role: 'user', content: 'Look.' }];
+    await expect(ask(asked, { logprobs: true })).rejects.toMatchObject({ status: 400, param: 'logprobs' });
+    await ask(asked, { n: 2 }).catch(() => undefined);
+    expect(deployment.openai.requests.some(({ path }) => path.endsWith('/chat/completions'))).toBe(true);
+  });
+});
