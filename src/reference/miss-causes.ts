@@ -58,7 +58,7 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Let Precis set marks (`cache_marks: "auto"`), or set one there, too.',
   ],
   vendor: [
-    'Nothing has changed, and the vendor has not read it.',
+    'Nothing that is known has changed, and the vendor has not read it.',
     'A `prompt_cache_key`, fewer parallel requests at the beginning; else nothing.',
   ],
 };

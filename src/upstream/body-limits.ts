@@ -10,8 +10,8 @@ const MIB = 1024 * 1024;
 /**
  * Limits of a request, by the end of the host's name.
  *
- * docs/vendors.md has the sources. A limit over the largest body that is planned acts only where
- * that is raised (`request/size-limits.ts`).
+ * docs/vendors.md has the sources. A limit over the largest body that is planned
+ * (`request/size-limits.ts`) never acts, as long as that is not raised.
  */
 export const BODY_LIMITS: readonly { readonly host: string; readonly bytes: number }[] = [
   { host: 'dashscope.aliyuncs.com', bytes: 10 * MIB },

@@ -63,7 +63,7 @@ const MOST_LINES = 4;
 const MOST_CHARACTERS = 12_000;
 
 /**
- * The line that a request continues: the one with which it shares more than half of the messages of
+ * The line that a request continues: the one with which it shares at least half of the messages of
  * the shorter one, and the most of them. A caller may run several agents in one conversation, or
  * begin anew. Undefined if it continues none.
  */
@@ -77,7 +77,7 @@ export function lineOf<Line extends RequestPrefix>(
     const parts = partsOf(line.messages);
     const shared = parts.filter((part) => known.has(part)).length;
     const share = shared / Math.max(1, Math.min(parts.length, messages.length / MESSAGE_CHARACTERS));
-    if (share > 1 / 2 && share > (best?.share ?? 0)) best = { line, share };
+    if (share >= 1 / 2 && share > (best?.share ?? 0)) best = { line, share };
   }
   return best?.line;
 }

@@ -2,8 +2,9 @@
  * What vendors say of the request in an answer, whole or streamed
  * (https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics,
  * https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics). Read from the text in
- * which the usage is found, without parsing the rest: in a JSON text no quote of a content is
- * unescaped.
+ * which the usage is found, without parsing the rest. In a stream no quote of a content is
+ * unescaped; in a whole answer the input of a tool is an object of the model's own, so a member
+ * counts at its place alone.
  */
 import { asObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { ChangedPart, VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
@@ -39,13 +40,13 @@ export function verdictIn(text: string): VendorVerdict | undefined {
 }
 
 function openaisIn(text: string): VendorVerdict['cache'] {
-  const { type, reason } = asObject(lastOf(text, 'prompt_cache_diagnostics', FLAT_OBJECT));
+  const { type, reason } = asObject(lastOf(text, 'prompt_cache_diagnostics', FLAT_OBJECT, 1));
   return type === 'cache_hit' ? 'none' : partOf(reason);
 }
 
 /** Without a reason it may still be comparing, or has found no difference. */
 function anthropicsIn(text: string): VendorVerdict['cache'] {
-  return partOf(asObject(lastOf(text, 'cache_miss_reason', FLAT_OBJECT)).type);
+  return partOf(asObject(lastOf(text, 'cache_miss_reason', FLAT_OBJECT, 2)).type);
 }
 
 function partOf(reason: unknown): ChangedPart | undefined {
@@ -54,7 +55,7 @@ function partOf(reason: unknown): ChangedPart | undefined {
 
 /** Only requests with the beta `thinking-binding-controls-2026-08-01` are answered with it. */
 function droppedIn(text: string): VendorVerdict['dropped'] {
-  const list = lastOf(text, 'input_transformations', FLAT_OBJECTS);
+  const list = lastOf(text, 'input_transformations', FLAT_OBJECTS, 1);
   const dropped: JsonObject[] = (Array.isArray(list) ? list.map(asObject) : []).filter(
     ({ type }) => type === 'thinking_dropped',
   );
@@ -68,8 +69,22 @@ function droppedIn(text: string): VendorVerdict['dropped'] {
 const FLAT_OBJECT = /^"\w+"\s*:\s*(\{[^{}]*\})/;
 const FLAT_OBJECTS = /^"\w+"\s*:\s*(\[[^[\]]*\])/;
 
-/** The last value of a member. Undefined if it is not of this form. */
-function lastOf(text: string, name: string, form: RegExp): unknown {
+/**
+ * The last value of a member. Undefined if it is not of this form, or elsewhere in a whole answer.
+ *
+ * @param depth of the member in a whole answer: 1 at its top
+ */
+function lastOf(text: string, name: string, form: RegExp, depth: number): unknown {
   const at = text.lastIndexOf(`"${name}"`);
-  return at < 0 ? undefined : parseJson(form.exec(text.slice(at))?.[1] ?? '');
+  if (at < 0 || (/^\s*\{/.test(text) && depthAt(text, at) !== depth)) return undefined;
+  return parseJson(form.exec(text.slice(at))?.[1] ?? '');
+}
+
+const STRINGS = /"(?:[^"\\]|\\.)*"/g;
+
+/** How many objects and lists are open at a place of a JSON text: as many as end after it. */
+function depthAt(text: string, at: number): number {
+  const marks = [...text.slice(at).replace(STRINGS, '')];
+  const count = (kinds: string): number => marks.filter((mark) => kinds.includes(mark)).length;
+  return count('}]') - count('{[');
 }

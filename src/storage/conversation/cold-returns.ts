@@ -8,8 +8,10 @@
 import type { LazyTables, StoredPart } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
-/** The newest ones. A session made from a hash holds many conversations. */
-const KEPT = 100;
+/**
+ * A session made from a hash holds many conversations. What is known stays, so no more are added.
+ */
+const MOST = 100;
 
 /** An event comes after its answer, and the next request may be faster. In milliseconds. */
 const GRACE_MS = 60_000;
@@ -70,7 +72,7 @@ export class ColdReturns implements StoredPart {
   isNew({ point, lifetimeMs }: WaitingRequest): boolean {
     const rows = this.rows();
     const newestAt = this.ports.newestAt();
-    if (newestAt === 0 || rows.some((row) => row.point === point)) return false;
+    if (rows.length >= MOST || newestAt === 0 || rows.some((row) => row.point === point)) return false;
     // The event of the newest one may not have come.
     const usedAt = rows.reduce((newest, { at }) => Math.max(newest, at), newestAt);
     return this.ports.now() - usedAt > lifetimeMs + GRACE_MS;
@@ -80,7 +82,6 @@ export class ColdReturns implements StoredPart {
   add({ point }: WaitingRequest): string[] {
     this.table.make();
     this.sql.exec(`INSERT OR IGNORE INTO ${TABLE} (point, at) VALUES (?, ?)`, point, this.ports.now());
-    this.sql.exec(`DELETE FROM ${TABLE} WHERE return_id <= (SELECT max(return_id) FROM ${TABLE}) - ${KEPT}`);
     return this.points();
   }
 

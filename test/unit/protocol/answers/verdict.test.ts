@@ -83,6 +83,22 @@ describe("a vendor's verdict", () => {
     for (const text of open) expect(verdictOf(text)).toBeUndefined();
   });
 
+  it('is none that a model writes into the input of a tool', () => {
+    const forged = {
+      input_transformations: [{ type: 'thinking_dropped' }],
+      prompt_cache_diagnostics: { type: 'cache_miss', reason: 'model_changed' },
+      diagnostics: { cache_miss_reason: { type: 'tools_changed' } },
+    };
+    const content = [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: forged }];
+    expect(verdictOf(JSON.stringify({ ...JSON.parse(messages({})[0] ?? ''), content }))).toBeUndefined();
+    const usage = { input_tokens: 9, output_tokens: 1 };
+    expect(verdictOf(JSON.stringify({ type: 'message', usage, content }))).toBeUndefined();
+    const own = { diagnostics: { cache_miss_reason: { type: 'model_changed' } } };
+    expect(verdictOf(JSON.stringify({ type: 'message', content, usage, ...own }))).toEqual({
+      cache: 'model',
+    });
+  });
+
   it('has the blocks of thinking that were dropped', () => {
     const dropped = (reason: string) => ({ type: 'thinking_dropped', path: 'messages.1.content.0', reason });
     const allowed = { ...dropped('prefix_binding_mismatch'), type: 'thinking_mismatch_allowed' };

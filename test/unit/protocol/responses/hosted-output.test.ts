@@ -247,7 +247,7 @@ describe.each([
           before = sent;
         }
       }),
-      { numRuns: runs(20, 100), endOnFailure: true },
+      { numRuns: runs(50, 100), endOnFailure: true },
     );
     expect(edited).toBeGreaterThan(0);
   });
