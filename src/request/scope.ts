@@ -5,7 +5,7 @@ import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
-import type { UpstreamApi } from '../upstream/api.ts';
+import { ANTHROPIC, bearerToken, isAnthropicKey, type UpstreamApi } from '../upstream/api.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './callers/caller.ts';
 import { Spending } from './callers/spending.ts';
@@ -64,8 +64,10 @@ export function scopeFor({ services, incoming, api, agent, trace, named, waitUnt
   const spending =
     limits && caller.tenant ? new Spending(limits, caller.tenant, services, waitUntil) : undefined;
   const isAccepted = async (tenant: Tenant): Promise<boolean> => {
-    if (services.accepted.known(tenant.id, api.name) === 'accepted') return true;
-    verdict ??= verdictOn(tenant, { headers, search: callersSearch({ incoming, named }) }, api, services);
+    const judge = judgeOf(headers, api, services);
+    if (services.accepted.known(tenant.id, judge.api.name) === 'accepted') return true;
+    const asker = { headers: judge.headers, search: callersSearch({ incoming, named }) };
+    verdict ??= verdictOn(tenant, asker, judge.api, services);
     return (await verdict) === 'accepted';
   };
   return {
@@ -92,6 +94,20 @@ export function scopeFor({ services, incoming, api, agent, trace, named, waitUnt
     mayStore: async (tenant) =>
       (await isAccepted(tenant)) && (!spending || (await spending.check().then(yes, no))),
   };
+}
+
+/** Who says whether a key is accepted: for a key of Anthropic's never OpenAI's own server. */
+function judgeOf(
+  headers: Headers,
+  api: UpstreamApi,
+  { config }: Services,
+): { readonly api: UpstreamApi; readonly headers: Headers } {
+  const key = bearerToken(headers);
+  if (api.name === 'anthropic' || !config.upstreamIsOpenAi || key === undefined || !isAnthropicKey(key))
+    return { api, headers };
+  const own = new Headers(headers);
+  ANTHROPIC.setKey(own, key);
+  return { api: ANTHROPIC, headers: own };
 }
 
 const yes = (): true => true;

@@ -145,6 +145,11 @@ function hasAnthropicKey(headers: Headers): boolean {
 /** OpenAI's own server, also of a region (`eu.api.openai.com`). */
 const OPENAI_HOST = /(?:^|\.)api\.openai\.com$/;
 
+/** Whether a key is one of Anthropic's, by how it begins. */
+export function isAnthropicKey(key: string | undefined): boolean {
+  return ANTHROPIC_KEY.test(key ?? '');
+}
+
 /** Whether a base URL is Anthropic's own server. */
 export function isAnthropic(baseUrl: string): boolean {
   return new URL(baseUrl).hostname === 'api.anthropic.com';

@@ -20,7 +20,7 @@ import type { Call } from '../../request/call.ts';
 import { callerOf } from '../../request/callers/caller.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import { ANTHROPIC, bearerToken, isAnthropic } from '../../upstream/api.ts';
+import { ANTHROPIC, bearerToken, isAnthropic, isAnthropicKey } from '../../upstream/api.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import type { MadeView } from '../../view/made-view.ts';
 import { type AskOptions, askUpstream, type CountedAnswer } from '../ask-upstream.ts';
@@ -77,6 +77,12 @@ export class BridgedCall {
     const bridge = BRIDGES[api];
     const { include_reasoning, ...chat } = chatIn(bytes);
     const param = keyIsFor(api, this.call.scope) ? bridge.obstacle(chat) : 'authorization';
+    if (param !== undefined && api === 'messages' && strandsKey(this.scope))
+      return refused({
+        param,
+        message: `This request can not be sent over Messages, because of ${param}, and its key is none for chat.`,
+        code: null,
+      });
     if (param !== undefined) {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(this.call.scope, path, bytes, sending.options);
@@ -153,29 +159,36 @@ function refused({ message, param, code }: BridgeRefusal): UpstreamAnswer {
   return { response: Response.json({ error }, { status: 400 }), abort: () => undefined };
 }
 
-/** Keys of OpenAI's, and of others that are written likewise; and Anthropic's own. */
-const OPENAI_KEY = /^sk-(?!ant-)/;
-
 /**
- * Whether a caller's own key may be sent to the server of an API. What is written as a key of
- * OpenAI's goes to no server of Anthropic's. With access keys, the deployer has a key for each.
+ * Whether a caller's own key may be sent to the server of an API: no server of Anthropic's gets a
+ * key of another vendor. With access keys, the deployer has a key for each.
  */
 function keyIsFor(api: Route['api'], { headers, services: { config } }: RequestScope): boolean {
-  if (api !== 'messages' || config.access || config.anthropicBaseUrl === config.upstreamBaseUrl) return true;
-  return !isAnthropic(config.anthropicBaseUrl) || !OPENAI_KEY.test(bearerToken(headers) ?? '');
+  if (api !== 'messages' || config.access || !isAnthropic(config.anthropicBaseUrl)) return true;
+  return isAnthropicKey(bearerToken(headers));
 }
+
+/** Whether a request that stays on chat would take a caller's key of Anthropic's to OpenAI. */
+function strandsKey({ headers, services: { config } }: RequestScope): boolean {
+  return !config.access && config.upstreamIsOpenAi && isAnthropicKey(bearerToken(headers));
+}
+
+/** The headers of a request for chat that Anthropic's own server gets, beside its own. */
+const FOR_ANTHROPIC = /^(?:accept|authorization|content-type|user-agent|x-stainless-.*|anthropic-.*)$/;
 
 /** The context of a request with the key that its caller gave for chat, as an API takes it. */
 function scopeOver(api: Route['api'], scope: RequestScope): RequestScope {
   if (api !== 'messages') return scope;
   const { incoming, services, caller } = scope;
   const { url, method, signal } = incoming;
-  const names = [...incoming.headers.keys()].filter((name) => !name.startsWith('openai-'));
-  const headers = new Headers(names.map((name) => [name, incoming.headers.get(name) ?? '']));
+  const isOwn = isAnthropic(services.config.anthropicBaseUrl);
+  const isSent = (name: string) => (isOwn ? FOR_ANTHROPIC.test(name) : !name.startsWith('openai-'));
+  const headers = new Headers([...incoming.headers].filter(([name]) => isSent(name)));
   const key = bearerToken(headers);
   if (key !== undefined) ANTHROPIC.setKey(headers, key);
-  const asked = new Request(url, { method, headers, signal });
-  const { account } = callerOf(headers, services, ANTHROPIC);
+  const asked = new Request(isOwn ? url.replace(/\?.*$/, '') : url, { method, headers, signal });
+  // With access keys, the caller's is found as the headers had it.
+  const { account } = callerOf(services.config.access ? incoming.headers : headers, services, ANTHROPIC);
   return { ...scope, api: ANTHROPIC, incoming: asked, caller: { ...caller, account } };
 }
 

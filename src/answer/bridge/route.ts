@@ -6,6 +6,7 @@ import type { Report } from '../../memory/plan/report.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused } from '../../request/model-refusals.ts';
+import type { RequestScope } from '../../request/scope.ts';
 import { OPENAI } from '../../upstream/api.ts';
 
 export interface Route {
@@ -26,13 +27,22 @@ export function routeOf({ request, chosen, scope }: Call, offersTools: boolean):
   const setting = upstreamApiOf(chosen.strategy);
   if (setting === 'chat') return undefined;
   if (setting !== 'auto') return { api: setting, because: 'setting' };
-  // With its own key, a caller of chat says itself where that is to go.
-  const ofAnthropic = scope.services.config.access?.anthropicApiKey;
-  if (isClaude(request.model)) return ofAnthropic ? { api: 'messages', because: 'model' } : undefined;
+  if (isClaude(request.model))
+    return prefersMessages(request.model, scope) ? { api: 'messages', because: 'model' } : undefined;
   if (!request.hasTools && !offersTools) return undefined;
   if (isRefused('chat', request, scope)) return { api: 'responses', because: 'learned' };
   const isNeeded = needsResponses(request.model, request.settings.effort);
   return isNeeded ? { api: 'responses', because: 'model' } : undefined;
+}
+
+/**
+ * Whether a model is Anthropic's by its own name, and the deployer has a key for Anthropic beside
+ * OpenAI's server, which has no such model. A gateway has names and accounts of its own, and a
+ * caller with its own key says itself where that is to go.
+ */
+function prefersMessages(model: string | undefined, { services: { config } }: RequestScope): boolean {
+  const isKeyed = config.access?.anthropicApiKey !== undefined && config.upstreamIsOpenAi;
+  return isKeyed && /^claude-/.test(model ?? '');
 }
 
 /** Whether a request may be sent over another API once its upstream asks for that. */

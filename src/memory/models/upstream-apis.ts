@@ -29,3 +29,11 @@ export function needsResponses(model: string | undefined, effort: unknown): bool
   if (!row || effort === 'none') return false;
   return row.unasked || (effort ?? null) !== null;
 }
+
+/** Families of OpenAI's that do not reason (https://developers.openai.com/api/docs/models). */
+const PLAIN = /^(?:gpt-3|gpt-4|chatgpt-4o)/;
+
+/** Whether a model reasons, or may: nobody knows all. */
+export function mayReason(model: string): boolean {
+  return !PLAIN.test(baseName(model));
+}

@@ -5,6 +5,7 @@
  * not be at the beginning of what is cached.
  */
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import type { Bridge, BridgeOptions, BridgeRefusal, ChatBody } from '../bridge.ts';
 import { isEmpty, obstacleIn, says, unsupported } from '../chat-fields.ts';
 import { ShortNames } from '../short-names.ts';
@@ -39,12 +40,16 @@ export const responsesBridge: Bridge = {
   },
 };
 
+/** What chat does not have: it names what the API has stored, or is written here. */
+const STATE = ['input', 'instructions', 'previous_response_id', 'conversation', 'prompt', 'background'];
+
 /** Parameters that the Responses API does not have, and the values that say nothing. */
 const MISSING: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['stop', isEmpty],
   ['logit_bias', isEmpty],
   ['frequency_penalty', (value) => value === 0],
   ['presence_penalty', (value) => value === 0],
+  ...STATE.map((name) => [name, () => false] as const),
 ]);
 
 function refusalOf(chat: ChatBody): BridgeRefusal | undefined {
@@ -83,7 +88,7 @@ function fieldsFrom(
   return {
     ...Object.fromEntries(same),
     store: chat.store ?? false,
-    include: includeFrom(chat),
+    ...includeFrom(chat),
     ...lengthFrom(chat, notices),
     ...member('reasoning', {
       ...(showsReasoning ? { summary: 'auto' } : {}),
@@ -106,10 +111,13 @@ function member(name: string, value: JsonObject): JsonObject {
   return isEmpty(value) ? {} : { [name]: value };
 }
 
-function includeFrom({ include, logprobs }: ChatBody): unknown[] {
+/** Models that don't reason refuse to be asked for reasoning. */
+function includeFrom({ model, include, logprobs }: ChatBody): JsonObject {
   const asked: unknown[] = Array.isArray(include) ? include : [];
+  const reasoning = mayReason(asString(model)) ? ['reasoning.encrypted_content'] : [];
   const probabilities = logprobs === true ? ['message.output_text.logprobs'] : [];
-  return [...new Set([...asked, 'reasoning.encrypted_content', ...probabilities])];
+  const all = [...new Set([...asked, ...reasoning, ...probabilities])];
+  return all.length > 0 ? { include: all } : {};
 }
 
 function lengthFrom({ max_completion_tokens, max_tokens }: ChatBody, notices: Set<string>): JsonObject {

@@ -116,14 +116,18 @@ function saidIn({ content, refusal }: JsonObject): string {
 /** The encrypted reasoning that a client has sent back. */
 function reasoningFrom({ reasoning_details }: JsonObject): JsonObject[] {
   const details = Array.isArray(reasoning_details) ? reasoning_details.map(asObject) : [];
-  return details
-    .filter(({ type, format }) => type === ENCRYPTED_DETAIL.type && format === ENCRYPTED_DETAIL.format)
-    .map(({ id, data }) => ({
-      type: 'reasoning',
-      ...(typeof id === 'string' ? { id } : {}),
-      summary: [],
-      encrypted_content: data,
-    }));
+  return (
+    details
+      .filter(({ type, format }) => type === ENCRYPTED_DETAIL.type && format === ENCRYPTED_DETAIL.format)
+      // An id alone would name what the upstream has stored, of whomever.
+      .filter(({ data }) => asString(data) !== '')
+      .map(({ id, data }) => ({
+        type: 'reasoning',
+        ...(typeof id === 'string' ? { id } : {}),
+        summary: [],
+        encrypted_content: data,
+      }))
+  );
 }
 
 function callFrom(call: JsonObject, { names }: Writing): JsonObject {

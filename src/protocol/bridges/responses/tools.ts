@@ -2,10 +2,13 @@
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { ShortNames } from '../short-names.ts';
 
-/** An object with a member spread into it: `{type, function: {name}}` → `{type, name}`. */
+/**
+ * An object with a member spread into it: `{type, function: {name}}` → `{type, name}`. Its own
+ * members stay, since its type is what has been looked at.
+ */
 function flat(value: JsonObject, member: string): JsonObject {
   const { [member]: inner, ...rest } = value;
-  return isObject(inner) ? { ...rest, ...inner } : value;
+  return isObject(inner) ? { ...inner, ...rest } : value;
 }
 
 function named(value: JsonObject, names: ShortNames): JsonObject {
