@@ -6,6 +6,9 @@
  *
  * A hash is the first 96 bits of a ref, so nothing is stored for it, and a hash names one content.
  */
+import { Buffer } from 'node:buffer';
+import { base32, bytesOfBase32 } from '../lib/base32.ts';
+import { REF_START } from '../memory/conversation/refs.ts';
 import type { View } from '../memory/plan/view.ts';
 import { fieldOf, scanObject } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
@@ -13,27 +16,21 @@ import type { ModelRequest } from './model-request.ts';
 /** A hash alone. */
 export const HASH_PATTERN = /^[0-9a-f]{24}$/;
 
-const REF_IN_MARKER = /; ref=(ref_([a-z2-7]{20})[a-z2-7]{6})(?=[;⟧])/g;
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
-const BITS = 5;
-/** Bits of a ref's content that its hash lacks. */
-const BEYOND = 4n;
+const REF_IN_MARKER = /; ref=(ref_[a-z2-7]{26})(?=[;⟧])/g;
+
+/** Characters of a ref that hold the bits of its hash, and those that hold nothing else. */
+const CHARACTERS = 20;
+const WHOLE_CHARACTERS = 19;
 
 /** The hash of a ref. */
 export function hashOfRef(ref: string): string {
-  const content = ref.slice('ref_'.length, 'ref_'.length + 20);
-  const bits = [...content].reduce((sum, one) => (sum << BigInt(BITS)) | BigInt(BASE32.indexOf(one)), 0n);
-  return (bits >> BEYOND).toString(16).padStart(24, '0');
+  const content = ref.slice(REF_START.length, REF_START.length + CHARACTERS);
+  return Buffer.from(bytesOfBase32(content)).toString('hex');
 }
 
-/** What all refs of a hash begin with: all but the last 4 bits of the content are known. */
+/** What all refs of a hash begin with. */
 export function refStartOf(hash: string): string {
-  const bits = BigInt(`0x${hash}`) << BEYOND;
-  const characters = Array.from(
-    { length: 19 },
-    (_, index) => BASE32[Number((bits >> BigInt(BITS * (19 - index))) & 31n)],
-  );
-  return `ref_${characters.join('')}`;
+  return REF_START + base32(Buffer.from(hash, 'hex'), WHOLE_CHARACTERS);
 }
 
 /** The messages of a view as JSON, with the hash of each of its refs in markers. */

@@ -98,7 +98,7 @@ export async function getRetrieved(c: Context<AppEnv>): Promise<Response> {
 
 interface Found {
   readonly ref: string;
-  readonly content: string;
+  readonly content: Uint8Array;
 }
 
 async function contentOf(c: Context<AppEnv>, tenant: Tenant, hash: string): Promise<Found | undefined> {
@@ -108,7 +108,7 @@ async function contentOf(c: Context<AppEnv>, tenant: Tenant, hash: string): Prom
     const named = await store.startingWith(refStartOf(hash), MOST_NAMED);
     const ref = named.find((each) => hashOfRef(each) === hash);
     const opened = ref && (await shelf.get(ref));
-    if (ref && opened) return { ref, content: new TextDecoder().decode(opened.content) };
+    if (ref && opened) return { ref, content: opened.content };
   }
   shelf.unknown();
   return undefined;
@@ -118,13 +118,11 @@ async function contentOf(c: Context<AppEnv>, tenant: Tenant, hash: string): Prom
 const MOST_NAMED = 16;
 
 /** The lines with a text, and the ones around them; the whole where none has it. */
-function partOf(content: string, query: string | undefined): string {
-  if (query === undefined || query === '') return content;
-  const parameters: Record<string, string> = { grep: query, context: CONTEXT };
+function partOf(content: Uint8Array, query = ''): string {
+  const parameters: Record<string, string> = query === '' ? {} : { grep: query, context: CONTEXT };
   const parsed = parseQuery((name) => parameters[name]);
-  if (!parsed.ok || !parsed.value) return content;
-  const answer = answerQuery(new TextEncoder().encode(content), parsed.value);
-  return answer.ok && answer.value.text !== '' ? answer.value.text : content;
+  const answer = parsed.ok && parsed.value ? answerQuery(content, parsed.value) : undefined;
+  return (answer?.ok && answer.value.text) || new TextDecoder().decode(content);
 }
 
 /** Lines around a match. */

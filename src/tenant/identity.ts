@@ -10,6 +10,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
+import { base32 } from '../lib/base32.ts';
 import { TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/conversation/refs.ts';
 
@@ -63,7 +64,6 @@ export const SHORTEST_TOKEN = 20;
 const CONTENT_CHARACTERS = 20;
 const CHECK_CHARACTERS = 6;
 const KEY_ID_BYTES = 4;
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** What is kept of tenants, by their ids. */
 interface KnownTenants {
@@ -209,21 +209,4 @@ function checkOf(key: Uint8Array, name: string): string {
 
 function hmac(key: string | Uint8Array, text: string): Buffer {
   return createHmac('sha256', key).update(text, 'utf8').digest();
-}
-
-/** RFC 4648 base32 in lower case, cut to `length` characters. */
-function base32(bytes: Uint8Array, length: number): string {
-  let text = '';
-  let bits = 0;
-  let buffered = 0;
-  for (const byte of bytes) {
-    buffered = (buffered << 8) | byte;
-    bits += 8;
-    while (bits >= 5 && text.length < length) {
-      bits -= 5;
-      text += BASE32[(buffered >>> bits) & 31];
-    }
-    buffered &= (1 << bits) - 1;
-  }
-  return text;
 }
