@@ -5,7 +5,7 @@ import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
-import { ANTHROPIC, bearerToken, isAnthropicKey, type UpstreamApi } from '../upstream/api.ts';
+import { ANTHROPIC, bearerToken, isAnthropicKey, OPENAI, type UpstreamApi } from '../upstream/api.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './callers/caller.ts';
 import { Spending } from './callers/spending.ts';
@@ -103,7 +103,7 @@ function judgeOf(
   { config }: Services,
 ): { readonly api: UpstreamApi; readonly headers: Headers } {
   const key = bearerToken(headers);
-  if (api.name === 'anthropic' || !config.upstreamIsOpenAi || key === undefined || !isAnthropicKey(key))
+  if (api !== OPENAI || !config.upstreamIsOpenAi || key === undefined || !isAnthropicKey(key))
     return { api, headers };
   const own = new Headers(headers);
   ANTHROPIC.setKey(own, key);

@@ -133,13 +133,13 @@ export function namesVersion(headers: Headers): boolean {
  * Anthropic's goes to no other server all the same.
  */
 export function apiOfOpenAiBody(headers: Headers): UpstreamApi {
-  return ANTHROPIC_KEY.test(bearerToken(headers) ?? '') ? ANTHROPIC : OPENAI;
+  return isAnthropicKey(bearerToken(headers)) ? ANTHROPIC : OPENAI;
 }
 
 /** Whether a request has a key for Anthropic's API, by its header or by how it begins. */
 function hasAnthropicKey(headers: Headers): boolean {
   if (!headers.has('authorization')) return headers.has(KEY_HEADER);
-  return ANTHROPIC_KEY.test(bearerToken(headers) ?? '');
+  return isAnthropicKey(bearerToken(headers));
 }
 
 /** OpenAI's own server, also of a region (`eu.api.openai.com`). */

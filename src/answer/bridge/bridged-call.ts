@@ -2,6 +2,7 @@
  * Sends the bodies of one call over another API than chat completions. All around it sees chat:
  * its bodies, and their answers.
  */
+import { baseUrlOf } from '../../config.ts';
 import { type JsonObject, parseObject } from '../../lib/json.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
@@ -20,7 +21,7 @@ import type { Call } from '../../request/call.ts';
 import { callerOf } from '../../request/callers/caller.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import { ANTHROPIC, bearerToken, isAnthropic, isAnthropicKey } from '../../upstream/api.ts';
+import { ANTHROPIC, bearerToken, isAnthropic, isAnthropicKey, OPENAI } from '../../upstream/api.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import type { MadeView } from '../../view/made-view.ts';
 import { type AskOptions, askUpstream, type CountedAnswer } from '../ask-upstream.ts';
@@ -42,7 +43,8 @@ interface Sending {
 export class BridgedCall {
   private readonly call: Call;
   private readonly route: Route;
-  private readonly scope: RequestScope;
+  /** As the other API takes the request. Undefined before a body is sent over it. */
+  private over: RequestScope | undefined;
   private readonly kept: KeptAnswers | undefined;
   /** Of the body that was sent last. */
   private sent: ReportedApi;
@@ -50,10 +52,9 @@ export class BridgedCall {
   constructor(call: Call, route: Route, reader: MessageReader) {
     this.call = call;
     this.route = route;
-    this.scope = call.scope;
     this.sent = { api: route.api, because: route.because };
     const { tenant } = call.scope.caller;
-    const account = accountOf(route, this.scope);
+    const account = accountOf(route, call.scope);
     this.kept = tenant && new KeptAnswers({ call, tenant, reader, account });
   }
 
@@ -74,10 +75,11 @@ export class BridgedCall {
    */
   async ask(path: string, bytes: Uint8Array, sending: Sending): Promise<CountedAnswer> {
     const { api, because } = this.route;
+    const { scope } = this.call;
     const bridge = BRIDGES[api];
     const { include_reasoning, ...chat } = chatIn(bytes);
-    const param = keyIsFor(api, this.call.scope) ? bridge.obstacle(chat) : 'authorization';
-    if (param !== undefined && api === 'messages' && strandsKey(this.scope))
+    const param = keyIsFor(api, scope) ? bridge.obstacle(chat) : 'authorization';
+    if (param !== undefined && api === 'messages' && strandsKey(scope))
       return refused({
         param,
         message: `This request can not be sent over Messages, because of ${param}, and its key is none for chat.`,
@@ -85,7 +87,7 @@ export class BridgedCall {
       });
     if (param !== undefined) {
       this.sent = { api: 'chat', because: 'obstacle', param };
-      return askUpstream(this.call.scope, path, bytes, sending.options);
+      return askUpstream(scope, path, bytes, sending.options);
     }
     const outputs = sending.isBare ? new Map<number, KeptOutput>() : await this.outputs(chat, sending);
     const written = bridge.body(chat, (index) => outputs.get(index), {
@@ -107,7 +109,7 @@ export class BridgedCall {
     return chatAnswer(answer, {
       reader: written.reader,
       streams: chat.stream === true,
-      services: this.scope.services,
+      services: scope.services,
       keep: async (output) => this.keep(output, written.reader, sending),
     });
   }
@@ -119,10 +121,8 @@ export class BridgedCall {
 
   private send({ path, headers, body }: BridgedBody, options: AskOptions): Promise<CountedAnswer> {
     const added = [...(options.headers ?? []), ...headers];
-    return askUpstream(scopeOver(this.route.api, this.scope), `/${path}`, body, {
-      ...options,
-      headers: added,
-    });
+    this.over ??= scopeOver(this.route.api, this.call.scope);
+    return askUpstream(this.over, `/${path}`, body, { ...options, headers: added });
   }
 
   private async outputs(
@@ -197,6 +197,6 @@ function accountOf({ api }: Route, { caller, headers, services: { config } }: Re
   const { apiKey } = caller.account;
   const key = apiKey ?? headers.get('authorization') ?? headers.get('x-api-key') ?? '';
   const groups = ['openai-organization', 'openai-project'].map((name) => headers.get(name) ?? '');
-  const server = api === 'messages' ? config.anthropicBaseUrl : config.upstreamBaseUrl;
+  const server = baseUrlOf(api === 'messages' ? ANTHROPIC : OPENAI, config);
   return sha256Hex(JSON.stringify([api, server, key, ...groups]));
 }
