@@ -13,13 +13,8 @@ import { type History, readHistory } from '../../memory/conversation/history.ts'
 import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
 import { baseName } from '../../memory/models/families.ts';
 import type { AnswerReader, KeptOutput } from '../../protocol/bridges/bridge.ts';
-import {
-  calledName,
-  callsIn,
-  messageOf,
-  type ShownOutput,
-  shownOutput,
-} from '../../protocol/bridges/kept-outputs.ts';
+import { callsIn } from '../../protocol/bridges/chat-fields.ts';
+import { calledName, messageOf, type ShownOutput, shownOutput } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall, hashSession, storedConversation } from '../../request/conversation.ts';

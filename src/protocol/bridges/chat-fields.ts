@@ -29,6 +29,16 @@ function hasAudio({ content, audio }: JsonObject): boolean {
 
 const isLegacy = ({ role, function_call }: JsonObject): boolean => role === 'function' || says(function_call);
 
+/** Parameters that the other API does not have, each with whether a value of it says nothing. */
+export type Missing = ReadonlyMap<string, (value: unknown) => boolean>;
+
+/** The first parameter that the other API does not have, and that says something. */
+export function missingIn(chat: ChatBody, missing: Missing): string | undefined {
+  const isSaid = ([param, saysNothing]: [string, (value: unknown) => boolean]): boolean =>
+    says(chat[param]) && !saysNothing(chat[param]);
+  return [...missing].find(isSaid)?.[0];
+}
+
 /** The refusal of a parameter that the other API does not have. */
 export function unsupported(param: string): BridgeRefusal {
   const message = `Unsupported parameter: '${param}' is not supported with this model.`;

@@ -5,6 +5,7 @@
  */
 import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { AnswerReader, KeptOutput } from './bridge.ts';
+import { callsIn } from './chat-fields.ts';
 
 /** What an answer says: digests of its calls and of its text; empty if it has none. */
 interface Said {
@@ -35,11 +36,6 @@ export function messageOf({ api, json }: KeptOutput, reader: AnswerReader): Json
 /** @param message see `messageOf` */
 export function shownOutput({ api, json }: KeptOutput, message: JsonObject, sha256: Sha256): ShownOutput {
   return { api, json, ...saidIn([message], sha256) };
-}
-
-/** The calls of a message of the model. */
-export function callsIn({ tool_calls }: JsonObject): JsonObject[] {
-  return Array.isArray(tool_calls) ? tool_calls.map(asObject) : [];
 }
 
 /** The name of a function or of a custom tool that is called. */

@@ -10,7 +10,7 @@ import { longestAnswerOf } from '../../../memory/models/facts.ts';
 import { MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
 import { readMessagesRequest } from '../../messages/request.ts';
 import type { Bridge, BridgeOptions, BridgeRefusal, ChatBody } from '../bridge.ts';
-import { isEmpty, obstacleIn, says, unsupported } from '../chat-fields.ts';
+import { isEmpty, type Missing, missingIn, obstacleIn, says, unsupported } from '../chat-fields.ts';
 import { ShortNames } from '../short-names.ts';
 import { MessagesReader } from './answer.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
@@ -77,18 +77,15 @@ function obstacle(chat: ChatBody): string | undefined {
   );
 }
 
-type SaysNothing = (value: unknown) => boolean;
-
 /** Parameters that mean something in the answer, and the values that say nothing. */
-const MISSING: ReadonlyMap<string, SaysNothing> = new Map<string, SaysNothing>([
+const MISSING: Missing = new Map<string, (value: unknown) => boolean>([
   ['logprobs', (value) => value === false],
   ['top_logprobs', (value) => value === 0],
   ['logit_bias', isEmpty],
 ]);
 
 function refusalOf(chat: ChatBody): BridgeRefusal | undefined {
-  const missing = [...MISSING].find(([param, saysNothing]) => says(chat[param]) && !saysNothing(chat[param]));
-  const param = missing?.[0] ?? obstacleIn(chat);
+  const param = missingIn(chat, MISSING) ?? obstacleIn(chat);
   return param === undefined ? undefined : unsupported(param);
 }
 
@@ -111,7 +108,7 @@ function outputFrom(
 }
 
 /** What the API has not, and does without; and the values that say nothing. */
-const DROPPED: ReadonlyMap<string, SaysNothing> = new Map<string, SaysNothing>([
+const DROPPED: Missing = new Map<string, (value: unknown) => boolean>([
   ['seed', () => false],
   ['frequency_penalty', (value) => value === 0],
   ['presence_penalty', (value) => value === 0],

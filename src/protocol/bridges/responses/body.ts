@@ -6,8 +6,8 @@
  */
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
-import type { Bridge, BridgeOptions, BridgeRefusal, ChatBody } from '../bridge.ts';
-import { isEmpty, obstacleIn, says, unsupported } from '../chat-fields.ts';
+import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
+import { isEmpty, type Missing, missingIn, obstacleIn, says, unsupported } from '../chat-fields.ts';
 import { ShortNames } from '../short-names.ts';
 import { ResponsesReader } from './answer.ts';
 import { inputOf } from './messages.ts';
@@ -23,8 +23,8 @@ export const responsesBridge: Bridge = {
   api: 'responses',
   obstacle: obstacleIn,
   body(chat, kept, options) {
-    const refusal = refusalOf(chat);
-    if (refusal) return refusal;
+    const missing = missingIn(chat, MISSING);
+    if (missing !== undefined) return unsupported(missing);
     const names = new ShortNames(options.sha256);
     const notices = new Set<string>();
     const fields = fieldsFrom(chat, options, names, notices);
@@ -44,21 +44,13 @@ export const responsesBridge: Bridge = {
 const STATE = ['input', 'instructions', 'previous_response_id', 'conversation', 'prompt', 'background'];
 
 /** Parameters that the Responses API does not have, and the values that say nothing. */
-const MISSING: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+const MISSING: Missing = new Map([
   ['stop', isEmpty],
   ['logit_bias', isEmpty],
   ['frequency_penalty', (value) => value === 0],
   ['presence_penalty', (value) => value === 0],
   ...STATE.map((name) => [name, () => false] as const),
 ]);
-
-function refusalOf(chat: ChatBody): BridgeRefusal | undefined {
-  for (const [param, saysNothing] of MISSING) {
-    const value = chat[param];
-    if (says(value) && !saysNothing(value)) return unsupported(param);
-  }
-  return undefined;
-}
 
 /** Members that are written elsewhere, or that say nothing in the other API. */
 const OWN = new Set([
