@@ -43,6 +43,7 @@ export const CAUSE_LABELS: Labels<MissCause> = {
   added: 'what Precis adds has changed',
   rounds: 'what was fetched earlier is gone, or is back',
   hosted: 'the provider wants some outputs whole',
+  unread: 'storage did not say what was sent before',
   tier: 'another service tier answered',
   lifetime: 'the pause was longer than the cache lasts',
   short: 'the prompt is too short for the cache',

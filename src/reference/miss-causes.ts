@@ -47,6 +47,10 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'The upstream wants outputs of hosted tools whole.',
     'Nothing: it happens once in a conversation.',
   ],
+  unread: [
+    'Storage did not say whether an earlier move was made when the cache was cold.',
+    'See whether storage fails (`store_failed`).',
+  ],
   tier: ['Another service tier has served the request.', 'Name one `service_tier`.'],
   lifetime: [
     'More time has passed since the request before than the cache keeps a prefix.',

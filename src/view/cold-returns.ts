@@ -23,7 +23,7 @@ import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { SentBefore } from '../upstream/sent-requests.ts';
 import type { ViewCall } from './made-view.ts';
-import { sentOnSameTerms } from './sent-before.ts';
+import { coldBefore, sentOnSameTerms } from './sent-before.ts';
 
 /** Undefined where no move is made for a cold return. */
 export function coldReturns(strategy: EditingStrategy, call: ViewCall): ColdReturns | undefined {
@@ -43,6 +43,8 @@ export class ColdReturns {
   /** The request before, if nothing can have been noted since. */
   private readonly before: SentBefore | undefined;
   private isAsked = false;
+  /** Of requests up to this one, what was known once holds where nothing can be read. */
+  private believed: SentBefore | undefined;
 
   constructor(conversation: StoredConversation, call: ViewCall) {
     this.conversation = conversation;
@@ -70,8 +72,17 @@ export class ColdReturns {
     } catch (error) {
       logCaught(this.call.scope.services.log, 'warn', 'cold returns could not be read', error);
       this.warnings.push('store_failed');
-      return false;
+      this.believed = coldBefore(this.call);
+      this.lengths = this.believed?.sent.cold ?? [];
+      return this.lengths.length > 0;
     }
+  }
+
+  /** Whether a view before this one may have had a move that could not be read. */
+  isUnread({ history, replay: { waited } }: Plan): boolean {
+    if (this.warnings.length === 0) return false;
+    const { messages: known = 0 } = this.believed ?? {};
+    return waited.some((length) => length > known && length < history.messages.length);
   }
 
   /** Whether the isolate knows of a request whether it is a cold return. */

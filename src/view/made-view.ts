@@ -37,6 +37,8 @@ export interface MadeView {
   readonly leftBefore?: number;
   /** See `PlanRequest`. Undefined if they could not be read, or are of no matter. */
   readonly cold?: readonly number[] | undefined;
+  /** Whether it could not be read what earlier views of the array followed from. */
+  readonly isUnread?: boolean;
   /** The request before, as it was known when the first view of this request was made. */
   readonly before?: SentBefore | undefined;
   /** The limit of the upstream that the view was planned within. */

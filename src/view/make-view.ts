@@ -136,6 +136,7 @@ function reported(
     history,
     ...(plan.thinking ? { leftBefore: plan.thinking.blocksBefore } : {}),
     refused: replay.refused,
+    isUnread: returns?.isUnread(plan) ?? false,
     rounds: rounds?.kept,
     report: { ...withNotices(within, strategy, outline, options), mode },
     ...(options.explain ? { explanation: explain(plan, view, counter) } : {}),

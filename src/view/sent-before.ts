@@ -25,8 +25,15 @@ import {
 } from '../upstream/sent-requests.ts';
 import type { MadeView } from './made-view.ts';
 
-/** Undefined if none is known. */
-export function sentBefore(call: Call): SentBefore | undefined {
+/**
+ * Undefined if none is known.
+ *
+ * @param isMeant of those that are known
+ */
+export function sentBefore(
+  call: Call,
+  isMeant: (sent: SentRequest) => boolean = () => true,
+): SentBefore | undefined {
   const owner = ownerOf(call);
   if (owner === undefined) return undefined;
   const { messages } = call.request;
@@ -35,7 +42,8 @@ export function sentBefore(call: Call): SentBefore | undefined {
   const ends = [messages.length, ...earlierRequests(messages)];
   for (const [index, end] of ends.entries()) {
     const seen = sentRequests.get(owner, elementAt(hashes, end));
-    if (seen) return { messages: end, sent: seen.value, at: seen.at, isNext: index <= 1 };
+    if (seen && isMeant(seen.value))
+      return { messages: end, sent: seen.value, at: seen.at, isNext: index <= 1 };
   }
   return undefined;
 }
@@ -55,6 +63,12 @@ export function noteAnswer(call: Call, id: string): void {
 export function sentOnSameTerms(call: Call): SentBefore | undefined {
   const before = sentBefore(call);
   return before && areSame(before.sent.terms, termsOf(call)) ? before : undefined;
+}
+
+/** The newest one on the same terms whose cold returns are known, however long ago it was sent. */
+export function coldBefore(call: Call): SentBefore | undefined {
+  const terms = termsOf(call);
+  return sentBefore(call, (sent) => sent.cold !== undefined && areSame(sent.terms, terms));
 }
 
 /** What of a view a body has. */
@@ -101,6 +115,7 @@ export function withMoved(made: MadeView, call: Call, refused: MadeView | undefi
         part:
           (refused && partBetween(refused, made, earlierRequests(call.request.messages)[0])) ??
           (before && leftPart(before, made, termsOf(call))),
+        isUnread: made.isUnread ?? false,
       });
   return { ...made, before, report: change ? moved(report, change) : report };
 }

@@ -58,6 +58,8 @@ interface OwnFacts {
   readonly hasMovedBetween?: boolean;
   /** Whether thinking is left out that the request before had. */
   readonly hasLessThinking?: boolean;
+  /** Whether it could not be read what earlier views followed from. */
+  readonly isUnread?: boolean;
 }
 
 /** Precis's cause. Undefined if there is none: the frontier has not moved. */
@@ -66,8 +68,10 @@ export function ownChange({
   part,
   hasMovedBetween = false,
   hasLessThinking = false,
+  isUnread = false,
 }: OwnFacts): OwnChange | undefined {
   if (planned !== undefined) return { cause: 'move', trigger: planned };
   if (part) return { cause: PART_CAUSES[part] };
-  return hasMovedBetween || hasLessThinking ? { cause: 'move' } : undefined;
+  if (hasMovedBetween || hasLessThinking) return { cause: 'move' };
+  return isUnread ? { cause: 'unread' } : undefined;
 }

@@ -21,6 +21,7 @@ const PARTS: Readonly<Partial<Record<MissCause, ChangedPart>>> = {
   added: 'input',
   rounds: 'input',
   hosted: 'input',
+  unread: 'input',
 };
 
 /** @param change that is known of the request. It explains the part if it is a change of that */

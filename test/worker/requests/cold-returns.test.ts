@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
+import type { Report } from '../../../src/memory/plan/report.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { messagesBody } from '../../../tools/upstream/blocks.ts';
@@ -73,7 +74,13 @@ function deployment(variables: Partial<Env> = {}) {
         asked: objects.calls.slice(began).filter((call) => call === FIND).length,
       };
     };
-    return { app, objects, of, post, send: (...of_: Parameters<typeof of>) => post(of(...of_)) };
+    /** The report of an answer. */
+    const report = async (steps: number) => {
+      const asked = JSON.stringify(of(steps, { memory_report: true }));
+      const response = await app.request('/v1/chat/completions', { method: 'POST', body: asked });
+      return ((await response.json()) as { memory: Report }).memory;
+    };
+    return { app, objects, of, post, report, send: (...of_: Parameters<typeof of>) => post(of(...of_)) };
   };
   const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
   const object = (id: string) => remoteConversation(conversationName(tenant, undefined, { id }));
@@ -339,5 +346,42 @@ describe('cold returns of a conversation', () => {
     expect(response.warning).toContain('store_failed');
     other.objects[how].clear();
     expect(await other.send(steps + 1)).toMatchObject({ asked: 1 });
+  });
+
+  it('stay known to an isolate that has read them, where storage fails', async () => {
+    const { isolate, pass } = deployment();
+    const a = isolate();
+    const steps = await untilWaiting(a);
+    pass(32);
+    const first = await a.send(steps + 1);
+    pass(32);
+    a.objects.failing.add(FIND);
+
+    for (const more of [2, 3]) {
+      const next = await a.send(steps + more);
+      expect(next).toMatchObject({ trigger: 'cold_return', frontier: 'kept', asked: 1 });
+      expect(next.warning).toContain('store_failed');
+      const before = messagesOf(first.body);
+      expect(messagesOf(next.body).slice(0, before.length)).toEqual(before);
+    }
+  });
+
+  it('are the cause that is named where an isolate can not read whether there were any', async () => {
+    const { isolate, pass } = deployment();
+    const a = isolate();
+    const steps = await untilWaiting(a);
+    const changedOf = async (one: Isolate, of: number) => {
+      const { frontier, changed } = await one.report(of);
+      return { moved: frontier.moved, changed };
+    };
+    pass(32);
+    await a.send(steps + 1);
+    const other = isolate();
+    other.objects.failing.add(FIND);
+
+    expect(await changedOf(other, steps + 2)).toEqual({ moved: true, changed: { cause: 'unread' } });
+    other.objects.failing.clear();
+    expect(await changedOf(other, steps + 3)).toEqual({ moved: true, changed: { cause: 'move' } });
+    expect(await changedOf(other, steps + 4)).toEqual({ moved: false, changed: undefined });
   });
 });
