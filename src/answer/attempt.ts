@@ -180,8 +180,7 @@ export class Attempts {
     const { request, chosen, scope } = call;
     const marks = without.has('marks') ? {} : marksOf(request, chosen.strategy, scope.services.config);
     const reasoning = !without.has('reasoning');
-    const known = this.viewed.get(made)?.thinkingFrom ?? 0;
-    const thinkingFrom = without.has('thinking') ? ALL_THINKING : known;
+    const thinkingFrom = this.thinkingFrom({ made, without });
     const usage = this.asksUsage && !without.has('usage');
     const cacheKey = this.sendsKey && !without.has('key') ? this.key?.key : undefined;
     const comparedWith = this.asksDiagnostics && !without.has('diagnostics') ? answerBefore(made) : undefined;
@@ -221,11 +220,17 @@ export class Attempts {
   }
 
   /** Sends a body over another API. */
-  private askOver(body: Uint8Array, options: AskOptions, { made, without }: NextAttempt) {
+  private askOver(body: Uint8Array, options: AskOptions, next: NextAttempt) {
     const { api, call } = this.asking;
+    const { made, without } = next;
     this.bridged ??= new BridgedCall(call, this.route ?? LEARNED, api);
-    const thinkingFrom = this.viewed.get(made)?.thinkingFrom ?? 0;
+    const thinkingFrom = this.thinkingFrom(next);
     return this.bridged.ask(api.path, body, { made, thinkingFrom, isBare: without.has('outputs'), options });
+  }
+
+  /** The messages before this one are sent without their thinking. */
+  private thinkingFrom({ made, without }: NextAttempt): number {
+    return without.has('thinking') ? ALL_THINKING : (this.viewed.get(made)?.thinkingFrom ?? 0);
   }
 
   private reportedApi(without: ReadonlySet<BodyPart>): ReportedApi | undefined {

@@ -16,6 +16,7 @@ import type {
 } from '../../protocol/bridges/bridge.ts';
 import { BRIDGES } from '../../protocol/bridges/bridges.ts';
 import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
+import { shownAnswers } from '../../protocol/chat/shown-answers.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
 import { callerOf } from '../../request/callers/caller.ts';
@@ -31,7 +32,7 @@ import type { ReportedApi, Route } from './route.ts';
 
 /** What a body is sent with. */
 interface Sending {
-  readonly made: Pick<MadeView, 'history' | 'movedAt' | 'tools'>;
+  readonly made: Pick<MadeView, 'history' | 'movedAt' | 'tools' | 'view'>;
   /** The messages before this one are sent without their thinking. */
   readonly thinkingFrom: number;
   /** Whether outputs of earlier answers are left out, since the upstream has refused them. */
@@ -130,8 +131,9 @@ export class BridgedCall {
     { made, thinkingFrom }: Sending,
   ): Promise<ReadonlyMap<number, KeptOutput>> {
     const from = boundFrom(this.call, made.movedAt, thinkingFrom);
-    const outputs = (await this.kept?.outputs(made.history, from)) ?? [];
-    return outputsIn(chat.messages, outputs, sha256Hex);
+    const answers = (await this.kept?.outputs(made.history, from)) ?? [];
+    const shown = shownAnswers(this.call.request, made.view, thinkingFrom);
+    return outputsIn(chat.messages, answers, shown, this.kept?.rounds ?? [], sha256Hex);
   }
 
   private async keep(output: KeptOutput, reader: AnswerReader, { made }: Sending): Promise<void> {

@@ -14,7 +14,13 @@ import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
 import { baseName } from '../../memory/models/families.ts';
 import type { AnswerReader, KeptOutput } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
-import { calledName, messageOf, type ShownOutput, shownOutput } from '../../protocol/bridges/kept-outputs.ts';
+import {
+  type AnswerOutputs,
+  calledName,
+  messageOf,
+  type ShownOutput,
+  shownOutput,
+} from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall, hashSession, storedConversation } from '../../request/conversation.ts';
@@ -36,12 +42,8 @@ interface Answered {
   readonly account: string;
 }
 
-/** The outputs that led to an answer of the array: of its rounds, and its own. */
-interface FoundAnswer {
+interface FoundAnswer extends AnswerOutputs {
   readonly key: string;
-  /** Index of its first message. */
-  readonly message: number;
-  readonly outputs: readonly ShownOutput[];
 }
 
 export class KeptAnswers {
@@ -50,7 +52,7 @@ export class KeptAnswers {
   private conversation: StoredConversation | undefined;
   private finding: Promise<readonly FoundAnswer[]> | undefined;
   /** Of the rounds of this call, with the texts that the caller has seen of them. */
-  private readonly rounds: ShownOutput[] = [];
+  readonly rounds: ShownOutput[] = [];
   private roundsText = '';
 
   constructor(answered: Answered) {
@@ -59,17 +61,16 @@ export class KeptAnswers {
   }
 
   /**
-   * The outputs of earlier answers and of this call's rounds. Never rejects.
+   * The outputs of earlier answers. Never rejects.
    *
    * @param from the answers before this message are bound to what has changed since
    */
-  async outputs(history: History | undefined, from: number): Promise<readonly ShownOutput[]> {
+  async outputs(history: History | undefined, from: number): Promise<readonly AnswerOutputs[]> {
     this.finding ??= this.find(history).catch((error: unknown) => {
       this.failed('kept answers could not be read', error);
       return [];
     });
-    const found = (await this.finding).filter(({ message }) => message >= from);
-    return [...found.flatMap(({ outputs }) => outputs), ...this.rounds];
+    return (await this.finding).filter(({ message }) => message >= from);
   }
 
   /**
@@ -119,7 +120,7 @@ export class KeptAnswers {
     if (!conversation) return [];
     const { scope, request } = this.answered.call;
     const answers = answersIn(history ?? readHistory(request.messages), sha256Hex).slice(-MOST_ANSWERS);
-    const keyed = answers.map(({ key, message }) => ({ message, key: this.rowKey(key) }));
+    const keyed = answers.map(({ key, ...answer }) => ({ ...answer, key: this.rowKey(key) }));
     const { keptAnswers } = conversation.remembered;
     const known = new Map(keyed.map(({ key }) => [key, keptAnswers.get(key)]));
     const unknown = [...known].filter(([, seen]) => !seen).map(([key]) => key);
@@ -132,10 +133,10 @@ export class KeptAnswers {
           conversation,
         );
       });
-    return keyed.flatMap(({ key, message }) => {
-      const json = known.get(key)?.value ?? read.get(key);
+    return keyed.flatMap((answer) => {
+      const json = known.get(answer.key)?.value ?? read.get(answer.key);
       const outputs = json === undefined ? undefined : parseObject(json)?.outputs;
-      return outputs ? [{ key, message, outputs: outputs as ShownOutput[] }] : [];
+      return outputs ? [{ ...answer, outputs: outputs as ShownOutput[] }] : [];
     });
   }
 

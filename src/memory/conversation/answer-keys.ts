@@ -13,6 +13,8 @@ import type { Digest } from './refs.ts';
 export interface KeyedAnswer {
   /** Index of its first message. */
   readonly message: number;
+  /** Index of the message after its last one. */
+  readonly end: number;
   readonly key: string;
   /** The hash of the messages that were asked. */
   readonly asked: string;
@@ -30,21 +32,28 @@ export function answersIn({ messages, requestPoints }: History, digest: Digest):
     for (let message = first; messages[message]?.role === 'assistant'; message++) {
       if (message > first && !messages[message]?.resumes) continue;
       const asked = elementAt(hashes, message);
-      const key = keyAt(messages, message, asked, digest);
-      if (key !== undefined) answers.push({ message, key, asked });
+      const end = endOf(messages, message);
+      const key = keyAt(messages, message, end, asked, digest);
+      if (key !== undefined) answers.push({ message, end, key, asked });
     }
   return answers;
+}
+
+/** The index after the last message of an answer. */
+function endOf(messages: readonly Message[], first: number): number {
+  let end = first + 1;
+  while (messages[end]?.role === 'assistant' && !messages[end]?.resumes) end++;
+  return end;
 }
 
 function keyAt(
   messages: readonly Message[],
   first: number,
+  end: number,
   asked: string,
   digest: Digest,
 ): string | undefined {
   const { facts } = elementAt(messages, first);
-  let end = first + 1;
-  while (messages[end]?.role === 'assistant' && !messages[end]?.resumes) end++;
   const make = () => answerKey(asked, messages.slice(first, end), digest);
   // The messages before it and the message itself are what its facts may depend on.
   if (end > first + 1) return make();

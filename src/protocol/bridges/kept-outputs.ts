@@ -4,6 +4,7 @@
  * and may leave out the text beside calls.
  */
 import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
+import type { ShownAnswers } from '../chat/shown-answers.ts';
 import type { AnswerReader, KeptOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
 
@@ -64,43 +65,62 @@ function textIn({ content }: JsonObject): string {
   return content.map((part) => asString(asObject(part).text)).join('');
 }
 
-/** Neighboring messages of the model are one answer, which some clients send in pieces. */
-function answersIn(messages: readonly JsonObject[]): number[][] {
-  const answers: number[][] = [];
-  for (const [index, { role }] of messages.entries()) {
-    if (role !== 'assistant') continue;
-    if (messages[index - 1]?.role === 'assistant') answers.at(-1)?.push(index);
-    else answers.push([index]);
-  }
-  return answers;
+/** The outputs that led to an answer of the caller's array: of its rounds, and its own. */
+export interface AnswerOutputs {
+  /** Its messages: the first one, and the one after the last. */
+  readonly message: number;
+  readonly end: number;
+  readonly outputs: readonly ShownOutput[];
 }
 
 /**
- * The outputs that replace messages of a chat body, by their index. It is read from its end, since
- * what a view leaves out is mostly at its beginning.
+ * The outputs that replace messages of a chat body, by their index. The body is read from its end,
+ * since what a view puts in place of messages is at its beginning.
  *
- * @param outputs in the order of their messages, of which the body may lack some
+ * @param answers of the caller's array, of which the body may lack some
+ * @param rounds outputs of this call's rounds, which are after the array
  */
 export function outputsIn(
   messages: readonly JsonObject[],
-  outputs: readonly ShownOutput[],
+  answers: readonly AnswerOutputs[],
+  shown: ShownAnswers,
+  rounds: readonly ShownOutput[],
   sha256: Sha256,
 ): ReadonlyMap<number, KeptOutput> {
   const found = new Map<number, KeptOutput>();
-  let left = outputs;
-  for (const indices of left.length > 0 ? answersIn(messages).reverse() : []) {
-    const said = saidIn(
-      indices.map((index) => asObject(messages[index])),
-      sha256,
-    );
-    const at = left.findLastIndex((output) => isShownAs(output, said));
-    const output = left[at];
-    if (!output) continue;
-    left = left.slice(0, at);
+  if (answers.length + rounds.length === 0) return found;
+  const said = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
+  const take = (indices: readonly number[], output: ShownOutput | undefined): boolean => {
+    const whole = indices.map((index) => asObject(messages[index]));
+    if (!output || whole.length === 0 || !isShownAs(output, saidIn(whole, sha256))) return false;
     for (const [place, index] of indices.entries())
       found.set(index, place === 0 ? output : { api: output.api, json: '[]' });
+    return true;
+  };
+  for (const output of rounds.toReversed()) {
+    if (!take(said.slice(-1), output)) break;
+    said.pop();
+  }
+  const byMessage = new Map(
+    answers.flatMap((answer) => range(answer).map((message) => [message, answer] as const)),
+  );
+  let latest: AnswerOutputs | undefined;
+  let own: number[] = [];
+  for (const message of shown.messages.toReversed()) {
+    const answer = byMessage.get(message);
+    if (answer !== latest) own = [];
+    latest = answer;
+    own.unshift(...said.splice(-1));
+    const before = said.splice(said.length - shown.roundsBefore(message));
+    if (message !== answer?.message) continue;
+    take(own, answer.outputs.at(-1));
+    for (const [place, index] of before.toReversed().entries()) take([index], answer.outputs.at(-2 - place));
   }
   return found;
+}
+
+function range({ message, end }: AnswerOutputs): number[] {
+  return Array.from({ length: end - message }, (_, at) => message + at);
 }
 
 function isShownAs({ calls, text }: ShownOutput, said: Said): boolean {

@@ -41,6 +41,7 @@ import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, inputsOf, READ_FIELDS } from './message.ts';
 import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
+import { leaving } from './shown-answers.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
 /** What to keep of a body: its messages with their fields, and the number of tools. */
@@ -348,16 +349,6 @@ function viewSplices(
     splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
   }
   return splices;
-}
-
-/** The messages that leave a view: those that it drops, and those with nothing left. */
-function leaving(request: ChatRequest, view: View | undefined, thinkingFrom: number): ReadonlySet<number> {
-  const left = new Set(view?.dropped);
-  for (const [index, removals] of view?.removals ?? [])
-    if (removals.some(({ isAll }) => isAll)) left.add(index);
-  for (let index = 0; index < Math.min(thinkingFrom, request.messages.length); index++)
-    if (request.messages[index]?.thinking()?.isAll) left.add(index);
-  return left;
 }
 
 /** Clears the arguments of calls. */
