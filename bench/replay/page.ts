@@ -43,9 +43,9 @@ const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
   [/^langchain@\S+ clear, 32k$/, 'the same of langchain, 32 k / 3'],
 ];
 
-/** The settings of the comparison, in the same forms. */
-const COMPARED =
-  /^auto, \d+k$|at sight$|^compact|^clear|^keep 10|^OpenCode|^ai@|^langchain@(?:\S+) clear, (?:100|32)k$/;
+/** The settings that every table compares, and those that the first two have besides. */
+const MAIN = /^auto, \d+k$|^compact|^clear|^keep 10|^OpenCode|^ai@/;
+const COMPARED = new RegExp(`${MAIN.source}|at sight$|^langchain@(?:\\S+) clear, (?:100|32)k$`);
 const MEASURED = /^none$|^auto(?!.*(?:48k|at sight))|^clear|^keep 10|^OpenCode/;
 const SETS = ['swe', 'mcp', 'images_parallel', 'tau', 'textmode'];
 
@@ -218,7 +218,7 @@ function schedulesTable({ schedules }: RecordedResults): Table {
       return row ? `${ratio(row.paidToNone)} (${row.dearer}, ${row.worst.toFixed(2)})` : '–';
     });
   const heads = SCHEDULES.map((name) => `\`${name}\``);
-  return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, COMPARED, cells) };
+  return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, MAIN, cells) };
 }
 
 /** The bill of `auto`, and the conversations that are sent unchanged, under each schedule. */
@@ -258,12 +258,12 @@ function lengthsTable({ lengths, all }: ResultsFile): Table {
       const row = policies[at];
       return row ? `${ratio(row.paidToNone)}, ${percent(row.visible, values).replace(/\.\d/, '')}` : '–';
     });
-  return { head: ['', ...heads], rows: rowsOf(all, COMPARED, cells) };
+  return { head: ['', ...heads], rows: rowsOf(all, MAIN, cells) };
 }
 
 /** A row for each pair of prices; of `auto` with the first budget alone. */
 function pricesTable({ sensitivity: { policies } }: RecordedResults): Table {
-  const shown = policies.filter(({ name }) => COMPARED.test(name) && !/^auto, (?!32k$)/.test(name));
+  const shown = policies.filter(({ name }) => MAIN.test(name) && !/^auto, (?!32k$)/.test(name));
   const pairs = shown[0]?.bills ?? [];
   return {
     head: ['read / write', ...shown.map(({ name }) => nameOf(name) ?? name)],
