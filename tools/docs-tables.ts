@@ -17,12 +17,11 @@ import { BLOCKS_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from '../src/reference/fie
 import { REPORT_HEADERS, REQUEST_HEADERS, RESPONSE_HEADERS } from '../src/reference/headers.ts';
 import { MISSES } from '../src/reference/miss-causes.ts';
 import type { Operation } from '../src/reference/operation.ts';
-import { PAGES } from '../src/reference/pages.ts';
+import { GROUPS, PAGES } from '../src/reference/pages.ts';
 import { OPERATIONS } from '../src/reference/table.ts';
 import { BELIEFS } from '../src/request/beliefs.ts';
 import { ERRORS } from '../src/request/error-codes.ts';
 import { families } from '../src/storage/metrics/families.ts';
-import { ABOUT, GROUPS, groupOf } from './page-words.ts';
 import { VARIABLE_MEANINGS } from './variables.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -240,28 +239,11 @@ function metricsTable(): Table {
   return tableOf(['metric', 'labels', 'counts'], rows);
 }
 
-interface Page {
-  /** The file's. */
-  readonly name: string;
-  /** Its first heading. */
-  readonly title: string;
-  /** What it has. */
-  readonly about: string;
-}
-
-/** All pages, in the order in which a reader may need them. */
-function listedPages(): Page[] {
-  return [...PAGES.keys()].map((name) => {
-    const [head = ''] = readFileSync(join(ROOT, 'docs', name), 'utf8').split('\n');
-    return { name, title: head.replace(/^# /, ''), about: ABOUT[name] ?? '' };
-  });
-}
-
 /** A row for each page, by what a reader wants. */
 function pagesTable(): Table {
-  const groups = Map.groupBy(listedPages(), ({ name }) => groupOf(name));
+  const groups = Map.groupBy(PAGES, ([, { group }]) => group);
   const rows = GROUPS.flatMap((group) =>
-    (groups.get(group) ?? []).map(({ name, title, about }, at) => [
+    (groups.get(group) ?? []).map(([name, { title, about }], at) => [
       at === 0 ? `**${group}**` : '',
       `[${title}](docs/${name})`,
       about,
@@ -270,16 +252,15 @@ function pagesTable(): Table {
   return tableOf(['', 'page', 'what it has'], rows);
 }
 
-const kindOf = ({ name }: Page): 'guides' | 'background' =>
-  groupOf(name) === 'How it works' ? 'background' : 'guides';
-
 /** `docs/llms.txt` with the list of pages. */
 export function withPages(text: string): string {
   const [before = ''] = text.split('## Documentation');
-  const { guides = [], background = [] } = Object.groupBy(listedPages(), kindOf);
-  const linesOf = (pages: readonly Page[]): string =>
-    pages.map(({ name, title, about }) => `- [${title}](/docs/${name}): ${about}`).join('\n');
-  return `${before}## Documentation\n\n${linesOf(guides)}\n\n## Optional\n\n${linesOf(background)}\n`;
+  const lines = (isBackground: boolean): string =>
+    [...PAGES]
+      .filter(([, { group }]) => (group === 'How it works') === isBackground)
+      .map(([name, { title, about }]) => `- [${title}](/docs/${name}): ${about}`)
+      .join('\n');
+  return `${before}## Documentation\n\n${lines(false)}\n\n## Optional\n\n${lines(true)}\n`;
 }
 
 /** What an isolate believes. */

@@ -46,11 +46,7 @@ export function Outcome({ plans, model }: OutcomeProps) {
       <p class="note">
         Dollars are estimates at list prices of <Word text={model} />: each request comes within the life of
         the vendor’s cache. What it costs to write summaries, and what the model would fetch, are not in them.{' '}
-        <RuleLink
-          page="docs/refs-and-retrieval.md"
-          section="The whole conversation"
-          text="How they are made"
-        />
+        <RuleLink page="refs-and-retrieval" section="The whole conversation" text="How they are made" />
       </p>
     </>
   );

@@ -1,4 +1,5 @@
-/** A link to a rule. The Worker serves pages as Markdown, so the section is named in words. */
+/** A link to a rule: the section of the documentation that has it, in a new tab. */
+import { anchorOf } from '../../src/reference/docs/anchors.ts';
 import type { RulePage } from '../read/rules.ts';
 
 interface Props extends RulePage {
@@ -8,8 +9,8 @@ interface Props extends RulePage {
 
 export function RuleLink({ page, section, text = 'The rule' }: Props) {
   return (
-    <>
-      <a href={page}>{text}</a> (under “{section}”)
-    </>
+    <a href={`docs/${page}#${anchorOf(section)}`} target="_blank" rel="noreferrer" title={section}>
+      {text}
+    </a>
   );
 }

@@ -5,7 +5,8 @@ import { KEPT_LABELS } from './codes.ts';
 
 /** A page of the documentation, as this Worker serves it, and the heading of a section in it. */
 export interface RulePage {
-  readonly page: `docs/${string}`;
+  /** The name of its file without `.md`. */
+  readonly page: string;
   readonly section: string;
 }
 
@@ -15,7 +16,7 @@ export interface Rule {
 }
 
 function at(page: 'modes' | 'design', section: string): RulePage {
-  return { page: `docs/${page}.md`, section };
+  return { page, section };
 }
 
 const REMOVED: Readonly<Record<RemovalReason, Rule>> = {

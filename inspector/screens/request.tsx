@@ -264,7 +264,7 @@ function NoArchive({ onArray, event }: { onArray: (array: RequestArray) => void;
             from then on.{' '}
           </>
         )}
-        <RuleLink page="docs/conversations.md" section="The archive" text="How to turn it on" />
+        <RuleLink page="conversations" section="The archive" text="How to turn it on" />
       </p>
       <Folded summary="Paste its messages instead">
         {() => (

@@ -87,7 +87,7 @@ export function TryRequest({ client, named, n, onRef }: RequestProps) {
               <Empty>
                 The messages of this conversation are not archived, so it can’t be tried from here. Paste them
                 below, or set <code>"archive": true</code> in its strategy.{' '}
-                <RuleLink page="docs/conversations.md" section="The archive" text="How to turn it on" />
+                <RuleLink page="conversations" section="The archive" text="How to turn it on" />
               </Empty>
               <Pasted client={client} onRef={onRef} text="" />
             </>

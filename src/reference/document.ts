@@ -191,7 +191,7 @@ function documented(operation: Operation, components: Components): DocumentedOpe
     tags: [group],
     summary,
     ...(description === undefined ? {} : { description }),
-    externalDocs: { url: `/docs/${page}` },
+    externalDocs: { url: `/docs/${page.replace('.md', '')}` },
     security: access === 'none' ? [] : [{ [access]: [] }, ...(access === 'caller' ? [{ apiKey: [] }] : [])],
     parameters: [
       ...parameters.map((one) => ({ ...one, required: one.in === 'path' })),

@@ -1,7 +1,7 @@
 /**
- * The reference: `/openapi.json`, `/docs`, `/docs/{page}` and `/llms.txt`. It is the same for
- * everybody and holds nothing of the deployment but the version, so it needs no key. It is loaded
- * and made when it is first asked for.
+ * The reference: `/openapi.json`, `/docs`, `/docs/{page}` with a search, and `/llms.txt`. It is the
+ * same for everybody and holds nothing of the deployment but the version, so it needs no key. It is
+ * loaded and made when it is first asked for.
  *
  * The bundler loads late whatever `reference/` imports, for everybody. So no file of it imports a
  * value of a module that a request runs, except of leaves: schemas and lists that import only each
@@ -17,7 +17,7 @@ import { modes } from '../memory/modes/table.ts';
 import { injectionSchema } from '../memory/strategy/injection.ts';
 import { blocksSchema } from '../memory/strategy/memory-blocks.ts';
 import type { ApiDocument } from '../reference/document.ts';
-import type { Page } from '../reference/pages.ts';
+import type { Text } from '../reference/pages.ts';
 import { internalError } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
 import type { AppEnv } from '../request/services.ts';
@@ -33,7 +33,11 @@ interface Made {
 /** Those that were made in this isolate, by path. */
 const made = new Map<string, Promise<Made>>();
 
+const HTML = 'text/html; charset=utf-8';
+
 const SAFE = {
+  // A page is Markdown or HTML.
+  vary: 'accept',
   // A deployment may change, and revalidation is a 304.
   'cache-control': 'public, max-age=300',
   'x-content-type-options': 'nosniff',
@@ -47,21 +51,38 @@ export function getOpenApi(c: Context<AppEnv>): Promise<Response> {
 
 /** `GET /docs`: the document as a page. */
 export function getReference(c: Context<AppEnv>): Promise<Response> {
-  return answer(c, 'text/html; charset=utf-8', async () => {
+  return answer(c, HTML, async () => {
     const { pageOf } = await reference();
     return pageOf(await documentOf());
   });
 }
 
-/** `GET /docs/{page}`: a page of the documentation, also without `.md`. */
+/**
+ * `GET /docs/{page}`: a page of the documentation. With `.md` it is Markdown; without, HTML for
+ * whoever asks for HTML, which browsers do, and Markdown for all others.
+ */
 export async function getPage(c: Context<AppEnv>): Promise<Response> {
-  const { PAGES } = await reference();
+  const { PAGES, docPage } = await reference();
   const asked = c.req.param('page') ?? '';
   const name = PAGES.has(asked) ? asked : `${asked}.md`;
   const page = PAGES.get(name);
   if (!page) return c.notFound();
+  const isHtml = asked !== name && asksForHtml(c.req.header('accept'));
   // A path can be escaped in thousands of ways, and each would be kept.
+  if (isHtml) return answer(c, HTML, async () => docPage(name, await textOf(page)), `/docs/${name}#html`);
   return answer(c, 'text/markdown; charset=utf-8', () => textOf(page), `/docs/${name}`);
+}
+
+/** `GET /docs/search?q=`: the sections that have all words of `q`, for browsers. */
+export async function searchDocs(c: Context<AppEnv>): Promise<Response> {
+  const { searchPage } = await reference();
+  const { text, headers } = madeOf(await searchPage(c.req.query('q') ?? ''), HTML);
+  return new Response(text, { headers: { ...SAFE, ...headers } });
+}
+
+/** Whoever names Markdown has it, whatever else is named. */
+function asksForHtml(accept = ''): boolean {
+  return /text\/html/i.test(accept) && !/text\/markdown/i.test(accept);
 }
 
 /** `GET /llms.txt`. */
@@ -69,7 +90,7 @@ export function getLlmsText(c: Context<AppEnv>): Promise<Response> {
   return answer(c, 'text/plain; charset=utf-8', async () => textOf((await reference()).LLMS_TEXT));
 }
 
-async function textOf(page: Page): Promise<string> {
+async function textOf(page: Text): Promise<string> {
   return (await page.load()).default;
 }
 
@@ -119,12 +140,12 @@ function madeOf(text: string, type: string): Made {
   return { text, etag: `"${sha256(text, 'hex').slice(0, 32)}"`, headers };
 }
 
-/** The page has its own style and nothing else: no script, no image, no form, no frame. */
+/** A page has its own style and the form of the search: no script, no image, no frame. */
 function policyOf(html: string): Record<string, string> {
   const [, style = ''] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
   const sources = `style-src 'sha256-${sha256(style, 'base64')}'; img-src data:`;
   return {
-    'content-security-policy': `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    'content-security-policy': `default-src 'none'; ${sources}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   };
 }
 

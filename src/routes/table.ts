@@ -32,7 +32,7 @@ import { getMetrics } from './metrics.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './refs.ts';
 import { compactResponses, countResponsesInput, responses } from './responses.ts';
 import { createRouter, type RoutePath } from './routing.ts';
-import { getLlmsText, getOpenApi, getPage, getReference } from './site.ts';
+import { getLlmsText, getOpenApi, getPage, getReference, searchDocs } from './site.ts';
 import { deleteTenantData } from './tenant-data.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './users.ts';
 import { verify } from './verify.ts';
@@ -61,6 +61,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/metrics', handlers: { GET: getMetrics } },
   { path: '/openapi.json', handlers: { GET: getOpenApi } },
   { path: '/docs', handlers: { GET: getReference } },
+  { path: '/docs/search', handlers: { GET: searchDocs } },
   { path: '/docs/:page', handlers: { GET: getPage } },
   { path: '/llms.txt', handlers: { GET: getLlmsText } },
   { path: '/inspect', handlers: { GET: getInspector } },

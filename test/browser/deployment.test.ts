@@ -84,7 +84,7 @@ it('the front page leads to the inspector', async () => {
   await page.goto(precis.url);
   await expectShownWell(page, 'front');
   const links = await page.locator('main a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
-  expect(links).toEqual(['inspect', 'docs', 'openapi.json', 'llms.txt']);
+  expect(links).toEqual(['inspect', 'docs/getting-started', 'docs', 'openapi.json', 'llms.txt']);
   for (const link of links) expect((await page.request.get(`${precis.url}/${link}`)).status()).toBe(200);
   const [openai, anthropic] = await page.locator('pre').allInnerTexts();
   expect(openai).toContain(`curl ${precis.url}/v1/chat/completions`);
@@ -92,4 +92,17 @@ it('the front page leads to the inspector', async () => {
   await page.getByRole('link', { name: 'Inspector' }).click();
 
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+});
+
+it('the documentation is shown well, and a search leads to its section', async () => {
+  const page = await open();
+  await page.goto(`${precis.url}/docs/troubleshooting`);
+  await expectShownWell(page, 'docs-page');
+  await page.getByRole('searchbox').fill('budget goal');
+  await page.keyboard.press('Enter');
+  await expectShownWell(page, 'docs-search');
+  await page.getByRole('link', { name: 'Modes: A budget is a goal' }).click();
+
+  expect(new URL(page.url()).hash).toBe('#a-budget-is-a-goal');
+  expect(await page.locator('#a-budget-is-a-goal').isVisible()).toBe(true);
 });

@@ -436,23 +436,47 @@ const DEPLOYMENT: readonly Operation[] = [
     path: '/docs/{page}',
     id: 'getPage',
     group: 'Deployment',
-    summary: 'A page of the documentation, in Markdown',
+    summary: 'A page of the documentation: HTML for browsers, else Markdown',
     access: 'none',
     parameters: [
       {
         name: 'page',
         in: 'path',
-        description: "The page's file, as `/llms.txt` lists it, also without `.md`.",
+        description:
+          "The page's file, as `/llms.txt` lists it. Without `.md`, a request that accepts `text/html` gets HTML.",
         schema: { type: 'string', pattern: '^[a-z-]+(\\.md)?$' },
         example: 'modes.md',
       },
     ],
     headers: ['if-none-match'],
     answers: {
-      200: { description: 'The page.', content: { 'text/markdown': text }, headers: ['etag'] },
+      200: {
+        description: 'The page.',
+        content: { 'text/markdown': text, 'text/html': text },
+        headers: ['etag'],
+      },
       304: { description: 'It has not changed.', headers: ['etag'] },
     },
     errors: ['not_forwarded'],
+    page: 'deploying.md#the-reference',
+  },
+  {
+    method: 'get',
+    path: '/docs/search',
+    id: 'searchDocs',
+    group: 'Deployment',
+    summary: 'A search over all pages of the documentation',
+    access: 'none',
+    parameters: [
+      {
+        name: 'q',
+        in: 'query',
+        description: 'Words. Sections that have all of them are found.',
+        schema: { type: 'string' },
+        example: 'budget',
+      },
+    ],
+    answers: { 200: { description: 'The sections.', content: { 'text/html': text } } },
     page: 'deploying.md#the-reference',
   },
   {

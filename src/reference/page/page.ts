@@ -4,11 +4,11 @@
  * The document says of each answer what its error codes mean. The page says it once for each code,
  * and links to it from the answers.
  */
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
 import type { ApiDocument, DocumentedAnswer, DocumentedOperation } from '../document.ts';
 import type { JsonSchema } from '../shape.ts';
+import { inShell } from '../shell.ts';
 import { anchorOf, joined, membersOf, typeLine } from './schema.ts';
-import { STYLE } from './style.ts';
 import { type Html, line, meaning, prose } from './text.ts';
 
 /** An operation with its place. */
@@ -26,31 +26,23 @@ const ACCESS: Readonly<Record<string, string>> = {
 /** The schema of error codes, whose description has a paragraph for each. */
 const ERROR_CODES = 'ErrorCode';
 
-export async function pageOf(document: ApiDocument): Promise<string> {
+export function pageOf(document: ApiDocument): Promise<string> {
   const { info, tags, components } = document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Placed => ({ ...operation, method, path })),
   );
   const ofGroup = (name: string): readonly Placed[] => operations.filter((one) => one.tags.includes(name));
-  const page = await html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Precis ${info.version}: reference</title>
-<meta name="description" content="Each route, field, header and error of Precis.">
-<link rel="icon" href="data:,">
-<style>${raw(STYLE)}</style>
-</head>
-<body>
-<header>
-<a class="skip" href="#main">Skip to the content</a>
-<h1>Precis <span class="quiet">${info.version}</span></h1>
-<nav aria-label="Routes"><details open><summary>Routes</summary><ul>${tags.map(
-    ({ name }) => html`<li><a href="#${slug(name)}">${name}</a><ul>${ofGroup(name).map(entry)}</ul></li>`,
-  )}<li><a href="#headers">Headers</a></li><li><a href="#schemas">Schemas</a></li></ul></details></nav>
-</header>
-<main id="main" tabindex="-1">
+  return inShell({
+    title: `Precis ${info.version}: reference`,
+    description: 'Each route, field, header and error of Precis.',
+    root: '',
+    side: {
+      label: 'Routes',
+      list: html`<ul class="routes">${tags.map(
+        ({ name }) => html`<li><a href="#${slug(name)}">${name}</a><ul>${ofGroup(name).map(entry)}</ul></li>`,
+      )}<li><a href="#headers">Headers</a></li><li><a href="#schemas">Schemas</a></li></ul>`,
+    },
+    main: html`<h1>Precis <span class="quiet">${info.version}</span></h1>
 ${prose(info.description)}
 <p>The same as data: <a href="/openapi.json"><code>/openapi.json</code></a> (OpenAPI 3.1). For language models: <a href="/llms.txt"><code>/llms.txt</code></a>. In the examples, <code>$HOST</code> is this address and <code>$KEY</code> your key.</p>
 ${tags.map(
@@ -66,12 +58,9 @@ ${fieldList(Object.entries(components.headers).map(([name, header]) => ({ name, 
 ${Object.entries(components.schemas).map(
   ([name, schema]) =>
     html`<section><h3 id="${anchorOf(name)}"><a href="#${anchorOf(name)}">${name}</a></h3>${name === ERROR_CODES ? meaningsOf(schema) : about(schema)}${schemaView(schema)}</section>`,
-)}
-</main>
-<footer><p class="quiet">Made from the code of this version. This page has no script and asks for nothing else.</p></footer>
-</body>
-</html>`;
-  return page.toString();
+)}`,
+    foot: 'Made from the code of this version. This page has no script and asks for nothing else.',
+  });
 }
 
 function entry({ operationId, method, path }: Placed): Html {

@@ -48,7 +48,8 @@ ${copied(FIRST_REQUESTS.anthropic, facts)}
 <h2>Go on</h2>
 <ul class="links">
 <li><a href="inspect">Inspector</a>: what a model saw of your conversations, why, and what it has saved</li>
-<li><a href="docs">Reference</a>: each route and field, with the pages of the documentation</li>
+<li><a href="docs/getting-started">Documentation</a>: from the first start to running it for a team, with a search</li>
+<li><a href="docs">API reference</a>: each route, field, header and error</li>
 <li><a href="openapi.json">OpenAPI document</a>: the same for programs</li>
 <li><a href="llms.txt">llms.txt</a>: the same for models</li>
 </ul>

@@ -226,7 +226,7 @@ describe('a request in a sentence', () => {
 describe('the pages with the rules', () => {
   it.each(ALL_RULES)('are served, and have the section ($page, $section)', async (rule) => {
     const { section } = rule;
-    const page = rule.page.replace('docs/', '');
+    const page = `${rule.page}.md`;
     expect([...PAGES.keys()]).toContain(page);
     const text = await readFile(join(import.meta.dirname, '../../../docs', page), 'utf8');
     const sections = [...text.matchAll(/^#+ (.+)$/gm)].map(([, name = '']) => name.replaceAll('`', ''));

@@ -7,6 +7,7 @@ import { createApp } from '../../../src/app.ts';
 import { knownFields, MODES } from '../../../src/memory/modes/strategy.ts';
 import { OWN_FIELDS } from '../../../src/protocol/body.ts';
 import { OPENAI_DOCUMENT } from '../../../src/reference/bodies.ts';
+import { anchorOf } from '../../../src/reference/docs/anchors.ts';
 import type { DocumentedOperation } from '../../../src/reference/document.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
@@ -170,11 +171,7 @@ describe('the routes', () => {
       const [file = '', anchor] = page.split('#');
       if (!PAGES.has(file)) return true;
       const found = [...read(`docs/${file}`).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-        heading
-          .toLowerCase()
-          .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-          .trim()
-          .replace(/\s/g, '-'),
+        anchorOf(heading),
       );
       return anchor !== undefined && !found.includes(anchor);
     });

@@ -6,12 +6,11 @@ import { parse } from 'yaml';
 import { VARIABLES } from '../../../src/config.ts';
 import { knownFields, MODES } from '../../../src/memory/modes/strategy.ts';
 import { WARNINGS } from '../../../src/memory/plan/warnings.ts';
-import { PAGES as SERVED } from '../../../src/reference/pages.ts';
+import { anchorOf } from '../../../src/reference/docs/anchors.ts';
 import { ERRORS } from '../../../src/request/error-codes.ts';
 import { ROUTES } from '../../../src/routes/table.ts';
 import { families } from '../../../src/storage/metrics/families.ts';
 import { docsTables, pagesWithTables, withPages, withTables } from '../../../tools/docs-tables.ts';
-import { ABOUT } from '../../../tools/page-words.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -74,7 +73,6 @@ describe('the tables that the code has', () => {
 
   it('are written with the list of pages in docs/llms.txt', () => {
     expect(withPages(read('docs/llms.txt'))).toBe(read('docs/llms.txt'));
-    expect(Object.keys(ABOUT)).toEqual([...SERVED.keys()]);
   });
 
   it('are on one page each', () => {
@@ -292,13 +290,4 @@ function leadsSomewhere(page: string, link: string): boolean {
     anchorOf(heading ?? ''),
   );
   return headings.includes(anchor);
-}
-
-/** The anchor that GitHub gives a heading. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .trim()
-    .replace(/\s/g, '-');
 }

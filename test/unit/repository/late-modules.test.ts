@@ -12,8 +12,8 @@ const SRC = join(import.meta.dirname, '../../../src');
 /** Statements that import a value of another file or package. */
 const VALUE = /^(?:import|export) (?!type\b)(?:[^;'"]*? from )?'([^']+)';/gm;
 
-/** A package that only these modules use, and zod, which the MCP server's SDK has loaded late. */
-const PACKAGES = ['zod', 'hono/html'];
+/** Packages that only these modules use, and zod, which the MCP server's SDK has loaded late. */
+const PACKAGES = ['zod', 'hono/html', 'marked'];
 
 /** Shapes of answers. Of these, all other code has the types alone. */
 const LATE_LEAVES: readonly string[] = [

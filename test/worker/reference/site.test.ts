@@ -117,7 +117,7 @@ describe('the page', () => {
     const hash = btoa(String.fromCharCode(...new Uint8Array(digest)));
 
     expect(policy).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
     );
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   });
@@ -131,6 +131,34 @@ describe('pages of the documentation', () => {
       expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
       expect(await answer.text()).toMatch(/^# \S/);
     }
+  });
+
+  it('are HTML without `.md` for whoever accepts it, which a browser does', async () => {
+    const { get } = strangers();
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const typeOf = async (path: string, headers = {}): Promise<string | null> =>
+      (await get(path, { headers })).headers.get('content-type');
+
+    const answer = await get('/docs/modes', { headers: { accept } });
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('vary')).toBe('accept');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(await answer.text()).toContain('<h1 id="modes">Modes</h1>');
+    expect(await typeOf('/docs/modes')).toBe('text/markdown; charset=utf-8');
+    expect(await typeOf('/docs/modes.md', { accept })).toBe('text/markdown; charset=utf-8');
+    expect(await typeOf('/docs/modes', { accept: `text/markdown, ${accept}` })).toContain('text/markdown');
+  });
+
+  it('are searched, and what was asked is shown as text', async () => {
+    const { get } = strangers();
+    const found = await (await get('/docs/search?q=budget%20goal')).text();
+    const hostile = await (await get('/docs/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E')).text();
+
+    expect(found).toContain('<a href="modes#a-budget-is-a-goal">');
+    expect(found).toContain('<mark>budget</mark>');
+    expect(hostile).not.toContain('<script>');
+    expect(hostile).toContain('No section has all words of');
+    expect((await get('/docs/search')).status).toBe(200);
   });
 
   it.each(['unknown.md', 'constructor', '..%2fpackage.json', '%'])('are a 404 for %s', async (name) => {

@@ -1,0 +1,67 @@
+/** The search over the pages of the documentation: every word of the question must be there. */
+import type { Section } from './sections.ts';
+
+/** In characters; of more, the beginning counts. */
+const LONGEST_QUERY = 200;
+const MOST_WORDS = 8;
+const MOST_RESULTS = 30;
+/** Characters of a result's text, about. */
+const SNIPPET = 180;
+
+export interface SearchResult {
+  readonly section: Section;
+  /** Text around the first word that was found. Every second part is a match. */
+  readonly parts: readonly string[];
+}
+
+/** The words of a question, in lower case. */
+export function queryWords(query: string): string[] {
+  const words = query.slice(0, LONGEST_QUERY).toLowerCase().split(/\s+/).filter(Boolean);
+  return [...new Set(words)].slice(0, MOST_WORDS);
+}
+
+/**
+ * The sections that have all words of a question, best first: those with the words in their
+ * headings, then those that name them most often for their length.
+ */
+export function searchSections(sections: readonly Section[], query: string): SearchResult[] {
+  const words = queryWords(query);
+  if (words.length === 0) return [];
+  return sections
+    .map((section) => ({ section, score: scoreOf(section, words) }))
+    .filter(({ score }) => score > 0)
+    .toSorted((one, other) => other.score - one.score)
+    .slice(0, MOST_RESULTS)
+    .map(({ section }) => ({ section, parts: marked(excerptOf(section.words, words), words) }));
+}
+
+/** 0 if a word is missing. */
+function scoreOf({ title, heading, words: text }: Section, words: readonly string[]): number {
+  const [inTitle, inHeading, inText] = [title.toLowerCase(), heading.toLowerCase(), text.toLowerCase()];
+  let score = 0;
+  for (const word of words) {
+    const times = inText.split(word).length - 1;
+    const found = (inHeading.includes(word) ? 10 : 0) + (inTitle.includes(word) ? 3 : 0);
+    if (times === 0 && found === 0) return 0;
+    score += found + (4 * times) / (times + 1 + inText.length / 2_000);
+  }
+  return score;
+}
+
+/** The text around the first of the words. */
+function excerptOf(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const first = Math.max(0, Math.min(...(places.length > 0 ? places : [0])) - SNIPPET / 3);
+  const from = first === 0 ? 0 : text.indexOf(' ', first) + 1;
+  const cut = text.slice(from, from + SNIPPET);
+  const whole = from + SNIPPET >= text.length ? cut : `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 1))} …`;
+  return `${from > 0 ? '… ' : ''}${whole}`;
+}
+
+function marked(text: string, words: readonly string[]): string[] {
+  const either = words
+    .map((word) => word.replace(/\W/gu, (mark) => `\\u{${(mark.codePointAt(0) ?? 0).toString(16)}}`))
+    .join('|');
+  return text.split(new RegExp(`(${either})`, 'iu'));
+}

@@ -1,0 +1,48 @@
+/** What all pages under `/docs` have: a bar with the search, and a list at the side. No script. */
+import { html, raw } from 'hono/html';
+import type { Html } from './page/text.ts';
+import { STYLE } from './style.ts';
+
+interface Shell {
+  readonly title: string;
+  readonly description: string;
+  /** From this page to the folder of the Worker's pages: `''`, or `'../'`. */
+  readonly root: '' | '../';
+  /** What was searched for. */
+  readonly query?: string;
+  /** The list at the side, with its name. */
+  readonly side: { readonly label: string; readonly list: Html };
+  readonly main: Html;
+  /** What is on this page, if it is listed. */
+  readonly contents?: Html | undefined;
+  readonly foot: string | Html;
+}
+
+export async function inShell(shell: Shell): Promise<string> {
+  const { title, description, root, query = '', side, main, contents = '', foot } = shell;
+  const page = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<meta name="description" content="${description}">
+<link rel="icon" href="data:,">
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<a class="name" href="${root}.">Precis</a>
+<nav aria-label="Precis"><a href="${root}docs/getting-started">Docs</a> <a href="${root}docs">API reference</a> <a href="${root}inspect">Inspector</a></nav>
+<form action="${root}docs/search" role="search"><label for="q" class="hidden">Search the documentation</label><input id="q" name="q" type="search" placeholder="Search" value="${query}" maxlength="200" autocomplete="off"><button>Search</button></form>
+<a class="to-side" href="#side">${side.label}</a>
+</header>
+<main id="main" tabindex="-1">${main}
+<footer><p class="quiet">${foot}</p></footer></main>
+<nav id="side" class="side" aria-label="${side.label}">${side.list}</nav>
+${contents}
+</body>
+</html>`;
+  return page.toString();
+}
