@@ -102,8 +102,12 @@ export async function askUpstream(
   }
 }
 
-/** @throws ApiError for a header of Precis that is spelled wrong */
-function headersFor({ caller, incoming }: RequestScope, hasBody: boolean): Headers {
+/**
+ * The headers that a request is sent upstream with.
+ *
+ * @throws ApiError for a header of Precis that is spelled wrong, and without a key for the API
+ */
+export function headersFor({ caller, incoming }: RequestScope, hasBody: boolean): Headers {
   try {
     return requestHeaders(incoming.headers, caller.account, hasBody);
   } catch (error) {

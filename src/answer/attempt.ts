@@ -103,6 +103,7 @@ export class Attempts {
     const without = new Set<BodyPart>();
     this.route = routeOf(call, made.tools !== undefined);
     if (!this.route || isRefused(this.route.api, request, scope)) without.add('bridge');
+    if (isRefused('ids', request, scope)) without.add('ids');
     if (isRefused('marks', request, scope)) without.add('marks');
     if (this.sendsKey && isRefused('key', request, scope)) without.add('key');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
@@ -225,7 +226,7 @@ export class Attempts {
     const { made, without } = next;
     this.bridged ??= new BridgedCall(call, this.route ?? LEARNED, api);
     const thinkingFrom = this.thinkingFrom(next);
-    return this.bridged.ask(api.path, body, { made, thinkingFrom, isBare: without.has('outputs'), options });
+    return this.bridged.ask(api.path, body, { made, thinkingFrom, without, options });
   }
 
   /** The messages before this one are sent without their thinking. */

@@ -23,7 +23,7 @@ import { faultOf, RoundsStage } from '../retrieval/stream.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { isDecoded, responseHeaders, responseWith } from '../upstream/request.ts';
+import { isDecoded, responseHeaders, responseWith, type UpstreamAccount } from '../upstream/request.ts';
 import { relayEvents } from '../upstream/stream.ts';
 import type { Retrieval } from './rounds/retrieval-of.ts';
 import { tooLongByWords } from './stream-errors.ts';
@@ -80,7 +80,7 @@ async function relayUnread(
   scope: RequestScope,
 ): Promise<Response> {
   const body = await unreadBody(answer, scope.services, (how) => life.ended(how));
-  const response = responseWith(body, answer.response, scope.caller.account);
+  const response = responseWith(body, answer.response, accountOf(scope));
   life.begins(response, report);
   if (!(body instanceof ReadableStream)) life.ended('complete');
   return response;
@@ -252,6 +252,11 @@ function joining<Joined>(retrieval: Retrieval, join: Joining<Joined>): Joined {
   return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored, isBound, isJson });
 }
 
+/** The account that an answer must not reveal. A closed one was answered over another API. */
+function accountOf({ api, caller }: RequestScope): UpstreamAccount {
+  return caller.isClosed ? { api, apiKey: '' } : caller.account;
+}
+
 /** Status and headers of the answer. The caller's answer begins. */
 function headOf(
   { response }: UpstreamAnswer,
@@ -259,7 +264,7 @@ function headOf(
   life: CallLife,
   scope: RequestScope,
 ): { status: number; statusText: string; headers: Headers } {
-  const headers = responseHeaders(response.headers, scope.caller.account);
+  const headers = responseHeaders(response.headers, accountOf(scope));
   const head = { status: response.status, statusText: response.statusText, headers };
   life.begins(head, report);
   return head;

@@ -274,8 +274,9 @@ const ofUpstreams = {
     holdsMs: HOUR,
     longestKey: LONGEST_MODEL,
   }),
-  learnedBytes: believed<number>({
-    about: 'Limits of bytes of a body that refusals have shown, by upstream: about 300 of them.',
+  learnedSizes: believed<number>({
+    about:
+      'Limits that refusals have shown: of bytes of a body by upstream, of tokens of an answer by model. About 300.',
     owner: 'tenant',
     bytes: 64 * KIB,
     sizeOf: () => 64,
@@ -291,7 +292,7 @@ const ofUpstreams = {
   }),
   modelRefusals: believed<true>({
     about:
-      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries, tools over chat, an API.',
+      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries, tools over chat, an API, ids of reasoning.',
     owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: HOUR,

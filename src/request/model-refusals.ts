@@ -5,10 +5,10 @@ import type { RequestScope } from './scope.ts';
 
 /**
  * Marks and keys of its prompt cache, to be asked for the usage of a stream or for the cause of a
- * cache miss, summaries that its API has signed; tools over chat, and each of the APIs that a chat
- * request can be sent over.
+ * cache miss, summaries that its API has signed; tools over chat, each of the APIs that a chat
+ * request can be sent over, and ids of reasoning there.
  */
-type Refusable = 'marks' | 'key' | 'usage' | 'signed' | 'diagnostics' | 'chat' | BridgedApi;
+type Refusable = 'marks' | 'key' | 'usage' | 'signed' | 'diagnostics' | 'chat' | BridgedApi | 'ids';
 
 type Asked = Pick<ModelRequest, 'model'>;
 
@@ -26,4 +26,21 @@ export function noteRefused(
   { services, caller }: RequestScope,
 ): void {
   services.memory.of('modelRefusals').set(caller.tenant?.id ?? '', `${part} ${model}`, true);
+}
+
+/** The most tokens of an answer that the upstream of a model is known to allow. */
+export function longestAnswerAt(
+  { model = '' }: Asked,
+  { services, caller }: RequestScope,
+): number | undefined {
+  return services.memory.of('learnedSizes').get(caller.tenant?.id ?? '', `answer ${model}`)?.value;
+}
+
+/** @param most in tokens */
+export function noteLongestAnswer(
+  most: number,
+  { model = '' }: Asked,
+  { services, caller }: RequestScope,
+): void {
+  services.memory.of('learnedSizes').set(caller.tenant?.id ?? '', `answer ${model}`, most);
 }

@@ -59,7 +59,7 @@ const WINDOW_STEP = 256;
 export function learnBytes(limit: number, { scope }: Call): void {
   const { services, caller, api } = scope;
   if (!caller.tenant) return;
-  noteBytes(services.memory.of('learnedBytes'), caller.tenant.id, baseUrlOf(api, services.config), limit);
+  noteBytes(services.memory.of('learnedSizes'), caller.tenant.id, baseUrlOf(api, services.config), limit);
 }
 
 /** A body with less than this share of a limit is far below it. */
@@ -75,7 +75,7 @@ export function byteLimitOf(
   if (byteLimit === 'none' || size < LEAST_LIMITED) return undefined;
   const url = baseUrlOf(api, services.config);
   const learned =
-    byteLimit ?? (caller.tenant && services.memory.of('learnedBytes').get(caller.tenant.id, url)?.value);
+    byteLimit ?? (caller.tenant && services.memory.of('learnedSizes').get(caller.tenant.id, url)?.value);
   const limit = limitOfHost(new URL(url).hostname, learned);
   return limit !== undefined && size > NEAR * limit ? { limit, isLearned: limit === learned } : undefined;
 }

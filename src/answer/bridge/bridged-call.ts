@@ -4,6 +4,7 @@
  */
 import { baseUrlOf } from '../../config.ts';
 import { type JsonObject, parseObject } from '../../lib/json.ts';
+import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
@@ -15,28 +16,33 @@ import type {
   KeptOutput,
 } from '../../protocol/bridges/bridge.ts';
 import { BRIDGES } from '../../protocol/bridges/bridges.ts';
+import { unsupported } from '../../protocol/bridges/chat-fields.ts';
 import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
 import { shownAnswers } from '../../protocol/chat/shown-answers.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
 import { callerOf } from '../../request/callers/caller.ts';
+import { longestAnswerAt } from '../../request/model-refusals.ts';
 import type { RequestScope } from '../../request/scope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import { ANTHROPIC, bearerToken, isAnthropic, isAnthropicKey, OPENAI } from '../../upstream/api.ts';
+import { ANTHROPIC, bearerToken, isAnthropic, isAnthropicKey } from '../../upstream/api.ts';
+import { otherKeys } from '../../upstream/credentials.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
+import { forwardedSearch } from '../../upstream/request.ts';
 import type { MadeView } from '../../view/made-view.ts';
-import { type AskOptions, askUpstream, type CountedAnswer } from '../ask-upstream.ts';
+import { type AskOptions, askUpstream, type CountedAnswer, headersFor } from '../ask-upstream.ts';
+import type { BodyPart } from '../retries/retry.ts';
 import { chatAnswer } from './chat-answer.ts';
 import { KeptAnswers } from './kept-answers.ts';
-import type { ReportedApi, Route } from './route.ts';
+import { chatIsClosed, type ReportedApi, type Route } from './route.ts';
 
 /** What a body is sent with. */
 interface Sending {
   readonly made: Pick<MadeView, 'history' | 'movedAt' | 'tools' | 'view'>;
   /** The messages before this one are sent without their thinking. */
   readonly thinkingFrom: number;
-  /** Whether outputs of earlier answers are left out, since the upstream has refused them. */
-  readonly isBare: boolean;
+  /** What the upstream has refused, such as outputs of earlier answers. */
+  readonly without: ReadonlySet<BodyPart>;
   /** How the upstream is asked for it. */
   readonly options: AskOptions;
 }
@@ -44,19 +50,18 @@ interface Sending {
 export class BridgedCall {
   private readonly call: Call;
   private readonly route: Route;
+  private readonly reader: MessageReader;
   /** As the other API takes the request. Undefined before a body is sent over it. */
   private over: RequestScope | undefined;
-  private readonly kept: KeptAnswers | undefined;
+  private kept: KeptAnswers | undefined;
   /** Of the body that was sent last. */
   private sent: ReportedApi;
 
   constructor(call: Call, route: Route, reader: MessageReader) {
     this.call = call;
     this.route = route;
+    this.reader = reader;
     this.sent = { api: route.api, because: route.because };
-    const { tenant } = call.scope.caller;
-    const account = accountOf(route, call.scope);
-    this.kept = tenant && new KeptAnswers({ call, tenant, reader, account });
   }
 
   get api() {
@@ -80,20 +85,20 @@ export class BridgedCall {
     const bridge = BRIDGES[api];
     const { include_reasoning, ...chat } = chatIn(bytes);
     const param = keyIsFor(api, scope) ? bridge.obstacle(chat) : 'authorization';
-    if (param !== undefined && api === 'messages' && strandsKey(scope))
-      return refused({
-        param,
-        message: `This request can not be sent over Messages, because of ${param}, and its key is none for chat.`,
-        code: null,
-      });
+    if (param !== undefined && api === 'messages' && chatIsClosed(this.call.request.model, scope))
+      return refused(unsupported(param));
     if (param !== undefined) {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(scope, path, bytes, sending.options);
     }
-    const outputs = sending.isBare ? new Map<number, KeptOutput>() : await this.outputs(chat, sending);
+    this.over ??= this.begin();
+    const isBare = sending.without.has('outputs');
+    const outputs = isBare ? new Map<number, KeptOutput>() : await this.outputs(chat, sending);
     const written = bridge.body(chat, (index) => outputs.get(index), {
       showsReasoning: include_reasoning === true,
-      leavesOutReasoning: sending.isBare,
+      leavesOutReasoning: isBare,
+      leavesOutIds: sending.without.has('ids'),
+      longestAnswer: longestAnswerAt(this.call.request, scope),
       marksCache: marksChoiceOf(this.call.chosen.strategy) !== 'off',
       now: secondsOf(Date.now()),
       sha256: sha256Hex,
@@ -106,7 +111,7 @@ export class BridgedCall {
       ...(kept > 0 ? { kept_answers: kept } : {}),
       ...(notices.length > 0 ? { notices: [...notices] } : {}),
     };
-    const answer = await this.send(written, sending.options);
+    const answer = await this.send(this.over, written, sending.options);
     return chatAnswer(answer, {
       reader: written.reader,
       streams: chat.stream === true,
@@ -120,10 +125,22 @@ export class BridgedCall {
     await this.kept?.forget();
   }
 
-  private send({ path, headers, body }: BridgedBody, options: AskOptions): Promise<CountedAnswer> {
+  /** The request as the other API takes it, and the answers that are kept for its account. */
+  private begin(): RequestScope {
+    const { call, reader } = this;
+    const over = scopeOver(this.route.api, call.scope);
+    const { tenant } = call.scope.caller;
+    this.kept = tenant && new KeptAnswers({ call, tenant, reader, account: accountOf(over) });
+    return over;
+  }
+
+  private send(
+    over: RequestScope,
+    { path, headers, listed, body }: BridgedBody,
+    options: AskOptions,
+  ): Promise<CountedAnswer> {
     const added = [...(options.headers ?? []), ...headers];
-    this.over ??= scopeOver(this.route.api, this.call.scope);
-    return askUpstream(this.over, `/${path}`, body, { ...options, headers: added });
+    return askUpstream(over, `/${path}`, body, { ...options, headers: added, listed });
   }
 
   private async outputs(
@@ -170,11 +187,6 @@ function keyIsFor(api: Route['api'], { headers, services: { config } }: RequestS
   return isAnthropicKey(bearerToken(headers));
 }
 
-/** Whether a request that stays on chat would take a caller's key of Anthropic's to OpenAI. */
-function strandsKey({ headers, services: { config } }: RequestScope): boolean {
-  return !config.access && config.upstreamIsOpenAi && isAnthropicKey(bearerToken(headers));
-}
-
 /** The headers of a request for chat that Anthropic's own server gets, beside its own. */
 const FOR_ANTHROPIC = /^(?:accept|authorization|content-type|user-agent|x-stainless-.*|anthropic-.*)$/;
 
@@ -191,14 +203,26 @@ function scopeOver(api: Route['api'], scope: RequestScope): RequestScope {
   const asked = new Request(isOwn ? url.replace(/\?.*$/, '') : url, { method, headers, signal });
   // With access keys, the caller's is found as the headers had it.
   const { account } = callerOf(services.config.access ? incoming.headers : headers, services, ANTHROPIC);
-  return { ...scope, api: ANTHROPIC, incoming: asked, caller: { ...caller, account } };
+  // The caller's own account may be closed, which its getter throws.
+  const { tenant, limits } = caller;
+  return { ...scope, api: ANTHROPIC, incoming: asked, caller: { tenant, limits, account } };
 }
 
-/** Whom encrypted reasoning belongs to: a server and an account there. */
-function accountOf({ api }: Route, { caller, headers, services: { config } }: RequestScope): string {
-  const { apiKey } = caller.account;
-  const key = apiKey ?? headers.get('authorization') ?? headers.get('x-api-key') ?? '';
-  const groups = ['openai-organization', 'openai-project'].map((name) => headers.get(name) ?? '');
-  const server = baseUrlOf(api === 'messages' ? ANTHROPIC : OPENAI, config);
-  return sha256Hex(JSON.stringify([api, server, key, ...groups]));
+/** Headers that choose an account, beside the key. */
+const GROUP = /^(?:openai|anthropic)-(?:account|organization|project|user|workspace)/;
+
+/**
+ * Whom encrypted reasoning belongs to: a server, and the account there whose key is sent.
+ *
+ * @param over as the API takes the request
+ * @throws ApiError if the deployer has no key for the API
+ */
+function accountOf(over: RequestScope): string {
+  const { api, caller, incoming, services } = over;
+  const headers = headersFor(over, true);
+  const names = [...headers.keys()].filter((name) => GROUP.test(name));
+  const chosen = [...names, ...otherKeys(headers, api)].map((name) => [name, headers.get(name)]);
+  const search = forwardedSearch(urlOf(incoming).search, caller.account);
+  const server = baseUrlOf(api, services.config);
+  return sha256Hex(JSON.stringify([server, search, api.keyIn(headers), ...chosen]));
 }

@@ -7,7 +7,7 @@ import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused } from '../../request/model-refusals.ts';
 import type { RequestScope } from '../../request/scope.ts';
-import { OPENAI } from '../../upstream/api.ts';
+import { bearerToken, isAnthropicKey, OPENAI } from '../../upstream/api.ts';
 
 export interface Route {
   readonly api: BridgedApi;
@@ -28,21 +28,34 @@ export function routeOf({ request, chosen, scope }: Call, offersTools: boolean):
   if (setting === 'chat') return undefined;
   if (setting !== 'auto') return { api: setting, because: 'setting' };
   if (isClaude(request.model))
-    return prefersMessages(request.model, scope) ? { api: 'messages', because: 'model' } : undefined;
+    return needsMessages(request.model, scope) ? { api: 'messages', because: 'model' } : undefined;
   if (!request.hasTools && !offersTools) return undefined;
   if (isRefused('chat', request, scope)) return { api: 'responses', because: 'learned' };
   const isNeeded = needsResponses(request.model, request.settings.effort);
   return isNeeded ? { api: 'responses', because: 'model' } : undefined;
 }
 
+/** The names of Anthropic's models on its own server. */
+const CLAUDE = /^claude-/;
+
 /**
- * Whether a model is Anthropic's by its own name, and the deployer has a key for Anthropic beside
- * OpenAI's server, which has no such model. A gateway has names and accounts of its own, and a
- * caller with its own key says itself where that is to go.
+ * Whether a request can be answered over Messages alone. A gateway has names and accounts of its
+ * own, so there a caller with its own key says itself where that is to go.
  */
-function prefersMessages(model: string | undefined, { services: { config } }: RequestScope): boolean {
-  const isKeyed = config.access?.anthropicApiKey !== undefined && config.upstreamIsOpenAi;
-  return isKeyed && /^claude-/.test(model ?? '');
+function needsMessages(model = '', scope: RequestScope): boolean {
+  const { access } = scope.services.config;
+  const isKeyed = !access || access.anthropicApiKey !== undefined;
+  return isKeyed && CLAUDE.test(model) && chatIsClosed(model, scope);
+}
+
+/**
+ * Whether nobody answers a request over chat: there is no key for it, or OpenAI's own server would
+ * be asked for a model or with a key of Anthropic's.
+ */
+export function chatIsClosed(model = '', { headers, services: { config } }: RequestScope): boolean {
+  const { access, upstreamIsOpenAi } = config;
+  if (access && access.apiKey === undefined) return true;
+  return upstreamIsOpenAi && (access ? CLAUDE.test(model) : isAnthropicKey(bearerToken(headers)));
 }
 
 /** Whether a request may be sent over another API once its upstream asks for that. */

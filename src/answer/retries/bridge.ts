@@ -1,16 +1,25 @@
 /**
- * Asks again over another API than chat completions, or over chat (docs/bridges.md#when). What an
- * upstream refuses is remembered for a while.
+ * Asks again over another API than chat completions, over chat, or with less in the body of another
+ * API (docs/bridges.md#when). What an upstream refuses is remembered for a while.
  */
+import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
+import { says } from '../../protocol/bridges/chat-fields.ts';
 import type { Call } from '../../request/call.ts';
-import { isRefused, noteRefused } from '../../request/model-refusals.ts';
+import { isRefused, noteLongestAnswer, noteRefused } from '../../request/model-refusals.ts';
 import { refusesThinking } from '../../upstream/bound-thinking.ts';
 import { isOfRequest } from '../../upstream/too-long.ts';
 import type { BridgedCall } from '../bridge/bridged-call.ts';
-import type { NextAttempt, Retry } from './retry.ts';
+import type { BodyPart, NextAttempt, Retry } from './retry.ts';
 
-/** "Function tools with reasoning_effort are not supported for … To use function tools, use …" */
-const NEEDS_RESPONSES = /\/v1\/responses\b/;
+/** An error in OpenAI's form. Only its own words count: the rest may repeat the request. */
+function errorIn(json: string): JsonObject & { readonly message: string } {
+  const error = asObject(parseObject(json)?.error);
+  return { ...error, message: asString(error.message) };
+}
+
+/** OpenAI's sentence, which LiteLLM prefixes (https://github.com/BerriAI/litellm/issues/33221). */
+const NEEDS_RESPONSES =
+  /^(?:litellm\.\w+: \w+ - )?Function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions\. To use function tools, use \/v1\/responses\b/;
 
 /** Asks over the Responses API, once the upstream takes tools over nothing else. */
 export function overResponses({ request, scope }: Call): Retry {
@@ -18,7 +27,7 @@ export function overResponses({ request, scope }: Call): Retry {
     mayHelp: ({ without }, status) =>
       status === 400 && without.has('bridge') && !isRefused('responses', request, scope),
     next: async ({ made, without }, { json }) => {
-      if (!NEEDS_RESPONSES.test(json) || !/tool/i.test(json)) return undefined;
+      if (!NEEDS_RESPONSES.test(errorIn(json).message)) return undefined;
       noteRefused('chat', request, scope);
       return { made, without: new Set([...without].filter((part) => part !== 'bridge')) };
     },
@@ -29,14 +38,17 @@ export function overResponses({ request, scope }: Call): Retry {
   };
 }
 
+/** Codes and types of errors about what a request names. The route is known then. */
+const NAMED: ReadonlySet<unknown> = new Set(['model_not_found', 'not_found_error']);
+
 /** Asks over chat, once the upstream does not know the route of the other API. */
 export function overChat({ request, scope }: Call, bridged: () => BridgedCall | undefined): Retry {
   return {
     mayHelp: ({ without }, status) => (status === 404 || status === 405) && !without.has('bridge'),
     next: async ({ made, without }, { json }) => {
       const api = bridged()?.api;
-      // An unknown model is none of the route.
-      if (!api || /model_not_found|not_found_error/.test(json)) return undefined;
+      const { code, type, param } = errorIn(json);
+      if (!api || NAMED.has(code) || NAMED.has(type) || says(param)) return undefined;
       noteRefused(api, request, scope);
       scope.services.log('info', 'the upstream does not know an API', { code: 'bridge_refused', api });
       return { made, without: new Set([...without, 'bridge' as const]) };
@@ -44,17 +56,62 @@ export function overChat({ request, scope }: Call, bridged: () => BridgedCall | 
   };
 }
 
+/** `max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens for …` */
+const LONGEST = /^max_tokens: \d+ > (\d+), which is the maximum\b/;
+
+/** Asks for a shorter answer, where the caller has set no limit and Precis's is too high. */
+export function withinAnswer({ request, scope }: Call, bridged: () => BridgedCall | undefined): Retry {
+  const isOurs = ['max_tokens', 'max_completion_tokens'].every((name) => !says(request.field(name)));
+  return {
+    mayHelp: ({ without }, status) =>
+      status === 400 && isOurs && !without.has('bridge') && bridged()?.api === 'messages',
+    next: async ({ made, without }, { json }) => {
+      const most = Number(LONGEST.exec(errorIn(json).message)?.[1] ?? 0);
+      if (most === 0) return undefined;
+      noteLongestAnswer(most, request, scope);
+      return { made, without };
+    },
+  };
+}
+
+/** "Item with id 'rs_…' not found": the upstream looks for what it has not stored. */
+const MISSING_ITEM = /^Item with id '\w+' not found/;
+
 /** Words of refused reasoning, and of items that are refused without what belonged to them. */
-const REFUSED_OUTPUTS =
-  /invalid_encrypted_content|could not be (?:verified|decrypted)|without its required|Item with id|Item '/i;
+const REFUSED_OUTPUTS = /could not be (?:verified|decrypted)|without its required|^Item '/i;
+
+function isOfOutputs(json: string): boolean {
+  const { code, message } = errorIn(json);
+  if (code === 'invalid_encrypted_content' || refusesThinking(json)) return true;
+  return REFUSED_OUTPUTS.test(message) || MISSING_ITEM.test(message);
+}
+
+/** Whether the outputs of earlier answers may be at fault. A missing item is a 404. */
+const mayBeOutputs = (without: ReadonlySet<BodyPart>, status: number | undefined): boolean =>
+  !without.has('bridge') && (status === undefined || status === 404 || isOfRequest(status));
+
+/** Asks with the outputs of earlier answers, but without ids, once one was looked for. */
+export function withoutIds({ request, scope }: Call): Retry {
+  return {
+    mayHelp: ({ without }, status) =>
+      mayBeOutputs(without, status) && !without.has('ids') && !without.has('outputs'),
+    next: async ({ made, without }, { json }) =>
+      MISSING_ITEM.test(errorIn(json).message)
+        ? { made, without: new Set([...without, 'ids' as const]) }
+        : undefined,
+    answered: () => {
+      noteRefused('ids', request, scope);
+      scope.services.log('info', 'the upstream looks for reasoning by its id', { code: 'ids_refused' });
+    },
+  };
+}
 
 /** Asks without the outputs of earlier answers, once the upstream has refused one. */
 export function withoutOutputs({ scope }: Call, bridged: () => BridgedCall | undefined): Retry {
   return {
-    mayHelp: ({ without }, status) =>
-      (status === undefined || isOfRequest(status)) && !without.has('bridge') && !without.has('outputs'),
+    mayHelp: ({ without }, status) => mayBeOutputs(without, status) && !without.has('outputs'),
     next: async ({ made, without }, { json }): Promise<NextAttempt | undefined> => {
-      if (!REFUSED_OUTPUTS.test(json) && !refusesThinking(json)) return undefined;
+      if (!isOfOutputs(json)) return undefined;
       await bridged()?.forget();
       return { made, without: new Set([...without, 'outputs' as const]) };
     },

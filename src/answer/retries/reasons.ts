@@ -5,7 +5,7 @@ import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import type { BridgedCall } from '../bridge/bridged-call.ts';
 import { mayBridge } from '../bridge/route.ts';
 import { withoutThinking } from './bound-thinking.ts';
-import { overChat, overResponses, withoutOutputs } from './bridge.ts';
+import { overChat, overResponses, withinAnswer, withoutIds, withoutOutputs } from './bridge.ts';
 import { withoutDiagnostics } from './cache-diagnostics.ts';
 import { withoutKey } from './cache-key.ts';
 import { withoutMarks } from './cache-marks.ts';
@@ -40,7 +40,13 @@ export function retriesOf(
   const bridged = () => attempts.bridged;
   return [
     ...(attempts.isBridged || mayBridge(call)
-      ? [overResponses(call), overChat(call, bridged), withoutOutputs(call, bridged)]
+      ? [
+          overResponses(call),
+          overChat(call, bridged),
+          withinAnswer(call, bridged),
+          withoutIds(call),
+          withoutOutputs(call, bridged),
+        ]
       : []),
     withoutReasoning(request, scope),
     // What is sent unchanged is not shortened.

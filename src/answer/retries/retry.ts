@@ -10,11 +10,12 @@ import type { MadeView } from '../../view/made-view.ts';
 
 /**
  * A part that an upstream may refuse, so that a body is sent without it: also the bridge to another
- * API, and what that API has said in earlier answers.
+ * API, what that API has said in earlier answers, and its ids there.
  */
 export type BodyPart =
   | 'bridge'
   | 'diagnostics'
+  | 'ids'
   | 'key'
   | 'marks'
   | 'outputs'

@@ -32,6 +32,8 @@ export interface BridgedBody {
   /** Below the upstream's base URL. */
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** A header, and a name to add to its list, beside the caller's. */
+  readonly listed?: readonly [header: string, name: string] | undefined;
   readonly body: Uint8Array;
   /** Reads the answer to this body. */
   readonly reader: AnswerReader;
@@ -78,6 +80,10 @@ export interface BridgeOptions {
   readonly showsReasoning: boolean;
   /** Whether the upstream has refused the reasoning of earlier answers: all of it is left out. */
   readonly leavesOutReasoning?: boolean;
+  /** Whether the upstream looks for reasoning by its id: it is sent without. */
+  readonly leavesOutIds?: boolean;
+  /** The most tokens of an answer, where the upstream has said so. */
+  readonly longestAnswer?: number | undefined;
   /** Whether Precis may mark what the prompt cache keeps, where the chat body has no mark. */
   readonly marksCache?: boolean;
   /** In seconds, for the answer of an API that states no time. */

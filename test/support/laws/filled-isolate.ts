@@ -71,7 +71,7 @@ const values: Partial<Record<Kind, () => unknown>> = {
     memory_strategy: { mode: 'auto', token_budget: 8_000 },
     memory_injection: null,
   }),
-  learnedBytes: () => 10_000_000,
+  learnedSizes: () => 10_000_000,
   learnedLimits: () => ({ tokens: 100_000, withAnswer: true }),
   lines: () => ({
     lines: [

@@ -86,7 +86,7 @@ describe('a limit of bytes', () => {
 
   it('is remembered by tenant and upstream, for an hour, and gives way to a lower one', () => {
     let now = 0;
-    const limits = isolateMemory(() => now).of('learnedBytes');
+    const limits = isolateMemory(() => now).of('learnedSizes');
     noteBytes(limits, 'tenant', 'https://one', 5_000_000);
     noteBytes(limits, 'tenant', 'https://one', 6_000_000);
     noteBytes(limits, 'tenant', 'https://two', 10);

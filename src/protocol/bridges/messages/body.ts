@@ -42,7 +42,7 @@ export const messagesBridge: Bridge = {
     const { takesSystem } = terms;
     const { system, messages, isUnthought } = turnsOf(chat, kept, { names, notices, options, takesSystem });
     const tools = toolsFrom(chat, terms, names, notices);
-    const maxTokens = longestOf(chat);
+    const maxTokens = longestOf(chat, options);
     const { isForced } = tools;
     const { showsReasoning } = options;
     const asked = { terms, maxTokens, isForced, showsReasoning, isUnthought, notices };
@@ -60,7 +60,8 @@ export const messagesBridge: Bridge = {
     const json = `${JSON.stringify(fields).slice(0, -1)},"messages":${messages}}`;
     return {
       path: 'messages',
-      headers: [VERSION, ...(/"source":\{"type":"file"/.test(json) ? [FILES] : [])],
+      headers: [VERSION],
+      listed: /"source":\{"type":"file"/.test(json) ? FILES : undefined,
       body: marked(encoder.encode(json), json, options),
       reader: new MessagesReader({ names, asksUsage: asksUsage(chat), options }),
       notices: [...notices],
@@ -89,9 +90,14 @@ function refusalOf(chat: ChatBody): BridgeRefusal | undefined {
   return param === undefined ? undefined : unsupported(param);
 }
 
-function longestOf({ model, max_completion_tokens, max_tokens }: ChatBody): number {
+function longestOf(
+  { model, max_completion_tokens, max_tokens }: ChatBody,
+  { longestAnswer }: BridgeOptions,
+): number {
   const said = max_completion_tokens ?? max_tokens;
-  return typeof said === 'number' ? said : (longestAnswerOf(asString(model)) ?? USUAL_ANSWER);
+  return typeof said === 'number'
+    ? said
+    : (longestAnswer ?? longestAnswerOf(asString(model)) ?? USUAL_ANSWER);
 }
 
 function outputFrom(

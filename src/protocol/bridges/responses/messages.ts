@@ -14,7 +14,7 @@ export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-r
 /** What the writers of messages share. */
 interface Writing {
   readonly names: ShortNames;
-  readonly leavesOutReasoning: boolean;
+  readonly options: Pick<BridgeOptions, 'leavesOutReasoning' | 'leavesOutIds'>;
   /** Ids of calls of custom tools. An id may be used again, for another kind of call. */
   readonly custom: Set<unknown>;
   readonly notices: Set<string>;
@@ -29,25 +29,36 @@ interface Writing {
 export function inputOf(
   { messages }: ChatBody,
   kept: (index: number) => KeptOutput | undefined,
-  { leavesOutReasoning = false }: BridgeOptions,
+  options: BridgeOptions,
   shared: Pick<Writing, 'names' | 'notices'>,
 ): string {
-  const writing: Writing = { ...shared, leavesOutReasoning, custom: new Set() };
+  const writing: Writing = { ...shared, options, custom: new Set() };
   const items = messages.flatMap((message, index) => {
     if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
     noteCalls(message, writing);
     const output = kept(index);
     if (output) return keptItems(output, writing);
-    return answerItems(message, writing).map((item) => JSON.stringify(item));
+    return answerItems(message, writing);
   });
   return `[${items.join(',')}]`;
 }
 
-function keptItems({ json }: KeptOutput, { leavesOutReasoning }: Writing): string[] {
-  if (!leavesOutReasoning) return json.length > '[]'.length ? [json.slice(1, -1)] : [];
-  const items = parseJson(json);
-  const others = Array.isArray(items) ? items.filter((item) => asObject(item).type !== 'reasoning') : [];
-  return others.map((item) => JSON.stringify(item));
+function keptItems({ json }: KeptOutput, { options }: Writing): string[] {
+  if (!options.leavesOutReasoning && !options.leavesOutIds)
+    return json.length > '[]'.length ? [json.slice(1, -1)] : [];
+  return (parseJson(json) as JsonObject[]).flatMap((item) =>
+    item.type === 'reasoning' ? reasoningItems(item, options) : JSON.stringify(item),
+  );
+}
+
+/** Reasoning, as far as the upstream has not refused it. @returns JSON */
+function reasoningItems(
+  item: JsonObject,
+  { leavesOutReasoning, leavesOutIds }: Writing['options'],
+): string[] {
+  if (leavesOutReasoning) return [];
+  const { id, ...rest } = item;
+  return [JSON.stringify(leavesOutIds || typeof id !== 'string' ? rest : item)];
 }
 
 function noteCalls(message: JsonObject, { custom }: Writing): void {
@@ -97,12 +108,15 @@ function partFrom(part: unknown): unknown {
 }
 
 /** An answer in the plain form. Texts of reasoning are left out: they are no words of it. */
-function answerItems(message: JsonObject, writing: Writing): JsonObject[] {
+function answerItems(message: JsonObject, writing: Writing): string[] {
   const text = saidIn(message);
-  return [
-    ...(writing.leavesOutReasoning ? [] : reasoningFrom(message)),
+  const items = [
     ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
     ...callsIn(message).map((call) => callFrom(call, writing)),
+  ];
+  return [
+    ...reasoningFrom(message).flatMap((item) => reasoningItems(item, writing.options)),
+    ...items.map((item) => JSON.stringify(item)),
   ];
 }
 
@@ -123,7 +137,7 @@ function reasoningFrom({ reasoning_details }: JsonObject): JsonObject[] {
       .filter(({ data }) => asString(data) !== '')
       .map(({ id, data }) => ({
         type: 'reasoning',
-        ...(typeof id === 'string' ? { id } : {}),
+        id,
         summary: [],
         encrypted_content: data,
       }))
