@@ -13,7 +13,7 @@ interface Call {
 }
 
 /** Steps in each of the three turns. */
-export const STEPS = 16;
+const STEPS = 16;
 
 /** Lines that no other topic has, about 17 tokens each. */
 export function rows(topic: string, count: number): string {
@@ -49,10 +49,11 @@ export const tools = ['search', 'read_file', 'write_file', 'status'].map((name) 
 }));
 
 /**
- * Three turns of `STEPS` steps each, about 100,000 tokens in total; the last step waits for the
- * model.
+ * Three turns of 16 steps each, about 100,000 tokens in total; the last step waits for the model.
+ *
+ * @param steps of each turn instead; with seven or more, a run has all that is difficult
  */
-export function agentRun(topic: string): Message[] {
+export function agentRun(topic: string, steps = STEPS): Message[] {
   const file = {
     type: 'file',
     file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${'QUJD'.repeat(900)}` },
@@ -60,16 +61,16 @@ export function agentRun(topic: string): Message[] {
   return [
     { role: 'system', content: `You look after ${topic}. Never delete a file.` },
     { role: 'user', content: [{ type: 'text', text: `Find out why ${topic} fail.` }, image(`${topic} 1`)] },
-    ...stepsOf(topic, 1, STEPS),
+    ...stepsOf(topic, 1, steps),
     { role: 'assistant', content: `I know now why ${topic} fail.` },
     {
       role: 'user',
       content: [{ type: 'text', text: 'Then mend it. Never touch the tests.' }, image(`${topic} 2`), file],
     },
-    ...stepsOf(topic, STEPS + 1, 2 * STEPS),
+    ...stepsOf(topic, steps + 1, 2 * steps),
     { role: 'assistant', content: 'It is mended.' },
     { role: 'user', content: 'Now prove that it holds.' },
-    ...stepsOf(topic, 2 * STEPS + 1, 3 * STEPS),
+    ...stepsOf(topic, 2 * steps + 1, 3 * steps),
   ];
 }
 

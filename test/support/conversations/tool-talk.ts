@@ -31,3 +31,23 @@ export function toolTalk(topic: string, turns: number): Message[] {
 export function requestsIn(messages: readonly Message[]): number[] {
   return Array.from({ length: Math.floor(messages.length / (TURN / 2)) }, (_, at) => (TURN / 2) * (at + 1));
 }
+
+/**
+ * The last three steps of an array, and what a view has in their places. The user's request of the
+ * turn may be among them, and may begin with a summary, so neither has it.
+ */
+export function lastSteps(
+  messages: readonly Message[],
+  view: readonly Message[],
+): { readonly tail: Message[]; readonly seen: (Message | undefined)[] } {
+  const answers = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
+  const from = answers.at(-3) ?? 1;
+  const kept = messages.flatMap((message, at) => {
+    const isOwn = message.role !== 'user' || String(message.content).startsWith('Observation');
+    return at >= from && isOwn ? [{ message, behind: messages.length - at }] : [];
+  });
+  return {
+    tail: kept.map(({ message }) => message),
+    seen: kept.map(({ behind }) => view[view.length - behind]),
+  };
+}
