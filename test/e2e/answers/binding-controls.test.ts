@@ -1,10 +1,11 @@
 /** Callers that say what an upstream does with thinking after a changed prefix. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { BINDING_CONTROLS, blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
 import { type SigningModel, signingModel } from '../../../tools/upstream/signing-model.ts';
 import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 
 const STEPS = 2;
 
@@ -14,9 +15,8 @@ const behaviour: Behaviour = (...given) => {
 };
 const deployment = deploy({ upstream: { strict: false, chat: behaviour } });
 
-const FORMS = (['openrouter', 'litellm', 'responses'] as const).flatMap((dialect) =>
-  [false, true].map((stream): [Dialect, boolean] => [dialect, stream]),
-);
+const DIALECTS: readonly Dialect[] = ['openrouter', 'litellm', 'responses'];
+const FORMS = [...DIALECTS, ...DIALECTS].map((dialect, at) => ({ dialect, stream: at % 2 === 0 }));
 const HEADERS = { 'anthropic-beta': `context-1m-2025-08-07,${BINDING_CONTROLS}` };
 const thinkingThat = (prefix_mismatch_behavior: string) => ({
   type: 'enabled',
@@ -50,42 +50,46 @@ const STRATEGIES: [mode: string, memory_strategy: unknown][] = [
   ['observed', { mode: 'compact', token_budget: 3_000, observe: true }],
 ];
 
-describe.each(FORMS)('the controls of bound thinking by %s (stream: %s)', (dialect, stream) => {
-  it.each(STRATEGIES)('are sent unchanged in mode %s', async (_, memory_strategy) => {
-    const thinking = thinkingThat('drop_block');
-    const agent = agentOf(dialect, stream, { memory_strategy, thinking });
-    await agent.turn('What does number 1 weigh?');
-    await agent.turn('What does number 2 weigh?');
+inTurn(
+  FORMS,
+  ({ dialect, stream }) => `the controls of bound thinking by ${dialect} (stream: ${stream})`,
+  ({ dialect, stream }) => {
+    it.each(STRATEGIES)('are sent unchanged in mode %s', async (_, memory_strategy) => {
+      const thinking = thinkingThat('drop_block');
+      const agent = agentOf(dialect, stream, { memory_strategy, thinking });
+      await agent.turn('What does number 1 weigh?');
+      await agent.turn('What does number 2 weigh?');
 
-    expect(sent()).toHaveLength(2 * (STEPS + 1));
-    for (const { body, headers } of sent()) {
-      expect(body.thinking).toEqual(thinking);
-      expect(headers['anthropic-beta']).toBe(HEADERS['anthropic-beta']);
-    }
-  });
+      expect(sent()).toHaveLength(2 * (STEPS + 1));
+      for (const { body, headers } of sent()) {
+        expect(body.thinking).toEqual(thinking);
+        expect(headers['anthropic-beta']).toBe(HEADERS['anthropic-beta']);
+      }
+    });
 
-  it('let an upstream drop what a caller has made invalid, which it is sent and asked once', async () => {
-    const fields = { memory_strategy: { mode: 'compact', token_budget: 100_000 } };
-    const agent = agentOf(dialect, stream, { ...fields, thinking: thinkingThat('drop_block') });
-    await agent.turn('What does number 1 weigh?');
-    rewrite(agent);
-    const [first] = await agent.turn('What does number 2 weigh?');
+    it('let an upstream drop what a caller has made invalid, which it is sent and asked once', async () => {
+      const fields = { memory_strategy: { mode: 'compact', token_budget: 100_000 } };
+      const agent = agentOf(dialect, stream, { ...fields, thinking: thinkingThat('drop_block') });
+      await agent.turn('What does number 1 weigh?');
+      rewrite(agent);
+      const [first] = await agent.turn('What does number 2 weigh?');
 
-    expect(model.refused).toBeGreaterThan(0);
-    expect(sent()).toHaveLength(2 * (STEPS + 1));
-    expect(first?.memory.warnings).not.toContain('thinking_dropped');
-    expect(blocksIn(sent().at(-1)?.body ?? {})).toHaveLength(2 * STEPS + 1);
-  });
+      expect(model.refused).toBeGreaterThan(0);
+      expect(sent()).toHaveLength(2 * (STEPS + 1));
+      expect(first?.memory.warnings).not.toContain('thinking_dropped');
+      expect(blocksIn(sent().at(-1)?.body ?? {})).toHaveLength(2 * STEPS + 1);
+    });
 
-  it('leave it to mode none to refuse, which never asks again', async () => {
-    const agent = agentOf(dialect, stream, { memory_strategy: 'none', thinking: thinkingThat('error') });
-    await agent.turn('What does number 1 weigh?');
-    const asked = sent().length;
-    rewrite(agent);
-    for (const _ of [1, 2])
-      await expect(agent.turn('What does number 2 weigh?')).rejects.toThrow(/400|Provider/);
+    it('leave it to mode none to refuse, which never asks again', async () => {
+      const agent = agentOf(dialect, stream, { memory_strategy: 'none', thinking: thinkingThat('error') });
+      await agent.turn('What does number 1 weigh?');
+      const asked = sent().length;
+      rewrite(agent);
+      for (const _ of [1, 2])
+        await expect(agent.turn('What does number 2 weigh?')).rejects.toThrow(/400|Provider/);
 
-    expect(sent()).toHaveLength(asked + 2);
-    expect(blocksIn(sent().at(-1)?.body ?? {}).length).toBeGreaterThan(0);
-  });
-});
+      expect(sent()).toHaveLength(asked + 2);
+      expect(blocksIn(sent().at(-1)?.body ?? {}).length).toBeGreaterThan(0);
+    });
+  },
+);

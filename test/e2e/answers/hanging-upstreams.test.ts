@@ -8,7 +8,7 @@ import { refsIn } from '../../support/clients/agent-caller.ts';
 import { rows } from '../../support/clients/agent-run.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { uncaughtIn } from '../../support/deployment/watched-worker.ts';
 
 const deployment = deploy({
@@ -103,7 +103,7 @@ async function leave(times: number, fields: object, headers?: Record<string, str
 
 const closed = () => until('the connection is closed', () => deployment.lastChat().closed);
 
-describe.each(PROTOCOLS)('an upstream that falls silent, over $name', (protocol) => {
+overProtocols('an upstream that falls silent', (protocol) => {
   deployment.over(protocol);
 
   describe.each(FORMS)('with $name', ({ fields, headers }) => {

@@ -15,7 +15,7 @@ import { linesAbout } from '../../support/conversations/conversations.ts';
 import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 type Json = Record<string, unknown>;
 
@@ -138,7 +138,7 @@ const refusing =
     response.end(streamed ? `event: error\ndata: ${JSON.stringify(error)}\n\n` : JSON.stringify(error));
   };
 
-describe.each(PROTOCOLS)('a local server with a full window, over $name', (protocol) => {
+overProtocols('a local server with a full window', (protocol) => {
   deployment.over(protocol);
 
   it.each(WORDS)(

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -38,7 +38,7 @@ const edited = {
   user: 'the name of a user',
 };
 
-describe.each(PROTOCOLS)('the line that is logged for a request, over $name', (protocol) => {
+overProtocols('the line that is logged for a request', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('says what was done, with stream: %s', async (stream) => {

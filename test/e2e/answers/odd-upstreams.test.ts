@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { CHAT, overProtocols } from '../../support/deployment/protocol.ts';
 
 const IDLE_TIMEOUT_MS = 250;
 
@@ -54,7 +54,7 @@ async function outcomeOf(asked: Promise<Response>): Promise<unknown> {
   return [response.status, text.startsWith('{"error"') ? JSON.parse(text).error.code : text];
 }
 
-describe.each(PROTOCOLS)('an answer that stops, over $name', (protocol) => {
+overProtocols('an answer that stops', (protocol) => {
   deployment.over(protocol);
 
   describe.each(REQUESTS)('with %s', (name, request) => {
@@ -106,7 +106,7 @@ describe('an answer of another route that stops', () => {
   });
 });
 
-describe.each(PROTOCOLS)('an encoding, over $name', (protocol) => {
+overProtocols('an encoding', (protocol) => {
   deployment.over(protocol);
   const body = '{"id":"x","object":"odd","choices":[],"output":[]}';
 

@@ -3,7 +3,7 @@ import { recording } from '../../../fixtures/recording.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect, dataOf } from '../../support/deployment/event-stream.ts';
 import { untimed, type WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -25,7 +25,7 @@ async function askDirectly(): Promise<string> {
   return response.text();
 }
 
-describe.each(PROTOCOLS)('the report in a JSON answer, over $name', (protocol) => {
+overProtocols('the report in a JSON answer', (protocol) => {
   deployment.over(protocol);
   it('is the last member, and the bytes before it are as the upstream sent them', async () => {
     const answer = await (await deployment.wire(request)).text();
@@ -137,7 +137,7 @@ describe.each(PROTOCOLS)('the report in a JSON answer, over $name', (protocol) =
   });
 });
 
-describe.each(PROTOCOLS)('the report in a stream, over $name', (protocol) => {
+overProtocols('the report in a stream', (protocol) => {
   deployment.over(protocol);
 
   it('is the report that the same request gets as JSON', async () => {

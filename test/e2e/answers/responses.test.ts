@@ -20,7 +20,7 @@ const lastBody = (): Json =>
 
 /** An agent's requests as bodies of the Responses API, one for each step. */
 function requestsOf(topic: string): Json[] {
-  const run = agentRun(topic);
+  const run = agentRun(topic, 7);
   const ends = run.flatMap(({ role }, index) => (role === 'assistant' && index > 0 ? [index] : []));
   return ends.map((end) => {
     const chat = { model: 'gpt-4.1', messages: run.slice(0, end) };
@@ -41,9 +41,9 @@ async function ask(body: Json, stream: boolean, more: Json = {}): Promise<{ text
 // What a mode does to an array does not depend on how an answer came.
 describe('an agent over the Responses API, with answers in one piece and in streams in turn,', () => {
   it.each([
-    ['compact', { mode: 'compact', token_budget: 6_000 }],
-    ['auto', { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 0 }],
-    ['trim', { mode: 'trim', token_budget: 12_000 }],
+    ['compact', { mode: 'compact', token_budget: 4_000 }],
+    ['auto', { mode: 'auto', token_budget: 8_000, min_reclaim_tokens: 0 }],
+    ['trim', { mode: 'trim', token_budget: 8_000 }],
   ])(
     'is answered at every step, keeps its prefix, and can fetch what was removed, in mode %s',
     async (mode, memory_strategy) => {

@@ -9,7 +9,7 @@ import { calls } from '../../support/conversations/chat.ts';
 import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 type Json = Record<string, unknown>;
 
@@ -92,7 +92,7 @@ async function ask(apiKey: string, messages: Json[], more: Json = {}): Promise<S
   return { memory, asked, view: asked.at(-1)?.body.messages as Json[] };
 }
 
-describe.each(PROTOCOLS)('a body that is too large, over $name', (protocol) => {
+overProtocols('a body that is too large', (protocol) => {
   deployment.over(protocol);
 
   describe.each(REFUSALS)('in the words of %s', (...words) => {

@@ -5,7 +5,7 @@ import { step } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -140,7 +140,7 @@ describe.each(PROTOCOLS)('a stream that begins with a refusal, over $name', (pro
   });
 });
 
-describe.each(PROTOCOLS)('a stream that begins with words, over $name', (protocol) => {
+overProtocols('a stream that begins with words', (protocol) => {
   deployment.over(protocol);
   const said = saidStream(protocol, ['One', 'two']);
 

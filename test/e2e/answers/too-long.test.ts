@@ -10,7 +10,7 @@ import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -138,7 +138,7 @@ const MODES: [name: string, strategy: object][] = [
   ['rolling_summary without a memory', { mode: 'rolling_summary', total_max_tokens: 100_000 }],
 ];
 
-describe.each(PROTOCOLS)('an upstream that says the context is too long, over $name', (protocol) => {
+overProtocols('an upstream that says the context is too long', (protocol) => {
   deployment.over(protocol);
   describe.each(MODES)('in mode %s', (mode, strategy) => {
     const firsts = new Map<boolean, Promise<Sent & { readonly apiKey: string }>>();
@@ -207,7 +207,7 @@ describe.each(PROTOCOLS)('an upstream that says the context is too long, over $n
   });
 });
 
-describe.each(PROTOCOLS)('a view that was counted by nobody, over $name', (protocol) => {
+overProtocols('a view that was counted by nobody', (protocol) => {
   deployment.over(protocol);
   it('F6: gets a smaller view of a large body that was not planned for the sake of its key', async () => {
     const [read, call, , said] = turn('much');
@@ -251,7 +251,7 @@ describe.each(PROTOCOLS)('a view that was counted by nobody, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('a rolling memory, over $name', (protocol) => {
+overProtocols('a rolling memory', (protocol) => {
   deployment.over(protocol);
   it('is shown with fewer verbatim rounds', async () => {
     upstream = { type: 'window', tokens: 100_000 };
@@ -286,7 +286,7 @@ describe.each(PROTOCOLS)('a rolling memory, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
+overProtocols("the upstream's own error", (protocol) => {
   deployment.over(protocol);
   /** With unusual white space, so that a parsed and rewritten body would differ. */
   const refusal = (text: string): string =>
@@ -500,7 +500,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a small request that was refused, over $name', (protocol) => {
+overProtocols('a small request that was refused', (protocol) => {
   deployment.over(protocol);
   /** A few tokens by Precis's count, and many by the upstream's. */
   const FILE: Message[] = [
@@ -538,7 +538,7 @@ describe.each(PROTOCOLS)('a small request that was refused, over $name', (protoc
   });
 });
 
-describe.each(PROTOCOLS)('a limit that nobody has stated, over $name', (protocol) => {
+overProtocols('a limit that nobody has stated', (protocol) => {
   deployment.over(protocol);
   const untold: Behaviour = {
     type: 'error',
@@ -593,7 +593,7 @@ describe.each(PROTOCOLS)('a limit that nobody has stated, over $name', (protocol
   });
 });
 
-describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
+overProtocols('a limit that was learned', (protocol) => {
   deployment.over(protocol);
   it('is of one tenant', async () => {
     const [key, other] = [newKey(), newKey()];
@@ -693,7 +693,7 @@ describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('an upstream whose window holds the answer too, over $name', (protocol) => {
+overProtocols('an upstream whose window holds the answer too', (protocol) => {
   deployment.over(protocol);
   /** In the words of OpenAI and vLLM. */
   const holding =
@@ -732,7 +732,7 @@ describe.each(PROTOCOLS)('an upstream whose window holds the answer too, over $n
   });
 });
 
-describe.each(PROTOCOLS)('cross-session memory, over $name', (protocol) => {
+overProtocols('cross-session memory', (protocol) => {
   deployment.over(protocol);
   it('stays as it was when the view gets smaller', async () => {
     const key = newKey();

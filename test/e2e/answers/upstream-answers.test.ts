@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { startUpstream } from '../../../tools/upstream/upstream.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const HEADERS_TIMEOUT_MS = 1_500;
 
@@ -20,7 +20,7 @@ const model = 'gpt-4.1-mini';
 const messages = conversationOf([linesAbout('what an upstream may answer')]);
 const request = { model, messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
 
-describe.each(PROTOCOLS)("the upstream's refusal, over $name", (protocol) => {
+overProtocols("the upstream's refusal", (protocol) => {
   deployment.over(protocol);
   type Refusal = Extract<Behaviour, { type: 'error' }>;
   const rateLimited = {
@@ -107,7 +107,7 @@ describe.each(PROTOCOLS)("the upstream's refusal, over $name", (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a redirect of the upstream, over $name', (protocol) => {
+overProtocols('a redirect of the upstream', (protocol) => {
   deployment.over(protocol);
   it.each([301, 302, 307, 308])('with %i is relayed and not followed', async (status) => {
     const elsewhere = await startUpstream();
@@ -131,7 +131,7 @@ describe.each(PROTOCOLS)('a redirect of the upstream, over $name', (protocol) =>
   });
 });
 
-describe.each(PROTOCOLS)('an answer that is compressed, over $name', (protocol) => {
+overProtocols('an answer that is compressed', (protocol) => {
   deployment.over(protocol);
   it.each([true, false])('arrives readable, with the report asked for: %s', async (memory_report) => {
     deployment.upstream.next({ type: 'gzip' });
@@ -161,7 +161,7 @@ describe.each(PROTOCOLS)('an answer that is compressed, over $name', (protocol) 
   });
 });
 
-describe.each(PROTOCOLS)('an upstream that does not answer, over $name', (protocol) => {
+overProtocols('an upstream that does not answer', (protocol) => {
   deployment.over(protocol);
   async function outcomeOf(response: Response): Promise<unknown[]> {
     return [response.status, await response.json()];

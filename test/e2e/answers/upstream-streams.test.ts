@@ -6,7 +6,7 @@ import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect, dataOf } from '../../support/deployment/event-stream.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { CHAT, overProtocols } from '../../support/deployment/protocol.ts';
 
 const IDLE_TIMEOUT_MS = 2_000;
 
@@ -29,7 +29,7 @@ function streaming(write: (response: ServerResponse) => void) {
   };
 }
 
-describe.each(PROTOCOLS)('a stream that breaks off, over $name', (protocol) => {
+overProtocols('a stream that breaks off', (protocol) => {
   deployment.over(protocol);
   /** The fields in both protocols; chat's error also has a type. */
   const errorOf = (code: string) => ({
@@ -110,7 +110,7 @@ describe.each(PROTOCOLS)('a stream that breaks off, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a stream that goes on, over $name', (protocol) => {
+overProtocols('a stream that goes on', (protocol) => {
   deployment.over(protocol);
   it('is passed on frame by frame, none waiting for the next', async () => {
     const { open, words, close } = saidStream(protocol, ['word0', 'word1', 'word2']);
@@ -201,7 +201,7 @@ describe('a stream of chunks', () => {
   });
 });
 
-describe.each(PROTOCOLS)('a client that leaves, over $name', (protocol) => {
+overProtocols('a client that leaves', (protocol) => {
   deployment.over(protocol);
   it('in the middle of a stream closes the connection to the upstream', async () => {
     const { open, words } = saidStream(protocol, ['more']);

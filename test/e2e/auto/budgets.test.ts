@@ -1,13 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
-describe.each(PROTOCOLS)('below its budget, mode auto, over $name', (protocol) => {
+overProtocols('below its budget, mode auto', (protocol) => {
   deployment.over(protocol);
   const strategy = { mode: 'auto', token_budget: 100_000 };
 
@@ -49,7 +49,7 @@ describe.each(PROTOCOLS)('below its budget, mode auto, over $name', (protocol) =
   });
 });
 
-describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) => {
+overProtocols('what can not be made to fit', (protocol) => {
   deployment.over(protocol);
   const huge = { role: 'user', content: rows('a question', 1_500) };
 
@@ -104,7 +104,7 @@ describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) =
   });
 });
 
-describe.each(PROTOCOLS)('a soft budget, over $name', (protocol) => {
+overProtocols('a soft budget', (protocol) => {
   deployment.over(protocol);
   it('has only what can be fetched again taken away', async () => {
     const messages = toolTalk('dates', 24);
@@ -127,7 +127,7 @@ describe.each(PROTOCOLS)('a soft budget, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
+overProtocols('a limit of turns', (protocol) => {
   deployment.over(protocol);
   const messages = toolTalk('quinces', 16);
   const settings = { mode: 'auto', min_reclaim_tokens: 0, summary_max_tokens: 300 };
@@ -158,7 +158,7 @@ describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a request without a limit for its answer, over $name', (protocol) => {
+overProtocols('a request without a limit for its answer', (protocol) => {
   deployment.over(protocol);
   const messages = toolTalk('medlars', 12);
   const tokensIn = async (): Promise<number> => {

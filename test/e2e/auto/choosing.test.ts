@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { rows } from '../../support/clients/agent-run.ts';
 import { settingsOf } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { dataOf } from '../../support/deployment/event-stream.ts';
 import { untimed, type WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 // Its own summarizer, so that background work does not reach the upstream.
 const deployment = deploy({ summarizer: true });
@@ -27,7 +27,7 @@ const messages = [
   ]),
 ];
 
-describe.each(PROTOCOLS)('the mode auto, over $name', (protocol) => {
+overProtocols('the mode auto', (protocol) => {
   deployment.over(protocol);
   byDefault.over(protocol);
   it.each<[string, object, Record<string, string>]>([
@@ -108,7 +108,7 @@ describe.each(PROTOCOLS)('the mode auto, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a strategy of mode auto that can not hold, over $name', (protocol) => {
+overProtocols('a strategy of mode auto that can not hold', (protocol) => {
   deployment.over(protocol);
   byDefault.over(protocol);
   const auto = { mode: 'auto' };

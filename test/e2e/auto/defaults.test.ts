@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { markersIn, textTokens, tokensOf } from '../../support/clients/agent-caller.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -55,7 +55,7 @@ const compactAll = (messages: Message[]): Promise<Compaction> => compact(message
 
 const removed = ({ messages }: Compaction): string[] => markersIn(messages).map(({ call }) => call);
 
-describe.each(PROTOCOLS)('mode auto, when nobody says otherwise, over $name', (protocol) => {
+overProtocols('mode auto, when nobody says otherwise', (protocol) => {
   deployment.over(protocol);
   it('leaves outputs under 500 tokens as they are', async () => {
     const small = step(words(499, (text) => `Small${text}`));

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { withoutKey } from '../../support/deployment/cache-key.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -22,7 +22,7 @@ function summaryOf({ memory }: Sent): object {
   return memory.summary;
 }
 
-describe.each(PROTOCOLS)('a summary that the caller of mode auto holds, over $name', (protocol) => {
+overProtocols('a summary that the caller of mode auto holds', (protocol) => {
   deployment.over(protocol);
   it('serves it without a model and without stored state', async () => {
     const messages = toolTalk('apples', TURNS);

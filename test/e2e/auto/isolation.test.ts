@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AgentCaller, refsIn, type Sent } from '../../support/clients/agent-caller.ts';
 import type { Message } from '../../support/clients/agent-run.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -60,14 +60,14 @@ function strangers(sent: Sent): string[] {
 const indices = (from: number): number[] =>
   deployment.summarizer.readings.slice(from).flatMap(({ messages }) => messages.map(({ index }) => index));
 
-describe.each(PROTOCOLS)('an array that parts from another, over $name', (protocol) => {
+overProtocols('an array that parts from another', (protocol) => {
   deployment.over(protocol);
   it('goes on from the summary of what they share, and from nothing else', async () => {
     const trunk = await play(toolTalk('crates', TURNS), 'forked');
     const before = deployment.summarizer.readings.length;
     const shared = trunk.at(-1)?.memory.summary?.covers[1] ?? 0;
     const start = 4 * Math.ceil(shared / 4) + 1;
-    const other = toolTalk('tins', 2 * TURNS).map((message, index) =>
+    const other = toolTalk('tins', TURNS + 8).map((message, index) =>
       index < start ? toolTalk('crates', TURNS)[index] : message,
     ) as Message[];
 
@@ -116,7 +116,7 @@ describe.each(PROTOCOLS)('an array that parts from another, over $name', (protoc
   });
 });
 
-describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
+overProtocols('equal arrays', (protocol) => {
   deployment.over(protocol);
   it('of two tenants share neither summaries nor refs', async () => {
     const messages = toolTalk('vats', TURNS);

@@ -16,7 +16,7 @@ import { deploy } from '../../support/deployment/deployment.ts';
 // other upstreams take it, and so must Precis.
 const deployment = deploy({ summarizer: true, upstream: { strict: false } });
 
-const strategy = { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 2_000, summary_max_tokens: 300 };
+const strategy = { mode: 'auto', token_budget: 8_000, min_reclaim_tokens: 2_000, summary_max_tokens: 300 };
 
 /** The run, with the result of one call moved after the steps that follow it. */
 function late(messages: Message[], call: string, behind: number): Message[] {
@@ -39,7 +39,7 @@ function unpaired(view: Message[]): string[] {
 
 describe('a result that comes late in a run of mode auto', () => {
   it('leaves no call without its result, and no result without its call', async () => {
-    const messages = late(late(agentRun('late results'), 'call_9_0', 2), 'call_28_1', 12);
+    const messages = late(late(agentRun('late results', 7), 'call_9_0', 2), 'call_13_1', 12);
     const caller = new AgentCaller(deployment, { memory_strategy: strategy });
     const known = new Set<string>();
     const all: Sent[] = [];
@@ -62,9 +62,9 @@ describe('a result that comes late in a run of mode auto', () => {
   });
 
   it('makes nothing invalid that was valid: what follows it is as the caller wrote it, or a placeholder', async () => {
-    const messages = late(agentRun('valid'), 'call_9_0', 5);
+    const messages = late(agentRun('valid', 7), 'call_9_0', 5);
     const { view, seen } = await new AgentCaller(deployment, {
-      memory_strategy: { mode: 'auto', token_soft_budget: 12_000, min_reclaim_tokens: 0 },
+      memory_strategy: { mode: 'auto', token_soft_budget: 8_000, min_reclaim_tokens: 0 },
     }).send(messages);
 
     const before = violations({ ...seen.body, messages });

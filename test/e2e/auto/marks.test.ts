@@ -6,7 +6,7 @@ import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const MODEL = 'gpt-5.6-sol';
 const MARK = 'prompt_cache_breakpoint';
@@ -19,7 +19,7 @@ function agentSteps(topic: string, count: number): Message[] {
     const called = { name: 'search', arguments: JSON.stringify({ at }) };
     return [
       { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: called }] },
-      { role: 'tool', tool_call_id: id, content: rows(`${topic} ${at}`, 60) },
+      { role: 'tool', tool_call_id: id, content: rows(`${topic} ${at}`, 30) },
     ];
   });
   return [{ role: 'user', content: `Weigh all ${topic}.` }, ...steps.flat()];
@@ -55,9 +55,9 @@ class BoundaryCache {
   }
 }
 
-describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name', (protocol) => {
+overProtocols('a model whose cache is read at boundaries', (protocol) => {
   deployment.over(protocol);
-  const strategy = { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 0 };
+  const strategy = { mode: 'auto', token_budget: 6_000, min_reclaim_tokens: 0 };
   const ask = (messages: Message[], fields: object = {}) =>
     deployment.ask({ model: MODEL, memory_strategy: strategy, messages, memory_report: true, ...fields });
   /** Without requests for summaries, which may be sent after an answer. */
@@ -81,7 +81,7 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
   };
 
   it('reads all that the mark before a move has kept, of requests in both forms in turn', async () => {
-    const messages = agentSteps('apples', 60);
+    const messages = agentSteps('apples', 40);
     const cache = new BoundaryCache();
     let moves = 0;
     let before: RecordedRequest | undefined;
@@ -160,7 +160,7 @@ describe.each(PROTOCOLS)('a model whose cache is read at boundaries, over $name'
 
 describe('an upstream that may not be sent the fields of a prompt cache', () => {
   it('gets no marks', async () => {
-    const strategy = { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 0 };
+    const strategy = { mode: 'auto', token_budget: 6_000, min_reclaim_tokens: 0 };
     await unmarked.ask({
       model: MODEL,
       memory_strategy: strategy,

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -33,7 +33,7 @@ function reading(count: number, topic: string): Message[] {
   return [{ role: 'user', content: `Read all about ${topic}.` }, ...steps];
 }
 
-describe.each(PROTOCOLS)('a file that is read again as soon as it is gone, over $name', (protocol) => {
+overProtocols('a file that is read again as soon as it is gone', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('is reported, and stays in every later view (stream: %s)', async (stream) => {

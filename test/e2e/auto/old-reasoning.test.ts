@@ -5,7 +5,7 @@ import { type Behaviour, respond } from '../../../tools/upstream/behaviours.ts';
 import { lines, result, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 type Json = Record<string, unknown>;
 
@@ -155,7 +155,7 @@ const BY_WISH = {
   clear_reasoning: true,
 };
 
-describe.each(PROTOCOLS)('reasoning of old turns as text, over $name', (protocol) => {
+overProtocols('reasoning of old turns as text', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('leaves the view if the caller asks for it (stream: %s)', async (stream) => {

@@ -10,7 +10,7 @@ import {
 } from '../../support/conversations/chat.ts';
 import { type Asked, type Deployment, deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { type Manner, type Reading, tokensIn, UNWANTED } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, limits: { summaryBackoffMs: 20 } });
@@ -155,7 +155,7 @@ describe.each(
   });
 });
 
-describe.each(PROTOCOLS)('digests of large outputs, over $name,', (protocol) => {
+overProtocols('digests of large outputs', (protocol) => {
   deployment.over(protocol);
   hasty.over(protocol);
   const ask = (messages: Message[], more: object = {}) => deployment.ask({ ...fields, ...more, messages });

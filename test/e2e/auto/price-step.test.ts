@@ -1,8 +1,8 @@
 /** A model whose price has a step, and a window that only the deployer knows. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const STEP = { above: 12_000, input: 2, output: 1.5 };
 const PRICE = { family: 'my-model', fresh: 2, cached: 0.2, written: 2.5, output: 10, step: STEP };
@@ -29,7 +29,7 @@ const deployment = deploy({
   },
 });
 
-describe.each(PROTOCOLS)('a model with a step in its price, over $name', (protocol) => {
+overProtocols('a model with a step in its price', (protocol) => {
   deployment.over(protocol);
   const messages = agentSteps(16);
   const tokens = async (end: number, fields: object, stream = false, model = 'my-model-1') => {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { tokensOf } from '../../support/clients/agent-caller.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -49,7 +49,7 @@ const strategy = {
   min_reclaim_tokens: 0,
 };
 
-describe.each(PROTOCOLS)('mode auto purges the arguments of calls, over $name', (protocol) => {
+overProtocols('mode auto purges the arguments of calls', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('that failed, or that a later write replaces (stream: %s)', async (stream) => {

@@ -12,7 +12,7 @@ import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { untimed } from '../../support/deployment/memory-report.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, type Reading, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -100,7 +100,7 @@ function lastSeen(all: readonly Sent[], index: number): Message | undefined {
   return shown.at(-1);
 }
 
-describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
+overProtocols('a summary in mode auto', (protocol) => {
   deployment.over(protocol);
   it('is made in front of the first move that needs one, of what lies before the new frontier', async () => {
     const memory_strategy = { ...strategy, token_budget: 4_000 };

@@ -5,15 +5,15 @@ import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
 import { conversation, summarize, tokensIn } from '../../support/deployment/summarizer.ts';
 
-const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '6000' } });
+const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '3000' } });
 /** The upstream is the summarizer too. It answers other requests in the same way. */
 const own = deploy({ upstream: { chat: summarize } });
 
 const strategy = {
   mode: 'auto' as const,
-  token_budget: 16_000,
+  token_budget: 8_000,
   min_reclaim_tokens: 0,
-  summary_max_tokens: 1_000,
+  summary_max_tokens: 300,
 };
 
 const isSummary = (body: { messages: { content: unknown }[] }): boolean =>
@@ -37,7 +37,7 @@ describe('a summarizer with a small window', () => {
 
   it('reads what is prepared in parts, too, as placeholders', async () => {
     const fields = { memory_strategy: strategy, conversation_id: 'narrow' };
-    const messages = toolTalk('pears', 44);
+    const messages = toolTalk('pears', 22);
     const all: Sent[] = [];
     for (const length of requestsIn(messages)) {
       const sent = await new AgentCaller(narrow, fields).send(messages.slice(0, length));
@@ -60,7 +60,7 @@ describe('a summarizer with a small window', () => {
 describe('without a summarizer of the deployment, mode auto', () => {
   it("asks the request's own upstream, with the caller's key, also in the background", async () => {
     const fields = { memory_strategy: strategy, conversation_id: 'own' };
-    const messages = toolTalk('figs', 44);
+    const messages = toolTalk('figs', 22);
     const all: Sent[] = [];
     for (const length of requestsIn(messages)) {
       const params = {

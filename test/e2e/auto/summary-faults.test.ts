@@ -9,7 +9,7 @@ import {
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Manner,
@@ -47,7 +47,7 @@ function expectDigest(sent: Sent, topic: string): void {
   expect(wrongReport(sent)).toEqual([]);
 }
 
-describe.each(PROTOCOLS)('a summarizer that fails, over $name', (protocol) => {
+overProtocols('a summarizer that fails', (protocol) => {
   deployment.over(protocol);
   const BAD: Manner[] = ['refusal', 'hang', 'tool call', 'too long', 'error sentence', 'orders'];
   it.each(BAD)('with %s leaves mode auto its digest, and says so', async (manner) => {
@@ -125,7 +125,7 @@ describe('a summarizer that is late', () => {
   });
 });
 
-describe.each(PROTOCOLS)('a caller without a tenant, over $name', (protocol) => {
+overProtocols('a caller without a tenant', (protocol) => {
   deployment.over(protocol);
   it('gets the digest, and placeholders without refs', async () => {
     const anonymous = new AgentCaller(deployment, { memory_strategy: strategy }, 'EMPTY');

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
 import { rows } from '../../support/clients/agent-run.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, type Message } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -50,7 +50,7 @@ async function play(topic: string, turns: number, fields: object = {}): Promise<
 
 const contentOf = (message: Message | undefined): string => String(message?.content);
 
-describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
+overProtocols('what mode auto trims', (protocol) => {
   deployment.over(protocol);
   it('is reported on a line before the first message that stays, and is kept under its ref', async () => {
     const all = await play('apples', 18);

@@ -1,13 +1,13 @@
 /** Models of one's own: nobody has stated their prices or their windows. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent } from '../../support/clients/agent-caller.ts';
 import { image } from '../../support/clients/agent-run.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const PLACEHOLDER_KEY = 'ollama';
-const BUDGET = 8_000;
+const BUDGET = 5_000;
 
 const deployment = deploy({
   summarizer: true,
@@ -20,11 +20,11 @@ const deployment = deploy({
 const callerOf = (model: string, memory_strategy: object, stream = false): AgentCaller =>
   new AgentCaller(deployment, { model, memory_strategy, stream }, PLACEHOLDER_KEY);
 
-describe.each(PROTOCOLS)('auto with a model whose price is not known, over $name', (protocol) => {
+overProtocols('auto with a model whose price is not known', (protocol) => {
   deployment.over(protocol);
   let run = 0;
   const sizesOf = async (model: string, fields: object, stream = false): Promise<number[]> => {
-    const messages = toolTalk(`quinces of run ${++run}`, 16);
+    const messages = toolTalk(`quinces of run ${++run}`, 9);
     const strategy = { mode: 'auto', token_budget: BUDGET, ...fields };
     const all = await callerOf(model, strategy, stream).play(messages, requestsIn(messages));
     const views = ({ body }: Sent['seen']) => JSON.stringify(body.messages);
@@ -45,7 +45,7 @@ describe.each(PROTOCOLS)('auto with a model whose price is not known, over $name
   );
 });
 
-describe.each(PROTOCOLS)('a model whose window is not known, over $name', (protocol) => {
+overProtocols('a model whose window is not known', (protocol) => {
   deployment.over(protocol);
   const never = { mode: 'compact', compact_trigger_turns: 100 };
   const warningsOf = async (model: string, fields: object, turns = 16): Promise<readonly string[]> => {

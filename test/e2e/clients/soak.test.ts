@@ -13,7 +13,7 @@ interface Soaked {
 }
 
 it('F35: the soak finds no error, no crossing and no changed byte, and reads the memory of both Workers', async () => {
-  const args = [join(ROOT, 'bench/soak.ts'), '--minutes', '0.1', '--json'];
+  const args = [join(ROOT, 'bench/soak.ts'), '--minutes', '0.03', '--json'];
   const env = { ...process.env, TRACES_DIR: '' };
 
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Message, outputOf, recording } from '../../../fixtures/recording.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { toolNameOf, untimed, type WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -33,7 +33,7 @@ async function send(length: number, fields: { messages?: object[]; memory_strate
 /** The request points: before each message of the assistant. */
 const requestPoints = recording.messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
 
-describe.each(PROTOCOLS)('a long conversation in mode compact, over $name', (protocol) => {
+overProtocols('a long conversation in mode compact', (protocol) => {
   deployment.over(protocol);
   it('reaches the upstream with placeholders of the documented form, and otherwise as it was', async () => {
     const { memory, headers, seen } = await send(54);
@@ -130,7 +130,7 @@ describe.each(PROTOCOLS)('a long conversation in mode compact, over $name', (pro
   });
 });
 
-describe.each(PROTOCOLS)('what a caller can say of compacting, over $name', (protocol) => {
+overProtocols('what a caller can say of compacting', (protocol) => {
   deployment.over(protocol);
   const always = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 };
   const length = 28;

@@ -4,7 +4,7 @@ import type { Explanation } from '../../../src/memory/plan/explanation-schema.ts
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, vars: { VERIFY_KEYS: 'false' } });
@@ -26,7 +26,7 @@ async function explained(body: object, path?: string): Promise<Explained> {
   return (await response.json()) as Explained;
 }
 
-describe.each(PROTOCOLS)('POST /v1/explain, over $name', (protocol) => {
+overProtocols('POST /v1/explain', (protocol) => {
   deployment.over(protocol);
   const compact = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 };
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { asResponses } from '../../../tools/upstream/items.ts';
 import { calls, step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, question, turn } from '../../support/deployment/summarizer.ts';
 
 // Results that do not follow their calls are refused by some upstreams, and are ordinary where
@@ -115,7 +115,7 @@ describe('a compaction', () => {
   });
 });
 
-describe.each(PROTOCOLS)('a result that comes late, over $name', (protocol) => {
+overProtocols('a result that comes late', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('F25: brings nothing back that was trimmed (streamed: %s)', async (stream) => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const always = deploy({ vars: { ARCHIVE: 'always' }, summarizer: true });
 const asked = deploy();
@@ -41,7 +41,7 @@ async function archived(deployment: Deployment, id: string): Promise<string[] | 
 const kept = (deployment: Deployment, id: string) =>
   until('the conversation is archived', async () => (await archived(deployment, id))?.length === 2);
 
-describe.each(PROTOCOLS)('ARCHIVE=always, over $name', (protocol) => {
+overProtocols('ARCHIVE=always', (protocol) => {
   always.over(protocol);
 
   it.each(MODES)(

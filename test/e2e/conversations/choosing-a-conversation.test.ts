@@ -1,7 +1,7 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -25,7 +25,7 @@ const set = (id: string, body: unknown, call: Call = {}) => settings(id, { metho
 
 const ask = choiceOf(deployment);
 
-describe.each(PROTOCOLS)('the strategy of a conversation, over $name', (protocol) => {
+overProtocols('the strategy of a conversation', (protocol) => {
   deployment.over(protocol);
   it('comes after the request’s, and before the agent’s and the deployment’s', async () => {
     const id = newId();
@@ -101,7 +101,7 @@ describe.each(PROTOCOLS)('the strategy of a conversation, over $name', (protocol
   });
 });
 
-describe.each(PROTOCOLS)('a conversation belongs to, over $name', (protocol) => {
+overProtocols('a conversation belongs to', (protocol) => {
   deployment.over(protocol);
   it.each<[string, Call]>([
     ['x-memory-user', { headers: { 'x-memory-user': 'ann' } }],
@@ -168,7 +168,7 @@ describe.each(PROTOCOLS)('a conversation belongs to, over $name', (protocol) => 
   });
 });
 
-describe.each(PROTOCOLS)('the name of a user or a conversation, over $name', (protocol) => {
+overProtocols('the name of a user or a conversation', (protocol) => {
   deployment.over(protocol);
   const long = 'x'.repeat(257);
   const messages = [{ role: 'user', content: 'Hello' }];
@@ -222,7 +222,7 @@ describe.each(PROTOCOLS)('the name of a user or a conversation, over $name', (pr
   );
 });
 
-describe.each(PROTOCOLS)('what is meant for Precis, over $name', (protocol) => {
+overProtocols('what is meant for Precis', (protocol) => {
   deployment.over(protocol);
   it('never reaches the upstream, while user and safety_identifier do', async () => {
     await ask({

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -149,7 +149,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (protocol) => {
+overProtocols('PATCH /v1/conversations/{id}/memory', (protocol) => {
   deployment.over(protocol);
   it('takes the strategy itself, with memory_injection beside its fields, and answers what is kept', async () => {
     const response = await set(newId(), {
@@ -291,7 +291,7 @@ describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (pro
   });
 });
 
-describe.each(PROTOCOLS)('DELETE /v1/conversations/{id}/memory, over $name', (protocol) => {
+overProtocols('DELETE /v1/conversations/{id}/memory', (protocol) => {
   deployment.over(protocol);
   it('forgets summaries and settings', async () => {
     const id = newId();

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -22,7 +22,7 @@ const turns = (count: number): Message[] =>
     ...(n < count - 1 ? [{ role: 'assistant', content: `Answer ${n}.` }] : []),
   ]).flat();
 
-describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
+overProtocols('the memory of a user', (protocol) => {
   deployment.over(protocol);
 
   /** Ends a conversation of a user with these words. */

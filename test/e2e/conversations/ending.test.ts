@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -31,7 +31,7 @@ async function blockOf(user: string, headers: Record<string, string> = {}): Prom
   return String(block?.content ?? '');
 }
 
-describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protocol) => {
+overProtocols('POST /v1/conversations/{id}/end', (protocol) => {
   deployment.over(protocol);
 
   async function end(id: string, messages: readonly Message[], more: Message = {}, query = '', headers = {}) {
@@ -222,7 +222,7 @@ describe.each(['compact', 'explain', 'verify', 'conversations/empty/end'])('POST
   });
 });
 
-describe.each(PROTOCOLS)('memory_injection.publish, over $name', (protocol) => {
+overProtocols('memory_injection.publish', (protocol) => {
   deployment.over(protocol);
 
   /** A user's conversation of some rounds. */

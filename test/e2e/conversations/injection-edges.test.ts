@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -32,7 +32,7 @@ async function remember(): Promise<void> {
   await until('the user is shown it', async () => (await ask({ memory_injection: true })).isShown);
 }
 
-describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol) => {
+overProtocols('the header x-memory-injection', (protocol) => {
   deployment.over(protocol);
   beforeAll(remember);
   it.each(['on', 'true', 'On', ' TRUE '])('puts it in as %j', async (header) => {
@@ -70,7 +70,7 @@ describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol)
   });
 });
 
-describe.each(PROTOCOLS)('memory blocks beside cross-session memory, over $name', (protocol) => {
+overProtocols('memory blocks beside cross-session memory', (protocol) => {
   deployment.over(protocol);
   beforeAll(remember);
 
@@ -97,7 +97,7 @@ describe.each(PROTOCOLS)('memory blocks beside cross-session memory, over $name'
   });
 });
 
-describe.each(PROTOCOLS)('an array of too many messages, over $name', (protocol) => {
+overProtocols('an array of too many messages', (protocol) => {
   deployment.over(protocol);
   const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
 

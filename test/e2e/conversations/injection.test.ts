@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -50,7 +50,7 @@ async function summarised(user: string, id: string, key?: string): Promise<strin
   return words;
 }
 
-describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (protocol) => {
+overProtocols('the block of cross-session memory', (protocol) => {
   deployment.over(protocol);
   it('F10: comes right after the leading preamble, as a user’s, fenced, and says what it is', async () => {
     const user = newUser();
@@ -269,7 +269,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('cross-session memory is shown to nobody else:, over $name', (protocol) => {
+overProtocols('cross-session memory is shown to nobody else:', (protocol) => {
   deployment.over(protocol);
   it('not to another user', async () => {
     await summarised(newUser(), 'earlier');
@@ -314,7 +314,7 @@ describe.each(PROTOCOLS)('cross-session memory is shown to nobody else:, over $n
   });
 });
 
-describe.each(PROTOCOLS)('memory_injection, over $name', (protocol) => {
+overProtocols('memory_injection', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['a word', { memory_injection: 'yes' }],

@@ -2,14 +2,14 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { sendJson } from '../../../tools/upstream/behaviours.ts';
 import { startUpstream } from '../../../tools/upstream/upstream.ts';
 import { assistant, user } from '../../support/conversations/chat.ts';
 import { embeddingsAnswer } from '../../support/conversations/concepts.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const EMBEDDINGS_KEY = 'sk-the-key-of-the-embeddings-0001';
 
@@ -87,7 +87,7 @@ const results = (): unknown[] =>
 
 const inputs = (): string[] => embeddings.requests.flatMap(({ body }) => body.input as string[]);
 
-describe.each(PROTOCOLS)('a search by meaning, over $name', (protocol) => {
+overProtocols('a search by meaning', (protocol) => {
   deployment.over(protocol);
 
   it('finds a paraphrase by the route', async () => {

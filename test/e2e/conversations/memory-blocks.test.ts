@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 
@@ -218,7 +218,7 @@ describe('the routes of memory blocks', () => {
   });
 });
 
-describe.each(PROTOCOLS)('memory blocks in the view, over $name', (protocol) => {
+overProtocols('memory blocks in the view', (protocol) => {
   deployment.over(protocol);
 
   it('come after the preamble, each fenced, in the order of the request', async () => {

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { type Deployment, deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   question,
   type Said,
@@ -88,7 +88,7 @@ const withoutTranscripts = (state: State) => ({
   })),
 });
 
-describe.each(PROTOCOLS)('a conversation that moves to another deployment, over $name', (protocol) => {
+overProtocols('a conversation that moves to another deployment', (protocol) => {
   home.over(protocol);
   away.over(protocol);
 

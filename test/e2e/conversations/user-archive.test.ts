@@ -4,7 +4,7 @@ import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { assistant, type Message, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { USER_ARCHIVE: 'on' } });
 const closed = deploy();
@@ -99,7 +99,7 @@ const passagesOf = async (by: string): Promise<string[]> => {
   return passages.map(({ text }) => text);
 };
 
-describe.each(PROTOCOLS)('a search of all conversations of a user, over $name', (protocol) => {
+overProtocols('a search of all conversations of a user', (protocol) => {
   deployment.over(protocol);
 
   it('finds what another conversation of the user said, and names it', async () => {

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 
@@ -258,7 +258,7 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
   });
 });
 
-describe.each(PROTOCOLS)('the tools that write memory blocks, over $name', (protocol) => {
+overProtocols('the tools that write memory blocks', (protocol) => {
   deployment.over(protocol);
 
   it('are not offered where the caller does not say so', async () => {

@@ -17,7 +17,7 @@ const MODEL = 'claude-opus-5-5';
 /** What is learned of it is learned of no other. */
 const OTHER_MODEL = 'claude-opus-5-6';
 const BETA = 'compact-2026-09-04';
-const STRATEGY = { mode: 'native', compact_threshold: 4_000 };
+const STRATEGY = { mode: 'native', compact_threshold: 3_000 };
 
 const TOOL = {
   name: 'read_page',
@@ -27,7 +27,7 @@ const TOOL = {
 
 const SYSTEM = [{ type: 'text' as const, text: 'You read books, page by page.' }];
 
-const PAGES = 8;
+const PAGES = 6;
 
 /** A page of about 600 tokens, none of which has the lines of another. */
 function pageOf(page: number): string {
@@ -68,7 +68,7 @@ const READER: MessagesBehaviour = {
 
 const deployment = deployMessages({
   upstream: { thinks: true, messages: READER },
-  limits: { longestSummaryPauseMs: 50, ownSummaryMs: 1_000 },
+  limits: { longestSummaryPauseMs: 50, ownSummaryMs: 700 },
 });
 
 interface Run {

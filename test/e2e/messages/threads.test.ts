@@ -57,7 +57,7 @@ async function agent(client: Anthropic, stream: boolean, more: Json): Promise<An
   return runner.runUntilDone();
 }
 
-const STEPS = 24;
+const STEPS = 10;
 /** A model that reads a file after the other. */
 function reader() {
   let asked = 0;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
@@ -8,6 +8,7 @@ import type { Answer } from '../../../tools/upstream/completion.ts';
 import { Vendor } from '../../../tools/upstream/invoice.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -70,57 +71,70 @@ async function requestsOf(id: string): Promise<Requests> {
   return json<Requests>(`/v1/conversations/${id}/requests?limit=100`);
 }
 
-describe.each([
+const MODES = [
   ['auto', { mode: 'auto', token_budget: 24_000 }],
   ['summarize', { mode: 'summarize', context_limit: 3, keep_last_n_turns: 1 }],
-] as const)('the bills of a whole conversation in mode %s', (mode, memory_strategy) => {
-  it.each([
-    ['whole', {}],
-    ['streamed', { stream: true, stream_options: { include_usage: true } }],
-  ])('add up to the invoices of vendor and summarizer, with answers that come %s', async (form, fields) => {
-    const vendor = new Vendor();
-    const without = new Vendor();
-    deployment.upstream.become({ chat: billing(vendor), strict: false });
-    const id = `billed-${mode}-${form}`;
-    for (const array of arrays) {
-      const body = { model: 'gpt-4.1', tools, messages: array as object[], ...fields };
-      without.call(body, { content: 'The agent goes on.' });
-      await deployment.ask({ ...body, conversation_id: id, memory_strategy });
-    }
-    const { data, bill } = await requestsOf(id);
+] as const;
 
-    const summaries = deployment.summarizer.readings.reduce(
-      (sum, { usage }) => sum + usage.prompt_tokens * NANO.input + usage.completion_tokens * NANO.output,
-      0,
+const FORMS = [
+  { form: 'whole', fields: {} },
+  { form: 'streamed', fields: { stream: true, stream_options: { include_usage: true } } },
+];
+
+inTurn(
+  FORMS,
+  ({ form }) => `the bills of a conversation whose answers come ${form}`,
+  ({ form, fields }) => {
+    it.each(MODES)(
+      'add up to the invoices of vendor and summarizer in mode %s',
+      async (mode, memory_strategy) => {
+        const vendor = new Vendor();
+        const without = new Vendor();
+        deployment.upstream.become({ chat: billing(vendor), strict: false });
+        const id = `billed-${mode}-${form}`;
+        for (const array of arrays) {
+          const body = { model: 'gpt-4.1', tools, messages: array as object[], ...fields };
+          without.call(body, { content: 'The agent goes on.' });
+          await deployment.ask({ ...body, conversation_id: id, memory_strategy });
+        }
+        const { data, bill } = await requestsOf(id);
+
+        const summaries = deployment.summarizer.readings.reduce(
+          (sum, { usage }) => sum + usage.prompt_tokens * NANO.input + usage.completion_tokens * NANO.output,
+          0,
+        );
+        const invoice = Number(vendor.total / PICO_PER_NANO) + summaries;
+        expect(bill).toMatchObject({ requests: arrays.length, billed: arrays.length });
+        expect(bill.actual).toBe(invoice);
+        expect(Math.round(bill.actual / NANODOLLARS_PER_CENT)).toBe(
+          Math.round(invoice / NANODOLLARS_PER_CENT),
+        );
+        expect(bill.net).toBe(bill.would_be.amount - bill.actual);
+        expect(bill.debits.summarizer).toBe(summaries);
+        if (mode === 'summarize') expect(summaries).toBeGreaterThan(0);
+        if (mode === 'auto') expect(bill.debits.fetch_rounds).toBeGreaterThan(0);
+
+        const bills = data.map((one) => one.bill);
+        expect(bills).not.toContain(null);
+        const sum = (of: (one: Bill | null) => number | undefined) =>
+          bills.reduce((all, one) => all + (of(one) ?? Number.NaN), 0);
+        expect(sum((one) => one?.sent?.amount)).toBe(bill.sent.amount);
+        expect(sum((one) => one?.would_be?.amount)).toBe(bill.would_be.amount);
+        expect(sum((one) => one?.unique?.tokens)).toBe(bill.unique.tokens);
+        expect(sum((one) => one?.gross?.tokens)).toBe(bill.gross.tokens);
+
+        const charged = Number(without.total / PICO_PER_NANO);
+        expect(Math.abs(bill.would_be.amount - charged) / charged).toBeLessThan(0.1);
+      },
     );
-    const invoice = Number(vendor.total / PICO_PER_NANO) + summaries;
-    expect(bill).toMatchObject({ requests: arrays.length, billed: arrays.length });
-    expect(bill.actual).toBe(invoice);
-    expect(Math.round(bill.actual / NANODOLLARS_PER_CENT)).toBe(Math.round(invoice / NANODOLLARS_PER_CENT));
-    expect(bill.net).toBe(bill.would_be.amount - bill.actual);
-    expect(bill.debits.summarizer).toBe(summaries);
-    if (mode === 'summarize') expect(summaries).toBeGreaterThan(0);
-    if (mode === 'auto') expect(bill.debits.fetch_rounds).toBeGreaterThan(0);
-
-    const bills = data.map((one) => one.bill);
-    expect(bills).not.toContain(null);
-    const sum = (of: (one: Bill | null) => number | undefined) =>
-      bills.reduce((all, one) => all + (of(one) ?? Number.NaN), 0);
-    expect(sum((one) => one?.sent?.amount)).toBe(bill.sent.amount);
-    expect(sum((one) => one?.would_be?.amount)).toBe(bill.would_be.amount);
-    expect(sum((one) => one?.unique?.tokens)).toBe(bill.unique.tokens);
-    expect(sum((one) => one?.gross?.tokens)).toBe(bill.gross.tokens);
-
-    const charged = Number(without.total / PICO_PER_NANO);
-    expect(Math.abs(bill.would_be.amount - charged) / charged).toBeLessThan(0.1);
-  });
-});
+  },
+);
 
 it('a caller’s bills are the sums of its conversations', async () => {
   const list = await json<{ data: { bill: Sums }[] }>('/v1/conversations');
   const { bill } = await json<{ bill: Sums }>('/v1/stats');
   const sum = (of: (one: Sums) => number) => list.data.reduce((all, one) => all + of(one.bill), 0);
-  expect(list.data.length).toBeGreaterThan(3);
+  expect(list.data.length).toBeGreaterThan(1);
   expect(bill.actual).toBe(sum(({ actual }) => actual));
   expect(bill.net).toBe(sum(({ net }) => net));
   expect(bill.requests).toBe(sum(({ requests }) => requests));

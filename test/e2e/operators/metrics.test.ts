@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const METRICS_TOKEN = 'the-token-of-the-operator';
 const deployment = deploy({ vars: { METRICS_TOKEN }, summarizer: true, limits: { metricsBatchMs: 500 } });
@@ -60,7 +60,7 @@ describe('GET /metrics', () => {
   });
 });
 
-describe.each(PROTOCOLS)('what is counted, over $name', (protocol) => {
+overProtocols('what is counted', (protocol) => {
   deployment.over(protocol);
   const { name } = protocol;
 

@@ -1,7 +1,7 @@
 /** The events of requests, as a caller of the built Worker reads them. */
 import { spawnSync } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ListedRun, RunEvent } from '../../../src/memory/run/event.ts';
 import type { OutlinedMessage } from '../../../src/memory/run/outline.ts';
 import { behave, respond, sendAnswer } from '../../../tools/upstream/behaviours.ts';
@@ -12,7 +12,7 @@ import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/con
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { CHAT, overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '2000' } });
 
@@ -22,7 +22,7 @@ const TOOLS = { ...COMPACT_OLD_TURNS, compact_retrieval: 'tool' };
 
 let made = 0;
 
-describe.each(PROTOCOLS)('the events of a conversation, over $name', (protocol) => {
+overProtocols('the events of a conversation', (protocol) => {
   deployment.over(protocol);
 
   /** A new conversation, and its newest event. */

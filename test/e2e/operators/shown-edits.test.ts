@@ -1,11 +1,11 @@
 /** The texts of a view, made again from its event and its array, are the texts that were sent. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import type { ShownEdit } from '../../../src/memory/run/shown-edits.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { LOG_LEVEL: 'error' } });
 
@@ -73,7 +73,7 @@ const STRATEGIES: readonly (readonly [string, object])[] = [
 
 let made = 0;
 
-describe.each(PROTOCOLS)('the edits of a request, over $name', (protocol) => {
+overProtocols('the edits of a request', (protocol) => {
   deployment.over(protocol);
 
   async function play(memory_strategy: object) {

@@ -5,7 +5,7 @@ import { refsIn } from '../../support/clients/agent-caller.ts';
 import { type CollectedSpan, startCollector } from '../../support/deployment/collector.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const SECRET_HEADER = 'Bearer the key of the collector';
 const METRICS_TOKEN = 'the-token-of-the-operator';
@@ -44,7 +44,7 @@ async function send(body: object, headers: Record<string, string> = {}): Promise
 
 const HI = { messages: [{ role: 'user', content: 'Hi, my secret word is plover.' }] };
 
-describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
+overProtocols('a trace', (protocol) => {
   deployment.over(protocol);
   const route = `/v1${protocol.path}`;
 

@@ -1,12 +1,13 @@
 /** Whole conversations, billed by the rules of three vendors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { sendAnswer } from '../../../tools/upstream/behaviours.ts';
 import { Vendor } from '../../../tools/upstream/invoice.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import type { Message } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -50,32 +51,47 @@ async function billOf(id: string): Promise<Bill> {
   return ((await response.json()) as { bill: Bill }).bill;
 }
 
-describe.each([
+const MODELS = [
   ['gpt-4.1', (array: readonly Message[]) => [...array]],
   ['gpt-5.6-terra', (array: readonly Message[]) => [...array]],
   ['claude-sonnet-4.6', marked],
-] as const)('a conversation with %s', (model, asSent) => {
-  it.each([
-    ['whole', {}],
-    ['streamed', { stream: true, stream_options: { include_usage: true } }],
-  ])('costs less than without edits, and as much as its bill says (%s)', async (form, fields) => {
-    const vendor = new Vendor();
-    const without = new Vendor();
-    deployment.upstream.become({ chat: billing(vendor), strict: false });
-    const id = `${model}-${form}`;
-    let moves = 0;
-    for (const array of arrays) {
-      const body = { model, tools, messages: asSent(array), ...fields };
-      without.call(body, ANSWER);
-      const strategy = { mode: 'auto', token_budget: 24_000 };
-      const { memory } = await deployment.ask({ ...body, conversation_id: id, memory_strategy: strategy });
-      if (memory.frontier.moved) moves++;
-    }
-    const bill = await billOf(id);
+] as const;
 
-    expect(moves).toBeGreaterThan(0);
-    expect(bill.billed).toBe(arrays.length);
-    expect(bill.actual).toBe(Number(vendor.total / PICO_PER_NANO) + bill.debits.summarizer);
-    expect(bill.actual).toBeLessThan(Number(without.total / PICO_PER_NANO));
-  });
-});
+const FORMS = [
+  { form: 'whole', fields: {} },
+  { form: 'streamed', fields: { stream: true, stream_options: { include_usage: true } } },
+];
+
+inTurn(
+  FORMS,
+  ({ form }) => `a conversation that is answered ${form}`,
+  ({ form, fields }) => {
+    it.each(MODELS)(
+      'costs less than without edits, and as much as its bill says, with %s',
+      async (model, asSent) => {
+        const vendor = new Vendor();
+        const without = new Vendor();
+        deployment.upstream.become({ chat: billing(vendor), strict: false });
+        const id = `${model}-${form}`;
+        let moves = 0;
+        for (const array of arrays) {
+          const body = { model, tools, messages: asSent(array), ...fields };
+          without.call(body, ANSWER);
+          const strategy = { mode: 'auto', token_budget: 24_000 };
+          const { memory } = await deployment.ask({
+            ...body,
+            conversation_id: id,
+            memory_strategy: strategy,
+          });
+          if (memory.frontier.moved) moves++;
+        }
+        const bill = await billOf(id);
+
+        expect(moves).toBeGreaterThan(0);
+        expect(bill.billed).toBe(arrays.length);
+        expect(bill.actual).toBe(Number(vendor.total / PICO_PER_NANO) + bill.debits.summarizer);
+        expect(bill.actual).toBeLessThan(Number(without.total / PICO_PER_NANO));
+      },
+    );
+  },
+);

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the deployer, of 32 b').toString('base64')}`;
@@ -66,7 +66,7 @@ async function first(type: string): Promise<Event | undefined> {
 
 const tenant = expect.stringMatching(/^[0-9a-f]{32}$/);
 
-describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
+overProtocols('a callback', (protocol) => {
   deployment.over(protocol);
   const named = { conversation_id: `case over ${protocol.name}`, user: 'ann' };
   const ids = { tenant, user: 'ann', conversation: named.conversation_id };

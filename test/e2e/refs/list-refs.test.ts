@@ -1,11 +1,11 @@
 /** A model that finds, with `list_refs`, an output that a summary covers. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { AgentCaller } from '../../support/clients/agent-caller.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -35,7 +35,7 @@ const calls =
     void behave({ type: 'answer', toolCalls: [call] }, request, response, recorded);
   };
 
-describe.each(PROTOCOLS)('list_refs, over $name', (protocol) => {
+overProtocols('list_refs', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])(

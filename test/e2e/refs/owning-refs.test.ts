@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -38,7 +38,7 @@ interface Page {
   cursor: string | null;
 }
 
-describe.each(PROTOCOLS)('a ref, over $name', (protocol) => {
+overProtocols('a ref', (protocol) => {
   deployment.over(protocol);
   it('is found by its owner alone, and for anybody else is not there', async () => {
     const [ref = ''] = await store([linesAbout('ownership')]);
@@ -101,7 +101,7 @@ describe.each(PROTOCOLS)('a ref, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a ref that is deleted, over $name', (protocol) => {
+overProtocols('a ref that is deleted', (protocol) => {
   deployment.over(protocol);
   it('is gone, and the others stay', async () => {
     const [first = '', second = ''] = await store([linesAbout('deletion'), linesAbout('its neighbour')]);
@@ -135,7 +135,7 @@ describe.each(PROTOCOLS)('a ref that is deleted, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('GET /v1/refs, over $name', (protocol) => {
+overProtocols('GET /v1/refs', (protocol) => {
   deployment.over(protocol);
   const carol = { authorization: 'Bearer sk-carol-lists-only-her-own-refs' };
 

@@ -16,9 +16,10 @@ import {
 } from '../../support/clients/agent-caller.ts';
 import { agentRun, lengthsOf, type Message, rows, tools } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
 /** Notices soon that a caller has left. */
@@ -144,248 +145,255 @@ const FORMS = PROTOCOLS.flatMap((protocol) => [
   { form: 'a stream', over: protocol.name, ask: askStream, protocol },
 ]);
 
-describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, protocol }) => {
-  deployment.over(protocol);
-  it('is given to it, and the caller sees one answer', async () => {
-    deployment.upstream.next(
-      says((ref) => ({ content: 'Let me look. ', toolCalls: [retrieve({ ref })] })),
-      says(() => ({ content: 'It weighs 514 g.' })),
-    );
+inTurn(
+  FORMS,
+  ({ form, over }) => `in ${form}, over ${over}, what the model fetches`,
+  ({ ask, protocol }) => {
+    deployment.over(protocol);
+    it('is given to it, and the caller sees one answer', async () => {
+      deployment.upstream.next(
+        says((ref) => ({ content: 'Let me look. ', toolCalls: [retrieve({ ref })] })),
+        says(() => ({ content: 'It weighs 514 g.' })),
+      );
 
-    const { message, finish, memory } = await ask();
+      const { message, finish, memory } = await ask();
 
-    expect(message.content).toBe('Let me look. It weighs 514 g.');
-    expect(message.tool_calls ?? []).toEqual([]);
-    expect(finish).toBe('stop');
-    expect(results()).toEqual([APPLES]);
-    const [first, second, ...more] = sentMessages();
-    expect(more).toEqual([]);
-    expect(second?.slice(0, first?.length)).toEqual(first);
-    const said = second?.[first?.length ?? 0];
-    expect([said?.role, JSON.stringify(said?.content)]).toEqual([
-      'assistant',
-      expect.stringContaining('Let me look. '),
-    ]);
-    expect(memory?.retrieval).toMatchObject({ rounds: 1, refs: [refsIn(first ?? [])[0]] });
-    expect(memory?.misses).toEqual([
-      expect.objectContaining({ how: 'fetched', ref: refsIn(first ?? [])[0] }),
-    ]);
-  });
-
-  it('leaves the bytes that were sent before as they are, so that the cache holds', async () => {
-    deployment.upstream.next(says((ref) => ({ toolCalls: [retrieve({ ref })] })));
-
-    await ask();
-
-    const [first, second] = deployment.chats().map(({ rawBody }) => rawBody.toString());
-    const opening = first?.slice(0, first.indexOf('And the seventh one?') + 22) ?? '';
-    expect(opening).not.toBe('');
-    expect(second?.startsWith(opening)).toBe(true);
-  });
-
-  it('may be several contents at once', async () => {
-    deployment.upstream.next(
-      says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),
-    );
-
-    const { message } = await ask();
-
-    expect(results()).toEqual([APPLES, PEARS]);
-    expect(sentMessages()).toHaveLength(2);
-    expect(message.content).toBe('This is what the upstream has to say.');
-  });
-
-  it('may take several rounds', async () => {
-    deployment.upstream.next(
-      says((apples) => ({ content: 'One. ', toolCalls: [retrieve({ ref: apples })] })),
-      says((_, pears) => ({ content: 'Two. ', toolCalls: [retrieve({ ref: pears, lines: '2-3' })] })),
-      says(() => ({ content: 'Three.' })),
-    );
-
-    const { message, memory } = await ask();
-
-    expect(message.content).toBe('One. Two. Three.');
-    expect(results()).toEqual([APPLES, PEARS.split('\n').slice(1, 3).join('\n')]);
-    expect(memory?.retrieval?.rounds).toBe(2);
-  });
-
-  it('counts as the last prompt and all completions', async () => {
-    deployment.upstream.next(says((ref) => ({ content: 'Hm.', toolCalls: [retrieve({ ref })] })));
-
-    const { usage, memory } = await ask();
-
-    const lengths = deployment.chats().map(({ rawBody }) => rawBody.length);
-    expect(lengths).toHaveLength(2);
-    const total = memory?.retrieval?.usage;
-    expect(usage?.completion_tokens).toBe(total?.completion_tokens);
-    expect(usage?.prompt_tokens).toBeGreaterThan((total?.prompt_tokens ?? 0) / 2);
-    expect(usage?.prompt_tokens).toBeLessThan(total?.prompt_tokens ?? 0);
-    expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0));
-  });
-
-  it('comes before calls of the caller’s tools: the model plans again', async () => {
-    deployment.upstream.next(
-      says((ref) => ({ toolCalls: [retrieve({ ref }), call('search', { of: 'figs' })] })),
-      says(() => ({ toolCalls: [call('search', { of: 'plums' }), call('status', {})] })),
-    );
-
-    const { message, finish } = await ask();
-
-    expect(finish).toBe('tool_calls');
-    expect(message.tool_calls?.map((one) => one.type === 'function' && one.function)).toMatchObject([
-      { name: 'search', arguments: '{"of":"plums"}' },
-      { name: 'status', arguments: '{}' },
-    ]);
-    expect(results()).toEqual([APPLES]);
-  });
-
-  it('is dropped after a call of the caller’s, which has begun to flow', async () => {
-    const search = call('search', { of: 'figs' });
-    deployment.upstream.next(
-      says((ref) => ({ content: 'Both.', toolCalls: [search, retrieve({ ref }), call('status', {})] })),
-    );
-
-    const { message, finish } = await ask();
-
-    expect(sentMessages()).toHaveLength(1);
-    expect(finish).toBe('tool_calls');
-    expect(message.content).toBe('Both.');
-    expect(message.tool_calls?.map((one) => one.type === 'function' && one.function.name)).toEqual([
-      'search',
-      'status',
-    ]);
-    expect(message.tool_calls?.[0]?.id).toBe(search.id);
-  });
-
-  it('is asked for in vain when it is no ref of this view, and the model goes on', async () => {
-    const foreign = `ref_${'a'.repeat(26)}`;
-    deployment.upstream.next(
-      says((ref) => ({
-        toolCalls: [
-          retrieve({ ref: foreign }),
-          retrieve({ ref: 'the first one' }),
-          retrieve('{"ref": '),
-          retrieve({}),
-          retrieve({ ref, lines: 'all' }),
-          retrieve({ ref, grep: 'not there' }),
-        ],
-      })),
-    );
-
-    const { message } = await ask();
-
-    expect(message.content).toBe('This is what the upstream has to say.');
-    expect(results()).toEqual([
-      expect.stringContaining('There is nothing under "ref_aaa'),
-      expect.stringContaining('There is nothing under "the first one"'),
-      expect.stringContaining('not JSON'),
-      expect.stringContaining('ref is not valid'),
-      expect.stringContaining('lines must be a range'),
-      '(nothing)',
-    ]);
-  });
-
-  it('is not given twice', async () => {
-    deployment.upstream.next(
-      says((ref) => ({ toolCalls: [retrieve({ ref })] })),
-      says((ref) => ({ toolCalls: [retrieve({ ref })] })),
-    );
-
-    await ask();
-
-    expect(results()).toEqual([APPLES, expect.stringContaining('given above already')]);
-  });
-
-  it('is cut to max_tokens, with the way to the rest', async () => {
-    deployment.upstream.next(
-      says((ref) => ({ toolCalls: [retrieve({ ref, max_tokens: 200 })] })),
-      says((ref) => ({ toolCalls: [retrieve({ ref, lines: '11-40' })] })),
-    );
-
-    await ask();
-
-    const [cut, rest] = results().map(String);
-    const [, behind, of, next] =
-      /\[cut behind line (\d+) of (\d+); ask for lines=(\d+)-40/.exec(cut ?? '') ?? [];
-    expect([of, next]).toEqual(['40', String(Number(behind) + 1)]);
-    expect(cut?.split('\n').slice(0, -1)).toEqual(APPLES.split('\n').slice(0, Number(behind)));
-    expect(rest).toBe(APPLES.split('\n').slice(10).join('\n'));
-  });
-
-  it('ends after three rounds, in words', async () => {
-    const again: Behaviour = says((apples, pears) => ({
-      content: 'Again. ',
-      toolCalls: [retrieve({ ref: apples, lines: `${++calls}` }), retrieve({ ref: pears })],
-    }));
-    deployment.upstream.next(again, again, again, again);
-
-    const { message, finish } = await ask();
-
-    expect(sentMessages()).toHaveLength(4);
-    expect(finish).toBe('stop');
-    expect(message.content).toBe('Again. Again. Again. Again. ');
-    expect(message.tool_calls ?? []).toEqual([]);
-    expect(results().at(-1)).toContain('Nothing more can be fetched for this answer;');
-  });
-
-  it('has as many rounds as retrieval_max_rounds says; then the caller’s calls flow', async () => {
-    deployment.upstream.next(
-      says((ref) => ({ content: 'One. ', toolCalls: [retrieve({ ref })] })),
-      says((_, ref) => ({ content: 'Two.', toolCalls: [retrieve({ ref }), call('search', { of: 'figs' })] })),
-    );
-
-    const { message, finish } = await ask({ memory_strategy: { ...STRATEGY, retrieval_max_rounds: 1 } });
-
-    expect(sentMessages()).toHaveLength(2);
-    expect([message.content, finish]).toEqual(['One. Two.', 'tool_calls']);
-    expect(message.tool_calls?.map((one) => one.type === 'function' && one.function.name)).toEqual([
-      'search',
-    ]);
-  });
-
-  it('leaves the last round to the caller’s tools where a call is required', async () => {
-    const again = says((ref) => ({ toolCalls: [retrieve({ ref, lines: `${++calls}` })] }));
-    const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
-    deployment.upstream.next(again, again, again, figs);
-
-    const { message, finish } = await ask({ tool_choice: 'required' });
-
-    const offered = deployment.chats().map(({ body }) => body.tools?.length);
-    const all = tools.length + 1;
-    expect(offered).toEqual([all, all, all, tools.length]);
-    expect([finish, message.tool_calls?.length]).toEqual(['tool_calls', 1]);
-  });
-
-  it('changes no tool of a model that drops its reasoning after a change, only what it may call', async () => {
-    const again = says((ref) => ({ toolCalls: [retrieve({ ref, lines: `${++calls}` })] }));
-    const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
-    deployment.upstream.next(again, again, again, figs);
-
-    const { finish } = await ask({
-      ...{ model: 'gpt-6.2-sol', tool_choice: 'required' },
-      memory_strategy: { ...STRATEGY, upstream_api: 'chat' },
+      expect(message.content).toBe('Let me look. It weighs 514 g.');
+      expect(message.tool_calls ?? []).toEqual([]);
+      expect(finish).toBe('stop');
+      expect(results()).toEqual([APPLES]);
+      const [first, second, ...more] = sentMessages();
+      expect(more).toEqual([]);
+      expect(second?.slice(0, first?.length)).toEqual(first);
+      const said = second?.[first?.length ?? 0];
+      expect([said?.role, JSON.stringify(said?.content)]).toEqual([
+        'assistant',
+        expect.stringContaining('Let me look. '),
+      ]);
+      expect(memory?.retrieval).toMatchObject({ rounds: 1, refs: [refsIn(first ?? [])[0]] });
+      expect(memory?.misses).toEqual([
+        expect.objectContaining({ how: 'fetched', ref: refsIn(first ?? [])[0] }),
+      ]);
     });
 
-    const bodies = deployment.chats().map(({ body }) => body);
-    expect(new Set(bodies.map((body) => JSON.stringify(body.tools))).size).toBe(1);
-    const choices = bodies.map((body) => body.tool_choice);
-    expect(choices.slice(0, 3)).toEqual(['required', 'required', 'required']);
-    expect(choices[3]).toMatchObject({ type: 'allowed_tools' });
-    expect(JSON.stringify(choices[3])).toMatch(/"search"/);
-    expect(JSON.stringify(choices[3])).not.toMatch(/retrieve_ref/);
-    expect(finish).toBe('tool_calls');
-  });
+    it('leaves the bytes that were sent before as they are, so that the cache holds', async () => {
+      deployment.upstream.next(says((ref) => ({ toolCalls: [retrieve({ ref })] })));
 
-  it('is cut to the room that the window leaves', async () => {
-    deployment.upstream.next(
-      says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),
-    );
+      await ask();
 
-    await ask({ memory_strategy: { ...STRATEGY, context_window_tokens: 2_000 } });
+      const [first, second] = deployment.chats().map(({ rawBody }) => rawBody.toString());
+      const opening = first?.slice(0, first.indexOf('And the seventh one?') + 22) ?? '';
+      expect(opening).not.toBe('');
+      expect(second?.startsWith(opening)).toBe(true);
+    });
 
-    expect(results().join('\n')).toMatch(/no room for more in this answer/);
-  });
-});
+    it('may be several contents at once', async () => {
+      deployment.upstream.next(
+        says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),
+      );
+
+      const { message } = await ask();
+
+      expect(results()).toEqual([APPLES, PEARS]);
+      expect(sentMessages()).toHaveLength(2);
+      expect(message.content).toBe('This is what the upstream has to say.');
+    });
+
+    it('may take several rounds', async () => {
+      deployment.upstream.next(
+        says((apples) => ({ content: 'One. ', toolCalls: [retrieve({ ref: apples })] })),
+        says((_, pears) => ({ content: 'Two. ', toolCalls: [retrieve({ ref: pears, lines: '2-3' })] })),
+        says(() => ({ content: 'Three.' })),
+      );
+
+      const { message, memory } = await ask();
+
+      expect(message.content).toBe('One. Two. Three.');
+      expect(results()).toEqual([APPLES, PEARS.split('\n').slice(1, 3).join('\n')]);
+      expect(memory?.retrieval?.rounds).toBe(2);
+    });
+
+    it('counts as the last prompt and all completions', async () => {
+      deployment.upstream.next(says((ref) => ({ content: 'Hm.', toolCalls: [retrieve({ ref })] })));
+
+      const { usage, memory } = await ask();
+
+      const lengths = deployment.chats().map(({ rawBody }) => rawBody.length);
+      expect(lengths).toHaveLength(2);
+      const total = memory?.retrieval?.usage;
+      expect(usage?.completion_tokens).toBe(total?.completion_tokens);
+      expect(usage?.prompt_tokens).toBeGreaterThan((total?.prompt_tokens ?? 0) / 2);
+      expect(usage?.prompt_tokens).toBeLessThan(total?.prompt_tokens ?? 0);
+      expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0));
+    });
+
+    it('comes before calls of the caller’s tools: the model plans again', async () => {
+      deployment.upstream.next(
+        says((ref) => ({ toolCalls: [retrieve({ ref }), call('search', { of: 'figs' })] })),
+        says(() => ({ toolCalls: [call('search', { of: 'plums' }), call('status', {})] })),
+      );
+
+      const { message, finish } = await ask();
+
+      expect(finish).toBe('tool_calls');
+      expect(message.tool_calls?.map((one) => one.type === 'function' && one.function)).toMatchObject([
+        { name: 'search', arguments: '{"of":"plums"}' },
+        { name: 'status', arguments: '{}' },
+      ]);
+      expect(results()).toEqual([APPLES]);
+    });
+
+    it('is dropped after a call of the caller’s, which has begun to flow', async () => {
+      const search = call('search', { of: 'figs' });
+      deployment.upstream.next(
+        says((ref) => ({ content: 'Both.', toolCalls: [search, retrieve({ ref }), call('status', {})] })),
+      );
+
+      const { message, finish } = await ask();
+
+      expect(sentMessages()).toHaveLength(1);
+      expect(finish).toBe('tool_calls');
+      expect(message.content).toBe('Both.');
+      expect(message.tool_calls?.map((one) => one.type === 'function' && one.function.name)).toEqual([
+        'search',
+        'status',
+      ]);
+      expect(message.tool_calls?.[0]?.id).toBe(search.id);
+    });
+
+    it('is asked for in vain when it is no ref of this view, and the model goes on', async () => {
+      const foreign = `ref_${'a'.repeat(26)}`;
+      deployment.upstream.next(
+        says((ref) => ({
+          toolCalls: [
+            retrieve({ ref: foreign }),
+            retrieve({ ref: 'the first one' }),
+            retrieve('{"ref": '),
+            retrieve({}),
+            retrieve({ ref, lines: 'all' }),
+            retrieve({ ref, grep: 'not there' }),
+          ],
+        })),
+      );
+
+      const { message } = await ask();
+
+      expect(message.content).toBe('This is what the upstream has to say.');
+      expect(results()).toEqual([
+        expect.stringContaining('There is nothing under "ref_aaa'),
+        expect.stringContaining('There is nothing under "the first one"'),
+        expect.stringContaining('not JSON'),
+        expect.stringContaining('ref is not valid'),
+        expect.stringContaining('lines must be a range'),
+        '(nothing)',
+      ]);
+    });
+
+    it('is not given twice', async () => {
+      deployment.upstream.next(
+        says((ref) => ({ toolCalls: [retrieve({ ref })] })),
+        says((ref) => ({ toolCalls: [retrieve({ ref })] })),
+      );
+
+      await ask();
+
+      expect(results()).toEqual([APPLES, expect.stringContaining('given above already')]);
+    });
+
+    it('is cut to max_tokens, with the way to the rest', async () => {
+      deployment.upstream.next(
+        says((ref) => ({ toolCalls: [retrieve({ ref, max_tokens: 200 })] })),
+        says((ref) => ({ toolCalls: [retrieve({ ref, lines: '11-40' })] })),
+      );
+
+      await ask();
+
+      const [cut, rest] = results().map(String);
+      const [, behind, of, next] =
+        /\[cut behind line (\d+) of (\d+); ask for lines=(\d+)-40/.exec(cut ?? '') ?? [];
+      expect([of, next]).toEqual(['40', String(Number(behind) + 1)]);
+      expect(cut?.split('\n').slice(0, -1)).toEqual(APPLES.split('\n').slice(0, Number(behind)));
+      expect(rest).toBe(APPLES.split('\n').slice(10).join('\n'));
+    });
+
+    it('ends after three rounds, in words', async () => {
+      const again: Behaviour = says((apples, pears) => ({
+        content: 'Again. ',
+        toolCalls: [retrieve({ ref: apples, lines: `${++calls}` }), retrieve({ ref: pears })],
+      }));
+      deployment.upstream.next(again, again, again, again);
+
+      const { message, finish } = await ask();
+
+      expect(sentMessages()).toHaveLength(4);
+      expect(finish).toBe('stop');
+      expect(message.content).toBe('Again. Again. Again. Again. ');
+      expect(message.tool_calls ?? []).toEqual([]);
+      expect(results().at(-1)).toContain('Nothing more can be fetched for this answer;');
+    });
+
+    it('has as many rounds as retrieval_max_rounds says; then the caller’s calls flow', async () => {
+      deployment.upstream.next(
+        says((ref) => ({ content: 'One. ', toolCalls: [retrieve({ ref })] })),
+        says((_, ref) => ({
+          content: 'Two.',
+          toolCalls: [retrieve({ ref }), call('search', { of: 'figs' })],
+        })),
+      );
+
+      const { message, finish } = await ask({ memory_strategy: { ...STRATEGY, retrieval_max_rounds: 1 } });
+
+      expect(sentMessages()).toHaveLength(2);
+      expect([message.content, finish]).toEqual(['One. Two.', 'tool_calls']);
+      expect(message.tool_calls?.map((one) => one.type === 'function' && one.function.name)).toEqual([
+        'search',
+      ]);
+    });
+
+    it('leaves the last round to the caller’s tools where a call is required', async () => {
+      const again = says((ref) => ({ toolCalls: [retrieve({ ref, lines: `${++calls}` })] }));
+      const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
+      deployment.upstream.next(again, again, again, figs);
+
+      const { message, finish } = await ask({ tool_choice: 'required' });
+
+      const offered = deployment.chats().map(({ body }) => body.tools?.length);
+      const all = tools.length + 1;
+      expect(offered).toEqual([all, all, all, tools.length]);
+      expect([finish, message.tool_calls?.length]).toEqual(['tool_calls', 1]);
+    });
+
+    it('changes no tool of a model that drops its reasoning after a change, only what it may call', async () => {
+      const again = says((ref) => ({ toolCalls: [retrieve({ ref, lines: `${++calls}` })] }));
+      const figs = says(() => ({ toolCalls: [call('search', { of: 'figs' })] }));
+      deployment.upstream.next(again, again, again, figs);
+
+      const { finish } = await ask({
+        ...{ model: 'gpt-6.2-sol', tool_choice: 'required' },
+        memory_strategy: { ...STRATEGY, upstream_api: 'chat' },
+      });
+
+      const bodies = deployment.chats().map(({ body }) => body);
+      expect(new Set(bodies.map((body) => JSON.stringify(body.tools))).size).toBe(1);
+      const choices = bodies.map((body) => body.tool_choice);
+      expect(choices.slice(0, 3)).toEqual(['required', 'required', 'required']);
+      expect(choices[3]).toMatchObject({ type: 'allowed_tools' });
+      expect(JSON.stringify(choices[3])).toMatch(/"search"/);
+      expect(JSON.stringify(choices[3])).not.toMatch(/retrieve_ref/);
+      expect(finish).toBe('tool_calls');
+    });
+
+    it('is cut to the room that the window leaves', async () => {
+      deployment.upstream.next(
+        says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),
+      );
+
+      await ask({ memory_strategy: { ...STRATEGY, context_window_tokens: 2_000 } });
+
+      expect(results().join('\n')).toMatch(/no room for more in this answer/);
+    });
+  },
+);
 
 describe('the tool', () => {
   it('follows the caller’s on every request, in the same bytes', async () => {
@@ -496,7 +504,7 @@ describe('the tool', () => {
   });
 });
 
-describe.each(PROTOCOLS)('what the model can’t fetch, over $name', (protocol) => {
+overProtocols('what the model can’t fetch', (protocol) => {
   deployment.over(protocol);
   const seeing = (what: string) => [
     ...messages.slice(0, 2),
@@ -533,95 +541,106 @@ describe.each(PROTOCOLS)('what the model can’t fetch, over $name', (protocol) 
   });
 });
 
-describe.each(FORMS)('with an archive, in $form, over $over', ({ form, ask, protocol }) => {
-  deployment.over(protocol);
-  const fields = { conversation_id: `searched in ${form}`, memory_strategy: { ...STRATEGY, archive: true } };
-
-  it('the model may search it too, on every request', async () => {
-    await ask(fields);
-    await until('the conversation is archived', async () => {
-      const path = `/v1/conversations/${encodeURIComponent(fields.conversation_id)}/messages`;
-      return (await deployment.fetch(path)).ok;
-    });
-    deployment.upstream.next(
-      says((ref) => ({ toolCalls: [call('search_memory', { query: 'pears 39' }), retrieve({ ref })] })),
-      says(() => ({ toolCalls: [call('search_memory', { query: 'quinces' }), call('search_memory', '{}')] })),
-      says(() => ({ content: 'There.' })),
-    );
-
-    const { message } = await ask(fields);
-
-    expect(message.content).toBe('There.');
-    expect(results()).toEqual([
-      expect.stringMatching(/^\[5 tool\] .*row 39 of pears/s),
-      APPLES,
-      expect.stringContaining('No message holds all of these words.'),
-      expect.stringContaining('query is not valid'),
-    ]);
-    const named = deployment
-      .chats()
-      .map(({ body }) =>
-        body.tools.map((tool: Json) => (tool.function as Json | undefined)?.name ?? tool.name),
-      );
-    expect(new Set(named.map(String))).toEqual(
-      new Set([[...tools.map((tool) => tool.function.name), 'retrieve_ref', 'search_memory'].join()]),
-    );
-  });
-
-  it('what a place names that was found may be fetched', async () => {
-    const named = { ...fields, conversation_id: `named in ${form}` };
-    await ask();
-    const [ref = ''] = refsIn(sentMessages()[0] ?? []);
-    await ask({ ...named, messages: [{ role: 'user', content: `The quinces lie under ref=${ref}.` }] });
-    const path = `/v1/conversations/${encodeURIComponent(named.conversation_id)}/messages`;
-    await until('the conversation is archived', async () => (await deployment.fetch(path)).ok);
-    deployment.upstream.next(
-      says(() => ({ toolCalls: [retrieve({ ref })] })),
-      says(() => ({ toolCalls: [call('search_memory', { query: 'quinces' })] })),
-      says(() => ({ toolCalls: [retrieve({ ref })] })),
-    );
-
-    await ask({ ...named, messages: [{ role: 'user', content: 'Where do they lie?' }] });
-
-    const last = sentMessages().at(-1) ?? [];
-    expect(last.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))).toEqual([
-      expect.stringContaining('There is nothing under'),
-      expect.stringContaining(ref),
-      expect.stringContaining(APPLES),
-    ]);
-  });
-
-  it('the model finds what this very request has brought', async () => {
-    deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'row 39 pears' })] })));
-
-    await ask({ ...fields, conversation_id: `new in ${form}` });
-
-    expect(results()).toEqual([expect.stringMatching(/^\[5 tool\] … .*row 39 of pears/s)]);
-  });
-
-  it('F1: the model finds nothing of another conversation that opens alike and has no name', async () => {
-    const opening = [messages[1], { role: 'assistant', content: `A lot, in ${form}.` }];
-    const search = (query: string, said: string) => {
-      deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query })] })));
-      const array = [...opening, { role: 'user', content: said }] as Message[];
-      return ask({ ...fields, conversation_id: undefined, messages: array, tools });
+inTurn(
+  FORMS,
+  ({ form, over }) => `with an archive, in ${form}, over ${over}`,
+  ({ form, ask, protocol }) => {
+    deployment.over(protocol);
+    const fields = {
+      conversation_id: `searched in ${form}`,
+      memory_strategy: { ...STRATEGY, archive: true },
     };
 
-    await search('card', 'My card is 4929.');
-    expect(results()).toEqual(['[2 user] My card is 4929.']);
-    await search('card', 'What was my card?');
+    it('the model may search it too, on every request', async () => {
+      await ask(fields);
+      await until('the conversation is archived', async () => {
+        const path = `/v1/conversations/${encodeURIComponent(fields.conversation_id)}/messages`;
+        return (await deployment.fetch(path)).ok;
+      });
+      deployment.upstream.next(
+        says((ref) => ({ toolCalls: [call('search_memory', { query: 'pears 39' }), retrieve({ ref })] })),
+        says(() => ({
+          toolCalls: [call('search_memory', { query: 'quinces' }), call('search_memory', '{}')],
+        })),
+        says(() => ({ content: 'There.' })),
+      );
 
-    expect(results()).toEqual(['[2 user] What was my card?']);
-  });
+      const { message } = await ask(fields);
 
-  it('a conversation that has no name yet is explained in words', async () => {
-    deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
+      expect(message.content).toBe('There.');
+      expect(results()).toEqual([
+        expect.stringMatching(/^\[5 tool\] .*row 39 of pears/s),
+        APPLES,
+        expect.stringContaining('No message holds all of these words.'),
+        expect.stringContaining('query is not valid'),
+      ]);
+      const named = deployment
+        .chats()
+        .map(({ body }) =>
+          body.tools.map((tool: Json) => (tool.function as Json | undefined)?.name ?? tool.name),
+        );
+      expect(new Set(named.map(String))).toEqual(
+        new Set([[...tools.map((tool) => tool.function.name), 'retrieve_ref', 'search_memory'].join()]),
+      );
+    });
 
-    await ask({ ...fields, conversation_id: undefined, messages: messages.slice(0, 2), tools });
+    it('what a place names that was found may be fetched', async () => {
+      const named = { ...fields, conversation_id: `named in ${form}` };
+      await ask();
+      const [ref = ''] = refsIn(sentMessages()[0] ?? []);
+      await ask({ ...named, messages: [{ role: 'user', content: `The quinces lie under ref=${ref}.` }] });
+      const path = `/v1/conversations/${encodeURIComponent(named.conversation_id)}/messages`;
+      await until('the conversation is archived', async () => (await deployment.fetch(path)).ok);
+      deployment.upstream.next(
+        says(() => ({ toolCalls: [retrieve({ ref })] })),
+        says(() => ({ toolCalls: [call('search_memory', { query: 'quinces' })] })),
+        says(() => ({ toolCalls: [retrieve({ ref })] })),
+      );
 
-    expect(results()).toEqual(['Nothing of this conversation is kept yet.']);
-  });
-});
+      await ask({ ...named, messages: [{ role: 'user', content: 'Where do they lie?' }] });
+
+      const last = sentMessages().at(-1) ?? [];
+      expect(last.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))).toEqual([
+        expect.stringContaining('There is nothing under'),
+        expect.stringContaining(ref),
+        expect.stringContaining(APPLES),
+      ]);
+    });
+
+    it('the model finds what this very request has brought', async () => {
+      deployment.upstream.next(
+        says(() => ({ toolCalls: [call('search_memory', { query: 'row 39 pears' })] })),
+      );
+
+      await ask({ ...fields, conversation_id: `new in ${form}` });
+
+      expect(results()).toEqual([expect.stringMatching(/^\[5 tool\] … .*row 39 of pears/s)]);
+    });
+
+    it('F1: the model finds nothing of another conversation that opens alike and has no name', async () => {
+      const opening = [messages[1], { role: 'assistant', content: `A lot, in ${form}.` }];
+      const search = (query: string, said: string) => {
+        deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query })] })));
+        const array = [...opening, { role: 'user', content: said }] as Message[];
+        return ask({ ...fields, conversation_id: undefined, messages: array, tools });
+      };
+
+      await search('card', 'My card is 4929.');
+      expect(results()).toEqual(['[2 user] My card is 4929.']);
+      await search('card', 'What was my card?');
+
+      expect(results()).toEqual(['[2 user] What was my card?']);
+    });
+
+    it('a conversation that has no name yet is explained in words', async () => {
+      deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
+
+      await ask({ ...fields, conversation_id: undefined, messages: messages.slice(0, 2), tools });
+
+      expect(results()).toEqual(['Nothing of this conversation is kept yet.']);
+    });
+  },
+);
 
 describe('GET /v1/refs/tool', () => {
   it('gives the definition to callers who run the tool themselves', async () => {
@@ -633,39 +652,36 @@ describe('GET /v1/refs/tool', () => {
   });
 });
 
-describe.each(PROTOCOLS)(
-  'a long run of an agent whose model may fetch, over $name, in both forms in turn',
-  (protocol) => {
-    deployment.over(protocol);
-    /** The bytes of a body but for its form. */
-    const formless = ({ rawBody }: Sent['seen']): string =>
-      rawBody.toString().replace(/"stream":(?:true|false),|"stream_options":\{[^}]*\},/g, '');
+overProtocols('a long run of an agent whose model may fetch, in both forms in turn', (protocol) => {
+  deployment.over(protocol);
+  /** The bytes of a body but for its form. */
+  const formless = ({ rawBody }: Sent['seen']): string =>
+    rawBody.toString().replace(/"stream":(?:true|false),|"stream_options":\{[^}]*\},/g, '');
 
-    it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
-      const run = agentRun('retrieval');
-      const memory_strategy = { mode: 'auto', token_budget: 12_000, compact_retrieval: 'tool' };
-      const caller = new AgentCaller(deployment, { memory_strategy });
-      const known = new Set<string>();
-      const all: Sent[] = [];
-      const lost: string[] = [];
-      for (const [at, length] of lengthsOf(run).entries()) {
-        const sent = await caller.send(run.slice(0, length), { stream: at % 2 === 0 });
-        lost.push(...(await lostContents(sent, deployment, known)));
-        all.push(sent);
-      }
+  it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
+    const run = agentRun('retrieval', 7);
+    const memory_strategy = { mode: 'auto', token_budget: 8_000, compact_retrieval: 'tool' };
+    const caller = new AgentCaller(deployment, { memory_strategy });
+    const known = new Set<string>();
+    const all: Sent[] = [];
+    const lost: string[] = [];
+    for (const [at, length] of lengthsOf(run).entries()) {
+      const sent = await caller.send(run.slice(0, length), { stream: at % 2 === 0 });
+      lost.push(...(await lostContents(sent, deployment, known)));
+      all.push(sent);
+    }
 
-      expect(brokenPrefixes(all, formless)).toEqual([]);
-      expect(lost).toEqual([]);
-      for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
-      const atSight = all.filter(
-        ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
-      );
-      expect(atSight.length).toBeGreaterThan(0);
-    });
-  },
-);
+    expect(brokenPrefixes(all, formless)).toEqual([]);
+    expect(lost).toEqual([]);
+    for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
+    const atSight = all.filter(
+      ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
+    );
+    expect(atSight.length).toBeGreaterThan(0);
+  });
+});
 
-describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (protocol) => {
+overProtocols('when the model can’t be asked again', (protocol) => {
   deployment.over(protocol);
   attentive.over(protocol);
   const refusal: Behaviour = {
@@ -739,7 +755,7 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
   });
 });
 
-describe.each(PROTOCOLS)('runTools, over $name', (protocol) => {
+overProtocols('runTools', (protocol) => {
   deployment.over(protocol);
   it('sees the caller’s own tools alone', async () => {
     const of: string[] = [];

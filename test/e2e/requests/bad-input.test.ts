@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 
@@ -24,7 +24,7 @@ async function refusalOf(response: Response, status: number, code: string, param
   return answer.error.message;
 }
 
-describe.each(PROTOCOLS)('a body that can not be read, over $name', (protocol) => {
+overProtocols('a body that can not be read', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['is cut off', '{"model":"gpt-4.1-mini","messages":[{"role":"user"', null],
@@ -75,7 +75,7 @@ describe.each(PROTOCOLS)('a body that can not be read, over $name', (protocol) =
   });
 });
 
-describe.each(PROTOCOLS)('a body that is nested without end, over $name', (protocol) => {
+overProtocols('a body that is nested without end', (protocol) => {
   deployment.over(protocol);
   const nested = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
   const text = JSON.stringify(messages);
@@ -112,7 +112,7 @@ describe.each(PROTOCOLS)('a body that is nested without end, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('a body of more values than are decoded, over $name', (protocol) => {
+overProtocols('a body of more values than are decoded', (protocol) => {
   deployment.over(protocol);
   const many = (value: string, count: number) => `[${`${value},`.repeat(count - 1)}${value}]`;
   const bodyWith = (content: string, tools: string) =>
@@ -144,7 +144,7 @@ describe.each(PROTOCOLS)('a body of more values than are decoded, over $name', (
   });
 });
 
-describe.each(PROTOCOLS)('messages that are none, over $name', (protocol) => {
+overProtocols('messages that are none', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['an object', { messages: { role: 'user', content: 'Hello' } }],
@@ -170,7 +170,7 @@ describe('messages that chat does not take', () => {
   });
 });
 
-describe.each(PROTOCOLS)('a strategy that can not hold, over $name', (protocol) => {
+overProtocols('a strategy that can not hold', (protocol) => {
   deployment.over(protocol);
   const compact = { mode: 'compact' };
   const trim = { mode: 'trim' };
@@ -255,7 +255,7 @@ describe.each(PROTOCOLS)('a strategy that can not hold, over $name', (protocol) 
   });
 });
 
-describe.each(PROTOCOLS)('a body over the limit, over $name', (protocol) => {
+overProtocols('a body over the limit', (protocol) => {
   deployment.over(protocol);
   const large = [...messages, { role: 'user', content: 'x'.repeat(16 * 1024 * 1024) }];
 
@@ -289,7 +289,7 @@ describe.each(PROTOCOLS)('a body over the limit, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a history that was broken when it came, over $name', (protocol) => {
+overProtocols('a history that was broken when it came', (protocol) => {
   deployment.over(protocol);
   const whole = conversationOf([linesAbout('breaks, 1'), linesAbout('breaks, 2'), linesAbout('breaks, 3')]);
   const without = (index: number) => whole.filter((_, at) => at !== index);

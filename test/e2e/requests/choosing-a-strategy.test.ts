@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({
   vars: { DEFAULT_MEMORY_STRATEGY: '{"mode":"trim","max_turns":2,"keep_last_n_turns":1}' },
@@ -28,7 +28,7 @@ function chosenIn({ headers }: Response): (string | null)[] {
   return [headers.get('x-memory-mode'), headers.get('x-memory-source')];
 }
 
-describe.each(PROTOCOLS)('settings that were made without a user, over $name', (protocol) => {
+overProtocols('settings that were made without a user', (protocol) => {
   deployment.over(protocol);
   const set = (id: string, body: object, query = '') =>
     deployment.fetch(`/v1/conversations/${id}/memory${query}`, {
@@ -69,7 +69,7 @@ describe.each(PROTOCOLS)('settings that were made without a user, over $name', (
   });
 });
 
-describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
+overProtocols('the strategy', (protocol) => {
   deployment.over(protocol);
   const compact = COMPACT_OLD_TURNS;
   const asHeader = { 'x-memory-strategy': JSON.stringify(compact) };
@@ -190,7 +190,7 @@ describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('an agent that nobody knows, over $name', (protocol) => {
+overProtocols('an agent that nobody knows', (protocol) => {
   deployment.over(protocol);
   it.each<[string, Said, string | null]>([
     ['the base URL', { path: '/agents/nobody/v1' }, null],
@@ -239,7 +239,7 @@ describe.each(PROTOCOLS)('an agent that nobody knows, over $name', (protocol) =>
   });
 });
 
-describe.each(PROTOCOLS)('the base URL, over $name', (protocol) => {
+overProtocols('the base URL', (protocol) => {
   deployment.over(protocol);
   it.each([
     '/v1',

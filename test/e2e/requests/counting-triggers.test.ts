@@ -1,13 +1,13 @@
 /** Triggers that count steps and messages. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AgentCaller } from '../../support/clients/agent-caller.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
-describe.each(PROTOCOLS)('a trigger that counts, over $name', (protocol) => {
+overProtocols('a trigger that counts', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('compacts after a number of steps (stream: %s)', async (stream) => {

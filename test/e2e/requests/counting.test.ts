@@ -1,12 +1,12 @@
 /** How tokens are counted: by the model's family, the deployer's factors, or the strategy. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { TOKEN_FACTORS: '[{"family":"my-model","factor":2}]' } });
 
-describe.each(PROTOCOLS)('the tokens of a request, over $name', (protocol) => {
+overProtocols('the tokens of a request', (protocol) => {
   deployment.over(protocol);
   const messages = toolTalk('apples', 12);
 

@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 const shared = deploy({
@@ -23,7 +23,7 @@ const ENCODINGS: readonly [string, (text: string) => Buffer][] = [
 
 const messages = conversationOf([linesAbout('encodings, 1'), linesAbout('encodings, 2')]);
 
-describe.each(PROTOCOLS)('a body that came encoded, over $name', (protocol) => {
+overProtocols('a body that came encoded', (protocol) => {
   const of = (fields: object) => JSON.stringify(protocol.body({ model: 'gpt-4.1', ...fields, messages }));
   const post = (body: Buffer, encoding: string, headers: object = {}) =>
     deployment.fetch(`/v1${protocol.path}`, {

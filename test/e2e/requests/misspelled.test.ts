@@ -1,8 +1,8 @@
 /** Fields and headers that are spelled almost like Precis's. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 const model = 'gpt-4.1-mini';
@@ -17,7 +17,7 @@ const refused = (param: string, message: string) => [
   expect.objectContaining({ code: 'invalid_value', param, message: expect.stringContaining(message) }),
 ];
 
-describe.each(PROTOCOLS)('over $name', (protocol) => {
+overProtocols('what is almost a field or a header', (protocol) => {
   deployment.over(protocol);
 
   it.each([

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { tokensOf } from '../../../tools/upstream/behaviours.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -18,7 +18,7 @@ const STRATEGIES = {
   trim: { mode: 'trim', max_turns: 2, keep_last_n_turns: 1 },
 };
 
-describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) => {
+overProtocols('a request that is observed', (protocol) => {
   deployment.over(protocol);
   observing.over(protocol);
   sharing.over(protocol);
@@ -194,7 +194,7 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
       { role: 'user', content: 'Go on.' },
     ];
     const found: boolean[] = [];
-    for (let at = 0; at < 24; at++) {
+    for (let at = 0; at < 10; at++) {
       const named = { conversation_id: `conversation-${at}` };
       found.push(await isObserved(named));
       expect(await isObserved(named, more)).toBe(found.at(-1));

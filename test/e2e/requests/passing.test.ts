@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 
@@ -19,7 +19,7 @@ const ownFields = {
   agent_type: 'chat',
 };
 
-describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
+overProtocols('the body in mode none', (protocol) => {
   deployment.over(protocol);
   it('is sent byte for byte, with its white space, key order, numbers and escapes', async () => {
     const body = [
@@ -118,7 +118,7 @@ describe('the mark that /v1/compact puts on messages', () => {
   );
 });
 
-describe.each(PROTOCOLS)('the headers that are sent, over $name', (protocol) => {
+overProtocols('the headers that are sent', (protocol) => {
   deployment.over(protocol);
   it("are the caller’s, without Precis’s and the connection's", async () => {
     const own = {
@@ -148,7 +148,7 @@ describe.each(PROTOCOLS)('the headers that are sent, over $name', (protocol) => 
   });
 });
 
-describe.each(PROTOCOLS)('the answer to a request in mode none, over $name', (protocol) => {
+overProtocols('the answer to a request in mode none', (protocol) => {
   deployment.over(protocol);
   it('is what the upstream answers, for the client whole', async () => {
     const { data, response } = await deployment
@@ -199,7 +199,7 @@ describe.each(PROTOCOLS)('the answer to a request in mode none, over $name', (pr
   });
 });
 
-describe.each(PROTOCOLS)('a stream in mode none, over $name', (protocol) => {
+overProtocols('a stream in mode none', (protocol) => {
   deployment.over(protocol);
   it('reaches the client with its usage, and no buffer may hold it', async () => {
     const { data, response } = await deployment

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import type { Receipt } from '../../../src/memory/plan/receipt-schema.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -47,7 +47,7 @@ const ALL = [
   'words',
 ];
 
-describe.each(PROTOCOLS)('a receipt, over $name', (protocol) => {
+overProtocols('a receipt', (protocol) => {
   deployment.over(protocol);
 
   const verify = async (body: object, receipt: unknown, headers: Record<string, string> = {}) => {

@@ -1,9 +1,9 @@
 /** Callers that send their array only every few steps. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 
@@ -25,7 +25,7 @@ const steps = (count: number): Message[] => [
   ...Array.from({ length: count }, (_, at) => step(at)).flat(),
 ];
 
-describe.each(PROTOCOLS)('a caller that sends its array every few steps, over $name', (protocol) => {
+overProtocols('a caller that sends its array every few steps', (protocol) => {
   deployment.over(protocol);
   const send = async (conversation: string | undefined, count: number, stream: boolean, more = {}) => {
     const fields = { ...(conversation && { conversation_id: conversation }), stream, ...more };

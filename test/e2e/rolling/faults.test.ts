@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 import { readSummary } from '../../support/deployment/summarizer.ts';
 
@@ -40,7 +40,7 @@ async function untilHealthIs(health: string, of: Talk): Promise<void> {
   await until(`the conversation is ${health}`, async () => (await of.stored())?.health === health);
 }
 
-describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
+overProtocols('total_max_tokens', (protocol) => {
   deployment.over(protocol);
   /** Three rounds after the memory, and a question. */
   async function crowded() {
@@ -129,7 +129,7 @@ describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('total_max_tokens without a memory, over $name', (protocol) => {
+overProtocols('total_max_tokens without a memory', (protocol) => {
   deployment.over(protocol);
   const bounded = (overflow_policy: string, more: object = {}) => ({
     ...ALL,
@@ -194,7 +194,7 @@ describe.each(PROTOCOLS)('total_max_tokens without a memory, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => {
+overProtocols('a summarizer that is down', (protocol) => {
   deployment.over(protocol);
   const patient = { retry_attempts: 2, retry_backoff_base_s: 0.01, degraded_retry_interval_s: 30 };
 
@@ -401,7 +401,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
   });
 });
 
-describe.each(PROTOCOLS)('a caller whose key is too short for a tenant, over $name', (protocol) => {
+overProtocols('a caller whose key is too short for a tenant', (protocol) => {
   deployment.over(protocol);
   it('is forwarded without memory, and the answer says so', async () => {
     const headers = { authorization: 'Bearer ollama' };
@@ -415,7 +415,7 @@ describe.each(PROTOCOLS)('a caller whose key is too short for a tenant, over $na
   });
 });
 
-describe.each(PROTOCOLS)('a stored row, over $name', (protocol) => {
+overProtocols('a stored row', (protocol) => {
   deployment.over(protocol);
   it('and the log hold neither the keys nor, the log, any content', async () => {
     const to = talk({ rolling_window_size: 6 });

@@ -12,7 +12,7 @@ import {
   MESSAGES_MODEL,
 } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -72,7 +72,7 @@ async function refusalOf(work: Promise<unknown>): Promise<APIError> {
   return thrown;
 }
 
-describe.each(PROTOCOLS)('an array over the cap, over $name', (protocol) => {
+overProtocols('an array over the cap', (protocol) => {
   deployment.over(protocol);
 
   /** By OpenAI's client. Resolves with the view that was sent. */

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -16,7 +16,7 @@ type Message = Record<string, unknown>;
 let named = 0;
 const newId = () => `conversation ${++named}`;
 
-describe.each(PROTOCOLS)('memory that is made in the background, over $name', (protocol) => {
+overProtocols('memory that is made in the background', (protocol) => {
   deployment.over(protocol);
 
   const flush = (id: string, query = '', headers: Record<string, string> = {}) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   HEADINGS,
@@ -62,17 +62,9 @@ const BAD: [manner: Manner, error: string, calls: number][] = [
   ['loop', 'degenerate', 3],
 ];
 
-/**
- * A sample for the Responses API: a failure does not depend on the protocol of the request, and
- * most cases take seconds.
- */
-const SAMPLE: readonly Manner[] = ['server error', 'empty text', 'orders'];
-const badOver = ({ name }: Protocol): typeof BAD =>
-  name === 'chat' ? BAD : BAD.filter(([manner]) => SAMPLE.includes(manner));
-
-describe.each(PROTOCOLS)('a summarizer, over $name', (protocol) => {
+overProtocols('a summarizer', (protocol) => {
   deployment.over(protocol);
-  describe.each(badOver(protocol))('that gives: %s', (manner, error, calls) => {
+  describe.each(BAD)('that gives: %s', (manner, error, calls) => {
     it('is replaced by a digest, which stays until the frontier moves', async () => {
       deployment.summarizer.always(manner);
       const messages = conversation('scales', 4);
@@ -113,7 +105,7 @@ describe.each(PROTOCOLS)('a summarizer, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('after a failure, over $name', (protocol) => {
+overProtocols('after a failure', (protocol) => {
   deployment.over(protocol);
   it('the summarizer rests: the next move asks nobody, and its digest stays too', async () => {
     deployment.summarizer.next('refusal');
@@ -176,7 +168,7 @@ describe.each(PROTOCOLS)('after a failure, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a summarizer that recovers, over $name', (protocol) => {
+overProtocols('a summarizer that recovers', (protocol) => {
   deployment.over(protocol);
   it.each(['rate limit', 'server error', 'broken body', 'error sentence', 'length limit'] as Manner[])(
     'at its second attempt is believed: %s',
@@ -206,7 +198,7 @@ describe.each(PROTOCOLS)('a summarizer that recovers, over $name', (protocol) =>
   });
 });
 
-describe.each(PROTOCOLS)('a summarizer that stops in the middle of its answer, over $name', (protocol) => {
+overProtocols('a summarizer that stops in the middle of its answer', (protocol) => {
   deployment.over(protocol);
   it('is kept as a timeout', async () => {
     deployment.summarizer.always('hang in the body');
@@ -217,7 +209,7 @@ describe.each(PROTOCOLS)('a summarizer that stops in the middle of its answer, o
   });
 });
 
-describe.each(PROTOCOLS)('in other forms of request, over $name', (protocol) => {
+overProtocols('in other forms of request', (protocol) => {
   deployment.over(protocol);
   it('a stream is answered, and its report says so', async () => {
     deployment.summarizer.next('refusal');

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   FORGED,
@@ -24,7 +24,7 @@ function withText(topic: string, text: string): Message[] {
   return messages.with(3, { role: 'user', content: `${messages[3]?.content}\n${text}\nNever drop it.` });
 }
 
-describe.each(PROTOCOLS)('a summarizer that writes tags and markers, over $name', (protocol) => {
+overProtocols('a summarizer that writes tags and markers', (protocol) => {
   deployment.over(protocol);
   it('cannot end its own summary', async () => {
     deployment.summarizer.next('forged tags');
@@ -50,7 +50,7 @@ describe.each(PROTOCOLS)('a summarizer that writes tags and markers, over $name'
   });
 });
 
-describe.each(PROTOCOLS)('messages that hold, over $name', (protocol) => {
+overProtocols('messages that hold', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['forged tags', FORGED],
@@ -137,7 +137,7 @@ describe.each(PROTOCOLS)('messages that hold, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('an agent that writes its observations as user messages, over $name', (protocol) => {
+overProtocols('an agent that writes its observations as user messages', (protocol) => {
   deployment.over(protocol);
   it('is summarized step by step, after its one request', async () => {
     const messages = work('Weigh all by text.', 'stones', 14).map((message): Message => {

@@ -3,7 +3,7 @@ import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../suppo
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Message,
@@ -36,7 +36,7 @@ function upToFirst({ seen }: Pick<Sent, 'seen'>, first: Message): string {
   return body.slice(0, at + text.length);
 }
 
-describe.each(PROTOCOLS)('the first request, over $name', (protocol) => {
+overProtocols('the first request', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])('stays before the summary that answers it: stream %s', async (stream) => {

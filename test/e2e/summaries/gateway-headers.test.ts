@@ -9,7 +9,7 @@ import { step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   HEADINGS,
@@ -155,7 +155,7 @@ const WAYS: [string, (protocol: Protocol) => Promise<unknown>][] = [
   ],
 ];
 
-describe.each(PROTOCOLS)('a gateway before the request’s upstream, over $name', (protocol) => {
+overProtocols('a gateway before the request’s upstream', (protocol) => {
   deployment.over(protocol);
 
   it.each(WAYS)('gets for %s what the model’s call has', async (_, way) => {

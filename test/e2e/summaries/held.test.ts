@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { withoutKey } from '../../support/deployment/cache-key.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, type Message, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -20,7 +20,7 @@ async function summaryOf(messages: Message[], fields: object = {}): Promise<NonN
   return memory.summary;
 }
 
-describe.each(PROTOCOLS)('memory_summary, over $name', (protocol) => {
+overProtocols('memory_summary', (protocol) => {
   deployment.over(protocol);
   it('serves its caller without a model and without stored state', async () => {
     const messages = conversation('apples', 4);
@@ -151,7 +151,7 @@ describe.each(PROTOCOLS)('memory_summary, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a memory_summary that does not fit, over $name', (protocol) => {
+overProtocols('a memory_summary that does not fit', (protocol) => {
   deployment.over(protocol);
   it.each([
     [

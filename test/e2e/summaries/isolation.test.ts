@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, type Message, tokensIn, turn } from '../../support/deployment/summarizer.ts';
 
 // Fifty callers at once may keep a busy machine from answering within the usual second.
@@ -23,10 +23,17 @@ async function ask(messages: Message[], fields: object = {}, headers = {}): Prom
   return asked;
 }
 
-/** Asks turn by turn, as the caller would have done. */
-async function replay(messagesOf: (turns: number) => Message[], from: number, to: number, fields = {}) {
+/**
+ * Asks as the caller would have done, turn by turn, or leaving out turns. By fives, each request
+ * moves the frontier.
+ */
+async function replay(
+  messagesOf: (turns: number) => Message[],
+  { from = 5, to, by = 5 }: { readonly from?: number; readonly to: number; readonly by?: number },
+  fields = {},
+) {
   const all: Asked[] = [];
-  for (let turns = from; turns <= to; turns++) all.push(await ask(messagesOf(turns), fields));
+  for (let turns = from; turns <= to; turns += by) all.push(await ask(messagesOf(turns), fields));
   return all;
 }
 
@@ -48,16 +55,17 @@ function read(from = 0): number[] {
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-describe.each(PROTOCOLS)('a conversation of sixty turns, over $name', (protocol) => {
+overProtocols('a conversation of thirty turns', (protocol) => {
   deployment.over(protocol);
   it('is read once, in portions of one size, and each version is built upon the one before', async () => {
-    const conversation_id = 'sixty turns';
-    const all = await replay((turns) => conversation('crates', turns), 1, 60, { conversation_id });
+    const conversation_id = 'thirty turns';
+    const range = { from: 1, to: 30, by: 1 };
+    const all = await replay((turns) => conversation('crates', turns), range, { conversation_id });
 
     const { readings } = deployment.summarizer;
-    expect(readings).toHaveLength(11);
-    expect(read()).toEqual(upTo(110));
-    expect(readings.map(({ messages }) => messages.length)).toEqual(Array(11).fill(10));
+    expect(readings).toHaveLength(5);
+    expect(read()).toEqual(upTo(50));
+    expect(readings.map(({ messages }) => messages.length)).toEqual(Array(5).fill(10));
     const sizes = readings.map(({ request }) => request.rawBody.length);
     expect(Math.max(...sizes)).toBeLessThan(1.5 * (sizes[0] ?? 0));
     expect(readings.map(({ after }) => after)).toEqual(
@@ -66,7 +74,7 @@ describe.each(PROTOCOLS)('a conversation of sixty turns, over $name', (protocol)
 
     const moved = all.filter(({ headers }) => headers.get('x-memory-frontier') === 'moved');
     expect(moved.map(({ memory }) => [memory.summary?.memory_id, memory.summary?.base_memory_id])).toEqual(
-      upTo(11).map((id) => [id, id === 1 ? null : id - 1]),
+      upTo(5).map((id) => [id, id === 1 ? null : id - 1]),
     );
     const stored = await deployment.fetch(`/v1/conversations/${encodeURIComponent(conversation_id)}/memory`);
     const { memories, health, stats, conversation_memory } = (await stored.json()) as {
@@ -76,39 +84,43 @@ describe.each(PROTOCOLS)('a conversation of sixty turns, over $name', (protocol)
       conversation_memory: string;
     };
     expect(memories.map(({ memory_id, base_memory_id }) => [memory_id, base_memory_id])).toEqual(
-      upTo(11).map((at) => [12 - at, at === 11 ? null : 11 - at]),
+      upTo(5).map((at) => [6 - at, at === 5 ? null : 5 - at]),
     );
     expect(new Set(memories.map(({ status }) => status))).toEqual(new Set(['completed']));
-    expect([health, stats.total_summaries]).toEqual(['healthy', 11]);
+    expect([health, stats.total_summaries]).toEqual(['healthy', 5]);
     expect(conversation_memory).toBe(all.at(-1)?.memory.summary?.text);
   });
 
   it('is read once, too, when it has no id', async () => {
-    await replay((turns) => conversation('barrels', turns), 1, 30);
+    await replay((turns) => conversation('barrels', turns), { to: 30 });
 
     expect(read()).toEqual(upTo(50));
   });
 
   it('that comes all at once is read at once', async () => {
-    const { memory } = await ask(conversation('boxes', 60));
+    const { memory } = await ask(conversation('boxes', 30));
 
-    expect(read()).toEqual(upTo(110));
+    expect(read()).toEqual(upTo(50));
     expect(deployment.summarizer.requests).toHaveLength(1);
-    expect(memory.summary?.covers).toEqual([1, 110]);
+    expect(memory.summary?.covers).toEqual([1, 50]);
   });
 });
 
-describe.each(PROTOCOLS)('arrays that share a beginning, over $name', (protocol) => {
+overProtocols('arrays that share a beginning', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['under one id', { conversation_id: 'forked' }],
     ['without ids', {}],
   ])('go on from the summary of what they share, and from no other: %s', async (name, fields) => {
     const trunk = `crates ${name}`;
-    await replay((turns) => conversation(trunk, turns), 1, 30, fields);
+    await replay((turns) => conversation(trunk, turns), { to: 30 }, fields);
     const before = deployment.summarizer.readings.length;
 
-    const [first] = await replay((turns) => fork(trunk, 20, 'tins', turns), 21, 30, fields);
+    const [first] = await replay(
+      (turns) => fork(trunk, 20, 'tins', turns),
+      { from: 21, to: 30, by: 3 },
+      fields,
+    );
 
     expect(tokensIn(first?.seen.rawBody.toString() ?? '')).toHaveLength(3);
     expect(read(before)).toEqual(upTo(50, 41));
@@ -116,7 +128,7 @@ describe.each(PROTOCOLS)('arrays that share a beginning, over $name', (protocol)
 
   it('have nothing in common after an edit: all of it is read again', async () => {
     const fields = { conversation_id: 'edited' };
-    await replay((turns) => conversation('jars', turns), 1, 30, fields);
+    await replay((turns) => conversation('jars', turns), { to: 30 }, fields);
     const before = deployment.summarizer.readings.length;
     const edited = conversation('jars', 30);
     edited[9] = { role: 'user', content: `${edited[9]?.content} Or so.` };
@@ -158,7 +170,7 @@ describe.each(PROTOCOLS)('arrays that share a beginning, over $name', (protocol)
   });
 });
 
-describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
+overProtocols('equal arrays', (protocol) => {
   deployment.over(protocol);
   it('of two tenants share nothing, not even under one id', async () => {
     const fields = { conversation_id: 'ours', user: 'u', memory_strategy: soon };
@@ -184,15 +196,15 @@ describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
     expect(deployment.summarizer.requests).toHaveLength(2);
   });
 
-  it('that come fifty at once ask for one summary, and are all answered with the same view', async () => {
+  it('that come twenty at once ask for one summary, and are all answered with the same view', async () => {
     deployment.summarizer.always('slow');
     const messages = conversation('sacks', 4);
 
-    const all = await Promise.all(upTo(50).map(() => ask(messages, { memory_strategy: soon })));
+    const all = await Promise.all(upTo(20).map(() => ask(messages, { memory_strategy: soon })));
 
     expect(deployment.summarizer.requests).toHaveLength(1);
     expect(new Set(deployment.chats().map(({ rawBody }) => rawBody.toString())).size).toBe(1);
-    expect(deployment.chats()).toHaveLength(50);
+    expect(deployment.chats()).toHaveLength(20);
     expect(new Set(all.map(({ memory }) => memory.summary?.status))).toEqual(new Set(['completed']));
     expect(all.flatMap(({ memory }) => memory.warnings)).toEqual([]);
     const spent = all.map(({ memory }) => memory.summary?.usage.total_tokens ?? 0).filter(Boolean);
@@ -210,7 +222,7 @@ describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('the log, over $name', (protocol) => {
+overProtocols('the log', (protocol) => {
   deployment.over(protocol);
   it('says what was summarized, and never what it was about', async () => {
     await ask(conversation('secret ingots', 4), { conversation_id: 'kennings', memory_strategy: soon });

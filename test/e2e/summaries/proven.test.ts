@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, readSummary } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -25,7 +25,7 @@ describe.each([
 ])('a summary of mode $mode', (mode) => {
   const memory_strategy = { ...mode, summary_max_tokens: 300, keep_first_user: false };
 
-  describe.each(PROTOCOLS)('over $name', (protocol) => {
+  overProtocols('in all its requests', (protocol) => {
     deployment.over(protocol);
     const ask = (messages: Message[], fields = {}): Promise<Asked> =>
       deployment.ask({ memory_strategy, ...fields, messages });

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import { rows } from '../../support/clients/agent-run.ts';
 import { lines } from '../../support/conversations/chat.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, question, readSummary, tokensIn, turn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -61,7 +61,7 @@ const pathsIn = (text: string): string[] =>
 /** The body without its closing brackets. The messages are last in it. */
 const open = ({ seen }: Asked): string => seen.rawBody.toString().slice(0, -2);
 
-describe.each(PROTOCOLS)('rehydrate, over $name', (protocol) => {
+overProtocols('rehydrate', (protocol) => {
   deployment.over(protocol);
 
   it.each([false, true])(

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { dataOf } from '../../support/deployment/event-stream.ts';
 import { untimed } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, readSummary, readTranscript, work } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -26,7 +26,7 @@ function usageIn(text: string): unknown {
     .find((usage) => usage);
 }
 
-describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
+overProtocols('the report of a summary', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['in the body', {}],
@@ -125,7 +125,7 @@ describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('the transcript of what a summary covers, over $name', (protocol) => {
+overProtocols('the transcript of what a summary covers', (protocol) => {
   deployment.over(protocol);
   it('holds the messages unchanged, and can be searched', async () => {
     const messages = conversation('cherries', 4);
@@ -187,7 +187,7 @@ describe.each(PROTOCOLS)('the transcript of what a summary covers, over $name', 
   });
 });
 
-describe.each(PROTOCOLS)('a recorded conversation, over $name', (protocol) => {
+overProtocols('a recorded conversation', (protocol) => {
   deployment.over(protocol);
   it('is summarized move by move, each message is read once, and the upstream accepts every view', async () => {
     const { model, tools } = recording;

@@ -6,7 +6,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, behave, sendJson } from '../../../tools/upstream/behaviours.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, readSummary, summarize, tokensIn } from '../../support/deployment/summarizer.ts';
 
 interface Asked {
@@ -68,7 +68,7 @@ const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2, ke
 
 const fits = ({ prompt, answer }: Asked): boolean => prompt + answer <= model.window;
 
-describe.each(PROTOCOLS)('a summarizer with a small window, for requests over $name', (protocol) => {
+overProtocols('a summarizer with a small window', (protocol) => {
   deployment.over(protocol);
 
   it.each(

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { prompts } from '../../../src/agents.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Message,
@@ -26,7 +26,7 @@ function open({ seen }: Asked): string {
   return seen.rawBody.toString().slice(0, -2);
 }
 
-describe.each(PROTOCOLS)('below the limit, over $name', (protocol) => {
+overProtocols('below the limit', (protocol) => {
   deployment.over(protocol);
   it('the body is sent byte for byte, and nobody is asked for a summary', async () => {
     const messages = JSON.stringify(protocol.elements(conversation('pears', 3)));
@@ -54,7 +54,7 @@ describe.each(PROTOCOLS)('below the limit, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
+overProtocols('at the limit of turns', (protocol) => {
   deployment.over(protocol);
   it('the view is the preamble, the shadow line, the summary, and the unchanged tail', async () => {
     const messages = conversation('apples', 4);
@@ -197,7 +197,7 @@ describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('over a budget of tokens, over $name', (protocol) => {
+overProtocols('over a budget of tokens', (protocol) => {
   deployment.over(protocol);
   it('whole turns are summarized, and the view fits the budget', async () => {
     const memory_strategy = { mode: 'summarize', token_budget: 2_500, keep_last_n_turns: 2 };
@@ -277,7 +277,7 @@ describe.each(PROTOCOLS)('over a budget of tokens, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('a conversation that changes its tail, over $name', (protocol) => {
+overProtocols('a conversation that changes its tail', (protocol) => {
   deployment.over(protocol);
   it('may end with an assistant message, or go on with two questions at once', async () => {
     const messages = conversation('sloes', 4);

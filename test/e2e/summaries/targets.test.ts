@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Message,
@@ -25,7 +25,7 @@ const shared = deploy({
 });
 const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '8000' } });
 
-describe.each(PROTOCOLS)('a deployment with a summarizer of its own, over $name', (protocol) => {
+overProtocols('a deployment with a summarizer of its own', (protocol) => {
   offering.over(protocol);
   it("asks it with its own model and key, and never with the caller's key", async () => {
     await offering.chat(
@@ -134,7 +134,7 @@ describe.each(PROTOCOLS)('a deployment with a summarizer of its own, over $name'
   });
 });
 
-describe.each(PROTOCOLS)('a deployment that names a model of the upstream alone, over $name', (protocol) => {
+overProtocols('a deployment that names a model of the upstream alone', (protocol) => {
   named.over(protocol);
 
   it.each([
@@ -153,7 +153,7 @@ describe.each(PROTOCOLS)('a deployment that names a model of the upstream alone,
   });
 });
 
-describe.each(PROTOCOLS)('a deployment without a summarizer, over $name', (protocol) => {
+overProtocols('a deployment without a summarizer', (protocol) => {
   plain.over(protocol);
   it.each([
     ['whole', {}],
@@ -242,7 +242,7 @@ describe.each(PROTOCOLS)('a deployment without a summarizer, over $name', (proto
   });
 });
 
-describe.each(PROTOCOLS)('a deployment with access keys and no summarizer, over $name', (protocol) => {
+overProtocols('a deployment with access keys and no summarizer', (protocol) => {
   shared.over(protocol);
   it("asks the upstream with the deployment's key, and never with the access key", async () => {
     shared.upstream.next(summarize);
@@ -260,7 +260,7 @@ describe.each(PROTOCOLS)('a deployment with access keys and no summarizer, over 
   });
 });
 
-describe.each(PROTOCOLS)('a summarizer with a small window, over $name', (protocol) => {
+overProtocols('a summarizer with a small window', (protocol) => {
   narrow.over(protocol);
   const memory_strategy = { ...strategy, summary_max_tokens: 512 };
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, PATIENT, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
 /** The first pause after a failure. */
@@ -19,7 +19,7 @@ async function memoryOf(conversation: string): Promise<{ health?: string; status
   return { ...memory, statuses: memory.memories?.map(({ status }) => status) ?? [] };
 }
 
-describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, over $name', (protocol) => {
+overProtocols('a caller who leaves while a summary is being made', (protocol) => {
   deployment.over(protocol);
   it('has paid for it: the next request finds it', async () => {
     deployment.summarizer.next('slow');

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const alice = 'precis-alice-0123456789abcdef';
 const bob = 'precis-bob-fedcba9876543210ff';
@@ -32,7 +32,7 @@ function seenHeaders(): string {
   return JSON.stringify(deployment.upstream.requests.map(({ headers }) => headers));
 }
 
-describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) => {
+overProtocols('a caller with an access key', (protocol) => {
   deployment.over(protocol);
   it("is served with the deployer's key, and its own is never sent", async () => {
     const client = deployment.client({ apiKey: alice });
@@ -159,7 +159,7 @@ describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) =
   });
 });
 
-describe.each(PROTOCOLS)('a ref of a tenant with an access key, over $name', (protocol) => {
+overProtocols('a ref of a tenant with an access key', (protocol) => {
   deployment.over(protocol);
   let ref = '';
   beforeAll(async () => {
@@ -186,7 +186,7 @@ describe.each(PROTOCOLS)('a ref of a tenant with an access key, over $name', (pr
   });
 });
 
-describe.each(PROTOCOLS)('responses of a shared account, over $name', (protocol) => {
+overProtocols('responses of a shared account', (protocol) => {
   deployment.over(protocol);
   const ask = (fields: object) =>
     deployment.fetch('/v1/responses', {
@@ -217,7 +217,7 @@ describe.each(PROTOCOLS)('responses of a shared account, over $name', (protocol)
   );
 });
 
-describe.each(PROTOCOLS)('the routes of a shared account, over $name', (protocol) => {
+overProtocols('the routes of a shared account', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['GET', '/v1/files'],

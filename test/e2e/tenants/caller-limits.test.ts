@@ -2,7 +2,7 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const KEYS = { spender: 'precis-spender-0123456789abcdef', hasty: 'precis-hasty-0123456789abcdef' };
@@ -33,7 +33,7 @@ async function errorOf(asked: Promise<unknown>): Promise<InstanceType<typeof Ope
   throw new Error('there is no error of the API');
 }
 
-describe.each(PROTOCOLS)('a caller over its limits, over $name', (protocol) => {
+overProtocols('a caller over its limits', (protocol) => {
   deployment.over(protocol);
 
   it('gets a RateLimitError with code and time, once, before the upstream is asked', async () => {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { agents } from '../../../src/agents.ts';
 import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -28,7 +28,7 @@ const explicit = deploy({
 const invalid = deploy({ vars: { ISOLATION: '{"user_key":"a..b"}' } });
 const deployment = deploy({ vars: summarizer.vars });
 
-describe.each(PROTOCOLS)('a deployment that says where user and conversation are, over $name', (protocol) => {
+overProtocols('a deployment that says where user and conversation are', (protocol) => {
   explicit.over(protocol);
   // OpenAI's metadata may only have strings; other upstreams accept any value.
   const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
@@ -139,7 +139,7 @@ describe.each(PROTOCOLS)('a deployment that says where user and conversation are
   });
 });
 
-describe.each(PROTOCOLS)('a deployment whose ISOLATION is not valid, over $name', (protocol) => {
+overProtocols('a deployment whose ISOLATION is not valid', (protocol) => {
   invalid.over(protocol);
   it('says so on every request', async () => {
     const response = await invalid.chat({ model: 'gpt-4.1-mini', messages });

@@ -4,7 +4,7 @@ import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/con
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const withKey = (key: string) => ({ authorization: `Bearer ${key}` });
 
@@ -13,7 +13,7 @@ function requestAbout(topic: string) {
   return { model: 'llama', messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
 }
 
-describe.each(PROTOCOLS)('a deployment with LOCAL_TENANT, over $name', (protocol) => {
+overProtocols('a deployment with LOCAL_TENANT', (protocol) => {
   const deployment = deploy({ vars: { LOCAL_TENANT: 'me' } });
   deployment.over(protocol);
   const refsOf = async (topic: string, key: string): Promise<string[]> => {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { LOG_LEVEL: 'debug' } });
 
@@ -29,7 +29,7 @@ async function listingOf(key: string): Promise<unknown[]> {
   return [response.status, error?.code];
 }
 
-describe.each(PROTOCOLS)('a placeholder instead of a key, over $name', (protocol) => {
+overProtocols('a placeholder instead of a key', (protocol) => {
   deployment.over(protocol);
   it.each(['ollama', 'EMPTY', 'nineteen-characters'])(
     'is sent, and the view names no refs: %s',
@@ -68,7 +68,7 @@ describe.each(PROTOCOLS)('a placeholder instead of a key, over $name', (protocol
   });
 });
 
-describe.each(PROTOCOLS)('a key that the upstream does not know, over $name', (protocol) => {
+overProtocols('a key that the upstream does not know', (protocol) => {
   deployment.over(protocol);
   const key = 'sk-invalid-a-key-that-was-made-up';
 
@@ -116,7 +116,7 @@ describe.each(PROTOCOLS)('a key that the upstream does not know, over $name', (p
   });
 });
 
-describe.each(PROTOCOLS)('a key that the upstream accepts, over $name', (protocol) => {
+overProtocols('a key that the upstream accepts', (protocol) => {
   deployment.over(protocol);
   it('is asked about once, with the account that the caller names, and then remembered', async () => {
     const key = 'sk-a-key-that-is-asked-about-once';
@@ -145,7 +145,7 @@ describe.each(PROTOCOLS)('a key that the upstream accepts, over $name', (protoco
   });
 });
 
-describe.each(PROTOCOLS)('the log, over $name', (protocol) => {
+overProtocols('the log', (protocol) => {
   deployment.over(protocol);
   it('holds neither keys nor content, whatever happens', async () => {
     const secret = 'sk-a-key-that-must-not-be-logged';

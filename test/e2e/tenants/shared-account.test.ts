@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const alice = 'precis-alice-0123456789abcdef';
 const deployers = 'sk-the-key-that-the-deployer-pays-for';
@@ -58,7 +58,7 @@ async function refusal(response: Response): Promise<unknown[]> {
   return [response.status, error?.type, error?.code, error?.param];
 }
 
-describe.each(PROTOCOLS)('what is sent with the key of a shared account, over $name', (protocol) => {
+overProtocols('what is sent with the key of a shared account', (protocol) => {
   deployment.over(protocol);
   opened.over(protocol);
   ownKeys.over(protocol);
@@ -265,7 +265,7 @@ describe.each(PROTOCOLS)('what is sent with the key of a shared account, over $n
   });
 });
 
-describe.each(PROTOCOLS)('what callers learn of a shared account, over $name', (protocol) => {
+overProtocols('what callers learn of a shared account', (protocol) => {
   deployment.over(protocol);
   ownKeys.over(protocol);
   const answered = {

@@ -3,7 +3,7 @@
  * translates between them and the wire: the body that is sent, the request that the upstream sees,
  * the answer. So one suite runs over both protocols with a single Worker:
  *
- *     describe.each(PROTOCOLS)('what it is about, over $name', (protocol) => {
+ *     overProtocols('what it is about', (protocol) => {
  *       deployment.over(protocol);
  */
 
@@ -17,6 +17,7 @@ import {
 } from '../../../tools/upstream/items.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { chatFromResponses } from './chat-from-responses.ts';
+import { inTurn } from './in-turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -96,6 +97,11 @@ export const RESPONSES: Protocol = {
 };
 
 export const PROTOCOLS = [CHAT, RESPONSES];
+
+/** Cases that are the same over each protocol; by day each runs over one of them. */
+export function overProtocols(title: string, block: (protocol: Protocol) => void): void {
+  inTurn(PROTOCOLS, ({ name }) => `${title}, over ${name}`, block);
+}
 
 const COMPLETIONS = '/chat/completions';
 
