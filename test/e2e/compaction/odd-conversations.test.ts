@@ -1,4 +1,4 @@
-/** Odd arrays through `/v1/compact`. `unit/memory/plan/odd-conversations.test.ts` tries all strategies. */
+/** Odd arrays through `/v1/compact`. A unit test of the same name tries all strategies. */
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';

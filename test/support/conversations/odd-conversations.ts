@@ -143,7 +143,7 @@ export const ATTEMPTS: Attempt[] = [
 /** Some arrays are too short for a summary to be shorter. */
 export const TOO_SHORT = 4;
 
-/** The last request of the user in an array, as it is quoted; undefined if there is none in words. */
+/** The last request of the user in an array, as JSON quotes it; undefined if it is no text. */
 export function requestIn(messages: readonly Message[]): string | undefined {
   const asked = messages.findLast(({ role }) => role === 'user')?.content;
   if (typeof asked !== 'string' || asked.startsWith('Observation')) return undefined;

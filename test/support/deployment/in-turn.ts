@@ -45,7 +45,7 @@ function keep(suite: RunnerTestSuite, hasTurn: (name: string) => boolean): void 
   });
 }
 
-/** Whose turn it is: neighbours differ, and so does what comes at the same place of a pattern. */
+/** Whose turn it is: neighbors differ, and so does what comes at the same place of a pattern. */
 function turnOf(place: number, values: number): number {
   let sum = 0;
   for (let rest = place; rest > 0; rest = Math.floor(rest / values)) sum += rest % values;
