@@ -34,13 +34,16 @@ export async function answerRead(
     send: (next: NextAttempt) => attempts.send(next),
   };
   const attempt = await askAgain(attempts.first(first), retriesOf(call, first, options, attempts), asking);
-  const { answer, sent: body, usages } = attempt;
+  const { answer, added, sent: body, usages } = attempt;
   const report = await attempt.report;
   const made = { ...(await withSession(attempt.made, call)), report };
   const retrieval = retrievalOf(attempt, attempts, { call, api, options });
   const rounds = retrieval?.rounds;
   const plan = { report, view: made.view, refused: made.refused ?? [] };
-  life.settled({ plan, asked: { made, body, usages, answer: answer.response, rounds } });
+  life.settled({
+    plan,
+    asked: { made, added: added.messages, body, usages, answer: answer.response, rounds },
+  });
   const streams = request.field('stream') === true;
   const hidesUsage = attempts.asksUsage && !attempt.without.has('usage');
   const form = { ...streamFormOf(call, answers.name), hidesUsage };

@@ -171,7 +171,9 @@ export class Attempts {
       usages,
       report: round
         ? reported
-        : reported.then((report) => withDroppedReasoning(report, call, made, answer.response.ok)),
+        : reported.then((report) =>
+            withDroppedReasoning(report, call, { ...made, added: added.messages }, answer.response.ok),
+          ),
     };
   }
 

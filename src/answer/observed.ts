@@ -42,6 +42,7 @@ export async function answerObserved(
     plan: plan ?? { ...made, refused: [] },
     asked: {
       made,
+      added: [],
       body,
       usages: usage ? [usage] : [],
       answer: answer.response,

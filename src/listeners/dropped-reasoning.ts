@@ -15,7 +15,7 @@ import { conversationOfCall } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { comparedRequest } from './request-prefix.ts';
+import { type ComparedView, comparedRequest } from './request-prefix.ts';
 
 /** The only value of a conversation in `lines`. */
 const LINES = '';
@@ -27,7 +27,7 @@ const LINES = '';
 export function withDroppedReasoning(
   report: Report,
   call: Call,
-  made: MadeView | undefined,
+  made: ComparedView | undefined,
   isAnswered: boolean,
 ): Report {
   const conversation = comparedConversation(report, call);
@@ -63,7 +63,7 @@ function comparedConversation(
   return isBound && edits(chosen.strategy) && owner.off.length === 0 ? conversationOfCall(call) : 'none';
 }
 
-function following(lines: readonly Line[] = [], report: Report, call: Call, made: MadeView | undefined) {
+function following(lines: readonly Line[] = [], report: Report, call: Call, made: ComparedView | undefined) {
   const at = call.scope.timings.startedAt;
   // Without an order for a bill, nothing is said of the cache.
   return followed(lines, { ...comparedRequest(call, made, report), ready: at, isFar: false }, at);

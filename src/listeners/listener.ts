@@ -10,6 +10,7 @@ import type { Call } from '../request/call.ts';
 import type { ErrorCode } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
+import type { AddedMessages } from '../view/added-messages.ts';
 import type { MadeView } from '../view/made-view.ts';
 
 /** The protocol of a call, and whether it asks the model or is compacted without it. */
@@ -34,6 +35,8 @@ export interface SentBody {
 export interface AskedModel extends SentBody {
   /** The view, with the report of the answer. */
   readonly made: MadeView;
+  /** The messages that were sent beside it. */
+  readonly added: AddedMessages['messages'];
   readonly answer: Pick<Response, 'ok' | 'status'>;
   /** They go on until the answer is complete. Absent if the model is given no tools of Precis. */
   readonly rounds?: Rounds | undefined;

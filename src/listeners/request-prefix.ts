@@ -2,16 +2,17 @@
  * What the next request of a conversation is compared with
  * (`memory/conversation/request-prefix.ts`). Made after the answer, since no request waits for it.
  */
-import { packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
+import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
+import { earlierRequests, editedAt } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { isOwn } from '../memory/replay/change.ts';
 import type { ComparedRequest } from '../memory/run/followed.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
+import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { hashOfTools } from '../view/sent-before.ts';
+import { hashOfAdded, hashOfTools } from '../view/sent-before.ts';
 
 /** In characters, of a hash. */
 const LENGTH = 8;
@@ -19,13 +20,17 @@ const LENGTH = 8;
 const LONGEST_MODEL = 128;
 
 /** What of a view is compared. */
-export type ComparedView = Pick<MadeView, 'tools' | 'movesInstructions' | 'leftBefore'>;
+export type ComparedView = Pick<MadeView, 'view' | 'tools' | 'movesInstructions' | 'leftBefore'> & {
+  /** The messages beside it. */
+  readonly added?: readonly InjectedMessage[];
+};
 
 /** @param made the view that was sent; undefined if the body was sent unchanged */
 function requestPrefix({ request }: Call, made: ComparedView | undefined): RequestPrefix {
   const { model = '', tools, messages, instructions, settings } = request;
   const { effort, format, user, key } = settings;
   const own = hashOfTools(made?.tools).slice(0, LENGTH);
+  const added = made ? made.added : [];
   // The API reads them after the conversation, so nothing is bound to them.
   const isLast = instructions !== undefined && dropsThinking(reasoningTermsOf(model));
   const identities = messages.map((message) =>
@@ -39,23 +44,27 @@ function requestPrefix({ request }: Call, made: ComparedView | undefined): Reque
     user: hashOf(user),
     key: hashOf(key),
     own: made?.movesInstructions ? `${own}${MOVED}` : own,
+    ...(added ? { added: hashOfAdded(added).slice(0, LENGTH) } : {}),
     messages: packedMessages(identities),
   };
 }
 
 const LAST = '---';
 
-/** After the hash of the tools, where the instructions went as a message. */
-const MOVED = '+';
+/** Where as many of the newest requests before one have ended, it is compared with the one there. */
+const MOST_ENDS = 32;
 
 /** What of a request follows from its array, its view and its report. */
 export function comparedRequest(
   call: Call,
   made: ComparedView | undefined,
   { changed, dropped_thinking_blocks: left = 0 }: Pick<Report, 'changed' | 'dropped_thinking_blocks'>,
-): Pick<ComparedRequest, 'prefix' | 'own' | 'reasoning'> {
+): Pick<ComparedRequest, 'prefix' | 'own' | 'edited' | 'reasoning'> {
+  const { messages } = call.request;
+  const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS).toReversed();
   return {
     prefix: requestPrefix(call, made),
+    edited: editedAt(made?.view, ends, sha256Hex),
     ...(changed && isOwn(changed) ? { own: changed } : {}),
     ...boundReasoning(call.request, left, made?.leftBefore),
   };

@@ -91,7 +91,8 @@ class EventRecorder implements CallListener {
     if (!asked) return;
     this.sent(asked);
     // The body is not kept: a stream can last for minutes.
-    const { made, rounds, observed } = asked;
+    const { added, rounds, observed } = asked;
+    const made = { ...asked.made, added };
     this.asked = { made, rounds, ...(observed ? { observed } : {}) };
   }
 

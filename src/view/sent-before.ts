@@ -92,7 +92,7 @@ export function ownPrefix(
     rounds: led.join(),
     hosted: hosted.sort().join(),
     tools: hashOfTools(tools),
-    added: hashOf(added),
+    added: hashOfAdded(added),
     instructions: movesInstructions,
   };
 }
@@ -184,7 +184,8 @@ function termsOf({ request, chosen: { strategy } }: Call): SentTerms {
   return { strategy: hashed(strategy, JSON.stringify(strategy)), model, limit, tools: tools?.digest ?? '' };
 }
 
-function hashOf(added: readonly InjectedMessage[]): string {
+/** Of messages beside a view; empty without any. */
+export function hashOfAdded(added: readonly InjectedMessage[]): string {
   return added.length === 0 ? '' : sha256Hex(JSON.stringify(added));
 }
 

@@ -188,6 +188,8 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
     gate?: (sent: Sent) => Promise<unknown> | undefined;
     /** The calls of an answer, beside its words. */
     calls?: (sent: Sent) => object[] | undefined;
+    /** The usage of an answer. */
+    usage?: (sent: Sent) => object;
   } = { status: 200, modelsStatus: 200 };
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     const request = new Request(input, init);
@@ -197,7 +199,8 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
     const status = request.url.endsWith('/models') ? answer.modelsStatus : answer.status;
     const message = { role: 'assistant', content: answer.words?.(one), tool_calls: answer.calls?.(one) };
     const choices = answer.words ? [{ index: 0, message, finish_reason: 'stop' }] : [];
-    return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices }, { status });
+    const usage = answer.usage ? { usage: answer.usage(one) } : {};
+    return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices, ...usage }, { status });
   });
 
   /** Sends a request, and waits for its background work too. */

@@ -16,8 +16,20 @@ export interface RequestPrefix {
   readonly key: string;
   /** A hash of Precis's tools, and of where the instructions go. */
   readonly own: string;
+  /**
+   * A hash of Precis's messages beside the view; empty without any. Absent where they are not known.
+   */
+  readonly added?: string;
   /** `MESSAGE_CHARACTERS` of each message. */
   readonly messages: string;
+}
+
+/** After the hash of Precis's tools, where the instructions went as a message. */
+export const MOVED = '+';
+
+/** Whether Precis's tools are the same, wherever the instructions went. */
+export function isSameTools(one: RequestPrefix, other: RequestPrefix): boolean {
+  return one.own.replace(MOVED, '') === other.own.replace(MOVED, '');
 }
 
 /** In the order in which a difference counts: the first one explains what follows. */

@@ -1,6 +1,9 @@
 /** What a view has changed before a message, as a text: equal ones mean equal prefixes. */
 import type { Message } from '../conversation/message.ts';
+import { chained } from '../conversation/prefix-hash.ts';
+import type { Digest } from '../conversation/refs.ts';
 import type { Removal } from '../edits/removal.ts';
+import type { EditedAt } from '../replay/change.ts';
 import type { View } from './view.ts';
 
 /**
@@ -11,14 +14,46 @@ import type { View } from './view.ts';
  */
 export function editsBefore(view: View | undefined, messages: number): string {
   if (!view) return '';
-  const { removals, dropped, summary, trim, recap, rounds = new Map() } = view;
+  const { removals, dropped, rounds = new Map() } = view;
   const left = [...dropped].filter((index) => index < messages).sort((a, b) => a - b);
   const replaced = removedBefore(removals, messages, ({ kind }) => kind !== 'reasoning');
   const led = [...rounds].flatMap(([index, { rounds: count }]) => (index < messages ? [[index, count]] : []));
-  const shown = [summary?.block, summary?.form, summary?.request, trim?.line, trim?.request, recap];
+  const shown = shownBy(view);
   if (left.length + replaced.length + led.length === 0 && shown.every((part) => part === undefined))
     return '';
   return JSON.stringify([left, replaced, shown, led]);
+}
+
+/** What a view shows instead of messages, wherever they were. */
+function shownBy({ summary, trim, recap }: View) {
+  return [summary?.block, summary?.form, summary?.request, trim?.line, trim?.request, recap];
+}
+
+/** In characters, of a hash: two of one conversation are the same once in 16 million times. */
+const HASH_LENGTH = 6;
+
+/**
+ * The same before several messages at once, as short hashes. Reasoning is a part of it.
+ *
+ * @param ends the indices of the messages, in ascending order
+ */
+export function editedAt(view: View | undefined, ends: readonly number[], digest: Digest): EditedAt[] {
+  const { removals = new Map(), dropped = new Set(), rounds = new Map() } = view ?? {};
+  const shown = view ? shownBy(view).filter((part) => part !== undefined) : [];
+  let edits = shown.length > 0 ? digest(JSON.stringify(shown)) : '';
+  let led = '';
+  let index = 0;
+  return ends.map((messages) => {
+    for (; index < messages; index++) {
+      const replaced = replacedIn(index, removals.get(index) ?? []);
+      const left = dropped.has(index) ? [index] : [];
+      const changed = [...left, ...replaced];
+      if (changed.length > 0) edits = chained(edits, JSON.stringify(changed), digest);
+      const shownRounds = rounds.get(index);
+      if (shownRounds) led = chained(led, `${index}:${shownRounds.rounds}`, digest);
+    }
+    return { messages, edits: edits.slice(0, HASH_LENGTH), rounds: led.slice(0, HASH_LENGTH) };
+  });
 }
 
 /** The reasoning that a view has removed before a message, as a text, likewise. */
@@ -32,9 +67,11 @@ function removedBefore(removals: View['removals'], messages: number, isMeant: (r
   return [...removals]
     .filter(([index]) => index < messages)
     .sort(([a], [b]) => a - b)
-    .flatMap(([index, ofMessage]) =>
-      ofMessage.filter(isMeant).map(({ kind, call, replacement }) => [index, kind, call, replacement]),
-    );
+    .flatMap(([index, ofMessage]) => replacedIn(index, ofMessage.filter(isMeant)));
+}
+
+function replacedIn(index: number, removals: readonly Removal[]) {
+  return removals.map(({ kind, call, replacement }) => [index, kind, call, replacement]);
 }
 
 /** The indices of the messages that earlier requests had no more than, newest first. */

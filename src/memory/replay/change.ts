@@ -24,6 +24,15 @@ export interface OwnPrefix {
   readonly instructions: boolean;
 }
 
+/** What a view has changed before a message, as short hashes. Empty ones: nothing. */
+export interface EditedAt {
+  /** The index of the message. */
+  readonly messages: number;
+  readonly edits: string;
+  /** Of the kept rounds. */
+  readonly rounds: string;
+}
+
 /** By the part of what is Precis's that differs. */
 const PART_CAUSES = {
   tools: 'own_tools',
@@ -46,6 +55,11 @@ export type Change = CallerChange | OwnChange;
 /** Whether a cause is Precis's. */
 export function isOwn(change: Change): change is OwnChange {
   return !(CALLER_CAUSES as readonly string[]).includes(change.cause);
+}
+
+/** Whether a cause of Precis's is about the view itself. */
+export function isOfView({ cause }: OwnChange): boolean {
+  return cause === 'move' || cause === 'rounds' || cause === 'hosted' || cause === 'unread';
 }
 
 /** What is known of how a view follows the one before. Absent: nothing. */

@@ -22,16 +22,20 @@ export interface BoundReasoning {
 /**
  * @param change the caller's, or else Precis's
  * @param before the blocks that the request before was sent without, if one is known
+ * @param isForeseen whether the request knew of Precis's change, and left out what that loses
  */
 export function droppedReasoning(
   { left, before: planned = 0, sent = [] }: BoundReasoning,
   change: Change | undefined,
   before: number | undefined,
+  isForeseen = false,
 ): DroppedReasoning | null {
   // Beside a memory that each round renews, the plan leaves out what was thought since.
   const found = change ?? (before !== undefined && left > before ? { cause: 'move' as const } : undefined);
   if (!found) return null;
-  const lost = isOwn(found) || found.cause === 'key' ? [] : sent.filter(([at]) => at > (found.message ?? -1));
+  const isKept = found.cause === 'key' || (isOwn(found) && (isForeseen || !change));
+  const from = isOwn(found) ? -1 : (found.message ?? -1);
+  const lost = isKept ? [] : sent.filter(([at]) => at > from);
   const blocks = Math.max(0, left - (before ?? planned)) + lost.reduce((sum, [, count]) => sum + count, 0);
   return blocks === 0 ? null : { blocks, ...found, by: 'precis' };
 }

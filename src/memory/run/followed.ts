@@ -2,10 +2,16 @@
  * What follows from a request and the one that it continues: why its answer has missed the cache,
  * and what reasoning was dropped. Pure.
  */
-import { callerChange, lineOf, type RequestPrefix, withLine } from '../conversation/request-prefix.ts';
+import {
+  callerChange,
+  isSameTools,
+  lineOf,
+  type RequestPrefix,
+  withLine,
+} from '../conversation/request-prefix.ts';
 import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import type { BillOrder } from '../money/running-bill.ts';
-import type { Change, OwnChange } from '../replay/change.ts';
+import { type Change, type EditedAt, isOfView, type OwnChange, ownChange } from '../replay/change.ts';
 import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
 import { type BoundReasoning, droppedReasoning } from '../replay/dropped-reasoning.ts';
 import type { VendorVerdict } from '../replay/vendor-verdict.ts';
@@ -15,6 +21,8 @@ export interface ComparedRequest {
   readonly prefix: RequestPrefix;
   /** Precis's cause that its view does not extend the one before. */
   readonly own?: OwnChange;
+  /** What of its view is Precis's, at its end and where the newest requests before it ended. */
+  readonly edited?: readonly EditedAt[];
   /** Absent where the API binds none. */
   readonly reasoning?: BoundReasoning;
   /** When its answer began, in milliseconds since 1970. */
@@ -29,6 +37,8 @@ export interface Line extends RequestPrefix {
   readonly at: number;
   /** The blocks of reasoning that it was sent without. */
   readonly left: number;
+  /** What of its view was Precis's, at its end. Absent in lines of versions before. */
+  readonly edited?: EditedAt;
   /** Absent where that is not known. */
   readonly cache?: LeftInCache;
 }
@@ -46,7 +56,7 @@ export function followed(
   at: number,
   order?: BillOrder,
 ): Followed {
-  const { prefix, reasoning, ready, isFar, verdict } = request;
+  const { prefix, edited = [], reasoning, ready, isFar, verdict } = request;
   const before = lineOf(lines, prefix);
   // One that is kept late belongs before those that are known.
   if (before && before.at > at) return { miss: null, dropped: null, lines };
@@ -54,20 +64,25 @@ export function followed(
   const priced = order && { order, at, change, isFar, model: prefix.model, verdict: verdict?.cache };
   const cache = priced && leftInCache(priced, ready);
   const left = reasoning?.left ?? 0;
-  const line = { ...prefix, at, left, ...(cache ? { cache } : {}) };
+  const end = edited.at(-1);
+  const line = { ...prefix, at, left, ...(end ? { edited: end } : {}), ...(cache ? { cache } : {}) };
   return {
     miss: priced && before?.cache ? missOf(priced, before.cache) : null,
-    dropped: droppedIn(request, change, before?.left),
+    dropped: droppedIn(request, change, before),
     lines: withLine(lines, line, before),
   };
 }
 
 function droppedIn(
-  { reasoning, verdict }: ComparedRequest,
+  { reasoning, verdict, own }: ComparedRequest,
   change: Change | undefined,
-  before: number | undefined,
+  before: Line | undefined,
 ): DroppedReasoning | null {
-  if (!verdict?.dropped) return reasoning ? droppedReasoning(reasoning, change, before) : null;
+  if (!verdict?.dropped) {
+    // What an isolate knows of, it leaves out.
+    const isForeseen = (change === own && own?.cause !== 'unread') || (before && isLess(reasoning, before));
+    return reasoning ? droppedReasoning(reasoning, change, before?.left, isForeseen) : null;
+  }
   const { blocks, part } = verdict.dropped;
   const cause = part ? { cause: part } : (change ?? { cause: 'message' as const });
   return { blocks, ...cause, by: 'vendor' };
@@ -77,11 +92,40 @@ function droppedIn(
  * Why a request does not extend the one that it continues. What its caller has changed counts
  * first.
  */
-export function changeOf(
-  { prefix, own }: Pick<ComparedRequest, 'prefix' | 'own'>,
-  before: RequestPrefix | undefined,
-): Change | undefined {
+export function changeOf(request: ChangedRequest, before: Line | undefined): Change | undefined {
+  const { prefix, own } = request;
   const callers = before && callerChange(before, prefix);
-  if (callers ?? own) return callers ?? own;
-  return before && before.own !== prefix.own ? { cause: 'own_tools' } : undefined;
+  if (callers) return callers;
+  return before ? ownChangeSince(before, request) : own;
+}
+
+type ChangedRequest = Pick<ComparedRequest, 'prefix' | 'own' | 'edited' | 'reasoning'>;
+
+/**
+ * Precis's cause, by what both requests had of it, since another isolate may have sent the one
+ * before. Of a view, the isolate of this one may know the cause more exactly.
+ */
+function ownChangeSince(
+  before: Line,
+  { prefix, own, edited = [], reasoning }: ChangedRequest,
+): OwnChange | undefined {
+  const ofHead = headChange(before, prefix);
+  const now = edited.find(({ messages }) => messages === before.edited?.messages);
+  if (!now || !before.edited) return own ?? ofHead;
+  const isEdited = now.edits !== before.edited.edits;
+  const part = isEdited ? 'edits' : now.rounds === before.edited.rounds ? undefined : 'rounds';
+  const ofView = ownChange({ part, hasLessThinking: isLess(reasoning, before) });
+  return ofView && own && isOfView(own) ? own : (ofView ?? ofHead);
+}
+
+/** Of what is Precis's beside the view. */
+function headChange(before: RequestPrefix, now: RequestPrefix): OwnChange | undefined {
+  if (now.own !== before.own) return ownChange({ part: isSameTools(now, before) ? 'instructions' : 'tools' });
+  const isKnown = now.added !== undefined && before.added !== undefined;
+  return isKnown && now.added !== before.added ? ownChange({ part: 'added' }) : undefined;
+}
+
+/** Whether a request was sent without reasoning that the one before had. */
+function isLess(reasoning: BoundReasoning | undefined, { left }: Line): boolean {
+  return (reasoning?.left ?? 0) > left;
 }

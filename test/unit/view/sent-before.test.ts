@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import { editedAt } from '../../../src/memory/plan/edits-before.ts';
 import { isolateMemory } from '../../../src/request/beliefs.ts';
 import type { Call } from '../../../src/request/call.ts';
+import { sha256Hex } from '../../../src/tenant/identity.ts';
 import type { MadeView } from '../../../src/view/made-view.ts';
 import { noteSent, withMoved } from '../../../src/view/sent-before.ts';
 import {
@@ -179,6 +181,11 @@ describe('a report of a view in an isolate that has sent the one before', () => 
             const { report } = make(viewed, { strategy });
             const { moved } = report.frontier;
             if (before) {
+              const end = before.request.messages.length;
+              const [now, was] = [viewed, before].map(({ view }) => editedAt(view, [end], sha256Hex));
+              const isSame = JSON.stringify(now) === JSON.stringify(was);
+              const unreported = { ...report, frontier: { ...report.frontier, moved: false } };
+              expect(isSame).toBe(brokenPrefix(before, { ...viewed, report: unreported }).length === 0);
               expect(brokenPrefix(before, { ...viewed, report })).toEqual([]);
               const byRecord = moved && !viewed.report.frontier.moved;
               if (byRecord) {

@@ -19,6 +19,8 @@ interface Asked
   extends Partial<Omit<ComparedRequest, 'prefix'>>,
     Partial<Omit<RequestPrefix, 'own' | 'messages'>> {
   readonly ownTools?: string;
+  /** What of its view is Precis's, before any of its messages. Null: a line of a version before. */
+  readonly view?: { readonly edits?: string; readonly rounds?: string } | null;
   readonly array?: readonly string[];
   /** Minutes since the first request. */
   readonly after?: number;
@@ -32,7 +34,17 @@ function course(...requests: readonly Asked[]) {
   let lines: readonly Line[] = [];
   return requests.map((asked, index) => {
     const { array: messages = array(10 + index), after = index, usage, writes, ...rest } = asked;
-    const { own, ownTools = '', ready, reasoning, isFar = false, verdict, ...prefix } = rest;
+    const {
+      own,
+      ownTools = '',
+      view,
+      added = '',
+      ready,
+      reasoning,
+      isFar = false,
+      verdict,
+      ...prefix
+    } = rest;
     const at = 1_000_000_000 + after * MINUTE;
     const model = prefix.model ?? OPENAI;
     const order: BillOrder = {
@@ -42,7 +54,8 @@ function course(...requests: readonly Asked[]) {
       ...(writes === undefined ? {} : { writes }),
     };
     const request = {
-      prefix: { ...NO_SETTINGS, model, ...prefix, own: ownTools, messages: packedMessages(messages) },
+      prefix: { ...NO_SETTINGS, model, ...prefix, own: ownTools, added, messages: packedMessages(messages) },
+      ...(view ? { edited: messages.map((_, at) => ({ ...NO_EDITS, ...view, messages: at + 1 })) } : {}),
       ready: ready ?? at + 1_000,
       isFar,
       ...(own ? { own } : {}),
@@ -55,6 +68,7 @@ function course(...requests: readonly Asked[]) {
   });
 }
 
+const NO_EDITS = { edits: '', rounds: '' };
 const NO_SETTINGS = { tools: '', effort: '', format: '', user: '', key: '' };
 
 const read = (input: number, cached: number | null, cache_writes: number | null = null): RunUsage => ({
@@ -79,6 +93,27 @@ describe('the cause of a cache miss', () => {
     expect(missOf({}, { ...MISSED, own, array: edited })).toMatchObject({ cause: 'message' });
     expect(missOf({}, { ...MISSED, ownTools: 'others' })).toMatchObject({ cause: 'own_tools' });
     expect(missOf({}, MISSED)).toMatchObject({ cause: 'vendor' });
+  });
+
+  it("is Precis's own change that the isolate of the request does not know of", () => {
+    const edited = { view: { edits: 'one' } };
+    const other = { ...MISSED, view: { edits: 'other' } };
+    expect(missOf(edited, other)).toMatchObject({ cause: 'move', by: 'precis' });
+    expect(missOf({ view: {} }, other)).toMatchObject({ cause: 'move' });
+    expect(missOf({ view: {} }, { ...MISSED, view: { rounds: 'one' } })).toMatchObject({ cause: 'rounds' });
+    expect(missOf(edited, { ...MISSED, ...edited, added: 'block' })).toMatchObject({ cause: 'added' });
+    expect(missOf({}, { ...MISSED, ownTools: '+' })).toMatchObject({ cause: 'instructions' });
+    const own = { cause: 'hosted' } as const;
+    expect(missOf(edited, { ...other, own })).toMatchObject(own);
+    expect(missOf(edited, { ...other, own: { cause: 'own_tools' } })).toMatchObject({ cause: 'move' });
+    // Not all that an isolate takes for a change is one since the request before.
+    expect(missOf(edited, { ...MISSED, ...edited, own })).toMatchObject({ cause: 'vendor' });
+    expect(missOf(edited, { ...MISSED, ...edited, own: { cause: 'unread' } })).toMatchObject({
+      cause: 'vendor',
+    });
+    // A request of a version before, or one that is too old to be compared with.
+    expect(missOf({ view: null }, { ...other, own })).toMatchObject(own);
+    expect(missOf({ view: null }, other)).toMatchObject({ cause: 'vendor' });
   });
 
   it('is the lifetime where nothing else is known to have been lost', () => {
@@ -156,19 +191,26 @@ describe('the cause of a cache miss', () => {
   });
 
   it('is named exactly where one was planted in any course of requests', () => {
-    const planted = fc.constantFrom('none', 'tools', 'effort', 'format', 'user', 'message', 'move', 'vendor');
+    const planted = fc.constantFrom(
+      ...(['none', 'tools', 'effort', 'format', 'user', 'message', 'move', 'own_tools', 'vendor'] as const),
+    );
     fc.assert(
-      fc.property(fc.array(planted, { maxLength: 8 }), (plants) => {
+      fc.property(fc.array(fc.tuple(planted, fc.boolean()), { maxLength: 8 }), (steps) => {
+        const plants = steps.map(([plant]) => plant);
+        let view: NonNullable<Asked['view']> = {};
         let messages = array(10);
         let settings: Asked = {};
-        const requests = plants.map((plant, at): Asked => {
+        const requests = steps.map(([plant, isKnown], at): Asked => {
           messages = [...messages, `n${at}`.padEnd(3, '.')];
           if (plant === 'message') messages = messages.with(at, `e${at}`.padEnd(3, '.'));
           if (plant in NO_SETTINGS) settings = { ...settings, [plant]: `${at}` };
-          const own = plant === 'move' ? { own: { cause: 'move', trigger: 'turns' } as const } : {};
-          return { ...settings, array: messages, ...own, ...(plant === 'none' ? {} : MISSED) };
+          if (plant === 'move') view = { edits: `${at}` };
+          if (plant === 'own_tools') settings = { ...settings, ownTools: `${at}` };
+          // Its isolate may know of a move, and take something for one that is none.
+          const own = isKnown ? { own: { cause: 'move' } as const } : {};
+          return { ...settings, view, array: messages, ...own, ...(plant === 'none' ? {} : MISSED) };
         });
-        const found = course({}, ...requests)
+        const found = course({ view: {} }, ...requests)
           .slice(1)
           .map(({ miss }) => miss?.cause ?? 'none');
         // The request after a miss finds what that one has left, which the rule of the model says.
@@ -194,6 +236,23 @@ describe('reasoning that was dropped', () => {
       expect(droppedOf(thinks, { ...thinks, [cause]: 'other' })).toMatchObject({ cause, blocks: 6 });
     expect(droppedOf(thinks, { ...thinks, key: 'other' })).toBeNull();
     expect(droppedOf(thinks, { ...thinks, array: array(11).with(9, 'new') })).toBeNull();
+  });
+
+  it('is all that was sent after a change of Precis that its isolate does not know of', () => {
+    const edited = { ...thinks, view: { edits: 'one' } };
+    const other = { ...thinks, view: { edits: 'other' } };
+    const move = { cause: 'move', by: 'precis' } as const;
+    expect(droppedOf(edited, other)).toEqual({ ...move, blocks: 6 });
+    expect(droppedOf(edited, { ...other, own: { cause: 'unread' } })).toMatchObject({
+      cause: 'unread',
+      blocks: 6,
+    });
+    expect(droppedOf(edited, { ...edited, own: { cause: 'unread' } })).toBeNull();
+    // What its isolate knows of has left already.
+    const less = { reasoning: { left: 4, sent: sent.slice(2) } };
+    expect(droppedOf(edited, { ...other, ...less })).toEqual({ ...move, blocks: 4 });
+    expect(droppedOf(edited, { ...other, ...less, own: { cause: 'move' } })).toEqual({ ...move, blocks: 4 });
+    expect(droppedOf(edited, { ...other, own: { cause: 'move' } })).toBeNull();
   });
 
   it('is what a move has newly left out, once', () => {
