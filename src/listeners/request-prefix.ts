@@ -51,7 +51,7 @@ function requestPrefix({ request }: Call, made: ComparedView | undefined): Reque
 
 const LAST = '---';
 
-/** Where as many of the newest requests before one have ended, it is compared with the one there. */
+/** Of the requests before one that it can be compared with, by where they ended: the newest. */
 const MOST_ENDS = 32;
 
 /** What of a request follows from its array, its view and its report. */

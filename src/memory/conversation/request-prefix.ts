@@ -16,9 +16,7 @@ export interface RequestPrefix {
   readonly key: string;
   /** A hash of Precis's tools, and of where the instructions go. */
   readonly own: string;
-  /**
-   * A hash of Precis's messages beside the view; empty without any. Absent where they are not known.
-   */
+  /** A hash of what is added beside the view; empty without any. Absent where it is not known. */
   readonly added?: string;
   /** `MESSAGE_CHARACTERS` of each message. */
   readonly messages: string;
