@@ -24,12 +24,12 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   LOCAL_TENANT:
     'The tenant of all callers with a short key or none, for [local models](local-models.md); not with `ACCESS_KEYS`.',
   LOCAL_HOSTS:
-    'With `LOCAL_TENANT`: host names of the deployment beside `localhost` and loopback addresses, without ports, separated by commas.',
+    'With `LOCAL_TENANT`: further host names of the deployment, besides `localhost` and loopback addresses, without ports, separated by commas.',
   DEFAULT_MEMORY_STRATEGY: 'A mode, or a strategy as JSON, for requests without one.',
   ISOLATION:
     'Where requests [name users and conversations](conversations.md#naming-users-and-conversations-elsewhere), as JSON.',
-  SUMMARIZER_BASE_URL: 'The API of a [summarizer](#summarizer) of your own.',
-  SUMMARIZER_MODEL: "Its model. Set alone: the model that the request's upstream is asked for.",
+  SUMMARIZER_BASE_URL: 'The API of your own [summarizer](#summarizer).',
+  SUMMARIZER_MODEL: "Its model. Without the others: the model that the request's upstream uses.",
   SUMMARIZER_API_KEY: 'A secret: its key.',
   SUMMARIZER_MODELS: 'Other models that `summarizer_model` may name, separated by commas.',
   SUMMARIZER_TIMEOUT_MS: 'The limit of one call of the summarizer.',
@@ -40,7 +40,8 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   EMBEDDINGS_BASE_URL: 'The API of [embeddings](#embeddings) for the search of archives.',
   EMBEDDINGS_MODEL: 'Its model. The address, the model and the key are set together or not at all.',
   EMBEDDINGS_API_KEY: 'A secret: its key.',
-  EMBEDDINGS_WINDOW_TOKENS: 'The longest text that the model takes, 64 to 32,768; longer ones are cut.',
+  EMBEDDINGS_WINDOW_TOKENS:
+    'The longest text that the model accepts, 64 to 32,768; longer ones are truncated.',
   UPSTREAM_HEADERS_TIMEOUT_MS: 'How long the upstream may take to begin its answer.',
   UPSTREAM_IDLE_TIMEOUT_MS: 'How long it may be silent within an answer.',
   UPSTREAM_NATIVE_COMPACTION:
@@ -52,24 +53,24 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   MODEL_WINDOWS:
     'Context windows of models that [the table](../src/memory/models/facts.ts) lacks: `[{"family": "my-model", "window": 131072}]`, optionally with `output`, the longest answer. The longest family that a name begins with applies.',
   TOKEN_FACTORS:
-    'Tokens relative to `o200k`, 0.25 to 4, of models that [the table](../src/memory/models/facts.ts) lacks or counts badly: `[{"family": "my-model", "factor": 1.2}]`. The longest family applies.',
+    'Tokens relative to `o200k`, 0.25 to 4, of models that [the table](../src/memory/models/facts.ts) lacks or counts wrongly: `[{"family": "my-model", "factor": 1.2}]`. The longest family applies.',
   RETENTION_DAYS:
     'Delete data that was not used for this many days ([retention](operating.md#what-is-kept-and-how-long)).',
   ARCHIVE:
     '`always`: each conversation that a request names is [archived](conversations.md#the-archive), in every mode, whatever its strategy says. `asked`: where the strategy, or its agent, says so.',
   USER_ARCHIVE:
-    '`on`: a model may search [all conversations](conversations.md#all-conversations-of-a-user) of the user that its request names, and keep passages for them, where the request asks for it. Turn it on only where callers set the user themselves, and not their users.',
+    '`on`: if the request asks for it, a model may search [all conversations](conversations.md#all-conversations-of-a-user) of its user, and keep passages for them. Turn it on only if callers set the user themselves, not their users.',
   OBSERVE: '`true`: every request is only [observed](answers-and-errors.md#observing).',
   OBSERVE_SHARE:
     'The share of conversations that are only observed, from 0 to 1: a [control group](answers-and-errors.md#observing).',
   EVENTS: '`off`: no [events](conversations.md#requests) of requests are kept.',
-  LOG_LEVEL: 'The least level of the [log](operating.md#logs): `debug`, `info`, `warn` or `error`.',
-  OTLP_ENDPOINT: 'The base URL of a collector of [traces](operating.md#traces): `/v1/traces` is below it.',
+  LOG_LEVEL: 'The lowest level of the [log](operating.md#logs): `debug`, `info`, `warn` or `error`.',
+  OTLP_ENDPOINT: 'The base URL of a collector of [traces](operating.md#traces), without `/v1/traces`.',
   OTLP_HEADERS:
     'Headers for it, such as `authorization=Bearer%20…,x-team=memory`; a secret if they hold a key.',
   OTLP_SHARE: 'The share of the requests without a `traceparent` that are traced, from 0 to 1.',
   WEBHOOK_URL: 'A receiver of [callbacks](operating.md#callbacks).',
-  WEBHOOK_SECRET: 'The secret that signs them. Both are set, or none.',
+  WEBHOOK_SECRET: 'The secret that signs them. Set both, or none.',
   METRICS_TOKEN:
     'A secret of at least 20 characters, equal to no other; turns on [metrics](operating.md#metrics).',
   ADMIN_TOKEN:

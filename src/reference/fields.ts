@@ -20,11 +20,11 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   context_window_tokens: "The window that the percentages refer to. By default the model's, else 400,000.",
   low_watermark_pct: 'Where a move stops, as a share of the budget; 0: at the tail.',
   frontier:
-    '`jump` edits at times, `slide` on each request. By default `jump`; `slide` for `compact` with a turn trigger alone.',
+    '`jump` edits from time to time, `slide` on each request. By default `jump`; for `compact` with only a turn trigger `slide`.',
   min_reclaim_tokens:
-    'A jump that frees less is not made, unless the window demands it; 0 enforces the budget, at the cost of [thinking](modes.md#thinking-that-is-bound). By default of `auto` [the floor](modes.md#auto), or 0 for a model of your own.',
+    'The least that a jump must free, unless the window demands it; 0 enforces the budget, at the cost of [thinking](modes.md#thinking-that-is-bound). In `auto` by default [the floor](modes.md#auto), or 0 for a model of your own.',
   token_estimator:
-    'How tokens are counted: by an encoding, or as a quarter of the characters. By default as the model counts.',
+    'How to count tokens: by an encoding, or as a quarter of the characters. By default as the model counts.',
   text_observation_prefixes:
     'User messages that begin with one of these count as tool outputs, for agents without `tool_calls`.',
   move_instructions:
@@ -34,13 +34,13 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   cache_marks:
     'Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` moves none either. By default `auto` in modes that edit, else `callers`.',
   cache_diagnostics:
-    'Asks the vendor [why its cache was missed](money.md#asking-the-vendor); its word is in the event, and in the answer.',
+    'Asks the vendor [why its cache was missed](money.md#asking-the-vendor); its verdict is in the event, and in the answer.',
   upstream_api:
-    'The API that chat requests [are sent over](bridges.md): `chat`, `responses`, `messages` (of Anthropic), or `auto`, as their model needs it. By default `auto`, and `chat` in the mode `none`.',
+    'The API that chat requests [are sent over](bridges.md): `chat`, `responses`, `messages` (of Anthropic), or `auto`, by what the model needs. By default `auto`, and in the mode `none` `chat`.',
   keep_rounds:
-    'What the model has fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
+    'What the model fetched for an answer [stays in later views](refs-and-retrieval.md#kept-rounds).',
   archive:
-    "Each message of the [conversation](conversations.md#the-archive) is stored unchanged; edits nothing. An object lets the model reach [the user's others](conversations.md#all-conversations-of-a-user).",
+    "Stores each message of the [conversation](conversations.md#the-archive) unchanged; edits nothing. An object lets the model reach [the user's others](conversations.md#all-conversations-of-a-user).",
   max_turns: 'Act from this number of turns.',
   max_messages:
     'Act from this number of messages ([triggers that count](strategy-reference.md#triggers-that-count)).',
@@ -60,7 +60,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   compact_clear_tool_inputs:
     'Clears the [arguments of old calls](strategy-reference.md#cleared-arguments) too; in `auto`, those over 500 tokens.',
   compact_preview_tokens:
-    "Tokens of a placeholder's preview: the output's shape, and the ids, paths, URLs and amounts that no earlier message holds. By default of `auto` a thirtieth of the output's, 24 to 256. Offloaded outputs have four times as many, by default 192.",
+    "Tokens of a placeholder's preview: the output's shape, and the ids, paths, URLs and amounts that no earlier message holds. In `auto` by default a thirtieth of the output's, 24 to 256. Offloaded outputs have four times as many, by default 192.",
   compact_offload: '`false` stores nothing: placeholders have no ref.',
   compact_retrieval:
     '`tool`: the model may [fetch](refs-and-retrieval.md#retrieval) removed content; not with `compact_offload: false`. The default for requests with tools.',
@@ -69,13 +69,13 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
     'Clears the [reasoning of old turns](modes.md#old-reasoning). By default where the API is known to bill it, and to accept a history without it.',
   keep_reasoning_turns: 'The newest turns whose reasoning stays, with the current one.',
   compact_purge:
-    'Clears arguments of 200 tokens or more that are of no further use: of calls that [failed or were replaced](modes.md#purging).',
-  retrieval_max_rounds: 'The most retrieval rounds of a request; 0: the model gets no tool.',
+    'Clears useless arguments of 200 tokens or more: of calls that [failed or were replaced](modes.md#purging).',
+  retrieval_max_rounds: 'The maximum of retrieval rounds of a request; 0: the model gets no tool.',
   context_limit: 'Act from this number of turns.',
   keep_first_user:
-    "The conversation's first request stays unchanged, before the summary, and so does the request of an [interrupted run](design.md#remarks). One that is larger than half of the hard budget goes with the others.",
+    "The conversation's first request stays unchanged, before the summary, and so does the request of an [interrupted run](design.md#remarks). If it is larger than half of the hard budget, it is summarized too.",
   summary_max_tokens:
-    "The most tokens of a summary with its ledger, or of a memory: never over half of what it covers (a memory may always have 256), nor its text over a sixth of the summarizer's window.",
+    "The maximum of tokens of a summary with its ledger, or of a memory: never over half of what it covers (a memory may always have 256), nor its text over a sixth of the summarizer's window.",
   summary_focus: 'What the summary should focus on.',
   summary_instructions:
     "Further instructions for the summarizer, after Precis's own; they can't drop a heading.",
@@ -83,27 +83,27 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   summarizer_model: 'The model that writes the summary ([default](deploying.md#summarizer)).',
   incremental: '`false` makes each summary from all messages again.',
   rehydrate:
-    'Outputs that were used last follow the summary again ([rehydration](strategy-reference.md#rehydration)); `true`: with the defaults.',
-  offload_min_tokens: 'A larger output that the model has seen is cut to its beginning and end.',
+    'The outputs that were used last follow the summary ([rehydration](strategy-reference.md#rehydration)); `true`: with the defaults.',
+  offload_min_tokens: 'A larger output that the model has seen is truncated to its beginning and end.',
   offload_fresh_tokens:
-    'With retrieval, an output that is larger than this, or than half of the window, is cut before the model first sees it. By default 25,000, or `offload_min_tokens` if that is more.',
+    'With retrieval, an output that is larger than this, or than half of the window, is truncated before the model first sees it. By default 25,000, or `offload_min_tokens` if that is more.',
   offload_digest:
     'What replaces such an output: its beginning, preview and end, or a [digest by a model](strategy-reference.md#digests-of-large-outputs), which needs `compact_offload`.',
   cold_moves:
-    "Whether a move that waits is made when the upstream's cache has expired ([return after a pause](modes.md#the-return-after-a-pause)).",
+    "Makes a waiting move when the upstream's cache has expired ([return after a pause](modes.md#the-return-after-a-pause)).",
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',
   summarize_after_seq:
     'The first memory is made after the answer with this sequence number (5: of the third round), or once there is a round before the full zone.',
   full_zone_turns: 'The newest rounds, which are never in the memory.',
   total_max_tokens:
-    'The most tokens of the memory and the verbatim messages together, in every view, also without a memory.',
+    'The maximum of tokens of the memory and the verbatim messages together, in every view, also without a memory.',
   overflow_policy:
     'Above the total: drop the oldest verbatim rounds and then lines of the memory, the reverse, or answer with a 400 (`memory_budget_exceeded`).',
   retry_attempts: 'Further attempts of the summarizer.',
   retry_backoff_base_s: 'The first pause between attempts in seconds; it doubles each time.',
   degraded_retry_interval_s:
-    'Seconds until the next attempt after a failure; what was in progress then counts as one failure with it.',
-  recovery_backlog_limit: 'Rounds that stay verbatim until then; older ones are in the digest.',
+    'Seconds until the next attempt after a failure; whatever else was in progress counts as the same failure.',
+  recovery_backlog_limit: 'Rounds that stay verbatim while summaries fail; older ones are in the digest.',
   include_trajectory_digest: 'The ledger lists the tools of each turn.',
   compact_threshold:
     'Tokens from which to compact; where Precis compacts, the `token_budget` of `summarize`. By default the hard budget.',

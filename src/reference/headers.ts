@@ -30,7 +30,7 @@ export const REQUEST_HEADERS = {
     schema: text,
   },
   'x-memory-blocks': {
-    description: '`memory_blocks`, as JSON, or labels with commas between them; `off`: none.',
+    description: '`memory_blocks`, as JSON, or labels separated by commas; `off`: none.',
     schema: text,
   },
   'x-memory-report': { description: '`memory_report`: adds the report to the body.', schema: flag },
@@ -41,7 +41,7 @@ export const REQUEST_HEADERS = {
   },
   'x-memory-stream-errors': {
     description:
-      'Where a streamed request finds [errors](answers-and-errors.md#errors-in-streams): `events` of the stream, or the status of `http`. Without it: events for Codex, the status for all others.',
+      'Where a streamed request gets [errors](answers-and-errors.md#errors-in-streams): as `events` of the stream, or as the status of `http`. By default Codex gets events, and all others the status.',
     schema: { type: 'string', enum: ['events', 'http'] },
   },
   'x-memory-user': {
@@ -68,21 +68,21 @@ export const REQUEST_HEADERS = {
     description: "The version of Anthropic's API. On shared routes it says that the body is one of Messages.",
     schema: text,
   },
-  'anthropic-beta': { description: "Betas of Anthropic's API, with commas between them.", schema: text },
+  'anthropic-beta': { description: "Betas of Anthropic's API, separated by commas.", schema: text },
   'x-claude-code-session-id': {
     description: "Claude Code's session: names the conversation where the request does not.",
     schema: id,
   },
   'x-claude-code-agent-id': {
-    description: "Claude Code's subagent, which has a conversation of its own within the session.",
+    description: "Claude Code's subagent, which has its own conversation within the session.",
     schema: id,
   },
   'x-claude-code-request-class': {
-    description: '`compaction` and `auxiliary` requests are sent unchanged, over any strategy.',
+    description: '`compaction` and `auxiliary` requests are sent unchanged, with any strategy.',
     schema: text,
   },
   range: { description: 'A single range of bytes: `bytes=0-1023`.', schema: text },
-  'if-none-match': { description: 'The `etag` of an answer before.', schema: text },
+  'if-none-match': { description: 'The `etag` of an earlier answer.', schema: text },
 } as const satisfies Readonly<Record<string, Header>>;
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
@@ -94,7 +94,7 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', enum: SOURCES },
   },
   'x-memory-applied': {
-    description: `The kinds of edits in this view, of ${listed(EDIT_TYPES)}, with commas between them; or \`none\`.`,
+    description: `The kinds of edits in this view, of ${listed(EDIT_TYPES)}, separated by commas; or \`none\`.`,
     schema: text,
   },
   'x-memory-trigger': {
@@ -115,48 +115,51 @@ export const RESPONSE_HEADERS = {
     schema: number,
   },
   'x-memory-next-edit': {
-    description: 'About the tokens of a view at which the [next edit](modes.md#a-budget-is-a-goal) comes.',
+    description:
+      'An estimate of the tokens of the view at which the [next edit](modes.md#a-budget-is-a-goal) comes.',
     schema: number,
   },
   'x-memory-potential-before': {
-    description:
-      'Of a request that is only [observed](answers-and-errors.md#observing): tokens of the array.',
+    description: 'Tokens of the array, if the request is only [observed](answers-and-errors.md#observing).',
     schema: number,
   },
   'x-memory-potential-after': {
     description:
-      'Of a request that is only [observed](answers-and-errors.md#observing): tokens of the view that would have been sent.',
+      'Tokens of the view that would have been sent, if the request is only [observed](answers-and-errors.md#observing).',
     schema: number,
   },
   'x-memory-refs': {
-    description: "Number of refs in the view's edits, with the ref of a summary.",
+    description: "Number of refs in the view's edits, including a summary's.",
     schema: number,
   },
   'x-memory-warning': {
-    description: 'Codes of [warnings](answers-and-errors.md#warnings), with commas between them.',
+    description: 'Codes of [warnings](answers-and-errors.md#warnings), separated by commas.',
     schema: text,
   },
   'x-memory-ref': {
-    description: 'What is known of the content, as JSON in ASCII (`RefFacts`).',
+    description: 'Facts about the content, as JSON in ASCII (`RefFacts`).',
     schema: text,
   },
-  'x-memory-truncated': { description: 'The part was cut at 256 KiB.', schema: { const: 'true' } },
+  'x-memory-truncated': {
+    description: 'The part was truncated at 256 Ki characters.',
+    schema: { const: 'true' },
+  },
   'x-memory-budget-day': {
     description:
-      'With a [budget](operating.md#budgets-and-limits): the dollars that the caller may still spend on this day of UTC.',
+      'With a [budget](operating.md#budgets-and-limits): the dollars that the caller may still spend today (UTC).',
     schema: text,
   },
-  'x-memory-budget-month': { description: 'Likewise, in this month of UTC.', schema: text },
+  'x-memory-budget-month': { description: 'Likewise, this month (UTC).', schema: text },
   'x-ratelimit-limit-requests': { description: "The caller's requests per minute.", schema: number },
-  'x-ratelimit-remaining-requests': { description: 'The requests that are left of them.', schema: number },
+  'x-ratelimit-remaining-requests': { description: 'How many of these requests are left.', schema: number },
   'x-ratelimit-limit-tokens': { description: "The caller's tokens per minute.", schema: number },
-  'x-ratelimit-remaining-tokens': { description: 'The tokens that are left of them.', schema: number },
+  'x-ratelimit-remaining-tokens': { description: 'How many of these tokens are left.', schema: number },
   'server-timing': {
     description: "Milliseconds for the plan, for storage, for the summary, and until the upstream's headers.",
     schema: text,
   },
   etag: { description: 'The version of the block, the ref, or a hash of the document.', schema: text },
-  'content-range': { description: 'The bytes of a range, and how many there are.', schema: text },
+  'content-range': { description: 'The bytes of a range, and the total.', schema: text },
   'last-modified': { description: 'When the content was stored.', schema: text },
 } as const satisfies Readonly<Record<string, Header>>;
 

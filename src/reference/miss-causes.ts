@@ -13,14 +13,14 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Use one key per conversation, without a time or a request id.',
   ],
   user: [
-    '`safety_identifier`, `user` or `metadata.user_id` is another one.',
+    '`safety_identifier`, `user` or `metadata.user_id` has changed.',
     'Send the same one throughout a conversation.',
   ],
   tools: [
-    'Tools were added, removed, reordered or written anew.',
+    'Tools were added, removed, reordered or changed.',
     'Send all tools in one order from the first request on; restrict them by `tool_choice`, or append `additional_tools`.',
   ],
-  effort: ['Effort or settings of thinking have changed.', 'Keep them, or append a `configuration_update`.'],
+  effort: ['Effort or thinking settings have changed.', 'Keep them, or append a `configuration_update`.'],
   format: ["The answer's form or verbosity has changed.", 'Keep it, or append a `configuration_update`.'],
   message: [
     'The caller has changed message N, or what precedes it.',
@@ -31,20 +31,20 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Nothing, if the bill is below `would_be`. Else a larger budget, or `auto` instead of `compact`.',
   ],
   own_tools: [
-    "Precis's tools have come or gone.",
+    "Precis's tools were added or removed.",
     'Give each request of a conversation the same strategy, and tools from the first one on.',
   ],
   instructions: [
-    'Instructions are sent as a message since this request, or no longer.',
+    'Instructions began or ceased to be sent as a message.',
     'Set `move_instructions` from the first request on.',
   ],
-  added: ["Precis's messages beside the view have changed.", 'Nothing: they are renewed at moves.'],
+  added: ['Messages that Precis adds have changed.', 'Nothing: they are renewed at moves.'],
   rounds: [
-    'Kept rounds of earlier answers are lost, or are back.',
+    'Kept rounds of earlier answers were lost, or came back.',
     'See whether storage fails (`rounds_absent`).',
   ],
   hosted: [
-    'The upstream wants outputs of hosted tools whole.',
+    'The upstream wants outputs of hosted tools in full.',
     'Nothing: it happens once in a conversation.',
   ],
   unread: [
@@ -53,16 +53,16 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
   ],
   tier: ['Another service tier has served the request.', 'Name one `service_tier`.'],
   lifetime: [
-    'More time has passed since the request before than the cache keeps a prefix.',
+    'The previous request was longer ago than the cache keeps a prefix.',
     'Marks with `ttl: "1h"`, or OpenAI\'s `ttl`, if such pauses are frequent.',
   ],
-  short: ["The prompt is below the least that the model's cache keeps.", 'Nothing: short prompts are cheap.'],
+  short: ["The prompt is shorter than what the model's cache keeps.", 'Nothing: short prompts are cheap.'],
   mark: [
-    'No mark of this request looks back to the end of the one before.',
+    'No mark of this request reaches back to the end of the previous one.',
     'Let Precis set marks (`cache_marks: "auto"`), or set one there, too.',
   ],
   vendor: [
-    'Nothing that is known has changed, and the vendor has not read it.',
-    'A `prompt_cache_key`, fewer parallel requests at the beginning; else nothing.',
+    'Nothing has changed as far as Precis knows, but the vendor did not read it.',
+    'Send a `prompt_cache_key`, or fewer parallel requests at the beginning; else nothing.',
   ],
 };

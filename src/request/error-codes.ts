@@ -57,28 +57,28 @@ export const ERRORS = {
   invalid_backup: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'A record of a [backup](operating.md#backup-and-restore) was changed, is out of its place, or is of another secret or a later version.',
+    when: 'A record of a [backup](operating.md#backup-and-restore) was changed, is out of order, or comes from another secret or a later version.',
   },
   ref_not_found: {
     status: 404,
     type: 'invalid_request_error',
     when: 'Nothing is stored under this ref and this key.',
   },
-  unknown_agent: { status: 404, type: 'invalid_request_error', when: 'There is no agent of this name.' },
+  unknown_agent: { status: 404, type: 'invalid_request_error', when: 'No agent has this name.' },
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
-    when: "No key, none of the deployment's, one that the upstream refuses, or one that is too short for the request.",
+    when: "There is no key, or it is not one of the deployment's, the upstream refuses it, or it is too short for the request.",
   },
   forbidden_origin: {
     status: 403,
     type: 'permission_error',
-    when: 'In a deployment with `LOCAL_TENANT`: a request under a host name that is not local, or of a page of another origin.',
+    when: 'In a deployment with `LOCAL_TENANT`: a request under a host name that is not local, or from a page of another origin.',
   },
   memory_budget_exceeded: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget. The message says whether a memory is being made with which the request passes.',
+    when: 'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget. The message says whether a memory that lets the request pass is being made.',
   },
   invalid_encrypted_content: {
     status: 400,
@@ -88,28 +88,28 @@ export const ERRORS = {
   conversation_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    when: "Nothing is stored of this conversation, or in this user's memory.",
+    when: "Nothing is stored for this conversation, or in this user's memory.",
   },
   request_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'The event of this request of a conversation is not kept.',
+    when: 'The conversation has no event of this request, or no longer.',
   },
   block_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'There is no memory block of this label, or not in this version.',
+    when: 'There is no memory block with this label, or not in this version.',
   },
   // Not 409, which clients try again by themselves.
   block_changed: {
     status: 412,
     type: 'invalid_request_error',
-    when: 'The memory block has another version than the change expects.',
+    when: 'The memory block has a different version than the change expects.',
   },
   too_many_blocks: {
     status: 400,
     type: 'invalid_request_error',
-    when: 'There are 100 memory blocks under this key.',
+    when: 'This key already has 100 memory blocks.',
   },
   not_forwarded: {
     status: 404,

@@ -21,7 +21,7 @@ export const families = {
     labels: ['mode', 'reason', 'protocol'],
   },
   memory_compaction_items_in_views_total: {
-    help: 'Items that views have left out or replaced, each request counted anew, by type of edit; compactions and explanations count too.',
+    help: 'Items that views have left out or replaced, counted for each request, by type of edit; compactions and explanations count too.',
     labels: ['mode', 'reason', 'protocol'],
   },
   memory_tokens_before_after: {
@@ -38,11 +38,11 @@ export const families = {
     labels: ['code'],
   },
   precis_warnings_total: {
-    help: 'Warnings in reports, without notices.',
+    help: 'Warnings in reports, except notices.',
     labels: ['code'],
   },
   precis_notices_total: {
-    help: 'Warnings in reports that report no fault.',
+    help: 'Notices in reports: warnings that are no fault.',
     labels: ['code'],
   },
   precis_summaries_total: {
@@ -55,7 +55,7 @@ export const families = {
     buckets: LONG_SECONDS,
   },
   precis_retrievals_total: {
-    help: 'Refs that a model, a client of MCP or a caller has asked for, by outcome: found, missing, failed.',
+    help: 'Refs that a model, an MCP client or a caller asked for, by outcome: found, missing, failed.',
     labels: ['outcome'],
   },
   precis_refs_written_total: {
@@ -67,7 +67,7 @@ export const families = {
     labels: ['state'],
   },
   precis_cache_misses_total: {
-    help: 'Answers that have read clearly less from the cache of the vendor than they could, by cause.',
+    help: 'Answers that read clearly less from the cache of the vendor than they could have, by cause.',
     labels: ['cause'],
   },
   precis_overhead_seconds: {
@@ -81,7 +81,7 @@ export const families = {
     buckets: LONG_SECONDS,
   },
   precis_otlp_lost_total: {
-    help: 'Spans that the collector did not take.',
+    help: 'Spans that the collector did not accept.',
     labels: [],
   },
   precis_none_changed_bytes_total: {
