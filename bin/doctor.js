@@ -3,21 +3,21 @@ import { addressOf, asksForToken, printable, takesKeys, version } from './said.j
 
 /** By part of `GET /v1/admin/health`: what to do where it fails. */
 const MENDS = {
-  bucket: 'See that the bucket of wrangler.toml exists (`npx wrangler r2 bucket list`), and deploy again.',
-  conversations: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
-  users: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
-  tenants: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
-  metrics: 'Look at the log and at cloudflarestatus.com; deploy again if its class is missing.',
-  upstream: "Look at UPSTREAM_BASE_URL, at UPSTREAM_API_KEY, and at the vendor's status page.",
-  anthropic: "Look at ANTHROPIC_BASE_URL, at ANTHROPIC_API_KEY, and at the vendor's status page.",
-  summarizer: 'Look at SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY.',
-  embeddings: 'Look at EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY.',
+  bucket: 'Check that the bucket of wrangler.toml exists (`npx wrangler r2 bucket list`), and deploy again.',
+  conversations: 'Check the log and cloudflarestatus.com; deploy again if its class is missing.',
+  users: 'Check the log and cloudflarestatus.com; deploy again if its class is missing.',
+  tenants: 'Check the log and cloudflarestatus.com; deploy again if its class is missing.',
+  metrics: 'Check the log and cloudflarestatus.com; deploy again if its class is missing.',
+  upstream: "Check UPSTREAM_BASE_URL, UPSTREAM_API_KEY, and the vendor's status page.",
+  anthropic: "Check ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, and the vendor's status page.",
+  summarizer: 'Check SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY.',
+  embeddings: 'Check EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY.',
 };
 
 /** An answer without an error that Precis would not give. */
 const NOT_OURS = {
-  reason: 'the answer is not one of Precis',
-  mend: 'Look at the URL, and at servers before Precis.',
+  reason: 'the answer does not come from Precis',
+  mend: 'Check the URL, and servers in front of Precis.',
 };
 
 /** In milliseconds. */
@@ -89,7 +89,7 @@ async function reach(ask, key) {
           name: 'deployment',
           ok: false,
           reason: `can't be reached: ${code}`,
-          mend: 'Look at the URL, and deploy.',
+          mend: 'Check the URL, and deploy.',
         },
       ],
     };
@@ -97,14 +97,14 @@ async function reach(ask, key) {
     const open = await ask('/v1/deployment');
     // With access keys it says more to who has one.
     const { json: told } = key && takesKeys(open.status, open.json) ? await ask('/v1/deployment', key) : open;
-    const reason = told.error?.message ?? 'a variable is missing or not valid';
+    const reason = told.error?.message ?? 'a variable is missing or invalid';
     return {
       answers: false,
       lines: [{ name: 'configuration', ok: false, reason, mend: 'Set the variable, and deploy.' }],
     };
   }
   if (status !== 200 || json.status !== 'ok') {
-    const mend = 'Look at the URL: Precis may be elsewhere.';
+    const mend = 'Check the URL: Precis may be elsewhere.';
     return {
       answers: false,
       lines: [{ name: 'deployment', ok: false, reason: `answered ${status}, but this is not Precis`, mend }],
@@ -137,18 +137,17 @@ async function seenByCaller(ask, key) {
   const name = "caller's key";
   if (!key)
     return [
-      { name, ok: null, reason: 'not seen, nor version and retiring models: OPENAI_API_KEY is not set' },
+      { name, ok: null, reason: 'not checked, nor version and retiring models: OPENAI_API_KEY is not set' },
     ];
   const open = await ask('/v1/deployment');
   if (!takesKeys(open.status, open.json)) {
     if (open.status === 200) return [{ name, ok: false, ...NOT_OURS }];
-    const reason = `the key is not sent, since no Precis asks for it (status ${open.status})`;
+    const reason = `the key was not sent, since this does not answer like Precis (status ${open.status})`;
     return [{ name, ok: false, reason, mend: NOT_OURS.mend }];
   }
   const { status, json } = await ask('/v1/deployment', key);
   if (status !== 200) {
-    const mend =
-      status === 401 ? 'Use a key that the upstream, or ACCESS_KEYS, accepts.' : 'Look at the log.';
+    const mend = status === 401 ? 'Use a key that the upstream, or ACCESS_KEYS, accepts.' : 'Check the log.';
     return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
   }
   if (json.object !== 'memory.deployment') return [{ name, ok: false, ...NOT_OURS }];
@@ -159,8 +158,8 @@ async function seenByCaller(ask, key) {
     {
       name: 'version',
       ok: same,
-      reason: same ? own : `${json.version}, and this command is of ${own}`,
-      ...(same ? {} : { mend: 'Deploy the newer one of both, or use its command.' }),
+      reason: same ? own : `${json.version}, but this command has ${own}`,
+      ...(same ? {} : { mend: 'Deploy the newer version, or use its command.' }),
     },
     ...retiring(json.retiring),
     ...(json.retired_variables ?? []).map(retired),
@@ -183,7 +182,7 @@ function retiring(models = []) {
   return models.map(({ setting, model, on, replacement }) => ({
     name: 'models',
     ok: false,
-    reason: `${model} of ${setting} ends on ${on}`,
+    reason: `${model} (${setting}) ends on ${on}`,
     mend: replacement ? `Set ${setting} to ${replacement}.` : `Set ${setting} to another model.`,
   }));
 }
@@ -199,24 +198,26 @@ function isHealth({ object, parts }) {
 /** What the operator's route shows. */
 async function seenByOperator(ask, token, isDated) {
   const name = 'parts';
-  const unseen = (reason) => [{ name, ok: null, reason: `bucket, objects and servers not seen: ${reason}` }];
+  const unseen = (reason) => [
+    { name, ok: null, reason: `bucket, objects and servers not checked: ${reason}` },
+  ];
   if (!token) return unseen('PRECIS_ADMIN_TOKEN is not set');
   const known = await ask('/v1/admin/health');
   if (known.status === 404)
     return unseen('the deployment has no ADMIN_TOKEN (`npx wrangler secret put ADMIN_TOKEN`)');
   if (!asksForToken(known.status, known.json))
-    return unseen(`the token is not sent, since no Precis asks for it (status ${known.status})`);
+    return unseen(`the token was not sent, since this does not answer like Precis (status ${known.status})`);
   const { status, json } = await ask('/v1/admin/health', token);
   if (status === 200 && !isHealth(json)) return [{ name, ok: false, ...NOT_OURS }];
   if (status !== 200) {
     const mend =
-      status === 401 ? "Set PRECIS_ADMIN_TOKEN to the deployment's ADMIN_TOKEN." : 'Look at the log.';
+      status === 401 ? "Set PRECIS_ADMIN_TOKEN to the deployment's ADMIN_TOKEN." : 'Check the log.';
     return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
   }
   const rotation = {
     name: 'secret',
     ok: true,
-    reason: 'PRECIS_SECRET_PREVIOUS is still set: a rotation goes on',
+    reason: 'PRECIS_SECRET_PREVIOUS is still set: a rotation is in progress',
   };
   return [
     // Cloudflare dates its answers; a machine of one's own does not.
@@ -226,7 +227,7 @@ async function seenByOperator(ask, token, isDated) {
       name: part.name,
       ok: part.status === 'unknown' ? null : part.status !== 'failed',
       reason: part.reason ?? `${part.ms} ms`,
-      ...(part.status === 'failed' ? { mend: MENDS[part.name] ?? 'Look at the log.' } : {}),
+      ...(part.status === 'failed' ? { mend: MENDS[part.name] ?? 'Check the log.' } : {}),
     })),
   ];
 }

@@ -28,16 +28,16 @@ verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request w
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
 why     Why a request was shortened, or was not: its id is the answer's x-request-id.
         OPENAI_API_KEY is the key that the request was made with.
-        Exit status: 0 found, 1 no event of it is kept.
+        Exit status: 0 found, 1 it has no event, or no longer.
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's
         ADMIN_TOKEN, OPENAI_API_KEY a caller's key; without them it sees less.
         Exit status: 0 nothing fails, 1 something does.
-backup  Saves all that is stored of one caller, of one of its conversations, or of all, in one
+backup  Saves everything stored of one caller, of one of its conversations, or of all, in one
         sealed file. Resumes an unfinished file. Needs PRECIS_ADMIN_TOKEN.
         Exit status: 0 finished, 1 not.
-restore Puts a backup back into a deployment with the same PRECIS_SECRET. What is there stays, and
+restore Restores a backup into a deployment with the same PRECIS_SECRET. What is there stays, and
         what was deleted since does not come back. Needs PRECIS_ADMIN_TOKEN.
-        Exit status: 0 all is put back, 1 not.`;
+        Exit status: 0 everything is restored, 1 not.`;
 
 /** Programs with arguments of their own: in the package, and their source, which only a clone has. */
 const PROGRAMS = {
@@ -62,7 +62,7 @@ async function ask() {
   if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
   const url = values.url ?? PRECIS_URL;
-  if (!url) fail(`No deployment is named.\n\n${USAGE}`);
+  if (!url) fail(`Name a deployment by --url or PRECIS_URL.\n\n${USAGE}`);
   const [file] = files;
   const commands = {
     verify: () => verify(url, key, files),

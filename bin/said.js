@@ -20,7 +20,7 @@ export function addressOf(url) {
   const scheme = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)/i.test(url) ? 'http' : 'https';
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `${scheme}://${url}`;
   if (!/^https?:/i.test(whole) || !URL.canParse(whole))
-    fail(`${url} is no address of a deployment: it is like https://precis.example.com.`);
+    fail(`${url} is not the address of a deployment, such as https://precis.example.com.`);
   return whole.replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 

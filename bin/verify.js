@@ -31,7 +31,8 @@ function bodyOf({ text, value }, receipt) {
   const given = JSON.stringify(receipt);
   if (Array.isArray(value))
     return `{"receipt":${given},"${receipt?.protocol === 'responses' ? 'input' : 'messages'}":${text}}`;
-  if (typeof value !== 'object' || value === null) return fail('A request is a JSON object or an array.');
+  if (typeof value !== 'object' || value === null)
+    return fail('The request must be a JSON object or an array.');
   const members = text.trim().slice(1);
   return `{"receipt":${given}${Object.keys(value).length > 0 ? ',' : ''}${members}`;
 }
@@ -49,14 +50,16 @@ async function answerOf(url, path, init = {}) {
 async function ask(url, key, body) {
   const open = await answerOf(url, '/v1/deployment');
   if (!takesKeys(open.status, open.json))
-    return fail(`${url}: the key is not sent, since no Precis asks for it (status ${open.status})`);
+    return fail(
+      `${url}: the key was not sent, since this does not answer like Precis (status ${open.status})`,
+    );
   const { status, json } = await answerOf(url, '/v1/verify', {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body,
   });
   if (json?.object === 'memory.verification') return json;
-  return fail(`${status} ${json?.error?.message ?? 'the answer is not one of Precis'}`);
+  return fail(`${status} ${json?.error?.message ?? 'the answer does not come from Precis'}`);
 }
 
 /**

@@ -14,7 +14,7 @@ export async function why(url, key, id, { conversation, user }) {
   const get = asker(addressOf(url), key);
   const open = await get('/v1/deployment', false);
   if (!takesKeys(open.status, open.json))
-    fail(`${url}: the key is not sent, since no Precis asks for it (status ${open.status})`);
+    fail(`${url}: the key was not sent, since this does not answer like Precis (status ${open.status})`);
   const named = conversation === undefined ? latest(get) : [{ name: conversation, user }];
   for await (const one of named) {
     const n = await numberOf(get, one, id);

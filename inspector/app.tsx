@@ -103,8 +103,8 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
 }
 
 const SHORT_KEY =
-  'This key is too short to name a caller, so you see the conversations of all callers without a key of their own.';
-const NO_KEY = 'The conversations of all callers without a key of their own.';
+  'This key is too short to identify a caller, so you see the conversations of all callers without their own key.';
+const NO_KEY = 'The conversations of all callers without their own key.';
 
 interface ScreenProps {
   readonly place: Exclude<Place, { screen: 'operator' }>;

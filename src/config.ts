@@ -170,7 +170,7 @@ const URL_PHRASE = 'a URL that begins with http:// or https://';
 const url = () => z.url({ protocol: /^https?$/, error: URL_PHRASE });
 const oneOf = <const Words extends readonly string[]>(...words: Words) =>
   z.enum(words, `one of the strings ${words.map((word) => `"${word}"`).join(', ')}`);
-const jsonText = () => text('a string that holds JSON');
+const jsonText = () => text('a string of JSON');
 
 function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
@@ -188,7 +188,7 @@ const secret = z.string(SECRET_PHRASE).min(SHORTEST_SECRET, SECRET_PHRASE);
 const TENANT_PHRASE = 'a string of 1 to 64 characters';
 const operatorToken = z.string(OPERATOR_TOKEN_PHRASE).regex(OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE);
 const WEBHOOK_SECRET_PHRASE =
-  'at least 24 bytes in base64, with or without whsec_ before them (`echo "whsec_$(openssl rand -base64 32)"`)';
+  'at least 24 bytes in base64, with or without a leading whsec_ (`echo "whsec_$(openssl rand -base64 32)"`)';
 
 /** All variables and secrets, as strings, with their defaults. */
 export const variables = z.object({
@@ -258,12 +258,12 @@ const BINDINGS = ['REFS', 'CONVERSATION_MEMORY', 'USER_MEMORY', 'TENANT_MEMORY']
 export function readConfig(env: Env): Config {
   const needed = env.METRICS_TOKEN === undefined ? BINDINGS : [...BINDINGS, 'METRICS' as const];
   const missing = needed.find((name) => env[name] === undefined);
-  if (missing) throw new ConfigError(`The binding ${missing} is missing: wrangler.toml has to name it.`);
+  if (missing) throw new ConfigError(`The binding ${missing} is missing: name it in wrangler.toml.`);
   const parsed = variables.safeParse(env);
   if (!parsed.success) throw invalidVariable(env, parsed.error.issues);
   const vars = parsed.data;
   if ((vars.WEBHOOK_URL === undefined) !== (vars.WEBHOOK_SECRET === undefined))
-    throw new ConfigError('WEBHOOK_URL and WEBHOOK_SECRET must be set together, or none of them.');
+    throw new ConfigError('Set WEBHOOK_URL and WEBHOOK_SECRET together, or neither.');
   const anthropicBaseUrl = readAnthropicBaseUrl(vars);
   const access = readAccess({ ...vars, anthropicIsUpstream: anthropicBaseUrl === vars.UPSTREAM_BASE_URL });
   checkOperatorTokens(vars, access);
@@ -342,7 +342,7 @@ function invalidVariable(env: Env, issues: readonly z.core.$ZodIssue[]): ConfigE
 function readPreviousSecret(vars: z.output<typeof variables>): string | undefined {
   const { PRECIS_SECRET: secret, PRECIS_SECRET_PREVIOUS: previous } = vars;
   if (previous === secret)
-    throw new ConfigError('PRECIS_SECRET_PREVIOUS is the same as PRECIS_SECRET; it is the one before it.');
+    throw new ConfigError('PRECIS_SECRET_PREVIOUS is the same as PRECIS_SECRET; set it to the previous one.');
   return previous;
 }
 
@@ -380,7 +380,7 @@ function readSummarizers(vars: z.output<typeof variables>): Pick<Config, 'summar
     return { summarizer: undefined, ownSummarizer: model === undefined ? undefined : { model, window } };
   if (baseUrl === undefined || model === undefined || apiKey === undefined)
     throw new ConfigError(
-      'SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY must be set together, or SUMMARIZER_MODEL alone, or none of them.',
+      'Set SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY together, or SUMMARIZER_MODEL alone, or none of them.',
     );
   const models = [model, ...wordsOf(SUMMARIZER_MODELS)];
   return { summarizer: { baseUrl, apiKey, model, models, window }, ownSummarizer: undefined };
@@ -416,7 +416,7 @@ function readEmbeddings(vars: z.output<typeof variables>): Embeddings | undefine
   if (baseUrl === undefined && model === undefined && apiKey === undefined) return undefined;
   if (baseUrl === undefined || model === undefined || apiKey === undefined)
     throw new ConfigError(
-      'EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY must be set together, or none of them.',
+      'Set EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY together, or none of them.',
     );
   return { baseUrl, apiKey, model, windowTokens: vars.EMBEDDINGS_WINDOW_TOKENS };
 }

@@ -18,12 +18,12 @@ const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data 
 
   --host  the address to listen on: 127.0.0.1, or HOST
   --port  the port: 8787, or PORT; 0 is any free one
-  --data  the folder of everything that is stored: ./data, or DATA_DIR
+  --data  the folder that stores everything: ./data, or DATA_DIR
   --var   a variable of docs/deploying.md; repeat it for more. The environment may have them, too.
 
 In a clone: npm start -- [the same]. Requests that name no strategy get auto, unless
 DEFAULT_MEMORY_STRATEGY says otherwise. Without PRECIS_SECRET a secret is made at the first start
-and kept in the folder; for others than this machine, PRECIS_SECRET is required.`;
+and kept in the folder; if other machines can reach it, PRECIS_SECRET is required.`;
 
 /** As in wrangler.toml, where Cloudflare runs the scheduled handler. */
 const SCHEDULE = { cron: '*/15 * * * *', ms: 15 * 60_000 };
@@ -110,13 +110,13 @@ async function secretOf(storage: string, { host, vars }: Options): Promise<strin
   const { PRECIS_SECRET: given, PRECIS_SECRET_PREVIOUS: previous } = vars;
   if (given !== undefined) {
     if (made === undefined || [given, previous].includes(made)) return given;
-    return fail(`What is stored is under the secret in ${file}, and PRECIS_SECRET is another one.
+    return fail(`What is stored belongs to the secret in ${file}, and PRECIS_SECRET is a different one.
 Set PRECIS_SECRET_PREVIOUS to the one in the file, or use another folder.`);
   }
   if (made !== undefined && isLocalHost(nameOf(host))) return made;
   const isNew = names.length === 0 && isLocalHost(nameOf(host));
   if (!isNew)
-    return fail(`PRECIS_SECRET is not set. Make one, and keep it: all that is stored needs it.\n
+    return fail(`PRECIS_SECRET is not set. Make one, and keep it: everything stored depends on it.\n
   export PRECIS_SECRET="$(openssl rand -base64 32)"`);
   const secret = randomBytes(32).toString('base64');
   // The folder may be in a repository.

@@ -66,7 +66,7 @@ export function PlanShown({ client, explained, recorded, onRef }: Props) {
 }
 
 function movesText(moves: number): string {
-  if (moves === 0) return 'It compacts nothing: nothing was due';
+  if (moves === 0) return 'It compacts nothing, since nothing was due';
   return `It compacts ${count(moves)} ${moves === 1 ? 'time' : 'times'} on the way`;
 }
 
@@ -77,5 +77,5 @@ function nextWords(next: Explained['next']): string {
   const placeholders =
     edits.length === 0 ? '' : `replace ${count(edits.length)} contents and free ${count(freed)} tokens`;
   const covered = summarizes ? `summarize the messages ${summarizes[0]} to ${summarizes[1]}` : '';
-  return `The next time it would ${[placeholders, covered].filter((words) => words !== '').join(', and ')}.`;
+  return `Next time it would ${[placeholders, covered].filter((words) => words !== '').join(', and ')}.`;
 }

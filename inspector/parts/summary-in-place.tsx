@@ -65,7 +65,7 @@ export function SummaryInPlace({ summary, versions, isPotential, onVersions }: P
 const MOST_SHOWN = 4_000;
 
 function gone(id: number | null): string {
-  return id === null ? 'Its text is not stored.' : `Version ${id} is kept no more.`;
+  return id === null ? 'Its text is not stored.' : `Version ${id} is no longer kept.`;
 }
 
 const MARKS = { same: ' ', added: '+', removed: '−' } as const;

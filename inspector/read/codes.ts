@@ -38,17 +38,17 @@ export const CAUSE_LABELS: Labels<MissCause> = {
   format: 'the client asked for another form of the answer',
   message: 'the client changed an earlier message',
   move: 'earlier messages were shortened here',
-  own_tools: 'the tools of Precis came or went',
-  instructions: 'the instructions went to another place',
+  own_tools: 'Precis’s tools were added or removed',
+  instructions: 'the instructions were moved',
   added: 'what Precis adds has changed',
-  rounds: 'what was fetched earlier is gone, or is back',
-  hosted: 'the provider wants some outputs whole',
+  rounds: 'what was fetched earlier is gone, or came back',
+  hosted: 'the provider wants some outputs in full',
   unread: 'storage did not say what was sent before',
   tier: 'another service tier answered',
   lifetime: 'the pause was longer than the cache lasts',
   short: 'the prompt is too short for the cache',
-  mark: 'no cache mark looks back far enough',
-  vendor: 'the provider has not read it',
+  mark: 'no cache breakpoint reaches back far enough',
+  vendor: 'the provider did not read it',
 };
 
 /** Warnings and notices; their sentences are the docs' own. */
@@ -58,7 +58,7 @@ export const WARNING_LABELS: Labels<Warning> = {
   dearer: 'costs more than it saves',
   idle: 'nothing to do yet',
   soft_budget_idle: 'over its soft budget',
-  window_unknown: 'size of the model not known',
+  window_unknown: 'context window not known',
   store_failed: 'storage failed',
   no_tenant: 'key too short to store',
   unverified_key: 'key not checked yet',
@@ -67,10 +67,10 @@ export const WARNING_LABELS: Labels<Warning> = {
   no_strategy: 'no strategy chosen',
   all_recent: 'all messages are recent',
   nothing_to_remove: 'nothing gets shorter',
-  settings_without_user: 'settings are of no user',
+  settings_without_user: 'settings have no user',
   user_archive_off: 'no other conversations',
   too_many_messages: 'over 20,000 messages',
-  summary_degraded: 'digest for a summary',
+  summary_degraded: 'digest instead of a summary',
   summary_pending: 'summary not ready',
   history_cut: 'only the newest messages are sent',
   stale_summary: 'summary of other messages',
@@ -80,9 +80,9 @@ export const WARNING_LABELS: Labels<Warning> = {
   limit_learned: 'fitted to a learned limit',
   thinking_dropped: 'without older thinking',
   instructions_uncached: 'instructions not cached',
-  outputs_whole: 'hosted outputs stay',
+  outputs_whole: 'hosted outputs stay in full',
   rounds_absent: 'earlier fetches are gone',
-  answer_not_kept: 'the answer was too long to be read for archive and memory',
+  answer_not_kept: 'the answer was too long for archive and memory',
   embeddings_failed: 'searched by words alone',
 };
 
@@ -95,7 +95,7 @@ export function warningSentence(code: string): string | undefined {
 const TRIED: Readonly<Record<string, { readonly label: string; readonly says: string }>> = {
   summary_pending: {
     label: 'no summary is written here',
-    says: 'A summary would be due. In a trial none is written, so the plan shows where it would be and how long it may be.',
+    says: 'A summary would be due. A trial writes none, so the plan shows where it would be and how long it may be.',
   },
 };
 
@@ -129,7 +129,7 @@ export const SOURCE_LABELS: Labels<RunEvent['source']> = {
   request: 'chosen by the request',
   conversation: 'set for the conversation',
   agent: 'set for the agent',
-  default: 'of the deployment',
+  default: 'the deployment’s default',
 };
 
 /** What is removed of a message. */
@@ -137,17 +137,17 @@ export const REMOVED_LABELS: Labels<RemovalKind> = {
   output: 'tool output',
   input: 'input of a call',
   part: 'image or file',
-  hosted: 'output of the vendor’s tool',
+  hosted: 'output of a vendor’s tool',
   reasoning: 'earlier reasoning',
 };
 
 /** Why a content is removed, as a chip. */
 export const REASON_LABELS: Labels<RemovalReason> = {
   context_compaction: 'an old output',
-  offloaded: 'large',
-  old_reasoning: 'of an old turn',
+  offloaded: 'a large output',
+  old_reasoning: 'from an old turn',
   bound_thinking: 'bound to what has changed',
-  duplicate: 'same as a later one',
+  duplicate: 'repeated later',
   superseded: 'replaced by a later result',
 };
 
@@ -163,10 +163,10 @@ export const KEPT_LABELS: Labels<KeptBecause> = {
   preamble: 'Leading instructions always stay.',
   fresh: 'The model has not seen this result yet.',
   tail: 'It is one of the recent messages.',
-  request: 'Its turn goes on in the recent messages.',
+  request: 'Its turn continues in the recent messages.',
   first_request: 'The first user message stays in every view.',
-  held: 'A call beside it still waits for its result.',
-  unedited: 'Nothing that the strategy may do makes it shorter.',
+  held: 'A call next to it still waits for its result.',
+  unedited: 'No edit of the strategy makes it shorter.',
 };
 
 /** How an answer ended. */
@@ -174,7 +174,7 @@ export const END_LABELS: Labels<RunEvent['ended']> = {
   complete: 'answered in full',
   window_full: 'the answer filled the model’s context',
   caller_left: 'the client hung up',
-  upstream_broke: 'the model’s answer broke off',
+  upstream_broke: 'the model’s answer was cut off',
   error: 'ended with an error',
 };
 
@@ -185,8 +185,8 @@ export const PROTOCOL_LABELS: Labels<RunEvent['protocol']> = {
 };
 
 export const REQUEST_KIND_LABELS: Labels<RunEvent['kind']> = {
-  answer: 'a question to the model',
-  compaction: 'compacted without asking the model',
+  answer: 'a request to the model',
+  compaction: 'compacted without a model call',
 };
 
 /** The summary that a request used. */

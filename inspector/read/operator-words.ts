@@ -11,11 +11,11 @@ interface FailedAnswer {
 /** The sentence of a failure: of the page where it knows more, else the Worker's own. */
 export function operatorWords({ status, code, message }: FailedAnswer): string {
   if (status === 401) return 'The deployment does not accept this ADMIN_TOKEN.';
-  if (code === 'caller_exists') return 'There is a caller of this name already.';
+  if (code === 'caller_exists') return 'A caller with this name already exists.';
   if (code === 'caller_not_found')
-    return 'There is no such caller. One can be added only where the deployment sets ACCESS_KEYS, and under a name that does not begin with “tenant-”.';
+    return 'There is no such caller. You can add one only if the deployment sets ACCESS_KEYS, and under a name that does not begin with “tenant-”.';
   if (status === 404)
-    return 'This deployment has no routes for an operator: it sets no ADMIN_TOKEN, or is of an earlier version.';
+    return 'This deployment has no routes for an operator: it sets no ADMIN_TOKEN, or has an earlier version.';
   return message ?? code;
 }
 

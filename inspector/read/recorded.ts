@@ -72,7 +72,7 @@ function found(recorded: readonly Recorded[]): Reading {
   return {
     ok: false,
     message:
-      'This is JSON, but no array of messages or items, no body with messages or input, and no list of such bodies.',
+      'This is JSON, but not an array of messages or items, a body with messages or input, or a list of such bodies.',
   };
 }
 

@@ -9,11 +9,10 @@ import { billOf, inDollars, potentialBillOf } from './money.ts';
 export function failureSentence(event: RunEvent): string | undefined {
   const { status, error, ended } = event;
   if (isUnsent(event)) return undefined;
-  if (status >= 400 && error !== null)
-    return `Failed with ${status} (${error}): there is no answer of the model.`;
+  if (status >= 400 && error !== null) return `Failed with ${status} (${error}): the model gave no answer.`;
   if (status >= 400) return `The upstream answered with the error ${status}.`;
   if (ended === 'error') return `The answer ended with an error${error === null ? '' : ` (${error})`}.`;
-  if (ended === 'upstream_broke') return 'The model’s answer broke off.';
+  if (ended === 'upstream_broke') return 'The model’s answer was cut off.';
   if (ended === 'caller_left') return 'The client hung up before the end of the answer.';
   return undefined;
 }

@@ -21,17 +21,17 @@ function at(page: 'modes' | 'design', section: string): RulePage {
 
 const REMOVED: Readonly<Record<RemovalReason, Rule>> = {
   context_compaction: {
-    says: 'It is old: the model has used it, and newer ones stay.',
+    says: 'It is old: the model has used it, and newer outputs stay.',
     rule: at('modes', 'compact'),
   },
   offloaded: {
     says: 'It is large: its beginning and its end stay.',
     rule: at('modes', 'Large outputs that the model has seen'),
   },
-  duplicate: { says: 'A later message has the very same content.', rule: at('modes', 'auto') },
+  duplicate: { says: 'A later message has the same content.', rule: at('modes', 'auto') },
   superseded: { says: 'A later call of the same kind has a newer result.', rule: at('modes', 'auto') },
   old_reasoning: {
-    says: 'The reasoning is of an old turn, and the model does without it.',
+    says: 'The reasoning is from an old turn, and the model no longer needs it.',
     rule: at('modes', 'Old reasoning'),
   },
   bound_thinking: {
@@ -48,10 +48,10 @@ export function removalRule(reason: string): Rule {
 /** Why messages have left. */
 export const LEFT_RULES: Readonly<Record<'summarized' | 'trimmed', Rule>> = {
   summarized: {
-    says: 'They are the oldest, and the summary has what they say.',
+    says: 'They are the oldest; the summary covers them.',
     rule: at('modes', 'summarize'),
   },
-  trimmed: { says: 'They are older than the strategy keeps.', rule: at('modes', 'trim') },
+  trimmed: { says: 'They are older than what the strategy keeps.', rule: at('modes', 'trim') },
 };
 
 const WORDS: RulePage = at('design', '2. Words (use these in code, docs and tests)');
@@ -73,7 +73,7 @@ export function keptRule(because: KeptBecause): Rule {
 
 /** Of a message among changed ones. An event does not say which of both it is. */
 export const STAYS: Rule = {
-  says: 'It always stays, or nothing that the strategy may do makes it shorter.',
+  says: 'It always stays, or no edit of the strategy makes it shorter.',
   rule: at('modes', 'auto'),
 };
 

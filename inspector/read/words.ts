@@ -24,23 +24,23 @@ export const TERMS = {
   },
   sent: {
     label: 'sent',
-    says: 'The tokens of the first call to the model: those that came in, less what was removed; further calls for what the model fetches are not in it.',
+    says: 'The tokens of the first call to the model: what came in, less what was removed; without further calls for what the model fetches.',
   },
   would_be_sent: {
     label: 'would be sent',
-    says: 'The tokens that would have gone to the model, if the strategy had not only been observed.',
+    says: 'The tokens that would have been sent to the model, if the strategy had been applied and not only observed.',
   },
   not_sent: {
     label: 'not sent',
-    says: 'The tokens that came in and were not in the first call to the model, in each request that lacks them; what the model fetched later is not taken off.',
+    says: 'The tokens that came in and were not in the first call to the model, in each request that lacks them; what the model fetched later is not deducted.',
   },
   billed_less: {
     label: 'not sent, as billed',
-    says: 'By the vendor’s count, what the first call had less than the whole array, which has none of the tools that Precis adds.',
+    says: 'By the vendor’s count, how much less the first call had than the whole array without Precis’s tools.',
   },
   view: {
     label: 'what the model saw',
-    says: 'The messages that went to the model instead of the ones that came in; the docs call them the view.',
+    says: 'The messages that were sent to the model instead of the ones that came in; the docs call them the view.',
   },
   budget: {
     label: 'budget',
@@ -48,7 +48,7 @@ export const TERMS = {
   },
   window: {
     label: 'window',
-    says: 'The most tokens that the model takes in one request.',
+    says: 'The context window: the most tokens that the model accepts in one request.',
   },
   compacted: {
     label: 'compacted here',
@@ -56,15 +56,15 @@ export const TERMS = {
   },
   compacted_up_to: {
     label: 'compacted up to',
-    says: 'The messages that may be shortened, and the rest stays; the docs call their end the frontier, and count in units.',
+    says: 'Messages up to here may be shortened, and the rest stays; the docs call this the frontier, and count it in units.',
   },
   waits: {
     label: 'waits',
-    says: 'Something could be removed, and is not yet, because the lost cache would cost more than it saves.',
+    says: 'Something could be removed, but not yet: the lost cache would cost more than it saves.',
   },
   because: {
     label: 'because',
-    says: 'What made the strategy act: a budget, a number of turns, steps or messages, a limit, or your own word.',
+    says: 'What made the strategy act: a budget, a number of turns, steps or messages, a limit, or “force”.',
   },
   strategy: {
     label: 'strategy',
@@ -72,11 +72,11 @@ export const TERMS = {
   },
   placeholder: {
     label: 'placeholder',
-    says: 'A line that replaces a removed content: its size, how it begins, and the ref under which it is kept.',
+    says: 'A line that replaces removed content: its size, its beginning, and the ref under which it is kept.',
   },
   ref: {
     label: 'ref',
-    says: 'The name under which a removed content is kept, so that you or the model can fetch it.',
+    says: 'The name under which removed content is kept, so that you or the model can fetch it.',
   },
   summary: {
     label: 'summary',
@@ -100,11 +100,11 @@ export const TERMS = {
   },
   cached: {
     label: 'read from the cache',
-    says: 'Input tokens that the model’s vendor had kept from an earlier request and bills at a lower price.',
+    says: 'Input tokens that the model’s vendor had cached from an earlier request, at a lower price.',
   },
   paid: {
     label: 'paid',
-    says: 'What the model calls have cost at list prices, with the summaries and what the model has fetched.',
+    says: 'What the model calls cost at list prices, including summaries and what the model fetched.',
   },
   would_have_been: {
     label: 'without Precis',
@@ -116,35 +116,35 @@ export const TERMS = {
   },
   potential: {
     label: 'potential savings',
-    says: 'What an observed request would have saved, if what was planned had been sent.',
+    says: 'What an observed request would have saved, if the plan had been applied.',
   },
   removed: {
     label: 'removed',
-    says: 'The price that the removed tokens would have had in these requests.',
+    says: 'What the removed tokens would have cost in these requests.',
   },
   summarizer: {
     label: 'summarizer',
-    says: 'What the model that writes the summaries has cost, at its own price.',
+    says: 'What the model that writes the summaries cost, at its own price.',
   },
   fetches: {
     label: 'fetches',
-    says: 'What it has cost that the model fetched removed contents, in further calls.',
+    says: 'What further calls cost in which the model fetched removed contents.',
   },
   broken_cache: {
     label: 'cache read again',
-    says: 'What it has cost that shortened messages are new to the vendor’s cache, and are paid in full once.',
+    says: 'What it cost to pay shortened messages in full once, since they are new to the vendor’s cache.',
   },
   paid_back: {
     label: 'paid back',
-    says: 'The request from which on a compaction has saved more than its lost cache and the summary that it waited for have cost.',
+    says: 'The request at which a compaction has saved more than its lost cache and its summary cost.',
   },
   kept_rounds: {
     label: 'fetched earlier',
-    says: 'What the model has fetched for an earlier answer, shown before that answer.',
+    says: 'What the model fetched for an earlier answer, shown before that answer.',
   },
   injected: {
     label: 'added',
-    says: 'Text that Precis has added: of the user’s other conversations, or memory blocks.',
+    says: 'Text that Precis added: memory of the user’s other conversations, or memory blocks.',
   },
   observed: {
     label: 'only observed',
@@ -152,7 +152,7 @@ export const TERMS = {
   },
   archive: {
     label: 'archive',
-    says: 'The messages of a conversation, unchanged, which are kept if its strategy has “archive: true”.',
+    says: 'The unchanged messages of a conversation, kept if its strategy has “archive: true”.',
   },
 } as const satisfies Readonly<Record<string, Words>>;
 

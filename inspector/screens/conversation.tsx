@@ -70,14 +70,14 @@ function isMissing(loaded: Loaded<unknown>): boolean {
 function NotFound() {
   return (
     <div class="state failed" role="alert">
-      <p>This conversation is not found under the key that is in use.</p>
+      <p>Your key has no such conversation.</p>
       <ul>
-        <li>It may belong to another key, or to the callers without a key of their own.</li>
+        <li>It may belong to another key, or to the callers without their own key.</li>
         <li>
           It may belong to a user: then its address ends with <code>?user=</code> and the user’s id.
         </li>
-        <li>It may have been deleted, or have expired, if the deployment deletes what is not used.</li>
-        <li>Its id may be another one, also in upper and lower case.</li>
+        <li>It may have been deleted, or have expired, if the deployment deletes unused data.</li>
+        <li>Its id may be spelled differently; upper and lower case matter.</li>
       </ul>
       <p>
         <a href={fragmentOf({ screen: 'conversations' })}>All conversations under this key</a>
@@ -110,7 +110,7 @@ function Summaries({ memory, onRef }: SummariesProps) {
     <>
       <h2>Summaries</h2>
       {memory.state === 'failed' && <Failed failure={memory.failure} />}
-      {memory.value && versions.length === 0 && <Empty>No summary has been made of this conversation.</Empty>}
+      {memory.value && versions.length === 0 && <Empty>This conversation has no summary yet.</Empty>}
       {versions.length > 0 && (
         <p>
           {versions.length === 1 ? 'One version' : `${count(versions.length)} versions`} of the{' '}

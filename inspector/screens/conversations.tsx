@@ -127,7 +127,7 @@ function List({ client, found, isFiltered }: ListProps) {
   if (isFiltered) return <Empty>No conversation matches.</Empty>;
   return (
     <Empty>
-      <p>Nothing is kept under this key yet.</p>
+      <p>This key has no conversations yet.</p>
       <p class="note">
         A conversation appears here after its first request with a <code>memory_strategy</code>. Data of other
         keys is never shown.

@@ -20,7 +20,7 @@ export function Deployment({ client }: { client: Client }) {
             <span class={`status ${isHealthy ? 'healthy' : 'stuck'}`}>
               {isHealthy
                 ? 'It answers.'
-                : 'It refuses all requests: its configuration is wrong, and its log says how.'}
+                : 'It refuses all requests: its configuration is wrong. The log has the details.'}
             </span>{' '}
             <span class="note">Its health check says “{word}”.</span>
           </p>

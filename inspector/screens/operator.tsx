@@ -81,7 +81,7 @@ function Parts({ health: { status, version, rotating, parts } }: { health: Deplo
         <Dotted
           as={
             status === 'ok'
-              ? ['All that is configured works.', 'healthy']
+              ? ['All configured parts work.', 'healthy']
               : ['A part of the deployment fails.', 'stuck']
           }
         />{' '}

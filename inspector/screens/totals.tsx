@@ -94,7 +94,7 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
   return (
     <p class="note">
       {actual === null || wouldBe === null
-        ? 'What they have cost is not known.'
+        ? 'Their cost is not known.'
         : `Paid ${dollars(inDollars(actual))}; without Precis it would have been ${dollars(inDollars(wouldBe))}.`}
       {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} is not known.`}
       {misses !== undefined && ` ${misses}`}

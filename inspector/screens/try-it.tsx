@@ -100,7 +100,7 @@ export function TryRequest({ client, named, n, onRef }: RequestProps) {
 
 /** Why a trial may come to another result than the request. */
 function reallySent(event: RunEvent): string {
-  return `Request ${event.n} itself sent ${count(sentTokens(event).sent)} tokens: A may send more or less, since it plans the whole conversation anew, without the request’s tools, its other settings and the summaries that were written.`;
+  return `Request ${event.n} itself sent ${count(sentTokens(event).sent)} tokens: A may send more or less, since it plans the whole conversation again, without the request’s tools, its other settings and the summaries that were written.`;
 }
 
 /** The request's own mode and budget, and twice that budget. */

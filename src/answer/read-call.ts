@@ -182,7 +182,7 @@ export function checkState(request: ModelRequest, { services }: RequestScope): v
   if (upstreamState === undefined) return;
   throw new ApiError(
     'not_forwarded',
-    `${upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20,000 at the most.`,
+    `${upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20,000 at most.`,
     upstreamState,
   );
 }

@@ -61,7 +61,7 @@ export async function relay(
   const isOpen = response.ok && response.body !== null;
   if (isOpen && !isDecoded(response.headers)) {
     const fields = { code: 'answer_unreadable' };
-    scope.services.log('warn', 'an answer is passed on unread: its encoding is not known', fields);
+    scope.services.log('warn', 'an answer is passed on unread: its encoding is unknown', fields);
   } else if (isOpen) {
     if (isEventStream(response)) return relayStream(answer, report, options, scope);
     const isJson = response.headers.get('content-type')?.includes('json');

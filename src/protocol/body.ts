@@ -57,8 +57,7 @@ export function scanBody(
   if (!root.fields) return fault(null, `The request body has more than ${MOST_FIELDS} top-level fields.`);
   const keys = new Set<string>();
   for (const { key } of root.fields) {
-    if (keys.has(key))
-      return fault(key, `The request body has the field '${key}' twice, and may have it once.`);
+    if (keys.has(key)) return fault(key, `The request body has the field '${key}' twice; send it once.`);
     const meant = meantField(key);
     if (meant !== undefined) return { ok: false, reason: misspelled(key, meant) };
     keys.add(key);
@@ -76,7 +75,7 @@ function misspelled(key: string, meant: string): BodyFault {
   const is = isOwnField(meant)
     ? `the nearest one is '${meant}'`
     : `the header x-${meant.replaceAll('_', '-')} is`;
-  return { code: 'invalid_value', param: key, message: `'${key}' is no field of Precis; ${is}.` };
+  return { code: 'invalid_value', param: key, message: `'${key}' is not a field of Precis; ${is}.` };
 }
 
 /** Headers whose names look like fields. */

@@ -259,7 +259,7 @@ class Search {
   private known(object: JsonSpan, at: Position): Map<string, JsonSpan> | StoredName {
     const known = new Map<string, JsonSpan>();
     for (const { key, value } of membersOf(this.bytes, object)) {
-      if (known.has(key)) return fault(`${at.path}.${key}`, 'comes twice, and may come once');
+      if (known.has(key)) return fault(`${at.path}.${key}`, 'occurs twice, and may occur once');
       if (known.size === MOST_MEMBERS) return fault(at.path, `has more than ${MOST_MEMBERS} fields`);
       known.set(key, value);
     }
@@ -349,7 +349,7 @@ function named(param: string): StoredName {
   );
 }
 
-const CHOOSES = 'chooses a server, a key or models for an account that callers share; leave it out';
+const CHOOSES = 'would choose a server, a key or models for an account that callers share; leave it out';
 
 function tooDeep({ path }: Position): StoredName {
   return fault(path, `is nested deeper than ${MOST_LEVELS} levels`);
@@ -359,7 +359,7 @@ function closed(param: string, what: string, list: ReadonlySet<string>, variable
   const names = [...list].join(', ');
   return fault(
     param,
-    `is not one of the ${what} that are forwarded: ${names}. The deployer may open more (${variable})`,
+    `is not one of the ${what} that are forwarded: ${names}. The deployer may allow more (${variable})`,
   );
 }
 

@@ -98,20 +98,20 @@ const list: JsonSchema = { type: 'array', minItems: 1, items: { type: 'object' }
 
 /** The fields of a conversation in any protocol. */
 const conversation = {
-  model: { type: ['string', 'null'], description: 'Its window, prices and tokens are counted with.' },
+  model: { type: ['string', 'null'], description: 'The model whose window, prices and tokens apply.' },
   messages: {
     ...list,
     description:
-      "As of chat completions: OpenAI's `ChatCompletionRequestMessage`. With `anthropic-version`, as of Anthropic's Messages.",
+      "As in chat completions: OpenAI's `ChatCompletionRequestMessage`. With `anthropic-version`, as in Anthropic's Messages.",
   },
   input: {
     oneOf: [{ type: 'string' }, list],
-    description: 'In place of `messages`, as of the Responses API.',
+    description: 'Instead of `messages`, as in the Responses API.',
   },
   instructions: { type: 'string', description: 'Beside `input`.' },
   system: { ...block, description: "Beside `messages` of Anthropic's." },
   tools: { type: 'array', items: { type: 'object' } },
-  force: flag('Triggers count as met.'),
+  force: flag('Compacts as if the triggers were met.'),
 } as const;
 
 const eitherOf: JsonSchema = { oneOf: [{ required: ['messages'] }, { required: ['input'] }] };
@@ -138,7 +138,7 @@ export const EXPLAIN: JsonSchema = {
       type: 'object',
       properties: {
         ...conversation,
-        course: flag('Prices each request.'),
+        course: flag('Also lists each request of the conversation, with its price.'),
       },
     },
   ],
@@ -189,12 +189,12 @@ export const COMPRESS: JsonSchema = {
         model: conversation.model,
         messages: {
           ...list,
-          description: "As of chat completions or, as their blocks show, of Anthropic's Messages.",
+          description: "As in chat completions, or in Anthropic's Messages, which their blocks show.",
         },
         token_budget: {
           type: 'integer',
           minimum: 1,
-          description: 'The budget of `auto`, where nobody has chosen a strategy.',
+          description: 'The budget of `auto`, if no strategy is chosen.',
         },
       },
       required: ['messages'],

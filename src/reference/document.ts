@@ -80,13 +80,13 @@ export interface ApiDocument {
 
 const ABOUT = `Precis is a proxy between a client of OpenAI's or Anthropic's API and that API. It forwards a shorter view of long conversations.
 
-Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405 (\`method_not_allowed\`). Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape, on the routes of Anthropic's API the shape of Anthropic's.`;
+Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405 (\`method_not_allowed\`). Other paths below \`/v1\` are forwarded unchanged; see OpenAI's own document. Errors have OpenAI's shape; on the routes of Anthropic's API, Anthropic's.`;
 
 const GROUPS: Readonly<Record<Operation['group'], string>> = {
-  Models: "OpenAI's routes and Anthropic's, with the fields of Precis beside their own.",
+  Models: "OpenAI's and Anthropic's routes, with the fields of Precis added.",
   Plans: 'What a strategy does to an array, without a completion.',
   Conversations: 'Settings, summaries and archives of named conversations.',
-  Users: "What a user's conversations know of each other.",
+  Users: "What a user's conversations know about each other.",
   Refs: 'Contents that were removed from a view.',
   'Memory blocks': 'Short texts under labels, which agents share.',
   Deployment: 'The deployment itself, and this reference.',
@@ -132,7 +132,7 @@ export function apiDocument(parts: ApiParts): ApiDocument {
       { url: '/', description: 'This deployment.' },
       {
         url: '/agents/{agent}',
-        description: "Under an agent's defaults.",
+        description: "With an agent's defaults.",
         variables: { agent: { default: 'coding', description: 'The key of an agent.' } },
       },
     ],

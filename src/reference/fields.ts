@@ -126,9 +126,9 @@ export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
 /** The members of `memory_injection`, if it is an object. */
 export const INJECTION_FIELDS: Readonly<Record<keyof Exclude<MemoryInjectionRequest, boolean>, string>> = {
   role: 'The role of the message with the block.',
-  max_tokens: 'The most tokens of the block.',
-  publish: "When this conversation's summaries are given to the user's other conversations.",
-  refresh: 'Makes the block of this conversation anew. Send it once.',
+  max_tokens: 'The maximum of tokens of the block.',
+  publish: "When the user's other conversations get this conversation's summaries.",
+  refresh: "Makes this conversation's block again. Send it once.",
 };
 
 /** The members of `memory_blocks`, if it is an object. */
@@ -138,5 +138,5 @@ export const BLOCKS_FIELDS: Readonly<
   labels: 'The labels, in the order in which the blocks are shown.',
   role: 'The role of the message that shows them.',
   writable: 'Gives the model the [tools](memory-blocks.md#writing-by-the-model) that write these blocks.',
-  refresh: 'Reads the blocks of this conversation [anew](memory-blocks.md#freezing). Send it once.',
+  refresh: 'Reads the blocks of this conversation [again](memory-blocks.md#freezing). Send it once.',
 };

@@ -50,7 +50,7 @@ const LONGEST_MODEL = 256;
 const ofContents = {
   arrays: {
     about:
-      'The latest arrays of messages, from which the next request goes on. About ten of 1 MB, with what is known of them.',
+      'The latest arrays of messages, from which the next request continues. About ten of 1 MB, with what is known of them.',
     owner: 'tenant',
     bytes: 16 * MIB,
     make: (bytes) => new KnownArrays(bytes),
@@ -79,7 +79,7 @@ const ofContents = {
     sizeOf: textBytes,
   }),
   digests: computed<string>({
-    about: 'Extractive digests, each of a few thousand tokens. Making one takes reading all it covers.',
+    about: 'Extractive digests, each of a few thousand tokens. Making one requires reading all it covers.',
     owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: textBytes,
@@ -116,7 +116,7 @@ const ofRequests = {
     bytes: 512 * KIB,
   }),
   rewritesAnswers: computed<true>({
-    about: 'Whether its client sends other answers back than it got, as far as their keys tell.',
+    about: 'Whether its client sends different answers back than it got, as far as their keys show.',
     owner: 'conversation',
     bytes: 512 * KIB,
   }),
@@ -183,7 +183,7 @@ const ofConversations = {
     confirm: 'version',
   }),
   rounds: believed<Found>({
-    about: 'The memory that the first request of a round was given, by strategy and round: about 150.',
+    about: 'The memory that the first request of a round got, by strategy and round: about 150.',
     owner: 'conversation',
     bytes: 2 * MIB,
     sizeOf: ({ memory }) => ROW_BYTES + (memory ? sizeOfVersion(memory) : 0),
@@ -242,7 +242,7 @@ const ofConversations = {
     holdsMs: TRUST_MS,
   }),
   userlessSettings: believed<Settings>({
-    about: 'Settings of conversations without a user, to tell a request with a user of them: about 1,000.',
+    about: 'Settings of conversations without a user, to warn a request with a user: about 1,000.',
     owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: (settings) => textBytes(JSON.stringify(settings)),
@@ -260,7 +260,7 @@ const ofUpstreams = {
     outlivesOwner: true,
   }),
   keyVerdicts: believed<Answered>({
-    about: 'Any other verdict on a key, by the keys beside it. It limits how often retries ask.',
+    about: 'Any other verdict on a key, by the other keys of the request. It limits how often retries ask.',
     owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: 30 * SECOND,
@@ -307,7 +307,7 @@ const ofUpstreams = {
   sentRequests: believed<SentRequest>({
     about:
       "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 3,000. " +
-      'Facts of a conversation with a name are under it.',
+      'Facts of a named conversation are under its name.',
     owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: sizeOfSent,

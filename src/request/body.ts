@@ -119,7 +119,7 @@ function decoded(
   if (name === '' || name === 'identity') return { bytes, encoded: undefined };
   const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
   if (!decode)
-    return { fault: notReadable('unsupported_media_type', 'names one that is not read'), whole: bytes };
+    return { fault: notReadable('unsupported_media_type', 'names one that is not supported'), whole: bytes };
   try {
     return { bytes: decode(bytes, limit), encoded: bytes };
   } catch (error) {
@@ -182,12 +182,12 @@ function noRoom(): ApiError {
 
 /** What a caller can do about a body that is too large to be planned. */
 const SMALLER =
-  'Leave out images and files that the model has seen already, or name them by an address or the id of an uploaded file.';
+  'Leave out images and files that the model has already seen, or refer to them by URL or by the id of an uploaded file.';
 
 function tooLarge(limit: number, param: string | null): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${limit} bytes, decoded too. ${SMALLER} A larger one is only forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
+    `The request body must have at most ${limit} bytes, also when decoded. ${SMALLER} A larger one can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
     param,
   );
 }
@@ -200,7 +200,7 @@ function tooLarge(limit: number, param: string | null): ApiError {
 export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${SIZE_LIMITS.body} bytes, decoded too: ${why}. ${SMALLER}`,
+    `The request body must have at most ${SIZE_LIMITS.body} bytes, also when decoded: ${why}. ${SMALLER}`,
     param,
   );
 }
@@ -222,7 +222,7 @@ export function checkSize({ bytes, conversationField }: ModelRequest): void {
   if (bytes.length <= SIZE_LIMITS.body) return;
   throw new ApiError(
     'body_too_large',
-    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${SIZE_LIMITS.body} are taken. ${SMALLER}`,
+    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or for a compaction item, the limit is ${SIZE_LIMITS.body}. ${SMALLER}`,
     conversationField,
   );
 }
@@ -244,7 +244,7 @@ export function checkCharset(headers: Headers): void {
   if (named.every((charset) => CHARSETS.has(charset.toLowerCase()))) return;
   throw new ApiError(
     'unsupported_media_type',
-    'The header content-type names a charset that is not read; the body must be JSON in UTF-8.',
+    'The header content-type names an unsupported charset; the body must be JSON in UTF-8.',
     'content-type',
   );
 }
@@ -260,7 +260,7 @@ export function checkUnencoded(headers: Headers): void {
   if (encoding === '' || encoding === 'identity') return;
   throw new ApiError(
     'unsupported_media_type',
-    'The body of this request is taken without a content-encoding only.',
+    'The body of this request must not have a content-encoding.',
     'content-encoding',
   );
 }

@@ -134,7 +134,7 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     type: 'rate_limit_error',
-    when: "The caller's own [limit by the minute](operating.md#budgets-and-limits) is reached; `retry-after` says for how long.",
+    when: "The caller's own [limit per minute](operating.md#budgets-and-limits) is reached; `retry-after` says for how long.",
   },
   budget_exceeded: {
     status: 429,
@@ -144,7 +144,7 @@ export const ERRORS = {
   model_not_allowed: {
     status: 403,
     type: 'permission_error',
-    when: "The caller's [limits](operating.md#budgets-and-limits) do not allow the model, or it has a budget in dollars and the model no known price.",
+    when: "The caller's [limits](operating.md#budgets-and-limits) do not allow the model, or the caller has a budget in dollars and the model no known price.",
   },
   caller_disabled: {
     status: 403,
@@ -154,7 +154,7 @@ export const ERRORS = {
   caller_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    when: 'For the operator: there is [no caller](operating.md#callers) of this name.',
+    when: 'For the operator: no [caller](operating.md#callers) has this name.',
   },
   upstream_unreachable: {
     status: 502,
@@ -187,7 +187,7 @@ export const ERRORS = {
     type: 'server_error',
     when: 'A variable of the deployment is missing or invalid; the message names it, without its value.',
   },
-  internal_error: { status: 500, type: 'server_error', when: 'A bug in Precis; the log has its place.' },
+  internal_error: { status: 500, type: 'server_error', when: 'A bug in Precis; the log says where.' },
 } as const satisfies Readonly<Record<string, ErrorFacts>>;
 
 export type ErrorCode = keyof typeof ERRORS;

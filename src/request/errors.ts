@@ -64,7 +64,7 @@ export class ApiError extends Error {
 
 /** The caller's error for a bug in our code. Log the bug where it is caught. */
 export function internalError(): ApiError {
-  return new ApiError('internal_error', 'Precis has failed on this request.');
+  return new ApiError('internal_error', 'Precis failed on this request.');
 }
 
 /** An answer that must be read, since it may call our tools, is too long. */
@@ -117,12 +117,12 @@ export function accountError(status: number): ApiError | undefined {
   if (status === 429)
     return new ApiError(
       'rate_limit_exceeded',
-      'The upstream takes no more requests of this deployment for now; try again later.',
+      'The upstream accepts no more requests from this deployment for now; try again later.',
     );
   if (status !== 401 && status !== 402 && status !== 403) return undefined;
   return new ApiError(
     'upstream_refused',
-    "The upstream has refused this request to this deployment's account. It is not the caller's key that is wrong.",
+    "The upstream refused this request to this deployment's account. The caller's key is not the cause.",
     null,
     status,
   );

@@ -49,7 +49,7 @@ export async function openSealed(
 function tooManyItems(param: string): ApiError {
   return new ApiError(
     'invalid_encrypted_content',
-    `A body can hold at most ${MOST_ITEMS} compaction items; the one in ${param} is one too many. Have the conversation compacted again: the new item replaces all before it.`,
+    `A body can hold at most ${MOST_ITEMS} compaction items; the one in ${param} is one too many. Compact the conversation again: the new item replaces all before it.`,
     param,
   );
 }
@@ -63,7 +63,7 @@ const NAMES: Readonly<Record<Protocol, string>> = {
 function otherProtocol(param: string, maker: Protocol, here: Protocol): ApiError {
   return new ApiError(
     'invalid_encrypted_content',
-    `The compaction item in ${param} was made by ${NAMES[maker]}, and holds tool calls, results or parts that have another form in ${NAMES[here]}: send it to the API that made it, or have the conversation compacted again here.`,
+    `The compaction item in ${param} was made by ${NAMES[maker]}, and holds tool calls, results or parts that have another form in ${NAMES[here]}: send it to the API that made it, or compact the conversation again here.`,
     param,
   );
 }

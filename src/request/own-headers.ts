@@ -15,6 +15,6 @@ export function checkOwnHeaders(headers: Headers): void {
 export function knownHeader(error: unknown): unknown {
   if (!(error instanceof UnknownHeader)) return error;
   const { header, meant } = error;
-  const message = `The header ${header} is none of Precis; the nearest known one is '${meant}'.`;
+  const message = `${header} is not a header of Precis; the nearest known one is '${meant}'.`;
   return new ApiError('invalid_value', message, header);
 }

@@ -52,7 +52,7 @@ export async function putBlock(c: Context<AppEnv>): Promise<Response> {
   if (changed.state === 'too_many')
     throw new ApiError(
       'too_many_blocks',
-      `There are ${MOST_BLOCKS} memory blocks under this key, which is the limit; delete one first.`,
+      `This key has ${MOST_BLOCKS} memory blocks, which is the limit; delete one first.`,
       'label',
     );
   throw tooLong(charactersIn(text));
@@ -82,18 +82,18 @@ async function blocksOf(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Ten
 function labelOf(c: Context<AppEnv>): string {
   const label = c.req.param('label') ?? '';
   if (isLabel(label)) return label;
-  throw new ApiError('invalid_value', `The label of a memory block has ${LABEL_FORM}.`, 'label');
+  throw new ApiError('invalid_value', `The label of a memory block must have ${LABEL_FORM}.`, 'label');
 }
 
 /** @throws ApiError that names the field */
 async function readPut(request: Request): Promise<{ text: string; version: number | undefined }> {
   const body = parseObject(new TextDecoder().decode(await readBody(request, null, LARGEST_BODY)));
-  const form = 'The body must be a JSON object of text and, if you like, version';
+  const form = 'The body must be a JSON object of text and, optionally, version';
   if (!body) throw new ApiError('invalid_json', `${form}.`);
   const { text, version, ...rest } = body;
   const [other] = Object.keys(rest);
   if (other !== undefined)
-    throw new ApiError('invalid_value', `${form}; ${quote(other)} is no field of a block.`, other);
+    throw new ApiError('invalid_value', `${form}; ${quote(other)} is not a field of a block.`, other);
   if (typeof text !== 'string')
     throw new ApiError('invalid_value', `text must be a string; this one is ${quote(text)}.`, 'text');
   const characters = charactersIn(text);
@@ -143,10 +143,10 @@ function blockAnswer(c: Context<AppEnv>, { updated_at, ...block }: StoredBlock, 
 
 function notFound(label: string, version: number | undefined): ApiError {
   return version === undefined
-    ? new ApiError('block_not_found', `There is no memory block '${label}' under this key.`, 'label')
+    ? new ApiError('block_not_found', `This key has no memory block '${label}'.`, 'label')
     : new ApiError(
         'block_not_found',
-        `The memory block '${label}' has no version ${version}, or does not keep it.`,
+        `The memory block '${label}' has no version ${version}, or no longer.`,
         'version',
       );
 }

@@ -43,7 +43,7 @@ function once(body: Uint8Array): Uint8Array {
   const names = topNamesOf(body);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice === undefined) return body;
-  const message = `The request body has the field '${twice}' twice, and may have it once.`;
+  const message = `The request body has the field '${twice}' twice; send it once.`;
   throw new ApiError('invalid_json', message, twice);
 }
 

@@ -84,5 +84,5 @@ function failed(c: Context<AppEnv>, error: unknown): ApiError {
   const code = logCaught(c.get('services').log, 'error', 'storage has failed', error);
   if (error instanceof ApiError) return error;
   if (code === 'internal_error') return internalError();
-  return new ApiError('store_failed', 'The storage could not be read or written; try again.');
+  return new ApiError('store_failed', 'Storage could not be read or written; try again.');
 }

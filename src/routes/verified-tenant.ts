@@ -27,6 +27,6 @@ export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change')
   if (use === 'read' && services.config.unverifiedReads) return tenant;
   throw new ApiError(
     'key_not_checked',
-    'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can trust its keys with VERIFY_KEYS=false.',
+    'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can accept all keys with VERIFY_KEYS=false.',
   );
 }

@@ -35,7 +35,7 @@ export async function verify(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const { request } = await readAny(body, scope);
   if (request.bytes.length > LARGEST_BODY + RECEIPT_BYTES)
-    throw new ApiError('body_too_large', 'No receipt is made of a body of over 4 MiB.', null);
+    throw new ApiError('body_too_large', 'Bodies of over 4 MiB have no receipt.', null);
   const receipt = receiptIn(request);
   const call = await readWholeCall(request, scope);
   const checks = [...signatureChecks(receipt, call), ...(await planChecks(receipt, call))];
@@ -72,7 +72,7 @@ function signatureChecks(receipt: Receipt, { scope }: Call): Check[] {
       : {
           name: 'version',
           ok: null,
-          reason: `It was made by version ${receipt.precis}, and this is ${VERSION}, which may plan otherwise.`,
+          reason: `It was made by version ${receipt.precis}, and this is ${VERSION}, which may plan differently.`,
         };
   return [signature, version];
 }
@@ -99,13 +99,17 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
   const hashes = hashesOf(same, made);
   const isOther = (name: keyof ReceiptHashes): boolean => hashes[name] !== receipt.hashes[name];
   const given: Check[] = [
-    checked('array', !isOther('array'), 'These are other messages.'),
+    checked('array', !isOther('array'), 'These are different messages.'),
     checked('request', !isOther('request'), 'Model, tools or the limit of the answer differ.'),
-    checked('strategy', !isOther('strategy'), 'The hash is of another strategy than the receipt names.'),
+    checked(
+      'strategy',
+      !isOther('strategy'),
+      'The hash belongs to another strategy than the one in the receipt.',
+    ),
     checked(
       'prices',
       !isOther('prices'),
-      'What is known of the model, how tokens are counted, or the limit of the upstream has changed since.',
+      'The facts about the model, the counting of tokens, or the limit of the upstream has changed since.',
     ),
   ];
   const isSame = given.every(({ ok }) => ok);
@@ -115,7 +119,7 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
 
 /** Whoever reads and writes JSON may change its characters, and is not wrong for that. */
 function textCheck({ hashes: stated }: Receipt, hashes: ReceiptHashes): Check {
-  const reason = 'White space or escapes differ, and tokens are counted with them.';
+  const reason = 'White space or escapes differ, which count as tokens.';
   return stated.text === hashes.text ? { name: 'text', ok: true } : { name: 'text', ok: null, reason };
 }
 
@@ -127,7 +131,7 @@ function madeChecks(
   isRecalled: boolean,
 ): Check[] {
   const unknown = (name: Check['name'], reason: string): Check => ({ name, ok: null, reason });
-  const ofMemory = 'It follows from a memory, which is not read here.';
+  const ofMemory = 'It depends on a memory, which is not read here.';
   const words =
     stated.words === hashes.words || (stated.words === null && !isRecalled)
       ? checked('words', stated.words === hashes.words, 'The view had no summary.')
@@ -135,18 +139,18 @@ function madeChecks(
           'words',
           isRecalled
             ? ofMemory
-            : 'The summary is no longer stored here, and a model would write another one.',
+            : 'The summary is no longer stored here, and a model would write a different one.',
         );
   const hasRounds = stated.rounds === hashes.rounds;
   if (!isSame || isRecalled || !hasRounds) {
-    const ofStored = hasRounds ? ofMemory : 'It follows from kept rounds, which are others here by now.';
-    const reason = isSame ? ofStored : 'It follows from what differs.';
+    const ofStored = hasRounds ? ofMemory : 'It depends on kept rounds, which have changed since.';
+    const reason = isSame ? ofStored : 'It depends on what differs.';
     return [unknown('plan', reason), unknown('view', reason), words];
   }
   const follows = (name: 'plan' | 'view'): Check =>
     hashes[name] !== stated[name] && hashes.text !== stated.text
-      ? unknown(name, 'It may follow from white space or escapes, which differ.')
-      : checked(name, hashes[name] === stated[name], `The ${name} of these messages is another one.`);
+      ? unknown(name, 'It may depend on white space or escapes, which differ.')
+      : checked(name, hashes[name] === stated[name], `The ${name} of these messages is different.`);
   const view =
     hashes.view !== stated.view && words.ok === null
       ? unknown('view', "It holds the summary's words.")

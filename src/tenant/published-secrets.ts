@@ -31,6 +31,6 @@ export function checkSecrets({ secret, previousSecret }: Secrets, hostname: stri
   const isPublished = (one: string) => PUBLISHED.has(one.trim());
   if (isLocalHost(hostname) || !(isPublished(secret) || isPublished(previousSecret ?? ''))) return;
   throw new ConfigError(
-    'PRECIS_SECRET, or PRECIS_SECRET_PREVIOUS, is one for development, which everybody knows: it is taken on this machine alone. Set one of your own (wrangler secret put PRECIS_SECRET).',
+    'PRECIS_SECRET, or PRECIS_SECRET_PREVIOUS, is a published one, for development on this machine alone. Set your own (wrangler secret put PRECIS_SECRET).',
   );
 }

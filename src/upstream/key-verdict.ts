@@ -86,7 +86,7 @@ const UNASKED =
   'the upstream could not be asked about a key, and nothing is stored under it until then; VERIFY_KEYS=false trusts every key';
 
 const UNHEEDED =
-  'the upstream answers questions about a key whatever it is, by another key in the request, and nothing is stored under the former; VERIFY_KEYS=false trusts every key';
+  'the upstream accepts any key because of another key in the request, so nothing is stored under it; VERIFY_KEYS=false trusts every key';
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 

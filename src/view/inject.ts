@@ -159,7 +159,7 @@ class ConversationBlock {
     const { user, conversation } = this.entry;
     // Nothing can be frozen yet, and a block that is not frozen would come and go.
     if (!(await mayStore(tenant)))
-      throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+      throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
     const latest = await services.user(user)((stub) =>
       stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
     );

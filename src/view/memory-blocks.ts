@@ -160,7 +160,7 @@ class BlocksOfView {
     const { scope } = this.call;
     // Nothing can be frozen yet, and blocks that are not frozen would come and go.
     if (!(await scope.mayStore(this.tenant)))
-      throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+      throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
     const blocks = await new TenantBlocks(this.tenant, scope.services).read(labels);
     return labels.map((label) => {
       const { version, text } = blocks.find((block) => block.label === label) ?? { version: 0, text: '' };

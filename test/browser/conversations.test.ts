@@ -297,7 +297,7 @@ describe('conversations that were made through the Worker', () => {
     const page = await open({ key: OTHER_KEY, expected: [404] });
     await expect
       .poll(() => page.locator('.empty').innerText())
-      .toContain('Nothing is kept under this key yet.');
+      .toContain('This key has no conversations yet.');
     await expectShownWell(page, 'empty');
     await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
     await expect.poll(() => page.locator('.failed').first().innerText()).toContain('conversation_not_found');

@@ -56,7 +56,9 @@ describe('a deployment for callers without a key', () => {
     await expect.poll(() => page.locator('.top').innerText()).toContain('callers without a key');
     await page.getByRole('button', { name: 'Use a key' }).click();
     await enterKey(page, 'short');
-    await expect.poll(() => page.locator('.local-note').innerText()).toContain('too short to name a caller');
+    await expect
+      .poll(() => page.locator('.local-note').innerText())
+      .toContain('too short to identify a caller');
     await expect.poll(() => page.locator('.empty').count()).toBe(1);
     await expectShownWell(page, 'local-tenant');
     await page.getByRole('button', { name: 'Forget the key' }).click();

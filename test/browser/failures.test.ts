@@ -44,7 +44,7 @@ describe('failed requests', () => {
   it.each([
     [1, 'The upstream answered with the error 429.'],
     [2, 'The upstream answered with the error 500.'],
-    [3, 'Failed with 502 (upstream_unreachable): there is no answer of the model.'],
+    [3, 'Failed with 502 (upstream_unreachable): the model gave no answer.'],
   ])('say what was sent, with which status they failed, and what no archive has: %d', async (n, failure) => {
     const page = await open({ key: KEY, at: `#/conversations/failed/requests/${n}`, expected: [404] });
     await expect.poll(() => head(page).locator('.fails').innerText()).toBe(failure);

@@ -215,7 +215,7 @@ describe('a strategy that is tried', () => {
     await page.getByLabel('JSON or JSONL').fill('{"messages": [');
     await expect.poll(() => page.locator('.empty').innerText()).toContain('This is not JSON');
     await page.getByLabel('JSON or JSONL').fill('{"a": 1}');
-    await expect.poll(() => page.locator('.empty').innerText()).toContain('no array of messages');
+    await expect.poll(() => page.locator('.empty').innerText()).toContain('not an array of messages');
     expect(await axeViolations(page)).toEqual([]);
   });
 

@@ -32,7 +32,7 @@ export function overResponses({ request, scope }: Call): Retry {
       return { made, without: new Set([...without].filter((part) => part !== 'bridge')) };
     },
     answered: () =>
-      scope.services.log('info', 'the upstream takes tools over the Responses API alone', {
+      scope.services.log('info', 'the upstream takes tools only over the Responses API', {
         code: 'bridge_needed',
       }),
   };

@@ -24,7 +24,7 @@ export function withoutUsage({ request, scope }: Call): Retry {
         : undefined,
     answered: () => {
       noteRefused('usage', request, scope);
-      scope.services.log('info', 'the upstream refuses to tell the usage of streams', {
+      scope.services.log('info', 'the upstream refuses to report the usage of streams', {
         code: 'usage_refused',
       });
     },

@@ -117,7 +117,7 @@ function userArchive({ reachesUser }: OfferedTools, tenant: Tenant, call: Call):
 function insertInto(archive: UserArchive, tenant: Tenant, { scope }: Call) {
   return async (passage: string): Promise<Inserted> => {
     if (await scope.mayStore(tenant)) return archive.insert(passage);
-    throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+    throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
   };
 }
 
@@ -137,7 +137,7 @@ function blockWriter(
   return new BlockWriter(blocks?.labels ?? [], {
     change: async (label, edit) => {
       if (await scope.mayStore(tenant)) return stored.change(label, edit);
-      throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+      throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
     },
     failed: (error) => {
       hasFailed();

@@ -81,12 +81,11 @@ export async function passUnread(
 
 /** Why a body is read although its strategy may edit nothing. */
 const REASONS = {
-  archive: 'its memory_strategy asks for an archive, for which the whole body is read',
-  bridge: 'its memory_strategy has it sent over another API, which has another form',
-  deployer_archive:
-    'the deployer has each conversation archived that a request names, for which the whole body is read',
-  marks: 'its memory_strategy asks for marks of the prompt cache, which are inside its messages',
-  shared_account: 'each request to the account that its callers share is read',
+  archive: 'its memory_strategy asks for an archive, so the whole body is read',
+  bridge: 'its memory_strategy sends it over another API, which has another form',
+  deployer_archive: 'the deployer archives each conversation that a request names, so the whole body is read',
+  marks: 'its memory_strategy asks for cache marks, which are inside its messages',
+  shared_account: 'every request to a shared account is read',
 } as const satisfies Record<ReadFor | 'shared_account', string>;
 
 type Reason = keyof typeof REASONS;

@@ -23,13 +23,13 @@ export const callerLimitsSchema = z.strictObject({
     .max(MOST_MODELS)
     .exactOptional()
     .describe(
-      'The models that may be asked; one that ends with `*` means all names that begin with the rest.',
+      'The models that may be used; one that ends with `*` means all names that begin with the rest.',
     ),
   unpriced_models: z
     .enum(['refuse', 'allow'])
     .exactOptional()
     .describe(
-      'With a budget in dollars: whether a model without a known price may be asked. Default: `refuse`.',
+      'With a budget in dollars: whether a model without a known price may be used. Default: `refuse`.',
     ),
 });
 name(callerLimitsSchema, 'CallerLimits');

@@ -58,7 +58,7 @@ const messageSchema = z.strictObject({
 name(messageSchema, 'ExplainedMessage');
 
 const moveSchema = z.strictObject({
-  messages: count.describe('How many messages the request had that moved the frontier.'),
+  messages: count.describe('How many messages the array had when the frontier moved.'),
   trigger: z.enum(TRIGGERS),
   frontier: count.describe('The first message that was not edited.'),
   before: tokens,

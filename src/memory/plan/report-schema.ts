@@ -92,7 +92,7 @@ export const reportedSummarySchema = z.strictObject({
   signed: z
     .literal(true)
     .exactOptional()
-    .describe("It is the API's own, and is in the view as the block that the API has signed."),
+    .describe("It is the API's own, and in the view as the block that the API signed."),
   ref: refName.exactOptional().describe('Of the transcript of what it covers.'),
   status: z
     .enum(['completed', 'degraded', 'pending'])
@@ -237,10 +237,10 @@ export const reportSchema = z.strictObject({
         .describe('Of `chat`: the request can not be sent over another API, or that API is refused.'),
       param: z.string().exactOptional().describe('What keeps the request on chat.'),
       kept_answers: count.exactOptional().describe('Earlier answers that were sent as the model gave them.'),
-      notices: z.array(z.string()).exactOptional().describe('What is said otherwise than in chat.'),
+      notices: z.array(z.string()).exactOptional().describe('What was translated with a difference.'),
     })
     .exactOptional()
-    .describe('Absent if only chat was in question, and for other protocols.'),
+    .describe('Absent if only chat was an option, and for other protocols.'),
   /** The memory blocks in the view. */
   memory_blocks: blocksSchema.exactOptional(),
   potential: potentialSchema

@@ -15,7 +15,7 @@ export const TRIGGER_LABELS: Readonly<Record<Trigger, string>> = {
   messages: 'there were more messages than the strategy allows',
   token_budget: 'the budget was exceeded',
   token_soft_budget: 'the soft budget was exceeded',
-  upstream_limit: 'the model had said that the request is too long',
+  upstream_limit: 'the upstream had refused a request as too long',
   large_output: 'an output was very large',
   cold_return: "the provider's cache had expired, so the move cost nothing",
   force: 'the request asked for it',
@@ -39,15 +39,15 @@ export const REFUSED_LABELS: Readonly<Record<Refusal['because'], string>> = {
 /** Why an array of any size may be sent unchanged, and what else keeps edits from it. */
 const KEPT_FROM: Readonly<Partial<Record<Warning, string>>> = {
   upstream_state:
-    'The provider stores the conversation or a part of it, so Precis has not got all of its messages.',
+    'The provider stores the conversation or a part of it, so Precis does not have all of its messages.',
   unverified_key:
-    'The body has over 1 MiB, and the provider had not accepted the key yet, or the key is too short to tell its caller.',
+    'The body has over 1 MiB, and the provider had not accepted the key yet, or the key is too short to identify its caller.',
   too_many_messages: 'An array of over 20,000 messages is forwarded unchanged.',
-  idle: 'The strategy has neither a budget nor a trigger: nothing is due before 80 % of the window, or the goal that the price makes. With a `token_budget` it acts earlier.',
+  idle: 'The strategy has neither a budget nor a trigger: nothing is due before 80 % of the window, or the budget by the price. With a `token_budget` it acts earlier.',
   no_tenant:
-    'The key has less than 20 characters, so nothing can be stored under it: what is removed has no ref, and a digest replaces a summary.',
+    'The key has fewer than 20 characters, so nothing can be stored under it: removed content has no ref, and a digest replaces a summary.',
   soft_budget_idle:
-    'It is over the soft budget, but no edit of this mode, or of a request that stores nothing, is free of loss.',
+    'It is over the soft budget, but this mode has no edit that loses nothing, or the request can store nothing.',
   store_failed: 'Storage failed, and what could not be stored stays in full.',
   summary_pending: 'Its summary was not ready yet.',
   window_unknown:
@@ -56,7 +56,7 @@ const KEPT_FROM: Readonly<Partial<Record<Warning, string>>> = {
 const UNPLANNED: readonly Warning[] = ['upstream_state', 'unverified_key', 'too_many_messages'];
 
 const WAITING =
-  'An edit is due and waits until it pays off, or until it frees `min_reclaim_tokens`; until then the view may exceed its budget.';
+  'An edit is due, but waits until it pays, or frees `min_reclaim_tokens`; until then the view may exceed its budget.';
 
 /** Who has chosen the mode `none`. */
 const NONE_FROM: Readonly<Record<RunEvent['source'], string>> = {
@@ -64,7 +64,7 @@ const NONE_FROM: Readonly<Record<RunEvent['source'], string>> = {
   conversation: "The conversation's settings say so.",
   agent: 'The agent in its base URL says so.',
   default:
-    'It named no strategy, and the default of the deployment is to change nothing: send `memory_strategy`, use a base URL such as `/agents/coding/v1`, or set `DEFAULT_MEMORY_STRATEGY`.',
+    'It named no strategy, and the deployment’s default changes nothing: send `memory_strategy`, use a base URL such as `/agents/coding/v1`, or set `DEFAULT_MEMORY_STRATEGY`.',
 };
 
 /** All that is known of it, as one paragraph. */
@@ -82,7 +82,7 @@ export function headline(event: RunEvent): string {
   const all = `${count(messages)} ${messages === 1 ? 'message was' : 'messages were'} sent unchanged`;
   const done = changes(event);
   if (isUnsent(event)) return `Refused with ${event.status} (${event.error}): nothing was sent to the model.`;
-  if (mode === 'none') return `${all}: the strategy is to change nothing.`;
+  if (mode === 'none') return `${all}: the strategy changes nothing.`;
   if (UNPLANNED.some((code) => warnings.includes(code))) return `${all}, and nothing was planned.`;
   if (!tokens) return event.status >= 400 ? `${all}.` : `Short: ${all}, well under the budget.`;
   const { before, after, budget } = tokens;
@@ -117,7 +117,7 @@ function changes({ edits, left_out, observed }: RunEvent): string {
     ...part(left('summarized'), `message ${is} in a summary`, `messages ${are} in a summary`),
     ...part(left('trimmed'), `message ${is} left out`, `messages ${are} left out`),
     ...part(lines, `content ${is} a placeholder`, `contents ${are} placeholders`),
-    ...part(of('offloaded'), `large output ${is} cut`, `large outputs ${are} cut`),
+    ...part(of('offloaded'), `large output ${is} truncated`, `large outputs ${are} truncated`),
     ...part(
       of('old_reasoning', 'bound_thinking'),
       `message ${is} without its reasoning`,

@@ -2,7 +2,7 @@
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { StreamFault } from './answer-format.ts';
 
-const UNSAID = 'The upstream has sent an error without words.';
+const UNSAID = 'The upstream sent an error without a message.';
 
 /**
  * The error that a body or an event of an upstream holds: as a member, as a text, or as its own

@@ -6,9 +6,9 @@
 
 /** By code, what it is for. */
 export const FAILED_CODES = {
-  context_length_exceeded: 'The conversation is too long, or the body over the limit of Precis.',
-  rate_limit_exceeded: 'A rate limit, a budget or a limit by the minute is reached.',
-  insufficient_quota: "The upstream's, as of its 429.",
+  context_length_exceeded: "The conversation is too long, or the body exceeds Precis's limit.",
+  rate_limit_exceeded: 'A rate limit, a budget or a limit per minute is reached.',
+  insufficient_quota: "The upstream's, as in its 429.",
   invalid_prompt: 'Any other error that stays the same when the request is sent again.',
   usage_not_included: "The upstream's own.",
   bio_policy: "The upstream's own.",

@@ -8,7 +8,7 @@ import { CURSOR, LIMIT } from './conversations.ts';
 const NAME: Parameter = {
   name: 'name',
   in: 'path',
-  description: 'Of an access key, or the short name of a tenant.',
+  description: 'The name of an access key, or the short name of a tenant.',
   schema: { type: 'string' },
   example: 'alice',
 };
@@ -29,7 +29,7 @@ export const CALLERS: readonly Operation[] = [
     method: 'get',
     path: '/v1/admin/callers',
     id: 'listCallers',
-    summary: 'All callers, with what they have used and cost, for the operator',
+    summary: 'All callers with their use and cost, for the operator',
     description: 'Never what they have sent. A 404 in deployments without `ADMIN_TOKEN`.',
     parameters: [LIMIT(20, 20), CURSOR],
     answers: { 200: json('A page: names of access keys in order, then other tenants.', callerPage) },
@@ -51,7 +51,8 @@ export const CALLERS: readonly Operation[] = [
     path: '/v1/admin/callers/{name}',
     id: 'putCaller',
     summary: 'Adds a caller, or sets its state and limits',
-    description: 'What the body leaves out is as usual. A deleted caller is one again, without its data.',
+    description:
+      'What the body leaves out has its default. A deleted caller is added again, without its data.',
     parameters: [NAME],
     body,
     answers: {
@@ -81,7 +82,7 @@ export const CALLERS: readonly Operation[] = [
     parameters: [NAME],
     answers: {
       200: json('Everything is deleted.', callerDeletion),
-      202: json('The deletion goes on.', callerDeletion),
+      202: json('The deletion continues.', callerDeletion),
     },
     errors: OF_ONE,
   },

@@ -31,7 +31,7 @@ const USER_IN_PATH: Parameter = {
 export const LIMIT = (usual: number, largest: number): Parameter => ({
   name: 'limit',
   in: 'query',
-  description: 'The most of a page.',
+  description: 'The largest number of entries on a page.',
   schema: { type: 'integer', minimum: 1, maximum: largest, default: usual },
   example: usual,
 });
@@ -39,7 +39,7 @@ export const LIMIT = (usual: number, largest: number): Parameter => ({
 export const CURSOR: Parameter = {
   name: 'cursor',
   in: 'query',
-  description: 'The `cursor` of the page before.',
+  description: 'The `cursor` of the previous page.',
   schema: { type: 'string' },
 };
 
@@ -60,8 +60,8 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: '/v1/conversations',
     id: 'listConversations',
     group: 'Conversations',
-    summary: 'The conversations that are kept under the key: sorted, or searched for',
-    description: 'With `status`, a page may be shorter than its limit, or empty, and not be the last.',
+    summary: "The key's conversations, sorted or searched",
+    description: 'With `status`, a page that is not the last may be shorter than its limit, or empty.',
     access: 'caller',
     parameters: [
       LIMIT(20, 100),
@@ -118,7 +118,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: memory,
     id: 'restoreConversationMemory',
     group: 'Conversations',
-    summary: 'Sets the settings and the newest text that `GET` has answered, here or elsewhere',
+    summary: 'Sets the settings and the newest text of an answer of `GET`',
     access: 'caller',
     ...named,
     body: {
@@ -173,7 +173,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'Deleted.', content: { 'application/json': schemas.deletedConversation } },
       202: {
-        description: 'The deletion goes on.',
+        description: 'The deletion continues.',
         content: { 'application/json': schemas.deletedConversation },
       },
     },
@@ -185,7 +185,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: `${memory}/flush`,
     id: 'flushConversationMemory',
     group: 'Conversations',
-    summary: 'Waits until nothing more is made in the background, 60 seconds at most',
+    summary: 'Waits until nothing is being made in the background, 60 seconds at most',
     access: 'caller',
     ...named,
     answers: {
@@ -250,7 +250,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'The summary.', content: { 'application/json': schemas.endedConversation } },
       202: {
-        description: 'The summary is still being made, and is published then.',
+        description: 'The summary is still being made, and will be published.',
         content: { 'application/json': schemas.endedConversation },
       },
     },
@@ -295,7 +295,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     path: '/v1/users/{user}/memory',
     id: 'getUserMemory',
     group: 'Users',
-    summary: "The summaries that a user's new conversations are given",
+    summary: "The summaries that a user's new conversations get",
     access: 'caller',
     parameters: [USER_IN_PATH],
     answers: { 200: { description: 'The memory.', content: { 'application/json': schemas.userMemory } } },
@@ -311,7 +311,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     parameters: [USER_IN_PATH],
     answers: {
       200: { description: 'Deleted.', content: { 'application/json': schemas.deletedUser } },
-      202: { description: 'The deletion goes on.', content: { 'application/json': schemas.deletedUser } },
+      202: { description: 'The deletion continues.', content: { 'application/json': schemas.deletedUser } },
     },
     errors: ['conversation_not_found'],
     page: `${page}#seeing-and-correcting-it`,
@@ -336,7 +336,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     answers: {
       200: { description: 'Deleted.', content: { 'application/json': schemas.deletedUserEntry } },
       202: {
-        description: 'The deletion goes on.',
+        description: 'The deletion continues.',
         content: { 'application/json': schemas.deletedUserEntry },
       },
     },

@@ -180,7 +180,7 @@ const response = await client.responses.create({
     path: '/v1/responses/compact',
     id: 'compactResponse',
     group: 'Models',
-    summary: 'A conversation as one opaque item, to send back in its place',
+    summary: 'A conversation as one opaque item, to send back instead',
     description: 'Forwarded unchanged if the upstream stores the conversation.',
     access: 'caller',
     headers: MEMORY_HEADERS,
@@ -342,7 +342,7 @@ const { messages: view, memory } = await client.post('/compact', {
     group: 'Plans',
     summary: "Shorter messages for a gateway, by Headroom's contract",
     description:
-      'The same plan as `POST /v1/compact`; without a strategy, `auto`. Markers have a `hash` beside their ref. `x-headroom-bypass: true` leaves the messages unchanged.',
+      'The same plan as `POST /v1/compact`; without a strategy, `auto`. Markers have a `hash` next to their ref. `x-headroom-bypass: true` leaves the messages unchanged.',
     access: 'caller',
     headers: MEMORY_HEADERS,
     body: {
@@ -351,7 +351,7 @@ const { messages: view, memory } = await client.post('/compact', {
     },
     answers: {
       200: {
-        description: 'The messages, in the form that they had.',
+        description: 'The messages, in their original form.',
         content: { 'application/json': schemas.compressed },
         headers: REPORT_HEADERS,
       },
@@ -390,7 +390,7 @@ const { messages: view, memory } = await client.post('/compact', {
     path: '/v1/explain',
     id: 'explain',
     group: 'Plans',
-    summary: 'What becomes of each message under a strategy, and why',
+    summary: 'What a strategy does with each message, and why',
     description: 'Stores nothing and asks no model.',
     access: 'caller',
     headers: MEMORY_HEADERS,
@@ -414,7 +414,7 @@ const { messages: view, memory } = await client.post('/compact', {
     id: 'verify',
     group: 'Plans',
     summary: 'Whether a receipt is right',
-    description: 'Makes its plan anew. Stores nothing and asks no model.',
+    description: 'Makes its plan again. Stores nothing and asks no model.',
     access: 'caller',
     headers: ['x-agent-type', 'x-conversation-id', 'x-memory-user'],
     body: {

@@ -59,7 +59,7 @@ ${Object.entries(components.schemas).map(
   ([name, schema]) =>
     html`<section><h3 id="${anchorOf(name)}"><a href="#${anchorOf(name)}">${name}</a></h3>${name === ERROR_CODES ? meaningsOf(schema) : about(schema)}${schemaView(schema)}</section>`,
 )}`,
-    foot: 'Made from the code of this version. This page has no script and asks for nothing else.',
+    foot: 'Made from the code of this version. This page has no script and loads nothing else.',
   });
 }
 

@@ -18,7 +18,7 @@ const partHealth = z.strictObject({
   name: z.enum(PARTS),
   status: z
     .enum(['ok', 'failed', 'unknown', 'off'])
-    .describe('`unknown`: it answers, and does not say whether it would do its work. `off`: not configured.'),
+    .describe('`unknown`: it answers, but does not say whether it would work. `off`: not configured.'),
   ms: z.number().describe('How long it took to answer, in milliseconds.'),
   reason: z.string().nullable().describe('Why it is not `ok`; null if it is.'),
 });
@@ -43,7 +43,7 @@ export const backupBody = z.strictObject({
     ),
   conversation: z.string().min(1).optional().describe("Only this one of the caller's, with its refs."),
   user: z.string().min(1).optional().describe('The user of the conversation, if it has one.'),
-  next: z.base64().optional().describe('The record `N` of the answer before, in base64.'),
+  next: z.base64().optional().describe('The record `N` of the previous answer, in base64.'),
 });
 
 /** Kinds of what is put back, and what becomes of it. */

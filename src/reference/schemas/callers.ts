@@ -31,7 +31,7 @@ export const caller = z.strictObject({
   name: z.string(),
   kind: z
     .enum(['access_key', 'tenant'])
-    .describe('`tenant`: a caller with a key of its own, under a short name made of its id.'),
+    .describe('`tenant`: a caller with its own key, under a short name made from its id.'),
   state: z.enum(CALLER_STATES),
   key: z
     .enum(['configured', 'made'])
@@ -39,21 +39,21 @@ export const caller = z.strictObject({
     .describe('Where its access key is from: `ACCESS_KEYS`, or made here; null without one.'),
   limits: callerLimitsSchema.nullable(),
   limits_from: z.enum(['operator', 'configuration']).nullable(),
-  first_seen_at: seconds.nullable().describe('When it first stored something, since there is an operator.'),
+  first_seen_at: seconds.nullable().describe('When it first stored something, once there was an operator.'),
   last_seen_at: seconds.nullable().describe('To the day, or to the hour of its last conversation.'),
   today: usage,
   month: usage,
   access_key: z
     .string()
     .exactOptional()
-    .describe('A key that was made by this request. It is shown once, and stored as a keyed hash.'),
+    .describe('A key made by this request. It is shown once, and stored as a keyed hash.'),
 });
 name(caller, 'Caller');
 
 export const callerChange = z.strictObject({
   state: z.enum(['active', 'disabled']).exactOptional(),
   limits: callerLimitsSchema.nullable().exactOptional().describe('Null: the limits of the configuration.'),
-  new_key: z.boolean().exactOptional().describe('Makes another key, which ends the one before.'),
+  new_key: z.boolean().exactOptional().describe('Makes a new key; the previous one ends.'),
 });
 name(callerChange, 'CallerChange');
 

@@ -39,7 +39,7 @@ export const flushedMemory = z.strictObject({
   up_to_date: z
     .boolean()
     .describe(
-      'False with a 202: something is still being made, or the newest version could not be made, as `health` and its `status` tell.',
+      'False with a 202: something is still being made, or the newest version could not be made, as `health` and its `status` show.',
     ),
 });
 
@@ -47,7 +47,7 @@ export const deletedConversation = deletion('memory.conversation.deleted', { id:
 
 export const archivedMessage = z.strictObject({
   object: z.literal('conversation.message'),
-  position: count.describe('Its index in the array that it came in.'),
+  position: count.describe('Its index in the array of its request.'),
   created_at: seconds,
   snippet: z.string().exactOptional().describe('The text around the words. Of a search alone.'),
   message: z
@@ -66,7 +66,7 @@ export const endedConversation = z.strictObject({
   id: givenId,
   object: z.literal('memory.conversation.ended'),
   summary: reportedSummarySchema.nullable(),
-  published: z.boolean().describe("Whether the user's other conversations are given it."),
+  published: z.boolean().describe("Whether the user's other conversations get it."),
   warnings: z.array(warningSchema),
 });
 
@@ -128,7 +128,7 @@ const sums = {
 export const statsByDay = z.strictObject({
   object: z.literal('memory.stats.days'),
   days: count,
-  behind_ms: count.describe('How old a request may be that is not in the sums yet.'),
+  behind_ms: count.describe('How old a request may be without being in the sums yet.'),
   total: z.strictObject(sums),
   data: z.array(z.strictObject({ date: z.iso.date(), ...sums })).describe('By day (UTC), oldest first.'),
 });
@@ -142,11 +142,11 @@ export const userMemory = z.strictObject({
   injection: z
     .strictObject({ text: z.string(), tokens, conversations: z.array(z.string()) })
     .nullable()
-    .describe('The block that a new conversation is given; null without one.'),
+    .describe('The block that a new conversation gets; null without one.'),
   conversations: z.array(z.strictObject({ id: z.string(), text: z.string(), updated_at: seconds })),
   passages: z
     .array(z.strictObject({ text: z.string(), created_at: seconds }))
-    .describe('What models have kept for the user, newest first.'),
+    .describe('Passages that models have kept for the user, newest first.'),
 });
 name(userMemory, 'UserMemory');
 

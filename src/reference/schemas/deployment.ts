@@ -10,7 +10,7 @@ export const deployment = z.strictObject({
   access: z.enum(['callers_keys', 'access_keys', 'local_tenant']).describe('How callers are distinguished.'),
   caller: z
     .enum(['key', 'access_key', 'local_tenant'])
-    .describe("Whose data this request can see: its key's, or all callers' without one."),
+    .describe("Whose data this request can see: its key's, or all callers' without a key."),
   default_strategy: z.looseObject({ mode: z.string() }),
   metrics: z.boolean().describe("Whether `GET /metrics` answers, with the operator's token."),
   retiring: z
@@ -22,7 +22,7 @@ export const deployment = z.strictObject({
         replacement: z.string().nullable().describe('The model that the vendor recommends; null if unknown.'),
       }),
     )
-    .describe('Models of the deployment that their vendors switch off within 60 days, or have.'),
+    .describe('Models of the deployment that their vendors have switched off, or will within 60 days.'),
   retired_variables: z.array(z.string()).describe('Variables that are set, and no longer do anything.'),
   variables: z.array(
     z.strictObject({
@@ -31,7 +31,7 @@ export const deployment = z.strictObject({
       value: z
         .string()
         .nullable()
-        .describe('Null if the variable is not set, or if its value is for the operator alone.'),
+        .describe('Null if the variable is not set, or if only the operator may see its value.'),
     }),
   ),
 });

@@ -43,7 +43,10 @@ const anyCode = z
   .nullable()
   .describe("The code of an error of Precis, or the upstream's own.");
 const said = { message: z.string(), param: z.string().nullable() };
-const status = z.int().optional().describe('That it has outside of streams, where no answer has begun.');
+const status = z
+  .int()
+  .optional()
+  .describe('The status that it has outside of streams, if no answer has begun.');
 const sequence_number = z.int().min(0);
 
 export const chatStreamError = z.looseObject({

@@ -71,7 +71,7 @@ export const verification = z.strictObject({
   checks: z.array(
     z.strictObject({
       name: z.enum(['signature', 'version', ...receiptHashesSchema.keyof().options]),
-      ok: z.boolean().nullable().describe('Null where it can not be known.'),
+      ok: z.boolean().nullable().describe("Null if it can't be known."),
       reason: z.string().exactOptional().describe('Why it is not true.'),
     }),
   ),

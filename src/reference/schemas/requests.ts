@@ -12,14 +12,14 @@ name(listedRun, 'ListedRequest');
 export const requestPage = z.strictObject({
   ...page(listedRun).shape,
   bill: shownSumsSchema,
-  behind_ms: z.literal(0).describe('Always 0, and gone in the next version.'),
-  lost: z.literal(0).describe('Always 0, and gone in the next version.'),
+  behind_ms: z.literal(0).describe('Always 0; the next version drops it.'),
+  lost: z.literal(0).describe('Always 0; the next version drops it.'),
 });
 
 export const outlinedRun = z.strictObject({
   ...runEventSchema.shape,
   ...times,
-  outline: z.array(outlinedMessageSchema).describe("What became of each message of the caller's array."),
+  outline: z.array(outlinedMessageSchema).describe("What happened to each message of the caller's array."),
 });
 name(outlinedRun, 'Request');
 
@@ -38,7 +38,7 @@ export const shownEditList = z.strictObject({
       text: z
         .string()
         .nullable()
-        .describe('Null for reasoning, and where the array does not give the text again.'),
+        .describe('Null for reasoning, and where the text does not follow from the array.'),
     }),
   ),
 });

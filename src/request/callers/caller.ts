@@ -62,7 +62,7 @@ function sharedAccount(access: Access, api: UpstreamApi): UpstreamAccount {
   if (apiKey !== undefined) return { api, apiKey, forwardedHeaders: access.forwardedHeaders };
   throw new ApiError(
     'not_forwarded',
-    `This deployment does not forward to this API: it has access keys, and no ${api.keyVariable}.`,
+    `This deployment does not forward to this API: it has access keys, but no ${api.keyVariable}.`,
   );
 }
 
@@ -144,7 +144,7 @@ export async function checkCaller(
     if (!config.allowsUnknown)
       throw new ApiError(
         'key_not_checked',
-        'It could not be looked up whether this API key is still one of this deployment; try again.',
+        'Whether this API key still belongs to this deployment could not be checked; try again.',
       );
   });
   if (config.access) accessNameIn(headers, services, api);
@@ -172,7 +172,7 @@ export function tenantOf(headers: Headers, services: Services, api: UpstreamApi)
   if (tenant) return tenant;
   throw new ApiError(
     'invalid_api_key',
-    `This needs the API key under which the content was stored, as Authorization: Bearer or as x-api-key, of at least ${SHORTEST_TOKEN} characters. With shorter keys, nothing is stored unless the deployment sets LOCAL_TENANT.`,
+    `This needs the API key under which the content was stored, as Authorization: Bearer or as x-api-key, of at least ${SHORTEST_TOKEN} characters. Nothing is stored for shorter keys, unless the deployment sets LOCAL_TENANT.`,
   );
 }
 

@@ -229,7 +229,7 @@ export class Spending {
     if (field === undefined) return lists.flatMap(({ models }) => models ?? []);
     throw new ApiError(
       'model_not_allowed',
-      `This API key may be used with certain models alone, or with models of a known price, and '${field}' could name others: name one in 'model'.`,
+      `This API key may only be used with certain models, or with models of a known price, but '${field}' could name others: name one in 'model'.`,
       field,
     );
   }
@@ -310,13 +310,13 @@ export class Spending {
 
 /** The object does not answer. @throws ApiError `store_failed` */
 function unknown(): never {
-  throw new ApiError('store_failed', 'It could not be looked up what this API key may spend; try again.');
+  throw new ApiError('store_failed', 'What this API key may spend could not be checked; try again.');
 }
 
 function unpriced(model: string, param: string): ApiError {
   return new ApiError(
     'model_not_allowed',
-    `This API key has a budget in dollars, and the price of the model '${model}' in this service tier is not known to this deployment.`,
+    `This API key has a budget in dollars, but this deployment does not know the price of the model '${model}' in this service tier.`,
     param,
   );
 }

@@ -53,7 +53,7 @@ export async function postBackup(c: Context<AppEnv>): Promise<Response> {
       }),
     TIME_LIMITS.backupMs,
   );
-  if (!records) throw new ApiError('invalid_backup', 'next is no record of this deployment.', 'next');
+  if (!records) throw new ApiError('invalid_backup', 'next is not a record of this deployment.', 'next');
   return new Response(concat(records), {
     headers: { 'content-type': 'application/octet-stream' },
   });
@@ -67,7 +67,7 @@ async function readBeginning(request: Request, services: Services): Promise<Back
   if (!parsed.success)
     throw new ApiError(
       'invalid_value',
-      'The body has caller, alone or with conversation and its user, or next of the answer before, each as a string, or nothing.',
+      'The body may have caller, alone or with conversation and its user, or next of the previous answer, each as a string.',
       Object.keys(sent)[0] ?? null,
     );
   const { next, caller, conversation: id, user } = parsed.data;

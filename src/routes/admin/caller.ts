@@ -133,7 +133,7 @@ async function change(
   if (found.kind === 'tenant' && (changes.limits || key !== undefined))
     throw new ApiError(
       'invalid_value',
-      'Without an access key of this deployment a caller spends its own money: only its state can be set.',
+      'A caller without an access key of this deployment spends its own money: only its state can be set.',
       key === undefined ? 'limits' : 'new_key',
     );
   if (found.isConfigured && key !== undefined)
@@ -175,7 +175,7 @@ async function readChange(request: Request): Promise<AskedChange> {
   if (!body) throw new ApiError('invalid_json', `${form}.`);
   const other = Object.keys(body).find((field) => !(FIELDS as readonly string[]).includes(field));
   if (other !== undefined)
-    throw new ApiError('invalid_value', `${form}; ${quote(other)} is none of them.`, other);
+    throw new ApiError('invalid_value', `${form}; ${quote(other)} is not one of them.`, other);
   const { state, limits, new_key: newKey = false } = body;
   if (state !== undefined && state !== 'active' && state !== 'disabled')
     throw new ApiError(

@@ -64,11 +64,11 @@ const LOOKS: Readonly<Record<Part, Look>> = {
       summarizer,
       'SUMMARIZER',
       ownSummarizer
-        ? `none has a server of its own: ${ownSummarizer.model} of each request's upstream writes, with that request's key`
-        : "none is configured: callers' keys pay for their summaries",
+        ? `no separate server: ${ownSummarizer.model} of each request's upstream writes, with that request's key`
+        : "not configured: callers' keys pay for their summaries",
     ),
   embeddings: ({ config: { embeddings } }) =>
-    model(embeddings, 'EMBEDDINGS', 'none is configured: archives are searched by words alone'),
+    model(embeddings, 'EMBEDDINGS', 'not configured: archives are searched by words alone'),
 };
 
 /** A 404 in deployments without `ADMIN_TOKEN`. */
@@ -104,7 +104,7 @@ async function look(name: Part, services: Services, c: Context<AppEnv>): Promise
 /** Whether the upstream answers, and takes the deployment's own key if it has one. */
 async function upstream(config: Config, api: UpstreamApi, key: string | undefined): Promise<Found> {
   if (config.access && key === undefined)
-    return { status: 'off', reason: `${api.keyVariable} is not set, and callers have access keys` };
+    return { status: 'off', reason: `${api.keyVariable} is not set, but callers have access keys` };
   const headers = new Headers();
   if (key !== undefined && api.name === 'anthropic') api.setKey(headers, key);
   api.complete?.(headers);
@@ -125,7 +125,7 @@ function vouchesForAny(config: Config, api: UpstreamApi): boolean {
 
 const OPEN_LIST: Found = {
   status: 'ok',
-  reason: 'it lists its models to anybody, so any key of a caller counts as accepted',
+  reason: "it lists its models to anybody, so any caller's key counts as accepted",
 };
 
 /** Whether a server knows a model of the deployment. A call of the model would cost money. */
@@ -141,7 +141,7 @@ async function model(
   const answer = await asked(serverOf(baseUrl, apiKey), named);
   if (answer === 'ok') return OK;
   if (answer !== 'refused') return { status: 'failed', reason: `its server: ${answer}` };
-  const reason = `its server does not say that it has the model: look at ${variables}_MODEL and ${variables}_API_KEY`;
+  const reason = `its server does not list the model: check ${variables}_MODEL and ${variables}_API_KEY`;
   return { status: 'unknown', reason };
 }
 

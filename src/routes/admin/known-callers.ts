@@ -208,7 +208,7 @@ function placeOf(cursor: string | undefined): ['name' | 'tenant', after: string]
   if (cursor === undefined) return ['name', ''];
   const [, kind, after] = /^(name|tenant):(.+)$/s.exec(cursor) ?? [];
   if ((kind === 'name' || kind === 'tenant') && after !== undefined) return [kind, after];
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
 }
 
 function sumOf(days: SumsByDay, from: number): DaySums {

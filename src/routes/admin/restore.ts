@@ -18,12 +18,12 @@ const MOST_RECORDS = 5;
 const CHAIN = /^[0-9a-f]{64}$/;
 
 const FAULTS: Readonly<Record<RestoreFault, string>> = {
-  format: 'is none of a backup of Precis',
+  format: 'does not belong to a backup of Precis',
   secret:
     'was sealed under another PRECIS_SECRET: set that one, or set it as PRECIS_SECRET_PREVIOUS to restore what it can read',
-  changed: 'was changed, or is not where it was made',
+  changed: 'was changed, or is out of order',
   later: 'was made by a later version of Precis: deploy that one first',
-  incomplete: 'needs records before it that were not put back: begin again with the first one',
+  incomplete: 'needs earlier records that were not restored: begin again with the first one',
 };
 
 /** A 404 in deployments without `ADMIN_TOKEN`. */
@@ -41,7 +41,8 @@ export async function postRestore(c: Context<AppEnv>): Promise<Response> {
   checkUnencoded(c.req.raw.headers);
   const body = await readBody(c.req.raw, null, LARGEST_BODY);
   const records = recordsIn(new Uint8Array(body), MOST_RECORDS + 1);
-  if (!records) throw new ApiError('invalid_backup', 'The body is no whole records of a backup.');
+  if (!records)
+    throw new ApiError('invalid_backup', 'The body does not consist of whole records of a backup.');
   if (records.length > MOST_RECORDS)
     throw new ApiError('invalid_backup', `The body has more than ${MOST_RECORDS} records.`);
   const { bucket, conversation, user, tenant, tenants, log } = services;

@@ -45,7 +45,7 @@ function says(message: WireMessage): boolean {
 function nothingSaid({ conversationField: field }: ModelRequest): ApiError {
   return new ApiError(
     'invalid_messages',
-    `The field ${field} has no message that says anything beside instructions; send the whole conversation.`,
+    `The field ${field} has no message besides instructions; send the whole conversation.`,
     field,
   );
 }

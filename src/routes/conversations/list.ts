@@ -113,5 +113,5 @@ function placeIn(cursor: string | undefined, { sort }: ListQuery): Place | null 
   const [, index, at, value] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16}))?$/.exec(cursor) ?? [];
   if (index !== undefined && (value === undefined) === (sort === 'created'))
     return { index: Number(index), at: Number(at), value: Number(value ?? 0) };
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
 }

@@ -124,7 +124,7 @@ function wholeJson(json: Uint8Array): Uint8Array[] {
 function partsOf(cursor: string, form: RegExp): (string | undefined)[] {
   const parts = form.exec(cursor);
   if (parts) return parts.slice(1);
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
 }
 
 function queryOf(value: string | undefined): string | undefined {

@@ -114,18 +114,18 @@ async function read<Found>(
 function placeIn(cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the page before.', 'cursor');
+  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
 }
 
 function numberIn(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ApiError('invalid_value', 'The number of a request is 1 or more, as its list has it.', 'n');
+  throw new ApiError('invalid_value', 'The number of a request is 1 or more, as in the list.', 'n');
 }
 
 function unknownRequest(id: string, n: number): ApiError {
   return new ApiError(
     'request_not_found',
-    `The event of request ${n} of the conversation '${id}' is not kept; its list has the numbers of those that are.`,
+    `The event of request ${n} of the conversation '${id}' is not kept; the list has the numbers of all that are.`,
     'n',
   );
 }

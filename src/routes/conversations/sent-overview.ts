@@ -87,7 +87,7 @@ const textSchema = once(() =>
  */
 export function readOverview(body: JsonObject, id: string): Result<SentOverview, OverviewFault> {
   for (const setting of ['memory_strategy', 'memory_injection'])
-    if (!(setting in body)) return wrong(setting, 'is missing: it must be there, or null');
+    if (!(setting in body)) return wrong(setting, 'is missing: send it, or null');
   const listed: unknown = body.memories;
   // Before the elements are checked, since each of their faults takes memory.
   if (Array.isArray(listed) && listed.length > LISTED)
@@ -132,5 +132,5 @@ function faultOf({ issues }: z.ZodError, at: readonly PropertyKey[] = []) {
   const unknown = issue?.code === 'unrecognized_keys' ? [(issue.keys[0] ?? '').slice(0, LONGEST_NAME)] : [];
   const path = [...at, ...(issue?.path ?? []), ...unknown];
   const param = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-  return wrong(param.slice(1), `is not as \`GET\` answers it`);
+  return wrong(param.slice(1), `does not have the form of \`GET\``);
 }

@@ -36,7 +36,7 @@ export function frontPage(facts: FrontFacts): string {
   const body = `<main class="front">
 <h1>Precis</h1>
 <p class="lead">A memory proxy for the APIs of OpenAI and Anthropic. Your client sends the whole conversation each
-time; Precis forwards a shorter, still valid view of it, keeps what it leaves out, and says what that has saved.</p>
+time; Precis forwards a shorter, still valid view of it, keeps what it leaves out, and reports the savings.</p>
 ${state}
 <h2>A first request</h2>
 <p>Set the <code>baseURL</code> of OpenAI’s client to <code>${escaped(origin)}/v1</code>, or try it here. A click selects
@@ -45,9 +45,9 @@ ${copied(FIRST_REQUESTS.openai, facts)}
 <p>Anthropic’s client adds <code>/v1</code> itself: set its <code>baseURL</code> to <code>${escaped(origin)}</code>, or
 try it here.</p>
 ${copied(FIRST_REQUESTS.anthropic, facts)}
-<h2>Go on</h2>
+<h2>Next</h2>
 <ul class="links">
-<li><a href="inspect">Inspector</a>: what a model saw of your conversations, why, and what it has saved</li>
+<li><a href="inspect">Inspector</a>: what a model saw of your conversations, why, and what that saved</li>
 <li><a href="docs/getting-started">Documentation</a>: from the first start to running it for a team, with a search</li>
 <li><a href="docs">API reference</a>: each route, field, header and error</li>
 <li><a href="openapi.json">OpenAPI document</a>: the same for programs</li>

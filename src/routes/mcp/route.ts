@@ -42,14 +42,14 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
   const origin = headers.get('origin');
   if (origin !== null && origin !== new URL(url).origin)
-    return refusal(403, REFUSED, 'Pages of another origin are not answered.');
+    return refusal(403, REFUSED, 'Pages of another origin get no answer.');
   const tenant = await tenantOrChallenge(c);
   if (tenant instanceof Response) return tenant;
   const body = await readBody(c.req.raw, null, LARGEST_MESSAGE);
   // The protocol has no batches. In one, a request could cancel its neighbor, which would then
   // never be answered.
   if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
-    return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
+    return refusal(400, INVALID_REQUEST, 'Batches are not supported: send each message by itself.');
   const request = new Request(url, { method: 'POST', headers: plainHeaders(headers), body });
   const tools = mcpTools(c, tenant);
   return answered(request, parseJson(new TextDecoder().decode(body)), tools, c.get('services').log);

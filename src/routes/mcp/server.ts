@@ -35,7 +35,7 @@ export async function createMcpServer(tools: readonly ServedTool[]): Promise<Ser
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(listed) }));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const tool = tools.find(({ definition }) => definition.function.name === params.name);
-    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'No tool has this name.');
     const found = await tool.call(JSON.stringify(params.arguments ?? {}));
     return { content: contentOf(found.ok ? found.value : found.reason), isError: !found.ok };
   });

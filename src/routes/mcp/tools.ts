@@ -121,12 +121,12 @@ async function searchUser(
 ): Promise<Result<string, string>> {
   const services = c.get('services');
   if (!services.config.userArchives)
-    throw new ApiError('invalid_value', 'This deployment searches single conversations alone.', 'scope');
+    throw new ApiError('invalid_value', 'This deployment only searches single conversations.', 'scope');
   const user = checked(c.req.header('x-memory-user') || inCall, 'user');
   if (user === undefined) throw new ApiError('invalid_value', 'Which user? Call again with user.', 'user');
   const found = await stored(c, () => findHits(new UserArchive(user, tenant, services), query));
   const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
-  return { ok: true, value: found ? describeHits(found, counter) : 'Nothing of this user is kept yet.' };
+  return { ok: true, value: found ? describeHits(found, counter) : 'Nothing is kept for this user yet.' };
 }
 
 /**
@@ -161,6 +161,6 @@ async function inWords(
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, reason: error.message };
     logCaught(c.get('services').log, 'error', 'a tool has failed', error);
-    return { ok: false, reason: 'Precis has failed on this call.' };
+    return { ok: false, reason: 'Precis failed on this call.' };
   }
 }

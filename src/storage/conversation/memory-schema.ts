@@ -65,7 +65,7 @@ name(roundSchema, 'MemoryRound');
 
 export const healthSchema = z
   .enum(['healthy', 'retry', 'degraded', 'recovering'])
-  .describe('How the making of summaries has gone lately.');
+  .describe('Whether summaries have succeeded lately.');
 
 /** How long summaries took; null if nothing was measured. */
 export const timesSchema = z.strictObject({
@@ -81,5 +81,5 @@ export const overviewSchema = z.strictObject({
   memories: z.array(versionSchema).describe('The newest versions of the summary, newest first.'),
   rounds: z.array(roundSchema).describe('The newest rounds with a memory, newest first.'),
   stats: timesSchema,
-  stuck: z.boolean().describe('Whether the writer of a summary is lost, and nothing has taken its place.'),
+  stuck: z.boolean().describe('Whether the writer of a summary is lost, and nothing has replaced it.'),
 });

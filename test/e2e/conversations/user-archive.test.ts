@@ -250,7 +250,7 @@ describe('search_memory over MCP', () => {
     );
     expect(await call(deployment, args)).toContain('Which user?');
     expect(await call(closed, { ...args, user: by })).toContain(
-      'This deployment searches single conversations',
+      'This deployment only searches single conversations',
     );
   });
 });

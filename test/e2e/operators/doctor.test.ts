@@ -39,8 +39,10 @@ describe('precis doctor', () => {
 
   it('says what it can’t see without a token or a key', async () => {
     const { code, said } = await doctor({ PRECIS_URL: deployment.url });
-    expect(said).toMatch(/^\? caller's key +not seen.*OPENAI_API_KEY is not set$/m);
-    expect(said).toMatch(/^\? parts +bucket, objects and servers not seen: PRECIS_ADMIN_TOKEN is not set$/m);
+    expect(said).toMatch(/^\? caller's key +not checked.*OPENAI_API_KEY is not set$/m);
+    expect(said).toMatch(
+      /^\? parts +bucket, objects and servers not checked: PRECIS_ADMIN_TOKEN is not set$/m,
+    );
     expect(code).toBe(0);
   });
 
@@ -64,7 +66,7 @@ describe('precis doctor', () => {
       ['--url', 'http://127.0.0.1:59999'],
       "✗ deployment      can't be reached: ECONNREFUSED",
     ],
-    ['no deployment is named', [], 'No deployment is named.'],
+    ['no deployment is named', [], 'Name a deployment by --url or PRECIS_URL.'],
     [
       'an argument is too much',
       ['more', '--url', 'http://127.0.0.1:9'],
@@ -99,10 +101,10 @@ describe('precis doctor, where a part fails', () => {
   it('names it and the variables to look at', async () => {
     const vars = { PRECIS_URL: deployment.url, PRECIS_ADMIN_TOKEN: ADMIN_TOKEN, OPENAI_API_KEY: KEY };
     const { code, said } = await doctor(vars);
-    expect(said).toMatch(/^✗ upstream .*unreachable\n {4}→ Look at UPSTREAM_BASE_URL/m);
-    expect(said).toMatch(/^✗ summarizer .*unreachable\n {4}→ Look at SUMMARIZER_BASE_URL/m);
+    expect(said).toMatch(/^✗ upstream .*unreachable\n {4}→ Check UPSTREAM_BASE_URL/m);
+    expect(said).toMatch(/^✗ summarizer .*unreachable\n {4}→ Check SUMMARIZER_BASE_URL/m);
     expect(said).toMatch(
-      /^✗ models +gpt-4\.1-mini of SUMMARIZER_MODEL ends on 2027-01-14\n {4}→ Set SUMMARIZER_MODEL to/m,
+      /^✗ models +gpt-4\.1-mini \(SUMMARIZER_MODEL\) ends on 2027-01-14\n {4}→ Set SUMMARIZER_MODEL to/m,
     );
     expect(said).toMatch(/^✓ variables +CAPTURE is set, and no longer does anything$/m);
     expect(said).toMatch(/^✓ bucket/m);
@@ -122,7 +124,7 @@ describe('precis doctor with a caller’s key alone', () => {
 
   it('fails where the upstream does not answer', async () => {
     const { code, said } = await doctor({ OPENAI_API_KEY: KEY }, '--url', down.url);
-    expect(said).toMatch(/^✗ upstream .*\n {4}→ Look at UPSTREAM_BASE_URL/m);
+    expect(said).toMatch(/^✗ upstream .*\n {4}→ Check UPSTREAM_BASE_URL/m);
     expect(said).not.toContain('Nothing fails.');
     expect(code).toBe(1);
   });
@@ -136,7 +138,7 @@ describe('precis doctor with a caller’s key alone', () => {
 
   it.each(['ftp://precis.example.com', 'http://', 'a b'])('refuses what is no address: %s', async (url) => {
     const { code, said } = await doctor({}, '--url', url);
-    expect(said).toContain(`${url} is no address of a deployment`);
+    expect(said).toContain(`${url} is not the address of a deployment`);
     expect(code).toBe(2);
   });
 });
@@ -189,7 +191,7 @@ describe('precis doctor, where another server answers some of the requests', () 
         '/v1/admin/health': ASKS,
         '/v1/admin/health with a token': [200, json],
       });
-      expect(said).toMatch(/^✗ parts +the answer is not one of Precis\n {4}→/m);
+      expect(said).toMatch(/^✗ parts +the answer does not come from Precis\n {4}→/m);
       expect(said).not.toContain('TypeError');
       expect(code).toBe(1);
     },
@@ -230,7 +232,7 @@ describe('precis doctor, where another server answers some of the requests', () 
     'takes no such answer for one about key and models: %j',
     async (json) => {
       const { code, said } = await examine({ ...OPEN, '/v1/deployment': [200, json] });
-      expect(said).toMatch(/^✗ caller's key +the answer is not one of Precis\n {4}→/m);
+      expect(said).toMatch(/^✗ caller's key +the answer does not come from Precis\n {4}→/m);
       expect(said).not.toMatch(/^. (?:models|version)/m);
       expect(code).toBe(1);
     },
@@ -246,6 +248,6 @@ describe('precis doctor, where another server answers some of the requests', () 
   ])('sends no token to a server that does not ask for it: %d %j', async (...answer) => {
     const { said, tokens } = await examine({ ...OPEN, '/v1/admin/health': answer });
     expect(tokens).toEqual([]);
-    expect(said).toMatch(/^\? parts +bucket, objects and servers not seen: /m);
+    expect(said).toMatch(/^\? parts +bucket, objects and servers not checked: /m);
   });
 });

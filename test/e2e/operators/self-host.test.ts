@@ -243,7 +243,7 @@ describe('the package in an empty folder', () => {
 
     const other = spawnIt({ PRECIS_SECRET: SECRET, DATA_DIR: home });
     expect(await other.ended).toBe(1);
-    expect(other.output()).toContain('PRECIS_SECRET is another one');
+    expect(other.output()).toContain('PRECIS_SECRET is a different one');
   });
 
   it('plays the demo, without a warning', async () => {

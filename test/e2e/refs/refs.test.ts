@@ -174,7 +174,7 @@ describe('a part of a ref', () => {
 
   it('names the parameter that was probably meant', async () => {
     expect(await errorOf(await get(refs.text, { line: '1-2' }))).toMatchObject({
-      message: "'line' is no parameter of a ref; the nearest known one is 'lines'.",
+      message: "'line' is not a parameter of a ref; the nearest known one is 'lines'.",
     });
   });
 

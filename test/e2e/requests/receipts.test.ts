@@ -259,7 +259,7 @@ describe('precis verify', () => {
 
     const wrong = await run('verify', answer, file('array.json', BODY.messages.slice(1)));
     expect(wrong.code).toBe(1);
-    expect(wrong.said).toMatch(/✗ array +These are other messages\./);
+    expect(wrong.said).toMatch(/✗ array +These are different messages\./);
     expect(right.said + wrong.said).not.toContain(KEY);
   });
 
@@ -276,7 +276,7 @@ describe('precis verify', () => {
     const anew = await run('verify', file('answer.json', answered), file('b.json', JSON.parse(text)));
     expect(anew.code).toBe(0);
     expect(anew.said).toMatch(/\? text +White space or escapes differ/);
-    expect(anew.said).toMatch(/\? plan +It may follow from white space/);
+    expect(anew.said).toMatch(/\? plan +It may depend on white space/);
   });
 
   it.each([
@@ -295,7 +295,7 @@ describe('precis verify', () => {
     const { code, said } = await run('verify', ...files, '--url', `http://127.0.0.1:${port}`);
     server.close();
     expect(seen).toEqual(['GET /v1/deployment ']);
-    expect(said).toContain('the key is not sent, since no Precis asks for it');
+    expect(said).toContain('the key was not sent, since this does not answer like Precis');
     expect(code).toBe(2);
   });
 

@@ -377,7 +377,7 @@ describe('what callers learn of a shared account by a stream', () => {
       });
       const text = await answer.text();
       expect(answer.status).toBe(200);
-      expect(text).toContain('takes no more requests of this deployment');
+      expect(text).toContain('accepts no more requests from this deployment');
       expect(text).toContain('rate_limit_exceeded');
       expect(text).not.toMatch(/deployers|30000/);
     }

@@ -68,10 +68,10 @@ describe('what is pasted', () => {
   it.each([
     ['', 'Nothing is here yet.'],
     ['[1, 2', 'This is not JSON'],
-    ['{"messages": []}', 'no array of messages'],
-    ['{"a": 1}', 'no array of messages'],
-    ['[]', 'no array of messages'],
-    ['"text"', 'no array of messages'],
+    ['{"messages": []}', 'not an array of messages'],
+    ['{"a": 1}', 'not an array of messages'],
+    ['[]', 'not an array of messages'],
+    ['"text"', 'not an array of messages'],
     ['{"role": "user"}\n{"role": ', 'Line 2: This is not JSON'],
   ])('is refused in words: %j', (text, message) => {
     expect(readRecorded(text)).toMatchObject({ ok: false, message: expect.stringContaining(message) });

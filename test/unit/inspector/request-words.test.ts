@@ -56,7 +56,7 @@ describe('what was missed in some days', () => {
     expect([[tools, unpriced], [tools], [unpriced], []].map(missedSentence)).toEqual([
       '32,000 tokens were not read from the cache, which cost $0.0450, mostly because the client sent other tools.',
       '30,000 tokens were not read from the cache, which cost $0.0450, because the client sent other tools.',
-      '2,000 tokens were not read from the cache, because the provider has not read it.',
+      '2,000 tokens were not read from the cache, because the provider did not read it.',
       undefined,
     ]);
   });
@@ -93,7 +93,7 @@ describe('a request in a sentence', () => {
     );
     expect(told({ tokens: null, warnings: ['upstream_state'] })).toMatch(/nothing was planned\.$/);
     expect(told({ tokens: null, mode: 'none', messages: 1 })).toMatch(
-      /^1 message was sent unchanged: .* change nothing\.$/,
+      /^1 message was sent unchanged: .* changes nothing\.$/,
     );
   });
 
@@ -123,7 +123,7 @@ describe('a request in a sentence', () => {
     expect(told({ ...failed, observed: true })).toMatch(/were sent unchanged/);
     expect(told(failed)).toMatch(/were sent unchanged/);
     expect(failureSentence(event(failed))).toBe(
-      'Failed with 500 (internal_error): there is no answer of the model.',
+      'Failed with 500 (internal_error): the model gave no answer.',
     );
   });
 
@@ -132,14 +132,14 @@ describe('a request in a sentence', () => {
     [{ status: 404, ended: 'error' as const }, 'The upstream answered with the error 404.'],
     [
       { status: 502, ended: 'error' as const, error: 'upstream_unreachable' },
-      'Failed with 502 (upstream_unreachable): there is no answer of the model.',
+      'Failed with 502 (upstream_unreachable): the model gave no answer.',
     ],
     [{ ended: 'error' as const }, 'The answer ended with an error.'],
     [
       { ended: 'error' as const, error: 'upstream_timeout' },
       'The answer ended with an error (upstream_timeout).',
     ],
-    [{ ended: 'upstream_broke' as const }, 'The model’s answer broke off.'],
+    [{ ended: 'upstream_broke' as const }, 'The model’s answer was cut off.'],
     [{ ended: 'caller_left' as const }, 'The client hung up before the end of the answer.'],
     [{ ended: 'complete' as const }, undefined],
     [{ ended: 'window_full' as const }, undefined],
@@ -209,7 +209,7 @@ describe('a request in a sentence', () => {
       'The same holds for placeholders (6,887 of 11,180).',
       'Waiting: leaving messages out would free 6,887 tokens, but the request would still be over its budget.',
     ]);
-    expect(overBudget(event({ tokens, warnings: ['waiting'] }))[1]).toMatch(/waits until it pays off/);
+    expect(overBudget(event({ tokens, warnings: ['waiting'] }))[1]).toMatch(/waits until it pays/);
     expect(overBudget(event({ tokens, warnings: ['over_budget'] }))[1]).toMatch(
       /^Nothing more may be removed/,
     );

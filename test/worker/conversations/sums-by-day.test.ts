@@ -434,8 +434,8 @@ describe('a list of conversations', () => {
     ['sort=size', 'sort', 'sort must be one of created, used, requests, net.'],
     ['order=up', 'order', 'order must be one of desc, asc.'],
     [`q=${'x'.repeat(257)}`, 'q', 'q must have at most 256 characters.'],
-    ['cursor=0-1-5', 'cursor', 'cursor must be the cursor of the page before.'],
-    ['sort=net&cursor=0-1', 'cursor', 'cursor must be the cursor of the page before.'],
+    ['cursor=0-1-5', 'cursor', 'cursor must be the cursor of the previous page.'],
+    ['sort=net&cursor=0-1', 'cursor', 'cursor must be the cursor of the previous page.'],
   ])('refuses %s', async (query, param, message) => {
     const { status, body } = await caller().read(`/v1/conversations?${query}`);
 

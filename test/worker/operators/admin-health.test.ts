@@ -115,7 +115,7 @@ describe('the health of a deployment’s parts', () => {
       return (await health()).parts.find(({ name }) => name === 'upstream')?.reason;
     };
     expect(await reasonOf({ VERIFY_KEYS: 'true' })).toBe(
-      'it lists its models to anybody, so any key of a caller counts as accepted',
+      "it lists its models to anybody, so any caller's key counts as accepted",
     );
     expect(await reasonOf({ VERIFY_KEYS: 'true' }, 401)).toBeNull();
     expect(await reasonOf({ VERIFY_KEYS: 'false' })).toBeNull();
@@ -181,10 +181,9 @@ describe('the health of a deployment’s parts', () => {
     };
     expect(await reasonOf({ SUMMARIZER_MODEL: 'a-model' })).toMatchObject({
       status: 'off',
-      reason:
-        "none has a server of its own: a-model of each request's upstream writes, with that request's key",
+      reason: "no separate server: a-model of each request's upstream writes, with that request's key",
     });
-    expect((await reasonOf({}))?.reason).toContain('none is configured');
+    expect((await reasonOf({}))?.reason).toContain('not configured');
   });
 
   it('reports a rotation', async () => {

@@ -752,7 +752,7 @@ describe('requests for records', () => {
     expect(await response.json()).toMatchObject({
       error: {
         code: 'invalid_backup',
-        message: expect.stringContaining('was changed, or is not where it was made'),
+        message: expect.stringContaining('was changed, or is out of order'),
       },
     });
   });

@@ -64,7 +64,7 @@ describe('a tool of the MCP server', () => {
     objectFailing.add('archive.hits');
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
-      failure('The storage could not be read or written; try again.'),
+      failure('Storage could not be read or written; try again.'),
     );
   });
 
@@ -74,7 +74,7 @@ describe('a tool of the MCP server', () => {
     onTestFinished(shorten({ toolSearchMs: 500 }));
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
-      failure('The storage could not be read or written; try again.'),
+      failure('Storage could not be read or written; try again.'),
     );
   });
 
@@ -120,8 +120,6 @@ describe('a tool of the MCP server', () => {
   it('hides the cause of an internal failure', async () => {
     vi.spyOn(Retriever.prototype, 'find').mockRejectedValue(new Error('an address inside'));
 
-    expect(await tools().call('retrieve_ref', { ref: REF })).toEqual(
-      failure('Precis has failed on this call.'),
-    );
+    expect(await tools().call('retrieve_ref', { ref: REF })).toEqual(failure('Precis failed on this call.'));
   });
 });

@@ -50,7 +50,7 @@ export class MessagesReader implements AnswerReader {
   /** The error in OpenAI's form. The upstream's type and words stay. */
   error(body: Uint8Array, status: number): Uint8Array {
     const text = decoder.decode(body);
-    const words = text.trim() || `The upstream has answered with status ${status}.`;
+    const words = text.trim() || `The upstream answered with status ${status}.`;
     return encoder.encode(JSON.stringify({ error: saidFault(parseObject(text) ?? {}, words) }));
   }
 

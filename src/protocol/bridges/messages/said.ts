@@ -62,7 +62,7 @@ export function finishOf(reason: unknown): string {
   return REASONS.get(reason) ?? 'stop';
 }
 
-const REFUSED = 'The API has refused to answer this request.';
+const REFUSED = 'The API refused to answer this request.';
 
 /** The words of a refusal; null without one. */
 export function refusalIn(reason: unknown, details: unknown): string | null {

@@ -70,7 +70,7 @@ function responseIn(bytes: Uint8Array): JsonObject | undefined {
   return { ...response, output: ended.map(({ item }) => item) };
 }
 
-const NO_OUTPUT = { message: 'The upstream has sent an answer without output.' };
+const NO_OUTPUT = { message: 'The upstream sent an answer without output.' };
 
 /** A gateway may report an error as an answer; one without any output is none. */
 function failed(response: JsonObject | undefined): BridgedAnswer {

@@ -33,6 +33,6 @@ export function errorBody(body: Uint8Array, status: number): Uint8Array {
   const text = decoder.decode(body);
   const said = parseObject(text);
   if (isObject(said?.error)) return body;
-  const words = text.trim() || `The upstream has answered with status ${status}.`;
+  const words = text.trim() || `The upstream answered with status ${status}.`;
   return encoder.encode(JSON.stringify({ error: saidFault(said ?? {}, words) }));
 }

@@ -17,17 +17,17 @@ describe('why a request was sent as it was', () => {
     [
       'no strategy, and a default of none',
       { mode: 'none', source: 'default' },
-      '60 messages were sent unchanged: the strategy is to change nothing. It named no strategy, and the default of the deployment is to change nothing: send `memory_strategy`, use a base URL such as `/agents/coding/v1`, or set `DEFAULT_MEMORY_STRATEGY`.',
+      '60 messages were sent unchanged: the strategy changes nothing. It named no strategy, and the deployment’s default changes nothing: send `memory_strategy`, use a base URL such as `/agents/coding/v1`, or set `DEFAULT_MEMORY_STRATEGY`.',
     ],
     [
       'none, as the request wants it',
       { mode: 'none', source: 'request' },
-      '60 messages were sent unchanged: the strategy is to change nothing. The request itself says so.',
+      '60 messages were sent unchanged: the strategy changes nothing. The request itself says so.',
     ],
     [
       'idle',
       { tokens: { ...LARGE, budget: null }, warnings: ['idle'] },
-      '60 messages were sent unchanged: 41,000 tokens. The strategy has neither a budget nor a trigger: nothing is due before 80 % of the window, or the goal that the price makes. With a `token_budget` it acts earlier.',
+      '60 messages were sent unchanged: 41,000 tokens. The strategy has neither a budget nor a trigger: nothing is due before 80 % of the window, or the budget by the price. With a `token_budget` it acts earlier.',
     ],
     [
       'waiting',
@@ -37,12 +37,12 @@ describe('why a request was sent as it was', () => {
     [
       'a history that the provider stores',
       { warnings: ['upstream_state'] },
-      '60 messages were sent unchanged, and nothing was planned. The provider stores the conversation or a part of it, so Precis has not got all of its messages.',
+      '60 messages were sent unchanged, and nothing was planned. The provider stores the conversation or a part of it, so Precis does not have all of its messages.',
     ],
     [
       'a key under which nothing is stored',
       { tokens: LARGE, warnings: ['no_tenant'] },
-      '60 messages were sent unchanged: 41,000 tokens, over the budget of 32,000. The key has less than 20 characters, so nothing can be stored under it: what is removed has no ref, and a digest replaces a summary. It is 9,000 tokens over its budget of 32,000. Nothing more may be removed: what is left is recent, or always stays.',
+      '60 messages were sent unchanged: 41,000 tokens, over the budget of 32,000. The key has fewer than 20 characters, so nothing can be stored under it: removed content has no ref, and a digest replaces a summary. It is 9,000 tokens over its budget of 32,000. Nothing more may be removed: what is left is recent, or always stays.',
     ],
     [
       'observed',

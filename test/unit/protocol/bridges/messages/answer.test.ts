@@ -115,7 +115,7 @@ describe('an answer of Messages in chat', () => {
       content: null,
       refusal: 'It may do harm.',
     });
-    expect(refused().refusal).toBe('The API has refused to answer this request.');
+    expect(refused().refusal).toBe('The API refused to answer this request.');
   });
 
   it('has one text: citations divide it, and what comes between texts sets them apart', () => {
@@ -237,7 +237,7 @@ describe('an error of Messages in chat', () => {
 
   it.each<[body: string, words: string]>([
     ['upstream connect error', 'upstream connect error'],
-    ['', 'The upstream has answered with status 503.'],
+    ['', 'The upstream answered with status 503.'],
     ['{"message":"Not here."}', 'Not here.'],
   ])('has words in any case: %j', (body, message) => {
     expect(errorOf(body, 503)).toMatchObject({ message, param: null, code: null });

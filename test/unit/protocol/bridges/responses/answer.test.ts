@@ -255,7 +255,7 @@ describe('an answer that has failed', () => {
       429,
       { message: 'Slow down.', code: 'rate_limit_exceeded' },
     ],
-    ['no output', HEAD, 502, { message: 'The upstream has sent an answer without output.', code: null }],
+    ['no output', HEAD, 502, { message: 'The upstream sent an answer without output.', code: null }],
   ])('is one with %s', (_, response, status, error) => {
     const answer = answered(response);
     expect(answer).toMatchObject({ status, body: { error } });
@@ -273,7 +273,7 @@ describe('an answer that has failed', () => {
 
   it.each<[what: string, body: string, message: string]>([
     ['a text', 'upstream connect error', 'upstream connect error'],
-    ['nothing', '', 'The upstream has answered with status 503.'],
+    ['nothing', '', 'The upstream answered with status 503.'],
     ['its own fields', '{"message":"Busy.","code":"busy"}', 'Busy.'],
     ['unknown fields', '{"detail":"Busy."}', '{"detail":"Busy."}'],
     ['a text as its error', '{"error":"Busy."}', 'Busy.'],
