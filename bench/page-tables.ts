@@ -20,7 +20,7 @@ export function withTable(page: string, mark: string, name: string, table: Table
   const end = page.indexOf(after, start);
   if (start < before.length || end < 0) throw new Error(`the page has no place for the table of ${name}`);
   if (table.rows.length === 0) return page;
-  return `${page.slice(0, start)}\n${markdownOf(table)}\n\n${page.slice(end)}`;
+  return `${page.slice(0, start)}${markdownOf(table)}\n${page.slice(end)}`;
 }
 
 /** In characters. A longer cell would move all cells of its column when it changes. */

@@ -36,9 +36,9 @@ export async function backup(url, token, name, scope) {
   const isNew = !existsSync(name);
   const file = open(name, isNew ? 'wx+' : 'r+');
   const { records } = recordsOf(file);
-  if (records.at(-1)?.kind === 'E') fail(`${name} is a finished backup. Name another file.`);
+  if (records.at(-1)?.kind === 'E') fail(`${name} is a finished backup. Choose another file.`);
   const begun = records.findLast(({ kind }) => kind === 'N');
-  if (!isNew && !begun) fail(`${name} is no backup that has begun. Name another file.`);
+  if (!isNew && !begun) fail(`${name} is not an unfinished backup. Choose another file.`);
   let end = begun ? begun.at + begun.bytes : 0;
   // A half-written answer is asked for again.
   ftruncateSync(file, end);
@@ -47,7 +47,7 @@ export async function backup(url, token, name, scope) {
     const answer = await ask('backup', JSON.stringify(body), 'application/json');
     if (!answer.ok) {
       if (end === 0) unlinkSync(name);
-      console.error(end === 0 ? answer.why : `Not finished: ${answer.why}. Run it again to go on.`);
+      console.error(end === 0 ? answer.why : `Not finished: ${answer.why}. Run it again to continue.`);
       return 1;
     }
     writeSync(file, answer.bytes, 0, answer.bytes.length, end);
@@ -56,17 +56,17 @@ export async function backup(url, token, name, scope) {
     const last = made.at(-1);
     if (rest > 0 || (last?.kind !== 'N' && last?.kind !== 'E')) {
       ftruncateSync(file, end);
-      fail('The deployment has answered with no records of a backup.');
+      fail('The deployment answered without records of a backup.');
     }
     end += answer.bytes.length;
     if (last.kind === 'E') {
       if (scope.caller && !recordsOf(file).records.some(({ kind }) => kind === 'R')) {
         unlinkSync(name);
         const what = scope.conversation ? `a conversation ${scope.conversation} of the caller` : 'a caller';
-        console.error(`Nothing is stored of ${what} ${scope.caller}. ${name} is not written.`);
+        console.error(`Nothing is stored of ${what} ${scope.caller}. ${name} was not written.`);
         return 1;
       }
-      console.log(`${name}: ${end} bytes. It opens with PRECIS_SECRET alone: keep a copy of both.`);
+      console.log(`${name}: ${end} bytes. Only PRECIS_SECRET opens it: keep a copy of both.`);
       return 0;
     }
     body = nextOf(file, last);
@@ -91,7 +91,7 @@ export async function restore(url, token, name) {
   // The last record only opens after exactly those before it.
   const known = await put(records.length - 1, records.length);
   if (!known.ok) {
-    console.error(`Nothing is restored. ${name}: ${known.why}`);
+    console.error(`Nothing was restored. ${name}: ${known.why}`);
     return 1;
   }
   const counts = new Map();
@@ -101,7 +101,7 @@ export async function restore(url, token, name) {
     if (!answer.ok) {
       say(counts);
       console.error(`Stopped at record ${from + 1} of ${records.length}: ${answer.why}`);
-      console.error('What is restored stays. Run it again to go on.');
+      console.error('What was restored stays. Run it again to continue.');
       return 1;
     }
     for (const { kind, state, count } of jsonOf(answer.bytes).restored) {
@@ -118,10 +118,11 @@ export async function restore(url, token, name) {
 function wholeRecords(file, name) {
   const { records: all, rest } = recordsOf(file);
   const records = all.filter(({ kind }) => kind !== 'N');
-  if (records[0]?.kind !== 'H') fail(`${name} is no backup of Precis. Nothing is restored.`);
-  if (rest > 0) fail(`${name} is cut off or damaged after ${records.length} records. Nothing is restored.`);
+  if (records[0]?.kind !== 'H') fail(`${name} is not a backup of Precis. Nothing was restored.`);
+  if (rest > 0)
+    fail(`${name} is truncated or damaged after ${records.length} records. Nothing was restored.`);
   if (records.at(-1).kind !== 'E')
-    fail(`${name} is not finished: run precis backup with it again. Nothing is restored.`);
+    fail(`${name} is not finished: run precis backup with it again. Nothing was restored.`);
   const chains = [NO_CHAIN];
   for (const record of records) chains.push(chainAfter(chains.at(-1), bytesOf(file, record)));
   return { records, chains };
@@ -174,7 +175,7 @@ async function operator(url, token) {
   if (known.status === 404)
     fail('The deployment has no such route: set ADMIN_TOKEN (`npx wrangler secret put ADMIN_TOKEN`).');
   if (!asksForToken(known.status, jsonOf(known.bytes)))
-    fail(`The token is not sent, since no Precis asks for it (status ${known.status}).`);
+    fail(`The token was not sent, since this does not answer like Precis (status ${known.status}).`);
   return async (path, body, type) => {
     let answer;
     for (const rest of [0, ...PAUSES]) {

@@ -25,7 +25,7 @@ export async function why(url, key, id, { conversation, user }) {
   }
   console.error(`No event of ${id} is kept${conversation === undefined ? ` in the ${MOST} latest conversations of this key` : ''}.
 A request leaves none without a key of 20 characters, in mode none without a conversation's name, as
-the first of a conversation without a name, and with EVENTS=off.`);
+the first of an unnamed conversation, and with EVENTS=off.`);
   return 1;
 }
 

@@ -46,7 +46,7 @@ export function printTotals(
   console.log('─'.repeat(WIDTH));
   console.log(`${replies.length} requests, the frontier moved ${moves} times.`);
   if (replies.some(({ warning }) => warning?.includes('waiting')))
-    console.log('waiting: a move is due, and waits until it pays for the prefix that it breaks.');
+    console.log('waiting: a move is due, but waits until it pays for the prefix that it breaks.');
   if (!upstream) {
     const after = replies.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0);
     printBill('without Precis', unedited, model);

@@ -64,6 +64,6 @@ async function answeredFailure(response: Response): Promise<Failure> {
   const { status } = response;
   const body: unknown = await response.json().catch(() => undefined);
   const { error } = Object(body) as { error?: { code?: unknown; message?: unknown } };
-  const message = typeof error?.message === 'string' ? error.message : `The answer has the status ${status}.`;
+  const message = typeof error?.message === 'string' ? error.message : `The answer has status ${status}.`;
   return new Failure(status, typeof error?.code === 'string' ? error.code : 'unknown', message);
 }

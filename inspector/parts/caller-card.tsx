@@ -22,7 +22,7 @@ const OPENING = { active: 'Disable', disabled: 'Enable', deleted: 'Add again' } 
 
 export function CallerCard({ caller, onOpen, onAbout }: Props) {
   const { name, kind, state, key } = caller;
-  const own = kind === 'tenant' ? 'a key of its own' : 'no key';
+  const own = kind === 'tenant' ? 'its own key' : 'no key';
   return (
     <li class={`card caller ${state}`}>
       <div class="card-name">

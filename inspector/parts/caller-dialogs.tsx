@@ -27,7 +27,7 @@ export function LimitCaller({
   const set = (chosen: CallerLimits | null): Promise<void> =>
     action.run(async () => {
       await operator.change(name, { limits: chosen });
-      onChanged(`The limits of ${name} are set.`);
+      onChanged(`The limits of ${name} were set.`);
       onClose();
     });
   return (
@@ -104,7 +104,7 @@ export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }:
   const remove = (): Promise<void> =>
     action.run(async () => {
       const isWhole = await operator.delete(name);
-      onChanged(`${name} is deleted${isWhole ? '' : '; the rest of its data follows in the background'}.`);
+      onChanged(`${name} was deleted${isWhole ? '' : '; the rest of its data follows in the background'}.`);
       onClose();
     });
   return (

@@ -178,7 +178,7 @@ function thinking({ dropped_thinking_blocks: blocks }: RunEvent): Figure[] {
   ];
 }
 
-const ABOUT = 'about: the upstream does not tell what it has written to its cache';
+const ABOUT = 'about: the upstream does not report what it wrote to its cache';
 
 /** Both sides of what the request saved, and what is on its debit side. */
 function money(event: RunEvent): Figure[] {

@@ -147,14 +147,14 @@ interface Answered extends Billed {
 
 /** Why the cost of a conversation is not known, at the end of a sentence. */
 export function whyUnknown(events: readonly Answered[], sums: Amounts | undefined): string {
-  if (sums?.sent !== undefined) return 'a summary was written by a model without a price.';
+  if (sums?.sent !== undefined) return 'a model without a price wrote a summary.';
   const answered = events.filter(({ status }) => status < 400);
-  if (answered.length === 0) return 'no request has an answer of the model.';
+  if (answered.length === 0) return 'no request has an answer from the model.';
   if (answered.every(({ bill }) => bill == null)) return 'the model has no price here.';
   const counted = answered.flatMap(({ usage }) => (usage?.input == null ? [] : [usage]));
   if (counted.length === 0)
     return 'the upstream reported no usage. A chat stream has one with "stream_options": {"include_usage": true}.';
-  return 'the upstream does not report how many tokens it wrote to its cache, which have a price of their own.';
+  return 'the upstream does not report how many tokens it wrote to its cache, which have their own price.';
 }
 
 function sumOf(nets: readonly (number | undefined)[]): NetOfAll {

@@ -40,8 +40,8 @@ export const KNOBS = {
     watermark(0.6),
     turns('compact_keep', 'Turns in the tail', 2),
     tokens('compact_min_tokens', 'Smaller outputs stay, in tokens', 0, 5_000, 500),
-    tokens('offload_min_tokens', 'Larger outputs that were seen are cut, in tokens', 1_000, 30_000, 8_000),
-    tokens('offload_fresh_tokens', 'Larger new outputs are cut, in tokens', 1_000, 60_000, 20_000),
+    tokens('offload_min_tokens', 'Truncate larger outputs that were seen, in tokens', 1_000, 30_000, 8_000),
+    tokens('offload_fresh_tokens', 'Truncate larger new outputs, in tokens', 1_000, 60_000, 20_000),
   ],
   compact: [
     budget,
@@ -56,7 +56,7 @@ export const KNOBS = {
     tokens('summary_max_tokens', 'Longest summary, in tokens', 64, 8_000, 2_048),
   ],
   rolling_summary: [
-    { ...budget, field: 'total_max_tokens', label: 'Most tokens in all' },
+    { ...budget, field: 'total_max_tokens', label: 'Most tokens in total' },
     turns('full_zone_turns', 'Turns that stay', 2, 1),
   ],
   trim: [budget, watermark(0), turns('keep_last_n_turns', 'Turns that stay', 3)],

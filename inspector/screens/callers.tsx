@@ -34,7 +34,7 @@ export function Callers({ operator }: { operator: Operator }) {
   const open = ({ name, state }: ShownCaller): Promise<void> =>
     run(async () => {
       const isDisabled = state === 'disabled';
-      if (state === 'deleted') changed(`${name} is a caller again.`, await operator.restore(name));
+      if (state === 'deleted') changed(`${name} was added again.`, await operator.restore(name));
       else {
         await operator.change(name, { state: isDisabled ? 'active' : 'disabled' });
         changed(`${name} is ${isDisabled ? 'enabled' : 'disabled'}.`);
@@ -126,7 +126,7 @@ function AddCaller({ operator, onChanged }: AddProps) {
         onSubmit={(event) => {
           event.preventDefault();
           void run(async () => {
-            onChanged(`${name} is added.`, await operator.add(name));
+            onChanged(`${name} was added.`, await operator.add(name));
             setName('');
           });
         }}

@@ -253,7 +253,8 @@ function NoArchive({ onArray, event }: { onArray: (array: RequestArray) => void;
     <section class="no-archive" aria-label="No archive">
       <p>
         The messages of this request are not kept
-        {edits.length > 0 && ', so only what was removed can be read here, and no line in its place'}.{' '}
+        {edits.length > 0 && ', so only what was removed can be read here, and not the line that replaced it'}
+        .{' '}
         {status >= 400 ? (
           <>
             An <Term of="archive" /> has the messages of requests that were answered.{' '}

@@ -145,7 +145,7 @@ function Pasted({ client, onRef, text: first }: Props & { text: string }) {
         summary={
           isExample
             ? 'This is an example, an agent that reads files. Use your own conversation'
-            : 'The conversation that is tried'
+            : 'The conversation to try'
         }
       >
         {() => <Source text={text} onText={take} />}

@@ -301,7 +301,7 @@ describe('a backup that has stopped', () => {
 
   it('is not written over once it is finished', async () => {
     const { code, said } = await precis(home, ['backup', path]);
-    expect([code, said]).toEqual([2, expect.stringContaining('is a finished backup. Name another file.')]);
+    expect([code, said]).toEqual([2, expect.stringContaining('is a finished backup. Choose another file.')]);
   });
 });
 
@@ -335,7 +335,7 @@ describe('a file that is not whole', () => {
   };
 
   it.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
-    ['cut off', (bytes) => bytes.subarray(0, bytes.length - 40), /cut off or damaged/],
+    ['cut off', (bytes) => bytes.subarray(0, bytes.length - 40), /truncated or damaged/],
     [
       'changed in a byte',
       (bytes) => bytes.map((byte, at) => (at === 5_000 ? byte ^ 1 : byte)) as Buffer,
@@ -347,7 +347,7 @@ describe('a file that is not whole', () => {
     const { code, said } = await precis(away, ['restore', changed(name, change)]);
     expect(code).not.toBe(0);
     expect(said).toMatch(words);
-    expect(said).toContain('Nothing is restored.');
+    expect(said).toContain('Nothing was restored.');
   });
 });
 
@@ -360,7 +360,7 @@ describe('a deployment with another secret', () => {
   it('learns it, and restores nothing', async () => {
     const { code, said } = await precis(stranger, ['restore', file]);
     expect([code, said]).toEqual([1, expect.stringContaining('sealed under another PRECIS_SECRET')]);
-    expect(said).toContain('Nothing is restored.');
+    expect(said).toContain('Nothing was restored.');
   });
 
   it('restores it if that was its secret before, and reads what a rotation reads', async () => {

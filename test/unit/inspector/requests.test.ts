@@ -224,12 +224,10 @@ describe('a run event', () => {
     expect(whyUnknown([{ ...priced, usage }], undefined)).toMatch(/^the upstream does not report how many/);
     expect(whyUnknown([{ status: 200, bill: null, usage }], undefined)).toBe('the model has no price here.');
     expect(whyUnknown([{ status: 429, bill: null, usage: null }], undefined)).toBe(
-      'no request has an answer of the model.',
+      'no request has an answer from the model.',
     );
     const sums = amountsOf({ bill: { unit: 'nanodollars', sent: { amount: 1 }, actual: null } });
-    expect(whyUnknown([{ ...priced, usage }], sums)).toBe(
-      'a summary was written by a model without a price.',
-    );
+    expect(whyUnknown([{ ...priced, usage }], sums)).toBe('a model without a price wrote a summary.');
   });
 
   it('has a bill in dollars, with members that are not known', () => {
