@@ -82,14 +82,12 @@ describe('the tables of the page', () => {
     expect(withTables(page, cells)).toBe(
       places(
         '',
-        `
-|                   | CPU     |
+        `|                   | CPU     |
 | ----------------- | ------- |
 | bare Worker       | 18.0 ms |
 | \`none\`            | 150 ms  |
 | \`auto\`            | 266 ms  |
-| \`rolling_summary\` | 290 ms  |
-`,
+| \`rolling_summary\` | 290 ms  |`,
       ),
     );
   });
