@@ -173,11 +173,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
       /^.+ the deployer archives/,
     ],
     ['its own archive', { headers: archiving }, /memory_strategy asks for an archive/],
-    [
-      'an account that callers share',
-      { headers: named, variables: ACCESS },
-      /request to a shared account/,
-    ],
+    ['an account that callers share', { headers: named, variables: ACCESS }, /request to a shared account/],
   ])('names %s as the reason why it must be read, and not of mode none', async (_, asking, why) => {
     for (const announced of [false, true]) {
       const { status, error, sent } = await ask(path, textOf(path, 17 / 16), { ...asking, announced });
