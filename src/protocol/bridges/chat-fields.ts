@@ -1,5 +1,9 @@
-/** What both bridges read of a chat body. */
-import { asObject, type JsonObject } from '../../lib/json.ts';
+/**
+ * What both bridges read of a chat body
+ * (https://platform.openai.com/docs/api-reference/chat/create). Each has a list of all parameters:
+ * none that says something is lost without a word.
+ */
+import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
 import type { BridgeRefusal, ChatBody } from './bridge.ts';
 
 /** Whether a member says anything. */
@@ -12,32 +16,72 @@ export function isEmpty(value: unknown): boolean {
   return value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 }
 
+const is =
+  (idle: unknown) =>
+  (value: unknown): boolean =>
+    value === idle;
+
+/** Values of parameters that say nothing, beside `null`. */
+const IDLE: Readonly<Record<string, (value: unknown) => boolean>> = {
+  ...{ n: is(1), temperature: is(1), top_p: is(1), frequency_penalty: is(0), presence_penalty: is(0) },
+  ...{ stop: isEmpty, logit_bias: isEmpty, logprobs: is(false), top_logprobs: is(0), store: is(false) },
+  ...{ verbosity: is('medium'), modalities: (value) => Array.isArray(value) && !value.includes('audio') },
+};
+
+/**
+ * What becomes of a parameter: it is sent as it is, written in another form or not needed, keeps
+ * the request on chat, is dropped with a notice, or refused.
+ */
+type Fate = 'same' | 'written' | 'chat' | 'dropped' | 'refused';
+
+/** The parameters of each fate, and the fate of those that chat does not have. */
+export interface FieldTable {
+  readonly fates: ReadonlyMap<string, Fate>;
+  readonly others: 'same' | 'refused';
+}
+
+/** @param names by fate, with spaces between */
+export function fieldTable(names: Readonly<Record<Fate, string>>, others: FieldTable['others']): FieldTable {
+  const fates = Object.entries(names).flatMap(([fate, list]) =>
+    list.split(' ').map((name) => [name, fate as Fate] as const),
+  );
+  return { fates: new Map(fates), others };
+}
+
+/** The parameters of a chat body that say something. */
+interface SaidFields {
+  readonly same: JsonObject;
+  /** The first parameter that keeps the request on chat. */
+  readonly obstacle?: string | undefined;
+  readonly refusal?: BridgeRefusal | undefined;
+}
+
+/** @param notices gets the code of each parameter that is dropped */
+export function fieldsIn(chat: ChatBody, { fates, others }: FieldTable, notices: Set<string>): SaidFields {
+  const said = Object.entries(chat).filter(([name, value]) => says(value) && IDLE[name]?.(value) !== true);
+  const of = (fate: Fate) => said.filter(([name]) => (fates.get(name) ?? others) === fate);
+  for (const [name] of of('dropped')) notices.add(`${name}_dropped`);
+  const obstacle = of('chat')[0]?.[0];
+  const refused = of('refused')[0]?.[0] ?? obstacle;
+  return {
+    same: Object.fromEntries(of('same')),
+    obstacle,
+    refusal: refused === undefined ? undefined : fates.has(refused) ? unsupported(refused) : unknown(refused),
+  };
+}
+
 /** What neither of the other APIs can answer. See `Bridge`. */
-export function obstacleIn(chat: ChatBody): string | undefined {
-  const { n, audio, modalities, prediction, functions, function_call, messages } = chat;
-  if (says(n) && n !== 1) return 'n';
-  const isHeard = Array.isArray(modalities) && modalities.includes('audio');
-  if (says(audio) || isHeard || messages.some(hasAudio)) return 'audio';
-  if (says(prediction)) return 'prediction';
-  return says(functions) || says(function_call) || messages.some(isLegacy) ? 'functions' : undefined;
+export function obstacleIn(chat: ChatBody, table: FieldTable): string | undefined {
+  const { obstacle } = fieldsIn(chat, table, new Set());
+  if (obstacle !== undefined || chat.messages.some(hasAudio)) return obstacle ?? 'audio';
+  return chat.messages.some(isLegacy) ? 'functions' : undefined;
 }
 
 function hasAudio({ content, audio }: JsonObject): boolean {
-  if (says(audio)) return true;
-  return Array.isArray(content) && content.some((part) => asObject(part).type === 'input_audio');
+  return says(audio) || partsIn(content).some(({ type }) => type === 'input_audio');
 }
 
 const isLegacy = ({ role, function_call }: JsonObject): boolean => role === 'function' || says(function_call);
-
-/** Parameters that the other API does not have, each with whether a value of it says nothing. */
-export type Missing = ReadonlyMap<string, (value: unknown) => boolean>;
-
-/** The first parameter that the other API does not have, and that says something. */
-export function missingIn(chat: ChatBody, missing: Missing): string | undefined {
-  const isSaid = ([param, saysNothing]: [string, (value: unknown) => boolean]): boolean =>
-    says(chat[param]) && !saysNothing(chat[param]);
-  return [...missing].find(isSaid)?.[0];
-}
 
 /** The refusal of a parameter that the other API does not have. */
 export function unsupported(param: string): BridgeRefusal {
@@ -45,7 +89,42 @@ export function unsupported(param: string): BridgeRefusal {
   return { param, message, code: 'unsupported_parameter' };
 }
 
+function unknown(param: string): BridgeRefusal {
+  return { param, message: `Unknown parameter: '${param}'.`, code: 'unknown_parameter' };
+}
+
+/** The parts of a content; none of a text. */
+export function partsIn(content: unknown): JsonObject[] {
+  return Array.isArray(content) ? content.map(asObject) : [];
+}
+
+/** Members of messages, with what clients send back of answers, which says nothing new. */
+const OF_MESSAGES = new Set(
+  [
+    'role content name tool_calls tool_call_id refusal audio function_call annotations cache_control',
+    'reasoning reasoning_content reasoning_details thinking_blocks provider_specific_fields',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Notes what no other API has a place for in messages. The name of a result is in its call. */
+export function noteMembers(messages: readonly JsonObject[], notices: Set<string>): void {
+  for (const message of messages) {
+    if (says(message.name) && message.role !== 'tool') notices.add('names_dropped');
+    if (hasOthers(message, OF_MESSAGES)) notices.add('message_fields_dropped');
+  }
+}
+
+/** Whether something is said by a member beside some. */
+export function hasOthers(value: JsonObject, known: ReadonlySet<string>): boolean {
+  return Object.entries(value).some(([name, said]) => says(said) && !known.has(name));
+}
+
 /** The calls of an assistant message. */
 export function callsIn({ tool_calls }: JsonObject): JsonObject[] {
-  return Array.isArray(tool_calls) ? tool_calls.map(asObject) : [];
+  return partsIn(tool_calls);
+}
+
+/** Whether the caller asks for the usage of a stream. */
+export function asksUsage({ stream_options }: ChatBody): boolean {
+  return isObject(stream_options) && stream_options.include_usage === true;
 }

@@ -9,8 +9,8 @@ import { claudeTermsOf } from '../../../memory/models/claude-terms.ts';
 import { longestAnswerOf } from '../../../memory/models/facts.ts';
 import { MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
 import { readMessagesRequest } from '../../messages/request.ts';
-import type { Bridge, BridgeOptions, BridgeRefusal, ChatBody } from '../bridge.ts';
-import { isEmpty, type Missing, missingIn, obstacleIn, says, unsupported } from '../chat-fields.ts';
+import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
+import { asksUsage, fieldsIn, fieldTable, isEmpty, obstacleIn, partsIn, says } from '../chat-fields.ts';
 import { ShortNames } from '../short-names.ts';
 import { MessagesReader } from './answer.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
@@ -29,27 +29,46 @@ const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
 const encoder = new TextEncoder();
 
+/** All parameters of chat. The cache of this API needs no key. */
+const FIELDS = fieldTable(
+  {
+    same: 'model stream top_k',
+    written:
+      'messages max_tokens max_completion_tokens stop temperature top_p reasoning reasoning_effort thinking response_format tools tool_choice parallel_tool_calls user safety_identifier service_tier stream_options cache_control prompt_cache_key',
+    chat: 'n audio modalities prediction functions function_call web_search_options moderation',
+    dropped:
+      'seed frequency_penalty presence_penalty verbosity store metadata prompt_cache_options prompt_cache_retention',
+    refused: 'logprobs top_logprobs logit_bias',
+  },
+  'refused',
+);
+
 /** Chat in, Messages out. */
 export const messagesBridge: Bridge = {
   api: 'messages',
-  obstacle,
+  /** Tools of other types have answers that chat can't show, or inputs that are no objects. */
+  obstacle(chat) {
+    const isOther = partsIn(chat.tools).some(({ type }) => (type ?? 'function') !== 'function');
+    return obstacleIn(chat, FIELDS) ?? (isOther ? 'tools' : undefined);
+  },
   body(chat, kept, options) {
-    const refusal = refusalOf(chat);
+    const notices = new Set<string>();
+    const { same, refusal } = fieldsIn(chat, FIELDS, notices);
     if (refusal) return refusal;
     const names = new ShortNames(options.sha256, (name) => NAME.test(name));
-    const notices = new Set<string>();
     const terms = claudeTermsOf(asString(chat.model));
     const { takesSystem } = terms;
     const { system, messages, isUnthought } = turnsOf(chat, kept, { names, notices, options, takesSystem });
     const tools = toolsFrom(chat, terms, names, notices);
-    const maxTokens = longestOf(chat, options);
+    const max_tokens = longestOf(chat, options);
+    const maxTokens = typeof max_tokens === 'number' ? max_tokens : 0;
     const { isForced } = tools;
     const { showsReasoning } = options;
     const asked = { terms, maxTokens, isForced, showsReasoning, isUnthought, notices };
     const { thinking, effort } = thinkingFrom(chat, asked);
     const fields = {
-      model: chat.model,
-      max_tokens: maxTokens,
+      ...same,
+      max_tokens,
       ...(system.length > 0 ? { system } : {}),
       ...tools.fields,
       ...(thinking ? { thinking } : {}),
@@ -69,35 +88,12 @@ export const messagesBridge: Bridge = {
   },
 };
 
-/** Beside what neither API can answer: what the API would do in a way that chat can't show. */
-function obstacle(chat: ChatBody): string | undefined {
-  const tools = Array.isArray(chat.tools) ? chat.tools : [];
-  const isOther = tools.some((tool) => (asObject(tool).type ?? 'function') !== 'function');
-  return (
-    obstacleIn(chat) ?? (says(chat.web_search_options) ? 'web_search_options' : isOther ? 'tools' : undefined)
-  );
-}
-
-/** Parameters that mean something in the answer, and the values that say nothing. */
-const MISSING: Missing = new Map<string, (value: unknown) => boolean>([
-  ['logprobs', (value) => value === false],
-  ['top_logprobs', (value) => value === 0],
-  ['logit_bias', isEmpty],
-]);
-
-function refusalOf(chat: ChatBody): BridgeRefusal | undefined {
-  const param = missingIn(chat, MISSING) ?? obstacleIn(chat);
-  return param === undefined ? undefined : unsupported(param);
-}
-
 function longestOf(
   { model, max_completion_tokens, max_tokens }: ChatBody,
   { longestAnswer }: BridgeOptions,
-): number {
+): unknown {
   const said = max_completion_tokens ?? max_tokens;
-  return typeof said === 'number'
-    ? said
-    : (longestAnswer ?? longestAnswerOf(asString(model)) ?? USUAL_ANSWER);
+  return said ?? longestAnswer ?? longestAnswerOf(asString(model)) ?? USUAL_ANSWER;
 }
 
 function outputFrom(
@@ -105,22 +101,22 @@ function outputFrom(
   effort: string | undefined,
   notices: Set<string>,
 ): JsonObject {
-  const { type, json_schema } = asObject(response_format);
-  if (type === 'json_object') notices.add('response_format_dropped');
-  const isSchema = type === 'json_schema';
-  const format = isSchema ? { format: { type, schema: asObject(json_schema).schema } } : {};
-  const config = { ...(effort === undefined ? {} : { effort }), ...format };
+  const format = formatFrom(asObject(response_format), notices);
+  const config = { ...(effort === undefined ? {} : { effort }), ...(format ? { format } : {}) };
   return isEmpty(config) ? {} : { output_config: config };
 }
 
-/** What the API has not, and does without; and the values that say nothing. */
-const DROPPED: Missing = new Map<string, (value: unknown) => boolean>([
-  ['seed', () => false],
-  ['frequency_penalty', (value) => value === 0],
-  ['presence_penalty', (value) => value === 0],
-  ['verbosity', (value) => value === 'medium'],
-  ['store', (value) => value === false],
-]);
+/** A type that nobody knows is sent, so that the API says what is wrong. */
+function formatFrom(
+  { type, json_schema, ...rest }: JsonObject,
+  notices: Set<string>,
+): JsonObject | undefined {
+  if (type === 'json_object') notices.add('response_format_dropped');
+  if (type === undefined || type === 'text' || type === 'json_object') return undefined;
+  if (type !== 'json_schema') return { type, ...rest };
+  const { schema, description } = asObject(json_schema);
+  return { type, schema: typeof description === 'string' ? { description, ...asObject(schema) } : schema };
+}
 
 const TIERS: ReadonlyMap<unknown, string> = new Map([
   ['auto', 'auto'],
@@ -128,9 +124,7 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
-  for (const [name, saysNothing] of DROPPED)
-    if (says(chat[name]) && !saysNothing(chat[name])) notices.add(`${name}_dropped`);
-  const { stop, user, safety_identifier, service_tier, stream, top_k, [MARK_FIELD]: mark } = chat;
+  const { stop, user, safety_identifier, service_tier, [MARK_FIELD]: mark } = chat;
   const stops = (Array.isArray(stop) ? stop : [stop]).filter((text) => says(text) && text !== '');
   const tier = TIERS.get(service_tier);
   if (says(service_tier) && tier === undefined) notices.add('service_tier_dropped');
@@ -139,14 +133,8 @@ function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
     ...(says(user_id) ? { metadata: { user_id } } : {}),
     ...(tier === undefined ? {} : { service_tier: tier }),
-    ...(says(top_k) ? { top_k } : {}),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
-    ...(typeof stream === 'boolean' ? { stream } : {}),
   };
-}
-
-function asksUsage({ stream_options }: ChatBody): boolean {
-  return asObject(stream_options).include_usage === true;
 }
 
 /** A body with Precis's marks, which are where its views of Messages have them. */

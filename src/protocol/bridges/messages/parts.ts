@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
+import { hasOthers, partsIn, says } from '../chat-fields.ts';
 
 /** The blocks of a content. Texts that say nothing are refused by the API, and left out. */
 export function blocksOf(content: unknown): JsonObject[] {
@@ -54,6 +55,25 @@ function documentOf({ file_id, file_data, filename }: JsonObject): JsonObject {
   if (source.media_type !== PLAIN) return { type: 'document', source, ...title };
   const data = Buffer.from(asString(source.data), 'base64').toString();
   return { type: 'document', source: { type: 'text', media_type: PLAIN, data }, ...title };
+}
+
+/** Members of the parts of chat. Parts of other types are sent as they are. */
+const OF_PARTS = new Map(
+  ['text', 'refusal', 'image_url', 'file'].map((type) => [
+    type,
+    new Set(['type', type, MARK_FIELD, 'prompt_cache_breakpoint']),
+  ]),
+);
+
+/** Notes what a block has no place for. */
+export function noteParts(content: unknown, notices: Set<string>): void {
+  for (const part of partsIn(content)) {
+    const { detail = 'auto' } = asObject(part.image_url);
+    const known = OF_PARTS.get(asString(part.type));
+    if (detail !== 'auto') notices.add('image_detail_dropped');
+    if (says(part.prompt_cache_breakpoint)) notices.add('cache_marks_dropped');
+    if (known && hasOthers(part, known)) notices.add('part_fields_dropped');
+  }
 }
 
 /** Blocks with a mark after the last one that can bear it. */

@@ -6,6 +6,7 @@ import { asObject, asString, isObject, type JsonObject } from '../../../lib/json
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
 import type { ChatBody } from '../bridge.ts';
+import { hasOthers, partsIn, says } from '../chat-fields.ts';
 
 /** The shares of the answer's tokens that an effort may take, where a model takes a budget. */
 const SHARES: ReadonlyMap<string, number> = new Map([
@@ -35,11 +36,18 @@ interface ThinkingFields {
   readonly effort?: string;
 }
 
+/** The members of `reasoning`, of other gateways, that are read. */
+const EFFORT = new Set(['effort']);
+
 /** `thinking` and `output_config.effort`. A caller's own `thinking` is passed on. */
-export function thinkingFrom({ thinking, reasoning_effort }: ChatBody, asked: Asked): ThinkingFields {
+export function thinkingFrom(
+  { thinking, reasoning, reasoning_effort }: ChatBody,
+  asked: Asked,
+): ThinkingFields {
   const { terms, isForced, showsReasoning, notices } = asked;
   const display = showsReasoning ? { display: 'summarized' } : {};
-  const wished = typeof reasoning_effort === 'string' ? reasoning_effort : undefined;
+  if (hasOthers(asObject(reasoning), EFFORT)) notices.add('reasoning_fields_dropped');
+  const wished = asString(reasoning_effort ?? asObject(reasoning).effort) || undefined;
   const own = isObject(thinking) ? { thinking } : undefined;
   if (wished === 'none' && !own) return leastThinking(terms, notices);
   if (terms.thinking === 'adaptive') {
@@ -90,10 +98,11 @@ export function samplingFrom(
   const isFixed = !takesSampling || (thinking !== undefined && thinking.type !== 'disabled');
   const fields: JsonObject = {};
   for (const [name, value] of Object.entries({ temperature, top_p })) {
-    if (typeof value !== 'number' || value === 1) continue;
-    if (isFixed || 'temperature' in fields) notices.add(`${name}_dropped`);
-    else fields[name] = Math.min(value, 1);
-    if (fields[name] !== undefined && value > 1) notices.add(`${name}_lowered`);
+    if (!says(value) || value === 1) continue;
+    const isDropped = isFixed || 'temperature' in fields;
+    const isHigh = typeof value === 'number' && value > 1;
+    if (!isDropped) fields[name] = isHigh ? 1 : value;
+    if (isDropped || isHigh) notices.add(`${name}_${isDropped ? 'dropped' : 'lowered'}`);
   }
   return fields;
 }
@@ -112,18 +121,14 @@ export const DETAIL_FORMAT = 'anthropic-claude-v1';
 export function echoedThinking(message: JsonObject): JsonObject[] {
   const { reasoning_details, content, [THINKING_BLOCKS]: listed, [PROVIDER_FIELDS]: fields } = message;
   const lists = [
-    objectsIn(reasoning_details).flatMap(blockOfDetail),
-    objectsIn(listed ?? asObject(fields)[THINKING_BLOCKS]),
-    objectsIn(content),
+    partsIn(reasoning_details).flatMap(blockOfDetail),
+    partsIn(listed ?? asObject(fields)[THINKING_BLOCKS]),
+    partsIn(content),
   ];
   const signed = lists.map((list) =>
     list.filter((block) => isThinking(block) && asString(block.signature ?? block.data) !== ''),
   );
   return signed.find((list) => list.length > 0) ?? [];
-}
-
-function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.map(asObject) : [];
 }
 
 /** The block that a detail of `reasoning_details` was made of. */

@@ -7,6 +7,7 @@ import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { nameOf } from '../../tool-choice.ts';
 import type { ChatBody } from '../bridge.ts';
+import { isEmpty } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 
 interface ToolFields {
@@ -59,11 +60,13 @@ function choiceIn(choice: unknown): Choice {
 function chosen(mode: unknown, names: ShortNames): JsonObject {
   if (isObject(mode)) return { type: 'tool', name: names.short(nameOf(mode), 'tool_') };
   if (mode === 'none') return { type: 'none' };
-  return { type: mode === 'required' ? 'any' : 'auto' };
+  // The API says what is wrong with any other word.
+  return { type: mode === 'required' ? 'any' : (mode ?? 'auto') };
 }
 
 function toolFrom(tool: JsonObject, names: ShortNames, notices: Set<string>): JsonObject {
-  const { description, parameters, strict, [MARK_FIELD]: inside } = asObject(tool.function);
+  const { name: _, description, parameters, strict, [MARK_FIELD]: inside, ...rest } = asObject(tool.function);
+  if (!isEmpty(rest)) notices.add('tool_fields_dropped');
   const mark = tool[MARK_FIELD] ?? inside;
   return {
     name: names.short(nameOf(tool), 'tool_'),

@@ -11,9 +11,9 @@
 import { asObject, asString, isObject, type JsonObject, parseJson, parseObject } from '../../../lib/json.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn } from '../chat-fields.ts';
+import { callsIn, noteMembers } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
-import { blocksOf, withMark } from './parts.ts';
+import { blocksOf, noteParts, withMark } from './parts.ts';
 import { echoedThinking, isThinking } from './thinking.ts';
 
 /** The text of a turn that has none where there has to be one: at the beginning, or at the end. */
@@ -49,6 +49,8 @@ export function turnsOf(
   shared: Omit<Writing, 'ids'>,
 ): Turns {
   const writing: Writing = { ...shared, ids: new CallIds(shared.names) };
+  noteMembers(messages, shared.notices);
+  for (const { content } of messages) noteParts(content, shared.notices);
   const first = messages.findIndex((message) => !isOfSystem(message));
   // A conversation of instructions alone has its last one as a message.
   const begin = first < 0 ? messages.length - 1 : first;

@@ -7,7 +7,7 @@
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { isEmpty, type Missing, missingIn, obstacleIn, says, unsupported } from '../chat-fields.ts';
+import { asksUsage, fieldsIn, fieldTable, isEmpty, obstacleIn, says } from '../chat-fields.ts';
 import { ShortNames } from '../short-names.ts';
 import { ResponsesReader } from './answer.ts';
 import { inputOf } from './messages.ts';
@@ -18,67 +18,53 @@ const FEWEST_TOKENS = 16;
 
 const encoder = new TextEncoder();
 
+/** All parameters of chat, with what names the state of the API: nothing of that is chat's. */
+const FIELDS = fieldTable(
+  {
+    same: 'model stream metadata user safety_identifier service_tier parallel_tool_calls temperature top_p top_logprobs prompt_cache_key prompt_cache_options prompt_cache_retention',
+    written:
+      'messages max_tokens max_completion_tokens reasoning reasoning_effort verbosity text response_format tools tool_choice web_search_options include logprobs store stream_options',
+    chat: 'n audio modalities prediction functions function_call moderation',
+    dropped: 'seed',
+    refused:
+      'stop logit_bias frequency_penalty presence_penalty input instructions previous_response_id conversation prompt background',
+  },
+  'same',
+);
+
 /** Chat in, Responses out. */
 export const responsesBridge: Bridge = {
   api: 'responses',
-  obstacle: obstacleIn,
+  obstacle: (chat) => obstacleIn(chat, FIELDS),
   body(chat, kept, options) {
-    const missing = missingIn(chat, MISSING);
-    if (missing !== undefined) return unsupported(missing);
-    const names = new ShortNames(options.sha256);
     const notices = new Set<string>();
-    const fields = fieldsFrom(chat, options, names, notices);
+    const { same, refusal } = fieldsIn(chat, FIELDS, notices);
+    if (refusal) return refusal;
+    const names = new ShortNames(options.sha256);
+    const fields = { ...same, ...fieldsFrom(chat, options, names, notices) };
     const input = inputOf(chat, kept, options, { names, notices });
     const json = `${JSON.stringify(fields).slice(0, -1)},"input":${input}}`;
     const reader = new ResponsesReader({
       names,
       tools: new Set(toolsIn(chat).map(nameOf)),
-      asksUsage: asObject(chat.stream_options).include_usage === true,
+      asksUsage: asksUsage(chat),
       showsReasoning: options.showsReasoning,
     });
     return { path: 'responses', headers: [], body: encoder.encode(json), reader, notices: [...notices] };
   },
 };
 
-/** What chat does not have: it names what the API has stored, or is written here. */
-const STATE = ['input', 'instructions', 'previous_response_id', 'conversation', 'prompt', 'background'];
-
-/** Parameters that the Responses API does not have, and the values that say nothing. */
-const MISSING: Missing = new Map([
-  ['stop', isEmpty],
-  ['logit_bias', isEmpty],
-  ['frequency_penalty', (value) => value === 0],
-  ['presence_penalty', (value) => value === 0],
-  ...STATE.map((name) => [name, () => false] as const),
-]);
-
-/** Members that are written elsewhere, or that say nothing in the other API. */
-const OWN = new Set([
-  ...['messages', 'n', 'seed', 'modalities', ...MISSING.keys()],
-  ...['max_tokens', 'max_completion_tokens', 'reasoning', 'reasoning_effort', 'verbosity', 'text'],
-  ...['response_format', 'tools', 'tool_choice', 'web_search_options', 'include', 'logprobs'],
-  'stream_options',
-]);
-
-/** Where 1 is the default, which reasoning models refuse to be sent. */
-const DEFAULT_IS_ONE = new Set(['temperature', 'top_p']);
-
-/** All members but `input`. */
+/** The members that are written in another form. */
 function fieldsFrom(
   chat: ChatBody,
   { showsReasoning }: BridgeOptions,
   names: ShortNames,
   notices: Set<string>,
 ): JsonObject {
-  const same = Object.entries(chat).filter(
-    ([key, value]) => says(value) && !OWN.has(key) && !(DEFAULT_IS_ONE.has(key) && value === 1),
-  );
-  if (says(chat.seed)) notices.add('seed_dropped');
   const { include_obfuscation } = asObject(chat.stream_options);
   const searched = isObject(chat.web_search_options) ? [webSearchFrom(chat.web_search_options)] : [];
   const tools = [...toolsIn(chat).map((tool) => toolFrom(tool, names)), ...searched];
   return {
-    ...Object.fromEntries(same),
     store: chat.store ?? false,
     ...includeFrom(chat),
     ...lengthFrom(chat, notices),

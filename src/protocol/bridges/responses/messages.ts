@@ -5,7 +5,7 @@
  */
 import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, says } from '../chat-fields.ts';
+import { callsIn, noteMembers, says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 
 /** How clients echo encrypted reasoning (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
@@ -32,6 +32,7 @@ export function inputOf(
   options: BridgeOptions,
   shared: Pick<Writing, 'names' | 'notices'>,
 ): string {
+  noteMembers(messages, shared.notices);
   const writing: Writing = { ...shared, options, custom: new Set() };
   const items = messages.flatMap((message, index) => {
     if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
@@ -69,9 +70,8 @@ function noteCalls(message: JsonObject, { custom }: Writing): void {
 }
 
 function itemFrom(message: JsonObject, writing: Writing): JsonObject {
-  const { role, content, name } = message;
+  const { role, content } = message;
   if (role === 'tool') return outputFrom(message, writing);
-  if (says(name)) writing.notices.add('names_dropped');
   return { role, content: typeof content === 'string' ? [textPart(content)] : partsFrom(content, writing) };
 }
 

@@ -44,10 +44,16 @@ describe('fields of chat in Messages', () => {
       { temperature: 1, top_p: 1, frequency_penalty: 0, store: false, verbosity: 'medium' },
       {},
     ],
+    ['a key of the cache, which needs none', { prompt_cache_key: 'k' }, {}],
     [
-      'what Messages has not',
-      { metadata: { a: 'b' }, prompt_cache_key: 'k', reasoning: { effort: 'low' } },
-      {},
+      'the effort, as gateways have it',
+      { reasoning: { effort: 'low' } },
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    ],
+    [
+      'the description of a schema',
+      { response_format: { type: 'json_schema', json_schema: { description: 'A.', schema: SCHEMA } } },
+      { output_config: { format: { type: 'json_schema', schema: { description: 'A.', ...SCHEMA } } } },
     ],
   ])('say the same: %s', (_, chat, fields) => {
     expect(fieldsOf(chat)).toEqual(fields);
@@ -65,6 +71,7 @@ describe('fields of chat in Messages', () => {
     [{ presence_penalty: 0.5 }, 'presence_penalty_dropped'],
     [{ verbosity: 'low' }, 'verbosity_dropped'],
     [{ store: true }, 'store_dropped'],
+    [{ metadata: { a: 'b' } }, 'metadata_dropped'],
     [{ service_tier: 'flex' }, 'service_tier_dropped'],
     [{ response_format: { type: 'json_object' } }, 'response_format_dropped'],
   ])('are dropped with a notice: %j', (chat, notice) => {
@@ -77,8 +84,7 @@ describe('fields of chat in Messages', () => {
     [{ top_logprobs: 2 }, 'top_logprobs'],
     [{ logit_bias: { 50: 1 } }, 'logit_bias'],
     [{ n: 2 }, 'n'],
-    [{ modalities: ['text', 'audio'] }, 'audio'],
-    [{ messages: [user([{ type: 'input_audio', input_audio: {} }])] }, 'audio'],
+    [{ modalities: ['text', 'audio'] }, 'modalities'],
   ])('are refused in the words of OpenAI: %j', (chat, param) => {
     const body = { model: 'claude-opus-5-5', messages: [user('Hi.')], ...chat } as unknown as ChatBody;
 
@@ -86,6 +92,16 @@ describe('fields of chat in Messages', () => {
       param,
       code: 'unsupported_parameter',
       message: `Unsupported parameter: '${param}' is not supported with this model.`,
+    });
+  });
+
+  it('are refused by their name where nobody knows them', () => {
+    const body = { model: 'claude-opus-5-5', messages: [user('Hi.')], container: 'c' } as unknown as ChatBody;
+
+    expect(messagesBridge.body(body, () => undefined, OPTIONS)).toEqual({
+      param: 'container',
+      code: 'unknown_parameter',
+      message: "Unknown parameter: 'container'.",
     });
   });
 

@@ -164,13 +164,14 @@ describe('a parameter', () => {
   it.each<[obstacle: string | undefined, chat: Json]>([
     [undefined, { n: 1, modalities: ['text'], prediction: null }],
     ['n', { n: 2 }],
-    ['audio', { modalities: ['text', 'audio'] }],
+    ['modalities', { modalities: ['text', 'audio'] }],
     ['audio', { audio: { voice: 'sage', format: 'wav' } }],
     ['audio', { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] }],
     ['audio', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }],
     ['prediction', { prediction: { type: 'content', content: 'x' } }],
     ['functions', { functions: [] }],
-    ['functions', { function_call: 'auto' }],
+    ['function_call', { function_call: 'auto' }],
+    ['moderation', { moderation: { model: 'omni' } }],
     ['functions', { messages: [{ role: 'function', name: 'f', content: '1' }] }],
     ['functions', { messages: [{ role: 'assistant', function_call: { name: 'f', arguments: '{}' } }] }],
   ])('keeps a request on chat: %s for %j', (obstacle, chat) => {
