@@ -4,12 +4,17 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { backup, restore } from './backup.js';
 import { doctor } from './doctor.js';
+import { mcp } from './mcp.js';
+import { run } from './run.js';
 import { fail, version } from './said.js';
 import { verify } from './verify.js';
 import { why } from './why.js';
 
 const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
        precis start [--host <address>] [--port <number>] [--data <folder>] [--var <NAME>:<value>]
+       precis run [--url <deployment>] -- <command> [<argument>]…
+       precis mcp add <client> [--url <deployment>]
+       precis mcp remove <client>
        precis verify <receipt.json> <request.json> [--url <deployment>]
        precis why <request-id> [--conversation <id> [--user <id>]] [--url <deployment>]
        precis doctor [--url <deployment>]
@@ -20,10 +25,13 @@ const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
 
 demo    Runs a recorded agent through Precis on this machine: tokens and bill, before and after.
 start   Runs Precis on this machine, and prints the line for your client.
-        \`precis start --help\` and \`precis demo --help\` have more.
+run     Runs claude, codex, opencode or any other client through Precis, which it starts if need be.
+        The exit status is the client's. \`precis run --help\` has more, as start and demo have.
 
 For the others the deployment is --url or PRECIS_URL, such as https://precis.example.com.
 
+mcp     Adds the MCP server of a deployment to claude, codex or opencode, by their own command.
+        Their configuration names the variable with the key: OPENAI_API_KEY, for claude PRECIS_KEY.
 verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
 why     Why a request was shortened, or was not: its id is the answer's x-request-id.
@@ -50,7 +58,8 @@ if (Object.hasOwn(PROGRAMS, program)) {
   const [packed, source] = PROGRAMS[program].map((path) => new URL(path, import.meta.url));
   process.argv.splice(2, 1);
   await import(existsSync(source) ? source : packed);
-} else await ask();
+} else if (program === 'run') process.exitCode = await run(process.argv.slice(3));
+else await ask();
 
 /** The commands that ask a deployment. */
 async function ask() {
@@ -58,13 +67,15 @@ async function ask() {
   const [command, ...files] = positionals;
   if (values.help) return console.log(USAGE);
   if (values.version) return console.log(version());
-  const counts = { verify: 2, why: 1, doctor: 0, backup: 1, restore: 1 };
+  const counts = { mcp: 2, verify: 2, why: 1, doctor: 0, backup: 1, restore: 1 };
   if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
+  const isRemoval = command === 'mcp' && files[0] === 'remove';
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
   const url = values.url ?? PRECIS_URL;
-  if (!url) fail(`Name a deployment by --url or PRECIS_URL.\n\n${USAGE}`);
+  if (!url && !isRemoval) fail(`Name a deployment by --url or PRECIS_URL.\n\n${USAGE}`);
   const [file] = files;
   const commands = {
+    mcp: () => mcp(...files, url),
     verify: () => verify(url, key, files),
     why: () => {
       const { conversation, user } = values;

@@ -14,12 +14,13 @@ import { ownWorker } from './own-worker.ts';
 import { modulesOf } from './worker-modules.ts';
 
 const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data <folder>]
-                    [--var <NAME>:<value>]
+                    [--var <NAME>:<value>] [--holders <folder>]
 
   --host  the address to listen on: 127.0.0.1, or HOST
   --port  the port: 8787, or PORT; 0 is any free one
   --data  the folder that stores everything: ./data, or DATA_DIR
   --var   a variable of docs/deploying.md; repeat it for more. The environment may have them, too.
+  --holders  ends when no process lives whose id is the name of a file in the folder
 
 In a clone: npm start -- [the same]. Requests that name no strategy get auto, unless
 DEFAULT_MEMORY_STRATEGY says otherwise. Without PRECIS_SECRET a secret is made at the first start
@@ -28,6 +29,9 @@ and kept in the folder; if other machines can reach it, PRECIS_SECRET is require
 /** As in wrangler.toml, where Cloudflare runs the scheduled handler. */
 const SCHEDULE = { cron: '*/15 * * * *', ms: 15 * 60_000 };
 
+/** How often those who use it are counted. */
+const HOLDERS_MS = 1_000;
+
 type Variables = Partial<Record<VariableName, string>>;
 
 interface Options {
@@ -35,6 +39,7 @@ interface Options {
   readonly port: number;
   readonly data: string;
   readonly vars: Variables;
+  readonly holders: string | undefined;
 }
 
 await main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
@@ -67,6 +72,7 @@ async function main(): Promise<void> {
   }
   // Serves until the process is ended; Miniflare ends workerd then.
   setInterval(() => collect(miniflare), SCHEDULE.ms);
+  if (options.holders !== undefined) endWithout(options.holders, miniflare);
   console.log(greeting(`http://${nameOf(host)}:${url.port}`, data, vars.DEFAULT_MEMORY_STRATEGY));
 }
 
@@ -135,6 +141,7 @@ function readOptions(): Options {
       port: { type: 'string', default: PORT },
       data: { type: 'string', default: DATA_DIR },
       var: { type: 'string', multiple: true, default: [] },
+      holders: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -145,7 +152,8 @@ function readOptions(): Options {
   if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
     fail(`--port takes 0 to 65535\n\n${USAGE}`);
   const vars = { ...variables(process.env), ...variables(Object.fromEntries(values.var.map(variableOf))) };
-  return { host: values.host, port: Number(values.port), data: resolve(values.data), vars };
+  const { host, port, data, holders } = values;
+  return { host, port: Number(port), data: resolve(data), vars, holders };
 }
 
 /** The name and the value of an argument. */
@@ -158,6 +166,25 @@ function variableOf(text: string): [VariableName, string] {
 /** The variables of the Worker that have a value. */
 function variables(values: Readonly<Record<string, string | undefined>>): Variables {
   return Object.fromEntries(VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+}
+
+/** Ends when no process lives that is noted in a folder, as `precis run` notes each of its own. */
+function endWithout(folder: string, miniflare: Miniflare): void {
+  setInterval(async () => {
+    const ids = await readdir(folder).catch(() => []);
+    if (ids.some((id) => isAlive(Number(id)))) return;
+    await miniflare.dispose();
+    process.exit(0);
+  }, HOLDERS_MS);
+}
+
+function isAlive(id: number): boolean {
+  try {
+    // Signal 0 is not sent.
+    return process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Runs the scheduled handler, which deletes what is no longer used (`RETENTION_DAYS`). */

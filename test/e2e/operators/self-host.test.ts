@@ -6,6 +6,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -78,6 +79,15 @@ afterAll(async () => {
   for (const folder of [source, app]) await rm(folder, { recursive: true, force: true });
   await rm(data, { recursive: true, force: true });
 });
+
+/** One that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 interface Started {
   readonly url: string;
@@ -244,6 +254,24 @@ describe('the package in an empty folder', () => {
     const other = spawnIt({ PRECIS_SECRET: SECRET, DATA_DIR: home });
     expect(await other.ended).toBe(1);
     expect(other.output()).toContain('PRECIS_SECRET is a different one');
+  });
+
+  it('runs a client through a Precis that it starts, which ends with the client', async () => {
+    const [home, port] = [join(data, 'run'), String(await freePort())];
+    const client = `fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST',
+      headers: { authorization: 'Bearer ${KEY}' }, body: process.argv[1] }).then((answer) =>
+      console.log(process.env.OPENAI_BASE_URL, answer.headers.get('x-memory-source')))`;
+    const body = JSON.stringify({ model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello' }] });
+    const args = ['run', '--port', port, '--data', home, '--', 'node', '-e', client, body];
+    const { stdout, stderr } = await run('node', [join('node_modules', '.bin', 'precis'), ...args], {
+      cwd: app,
+      env: { ...env, OPENAI_BASE_URL: upstream.url },
+    });
+
+    const url = `http://127.0.0.1:${port}`;
+    expect(stdout).toBe(`${url}/agents/coding/v1 agent\n`);
+    expect(stderr).toContain(`${url}/inspect`);
+    await expect.poll(() => fetch(url).catch(() => 'ended'), { timeout: 20_000 }).toBe('ended');
   });
 
   it('plays the demo, without a warning', async () => {

@@ -1,0 +1,225 @@
+/**
+ * `precis run -- <command>`: runs a client through Precis. Only this process has the base URL: no
+ * file of the client changes. A Precis that runs on this machine is used; else one is started, and
+ * ends with the last command that uses it.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { addressOf, fail, takesKeys } from './said.js';
+
+const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <number>] [--data <folder>]
+                  -- <command> [<argument>]…
+
+  --url    a deployment, instead of a Precis on this machine
+  --agent  whose strategy requests get that name none: coding
+  --port   of the Precis on this machine, which is started if none runs there: 8787
+  --data   the folder of what it stores: .precis in the home folder
+
+claude, codex and opencode are set up; all other commands get OPENAI_BASE_URL and
+ANTHROPIC_BASE_URL, which the SDKs read.`;
+
+/** Variables that name where requests go. */
+const UPSTREAMS = ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'UPSTREAM_BASE_URL'];
+
+/** How long a Precis may take to start. */
+const START_MS = 60_000;
+const POLL_MS = 100;
+/** One that was about to end when it was found has ended by then. */
+const SETTLED_MS = 300;
+
+/**
+ * @param argv the arguments after `run`
+ * @returns the exit status of the command, or 128 and the number of the signal that ended it
+ */
+export async function run(argv) {
+  const { values, command } = read(argv);
+  if (values.help) return console.log(USAGE);
+  const [name, ...args] = command;
+  if (name === undefined) return fail(USAGE);
+  const precis = values.url === undefined ? await ownPrecis(values) : deployment(values.url);
+  const client = basename(name).replace(/\.(?:exe|cmd)$/, '');
+  const { vars, before = [] } = settingsOf(client, `${precis.address}/agents/${values.agent}`);
+  console.error(
+    `precis: ${name} through ${precis.address}; ${precis.address}/inspect has what its model sees.`,
+  );
+  try {
+    return await ended(name, [...before, ...args], { ...process.env, ...vars });
+  } finally {
+    precis.release();
+  }
+}
+
+/** The options before `--`, and the command after it. */
+function read(argv) {
+  const at = argv.indexOf('--');
+  try {
+    const { values } = parseArgs({
+      args: at < 0 ? argv : argv.slice(0, at),
+      options: {
+        url: { type: 'string', default: process.env.PRECIS_URL },
+        agent: { type: 'string', default: 'coding' },
+        port: { type: 'string', default: '8787' },
+        data: { type: 'string', default: join(homedir(), '.precis') },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    return { values, command: at < 0 ? [] : argv.slice(at + 1) };
+  } catch (error) {
+    return fail(`${error.message}\n\n${USAGE}`);
+  }
+}
+
+/**
+ * How a client is led to a base URL: variables, and arguments before its own.
+ *
+ * @param base the address of an agent, without `/v1`
+ */
+function settingsOf(client, base) {
+  const openai = `${base}/v1`;
+  switch (client) {
+    case 'claude':
+      // With the second it says which of its requests are a compaction.
+      return { vars: { ANTHROPIC_BASE_URL: base, CLAUDE_CODE_GATEWAY_HINT_HEADERS: '1' } };
+    case 'codex':
+      return { vars: {}, before: codexArguments(openai) };
+    case 'opencode': {
+      if (process.env.OPENCODE_CONFIG_CONTENT)
+        fail('OPENCODE_CONFIG_CONTENT is set already: add the base URL of Precis to it.');
+      const options = { baseURL: openai };
+      const config = { provider: { openai: { options }, anthropic: { options } } };
+      return { vars: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } };
+    }
+    default:
+      return { vars: { OPENAI_BASE_URL: openai, OPENAI_API_BASE: openai, ANTHROPIC_BASE_URL: base } };
+  }
+}
+
+/** Codex reads no variable: a provider for this command, instead of the configured one. */
+function codexArguments(url) {
+  const provider = { name: 'Precis', base_url: url, env_key: 'OPENAI_API_KEY', wire_api: 'responses' };
+  const values = Object.entries(provider).map(([key, value]) => [`model_providers.precis.${key}`, value]);
+  return [['model_provider', 'precis'], ...values].flatMap(([key, value]) => [
+    '-c',
+    `${key}=${JSON.stringify(value)}`,
+  ]);
+}
+
+function deployment(url) {
+  return { address: addressOf(url), release: () => {} };
+}
+
+/** The Precis of this machine: one that runs, or one that is started. */
+async function ownPrecis({ port, data }) {
+  const address = `http://127.0.0.1:${port}`;
+  const holders = join(data, 'holders');
+  mkdirSync(holders, { recursive: true, mode: 0o700 });
+  // Noted before one is looked for: one that was started for other commands does not end now.
+  const held = join(holders, String(process.pid));
+  const upstreams = upstreamsDigest();
+  writeFileSync(held, upstreams, { mode: 0o600 });
+  const own = { address, release: () => rmSync(held, { force: true }) };
+  process.once('exit', own.release);
+  const others = heldByOthers(holders);
+  const isFound = (await isPrecis(address)) && (await isPrecis(address, SETTLED_MS));
+  // A key that is meant for another server must not reach the upstream of a Precis that runs.
+  if (others.some((one) => one !== upstreams) || (isFound && others.length === 0 && isUpstreamNamed()))
+    return fail(`The Precis on ${address} may forward to another server than this command's (${UPSTREAMS.join(', ')}).
+Use another --port and --data.`);
+  if (isFound) return own;
+  const log = join(data, 'precis.log');
+  const started = startPrecis({ port, data, holders, log });
+  for (const until = Date.now() + START_MS; Date.now() < until; ) {
+    if (await isPrecis(address, POLL_MS)) return own;
+    // Another command may have started one at the same time.
+    if (started.exitCode !== null && !(await isPrecis(address, 10 * POLL_MS))) break;
+  }
+  return fail(`Precis did not start on ${address}: ${log} says why.`);
+}
+
+const isUpstreamNamed = () => UPSTREAMS.some((name) => process.env[name]);
+
+/** Of the servers to which requests of this command go. Addresses may hold keys. */
+function upstreamsDigest() {
+  return createHash('sha256')
+    .update(JSON.stringify(UPSTREAMS.map((name) => process.env[name] ?? '')))
+    .digest('hex');
+}
+
+/** What the other commands that live have noted: the digests of their upstreams. */
+function heldByOthers(folder) {
+  return readdirSync(folder).flatMap((id) => {
+    if (Number(id) === process.pid || !isAlive(Number(id))) return [];
+    return [readFileSync(join(folder, id), 'utf8')];
+  });
+}
+
+function isAlive(id) {
+  try {
+    // Signal 0 is not sent.
+    return process.kill(id, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function startPrecis({ port, data, holders, log }) {
+  const output = openSync(log, 'a', 0o600);
+  const program = fileURLToPath(new URL('precis.js', import.meta.url));
+  const args = ['start', '--host', '127.0.0.1', '--port', port, '--data', data, '--holders', holders];
+  const { OPENAI_BASE_URL: openai, ANTHROPIC_BASE_URL: anthropic, ...others } = process.env;
+  // Where the client would have sent its requests.
+  const upstreams = {
+    ...(openai && { UPSTREAM_BASE_URL: openai }),
+    ...(anthropic && { ANTHROPIC_BASE_URL: anthropic.replace(/\/*(?:\/v1\/*)?$/, '/v1') }),
+  };
+  const started = spawn(process.execPath, [program, ...args], {
+    env: { ...others, ...upstreams },
+    // A group of its own: Ctrl+C is for the client.
+    detached: true,
+    stdio: ['ignore', output, output],
+  });
+  started.once('error', ({ code }) => fail(`Precis can't be started: ${code}`));
+  started.unref();
+  return started;
+}
+
+/**
+ * Whether a Precis answers, which asks for a key or needs none.
+ *
+ * @param after how long to wait before it is asked, in milliseconds
+ */
+async function isPrecis(address, after = 0) {
+  await new Promise((resolve) => setTimeout(resolve, after));
+  try {
+    const signal = AbortSignal.timeout(5_000);
+    const answer = await fetch(`${address}/v1/deployment`, { redirect: 'manual', signal });
+    if (takesKeys(answer.status, await answer.json().catch(() => undefined))) return true;
+    return fail(
+      `${address} is another program, or a Precis that is misconfigured: --port names another port.`,
+    );
+  } catch {
+    // Nobody listens there.
+    return false;
+  }
+}
+
+/** Runs a command to its end, with this terminal. */
+function ended(name, args, env) {
+  return new Promise((resolve) => {
+    // On Windows the programs of npm are scripts of a shell.
+    const child = spawn(name, args, { env, stdio: 'inherit', shell: process.platform === 'win32' });
+    // A terminal sends these to the client, too, which decides what they mean.
+    for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => {});
+    for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+    child.once('error', ({ code }) => {
+      console.error(code === 'ENOENT' ? `${name} is not installed, or not in PATH.` : `${name}: ${code}`);
+      resolve(127);
+    });
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
+  });
+}

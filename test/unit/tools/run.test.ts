@@ -1,0 +1,150 @@
+/** `precis run` and `precis mcp`: what clients are started with. Stand-ins print it. */
+import { spawn } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const PRECIS = join(import.meta.dirname, '../../../bin/precis.js');
+const HOST = 'https://precis.example';
+/** What a stand-in prints: its arguments, and the variables that Precis may set. */
+const CLIENT = `#!${process.execPath}
+const named = Object.entries(process.env).filter(([name]) => /BASE|^CLAUDE_|^OPENCODE_/.test(name));
+console.log(JSON.stringify({ args: process.argv.slice(2), vars: Object.fromEntries(named) }));
+process.exitCode = 7;
+`;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'precis-run-'));
+  for (const name of ['claude', 'codex', 'opencode', 'aider']) {
+    await writeFile(join(folder, name), CLIENT);
+    await chmod(join(folder, name), 0o700);
+  }
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function precis(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [PRECIS, ...args], {
+    env: { PATH: folder, HOME: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [code, out, err] = await Promise.all([
+    new Promise((resolve) => child.once('close', resolve)),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { code, out, err, client: out.startsWith('{') ? JSON.parse(out.split('\n')[0] ?? '') : undefined };
+}
+
+describe('precis run', () => {
+  it.each([
+    ['claude', [], { ANTHROPIC_BASE_URL: `${HOST}/agents/coding`, CLAUDE_CODE_GATEWAY_HINT_HEADERS: '1' }],
+    [
+      'codex',
+      [
+        'model_provider="precis"',
+        'model_providers.precis.name="Precis"',
+        `model_providers.precis.base_url="${HOST}/agents/coding/v1"`,
+        'model_providers.precis.env_key="OPENAI_API_KEY"',
+        'model_providers.precis.wire_api="responses"',
+      ].flatMap((value) => ['-c', value]),
+      {},
+    ],
+    [
+      'opencode',
+      [],
+      {
+        OPENCODE_CONFIG_CONTENT: JSON.stringify({
+          provider: {
+            openai: { options: { baseURL: `${HOST}/agents/coding/v1` } },
+            anthropic: { options: { baseURL: `${HOST}/agents/coding/v1` } },
+          },
+        }),
+      },
+    ],
+    [
+      'aider',
+      [],
+      {
+        OPENAI_BASE_URL: `${HOST}/agents/coding/v1`,
+        OPENAI_API_BASE: `${HOST}/agents/coding/v1`,
+        ANTHROPIC_BASE_URL: `${HOST}/agents/coding`,
+      },
+    ],
+  ])('leads %s to the base URL, and ends with its status', async (name, before, vars) => {
+    const { code, client } = await precis(['run', '--url', HOST, '--', name, '--own', 'a b']);
+
+    expect(client).toEqual({ args: [...before, '--own', 'a b'], vars });
+    expect(code).toBe(7);
+  });
+
+  it('takes the agent and the deployment that are named, also by PRECIS_URL', async () => {
+    const { client } = await precis(['run', '--agent', 'mine', '--', 'claude'], { PRECIS_URL: `${HOST}/v1` });
+
+    expect(client.vars.ANTHROPIC_BASE_URL).toBe(`${HOST}/agents/mine`);
+  });
+
+  it.each([
+    ['no command', ['run', '--url', HOST, 'claude'], 2, /usage: precis run|Unexpected argument/],
+    ['an unknown option', ['run', '--no', '--', 'claude'], 2, /--no[\s\S]*usage: precis run/],
+    ['a command that is not there', ['run', '--url', HOST, '--', 'gone'], 127, /gone is not installed/],
+  ])('says what is wrong with %s', async (_, args, status, says) => {
+    const { code, err } = await precis(args);
+
+    expect(code).toBe(status);
+    expect(err).toMatch(says);
+  });
+
+  it('overwrites no configuration of opencode', async () => {
+    const { code, err } = await precis(['run', '--url', HOST, '--', 'opencode'], {
+      OPENCODE_CONFIG_CONTENT: '{}',
+    });
+
+    expect([code, err]).toEqual([2, expect.stringContaining('OPENCODE_CONFIG_CONTENT is set already')]);
+  });
+});
+
+describe('precis mcp', () => {
+  it.each(['claude', 'codex', 'opencode'])('has %s add the server, and never names a key', async (name) => {
+    const { client, code } = await precis(['mcp', 'add', name, '--url', HOST], {
+      OPENAI_API_KEY: 'sk-a-key-of-a-caller',
+    });
+
+    expect(client.args.join(' ')).toContain(`${HOST}/mcp`);
+    expect(client.args.join(' ')).toMatch(/OPENAI_API_KEY|PRECIS_KEY/);
+    expect(client.args.join(' ')).not.toContain('sk-a-key');
+    // The client's own.
+    expect(code).toBe(7);
+  });
+
+  it('has claude and codex remove it, and removes it from the file of opencode', async () => {
+    expect((await precis(['mcp', 'remove', 'claude'])).client.args.slice(0, 2)).toEqual(['mcp', 'remove']);
+    expect((await precis(['mcp', 'remove', 'codex'])).client.args).toEqual(['mcp', 'remove', 'precis']);
+    const file = join(folder, '.config/opencode/opencode.json');
+    await mkdir(join(folder, '.config/opencode'), { recursive: true });
+    await writeFile(file, JSON.stringify({ model: 'm', mcp: { precis: {}, other: { type: 'local' } } }));
+
+    expect(await precis(['mcp', 'remove', 'opencode'])).toMatchObject({ code: 0 });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+      model: 'm',
+      mcp: { other: { type: 'local' } },
+    });
+    expect(await precis(['mcp', 'remove', 'opencode'])).toMatchObject({ code: 1 });
+    await writeFile(file, '// mine\n{}');
+    const { code, err } = await precis(['mcp', 'remove', 'opencode']);
+    expect([code, err]).toEqual([2, expect.stringContaining('Remove `mcp.precis` from')]);
+    expect(await readFile(file, 'utf8')).toBe('// mine\n{}');
+  });
+
+  it.each([
+    ['add', 'vim', /vim is not one of claude, codex, opencode/],
+    ['put', 'codex', /mcp takes add or remove, not put/],
+  ])('says what is wrong with %s %s', async (action, client, says) => {
+    const { code, err } = await precis(['mcp', action, client, '--url', HOST]);
+
+    expect(code).toBe(2);
+    expect(err).toMatch(says);
+  });
+});
