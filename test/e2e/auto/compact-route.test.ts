@@ -48,7 +48,7 @@ async function expectKept(view: Message[], messages: Message[]): Promise<void> {
 
 describe('POST /v1/compact in mode auto', () => {
   it('gives the view that a completion is sent with, marks what it changed, and asks the upstream for nothing', async () => {
-    const messages = agentRun('apples');
+    const messages = agentRun('apples', 7);
     const { object, messages: view, memory } = await compact(messages);
     expect(deployment.upstream.requests.filter(({ path }) => !path.endsWith('/models'))).toEqual([]);
     const sent = await new AgentCaller(deployment, { memory_strategy: strategy }).send(messages);

@@ -40,7 +40,7 @@ overProtocols('a summary that the caller of mode auto holds', (protocol) => {
   });
 
   it('serves it as long as the frontier stays, and is the base of the next one', async () => {
-    const messages = toolTalk('pears', 2 * TURNS);
+    const messages = toolTalk('pears', TURNS + 6);
     const first = await caller('held').send(messages.slice(0, 4 * TURNS - 2));
     const memory_summary = summaryOf(first);
     const before = deployment.summarizer.readings.length;

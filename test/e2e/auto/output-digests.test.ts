@@ -9,6 +9,7 @@ import {
   user,
 } from '../../support/conversations/chat.ts';
 import { type Asked, type Deployment, deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { type Manner, type Reading, tokensIn, UNWANTED } from '../../support/deployment/summarizer.ts';
@@ -70,90 +71,96 @@ function expectPreview(asked: Asked, topic: string): void {
   expect(shown).not.toContain('digest:');
 }
 
-describe.each(
-  PROTOCOLS.flatMap((protocol) => [false, true].map((stream) => ({ protocol, name: protocol.name, stream }))),
-)('a digest of a large output, over $name, streaming: $stream,', ({ protocol, name, stream }) => {
-  deployment.over(protocol);
-  const ask = (messages: Message[], more: object = {}, of: Deployment = deployment) =>
-    of.ask({ ...fields, stream, ...more, messages });
-  const topicOf = (what: string): string => `${what} ${name} ${stream}`;
+const FORMS = PROTOCOLS.flatMap((protocol) =>
+  [false, true].map((stream) => ({ protocol, name: protocol.name, stream })),
+);
 
-  it('is in its placeholder from its first request on', async () => {
-    const topic = topicOf('apples');
-    const asked = await ask(fresh(topic));
+inTurn(
+  FORMS,
+  ({ name, stream }) => `a digest of a large output, over ${name}, streaming: ${stream},`,
+  ({ protocol, name, stream }) => {
+    deployment.over(protocol);
+    const ask = (messages: Message[], more: object = {}, of: Deployment = deployment) =>
+      of.ask({ ...fields, stream, ...more, messages });
+    const topicOf = (what: string): string => `${what} ${name} ${stream}`;
 
-    const { readings } = deployment.summarizer;
-    expect(readings).toHaveLength(1);
-    const [reading] = readings;
-    const [line, words] = shownIn(asked).split('\n');
-    expect(line).toMatch(LINE);
-    expect(words).toBe(`digest: An output of 200 lines, read for ${reading?.token}.`);
-    expect(asked.memory.applied_edits).toEqual([
-      expect.objectContaining({
-        type: 'offload',
-        cleared_tool_results: 1,
-        digests: 1,
-        usage: usageOf(reading),
-      }),
-    ]);
-    expect(asked.memory.warnings).toEqual([]);
-    for (const next of later(topic)) {
-      const again = await ask(next);
-      expect(shownIn(again)).toBe(shownIn(asked));
-      expect(again.memory.applied_edits[0]).not.toHaveProperty('usage');
-      expect(again.memory.applied_edits[0]).toMatchObject({ type: 'offload', digests: 1 });
-    }
-    expect(readings).toHaveLength(1);
-    const ref = LINE.exec(shownIn(asked))?.[1];
-    const kept = await deployment.fetch(`/v1/refs/${ref}`);
-    expect(await kept.text()).toBe(outputOf(topic));
-  });
+    it('is in its placeholder from its first request on', async () => {
+      const topic = topicOf('apples');
+      const asked = await ask(fresh(topic));
 
-  it('is written for the request and the call', async () => {
-    const topic = topicOf('pears');
-    await ask(fresh(topic));
+      const { readings } = deployment.summarizer;
+      expect(readings).toHaveLength(1);
+      const [reading] = readings;
+      const [line, words] = shownIn(asked).split('\n');
+      expect(line).toMatch(LINE);
+      expect(words).toBe(`digest: An output of 200 lines, read for ${reading?.token}.`);
+      expect(asked.memory.applied_edits).toEqual([
+        expect.objectContaining({
+          type: 'offload',
+          cleared_tool_results: 1,
+          digests: 1,
+          usage: usageOf(reading),
+        }),
+      ]);
+      expect(asked.memory.warnings).toEqual([]);
+      for (const next of later(topic)) {
+        const again = await ask(next);
+        expect(shownIn(again)).toBe(shownIn(asked));
+        expect(again.memory.applied_edits[0]).not.toHaveProperty('usage');
+        expect(again.memory.applied_edits[0]).toMatchObject({ type: 'offload', digests: 1 });
+      }
+      expect(readings).toHaveLength(1);
+      const ref = LINE.exec(shownIn(asked))?.[1];
+      const kept = await deployment.fetch(`/v1/refs/${ref}`);
+      expect(await kept.text()).toBe(outputOf(topic));
+    });
 
-    const { request, output } = deployment.summarizer.lastReading();
-    const prompt = String(request.body.messages.at(-1).content);
-    expect(output).toBe(outputOf(topic));
-    expect(prompt).toContain(`Which of the ${topic} is the last?`);
-    expect(prompt).toContain(`logs {"of":"${topic}"}`);
-    expect(prompt).not.toContain('You read logs.');
-  });
+    it('is written for the request and the call', async () => {
+      const topic = topicOf('pears');
+      await ask(fresh(topic));
 
-  const BAD: Manner[] = ['refusal', 'empty text', 'tool call', 'too long', 'length limit', 'loop', 'hang'];
-  it.each(BAD)('is never made after %s: the preview stays', async (manner) => {
-    const topic = topicOf(`figs (${manner})`);
-    deployment.summarizer.always(manner);
-    const asked = await ask(fresh(topic));
-    const { length } = deployment.summarizer.readings;
-    deployment.summarizer.always('summary');
+      const { request, output } = deployment.summarizer.lastReading();
+      const prompt = String(request.body.messages.at(-1).content);
+      expect(output).toBe(outputOf(topic));
+      expect(prompt).toContain(`Which of the ${topic} is the last?`);
+      expect(prompt).toContain(`logs {"of":"${topic}"}`);
+      expect(prompt).not.toContain('You read logs.');
+    });
 
-    expectPreview(asked, topic);
-    expect(asked.memory.warnings).toEqual(['summary_degraded']);
-    expect(asked.memory.applied_edits[0]).not.toHaveProperty('digests');
-    expect(asked.seen.rawBody.toString()).not.toContain(UNWANTED);
-    for (const next of [fresh(topic), ...later(topic)]) {
-      const again = await ask(next);
-      expect(shownIn(again)).toBe(shownIn(asked));
-      expect(again.memory.warnings).toEqual([]);
-    }
-    expect(length).toBeGreaterThan(0);
-    expect(deployment.summarizer.readings).toHaveLength(length);
-  });
+    const BAD: Manner[] = ['refusal', 'empty text', 'tool call', 'too long', 'length limit', 'loop', 'hang'];
+    it.each(BAD)('is never made after %s: the preview stays', async (manner) => {
+      const topic = topicOf(`figs (${manner})`);
+      deployment.summarizer.always(manner);
+      const asked = await ask(fresh(topic));
+      const { length } = deployment.summarizer.readings;
+      deployment.summarizer.always('summary');
 
-  it("is made anew for another tenant, and never shows this one's", async () => {
-    const topic = topicOf('plums');
-    const own = await ask(fresh(topic));
-    const other = { authorization: `Bearer ${protocol.key('sk-another-tenant-of-digests-0001')}` };
-    const theirs = await deployment.ask({ ...fields, stream, messages: fresh(topic) }, other);
+      expectPreview(asked, topic);
+      expect(asked.memory.warnings).toEqual(['summary_degraded']);
+      expect(asked.memory.applied_edits[0]).not.toHaveProperty('digests');
+      expect(asked.seen.rawBody.toString()).not.toContain(UNWANTED);
+      for (const next of [fresh(topic), ...later(topic)]) {
+        const again = await ask(next);
+        expect(shownIn(again)).toBe(shownIn(asked));
+        expect(again.memory.warnings).toEqual([]);
+      }
+      expect(length).toBeGreaterThan(0);
+      expect(deployment.summarizer.readings).toHaveLength(length);
+    });
 
-    const { readings } = deployment.summarizer;
-    expect(readings).toHaveLength(2);
-    expect(tokensIn(shownIn(own))).toEqual([readings[0]?.token]);
-    expect(tokensIn(shownIn(theirs))).toEqual([readings[1]?.token]);
-  });
-});
+    it("is made anew for another tenant, and never shows this one's", async () => {
+      const topic = topicOf('plums');
+      const own = await ask(fresh(topic));
+      const other = { authorization: `Bearer ${protocol.key('sk-another-tenant-of-digests-0001')}` };
+      const theirs = await deployment.ask({ ...fields, stream, messages: fresh(topic) }, other);
+
+      const { readings } = deployment.summarizer;
+      expect(readings).toHaveLength(2);
+      expect(tokensIn(shownIn(own))).toEqual([readings[0]?.token]);
+      expect(tokensIn(shownIn(theirs))).toEqual([readings[1]?.token]);
+    });
+  },
+);
 
 overProtocols('digests of large outputs', (protocol) => {
   deployment.over(protocol);

@@ -4,16 +4,16 @@ import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
-const STEP = { above: 12_000, input: 2, output: 1.5 };
+const STEP = { above: 6_000, input: 2, output: 1.5 };
 const PRICE = { family: 'my-model', fresh: 2, cached: 0.2, written: 2.5, output: 10, step: STEP };
-/** An agent's steps of about 1,400 tokens each. */
+/** An agent's steps of about 1,050 tokens each. */
 function agentSteps(count: number): Message[] {
   const steps = Array.from({ length: count }, (_, at): Message[] => {
     const id = `call_${at}`;
     const called = { name: 'search', arguments: JSON.stringify({ at }) };
     return [
       { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: called }] },
-      { role: 'tool', tool_call_id: id, content: rows(`apples ${at}`, 80) },
+      { role: 'tool', tool_call_id: id, content: rows(`apples ${at}`, 60) },
     ];
   });
   return [{ role: 'user', content: 'Weigh all apples.' }, ...steps.flat()];
@@ -31,7 +31,7 @@ const deployment = deploy({
 
 overProtocols('a model with a step in its price', (protocol) => {
   deployment.over(protocol);
-  const messages = agentSteps(16);
+  const messages = agentSteps(11);
   const tokens = async (end: number, fields: object, stream = false, model = 'my-model-1') => {
     const memory_strategy = { mode: 'auto', ...fields };
     const request = { model, stream, memory_strategy, messages: messages.slice(0, end), memory_report: true };

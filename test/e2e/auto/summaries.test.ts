@@ -12,7 +12,7 @@ import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { untimed } from '../../support/deployment/memory-report.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
-import { overProtocols } from '../../support/deployment/protocol.ts';
+import { overProtocols, RESPONSES } from '../../support/deployment/protocol.ts';
 import { conversation, type Reading, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -58,13 +58,11 @@ interface Talk {
   readonly readings: readonly Reading[];
 }
 
-const talks = new Map<string, Promise<Talk>>();
+let talk: Promise<Talk> | undefined;
 
-/** A talk under `strategy`, played once for all tests over a protocol. */
+/** A talk under `strategy`, played once for all tests. */
 function played(): Promise<Talk> {
-  const { name } = deployment.protocol;
-  const talk = talks.get(name) ?? playOnce();
-  talks.set(name, talk);
+  talk ??= playOnce();
   return talk;
 }
 
@@ -125,22 +123,10 @@ overProtocols('a summary in mode auto', (protocol) => {
     expect(wrongReport(sent)).toEqual([]);
   });
 
-  it('is built upon the one before, and reads each message once', async () => {
-    const { readings } = await played();
-
-    const indices = readings.flatMap(({ messages }) => messages.map(({ index }) => index));
-    const last = Math.max(...indices);
-    expect(last).toBeGreaterThan(40);
-    expect(indices).toEqual(upTo(last));
-    expect(readings.map(({ after }) => after)).toEqual(
-      readings.map((_, at) => readings.slice(0, at).map(({ token }) => token)),
-    );
-  });
-
   it('is made in the background on top of one that came back, too', async () => {
-    const messages = toolTalk('quinces', 30);
+    const messages = toolTalk('quinces', 22);
     const memory_strategy = { ...strategy, keep_first_user: false };
-    const first = await play(messages.slice(0, 60), { conversation_id: 'first', memory_strategy });
+    const first = await play(messages.slice(0, 52), { conversation_id: 'first', memory_strategy });
     const last = first.findLast(({ memory }) => memory.summary);
     if (!last) throw new Error('there is no summary');
     const taken = [...last.view, ...messages.slice(last.messages.length)];
@@ -151,19 +137,6 @@ overProtocols('a summary in mode auto', (protocol) => {
     expect(own.length).toBeGreaterThan(0);
     for (const { memory } of own)
       expect(memory.summary).toMatchObject({ status: 'completed', usage: NOTHING_SPENT });
-  });
-
-  it('is made of placeholders where the view had them, and never of what they replace', async () => {
-    const { all, readings } = await played();
-
-    const outputs = readings.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool');
-    expect(outputs.length).toBeGreaterThan(8);
-    for (const { index, text } of outputs) {
-      expect(markersIn(text)).toHaveLength(1);
-      expect(text).toBe(lastSeen(all, index)?.content);
-    }
-    const prompts = readings.map(({ request }) => request.rawBody.toString()).join();
-    expect(prompts).not.toContain('row 20 of');
   });
 
   it('reads everything again where the caller says so', async () => {
@@ -178,40 +151,6 @@ overProtocols('a summary in mode auto', (protocol) => {
       expect(prior).toBe('');
       expect(messages.map(({ index }) => index)).toEqual(upTo(messages.length));
     }
-  });
-
-  it('keeps the tail, and all that it covers can be fetched', async () => {
-    const { messages, all } = await played();
-    const last = all.findLast(({ memory }) => memory.summary);
-    if (!last?.memory.summary?.ref) throw new Error('there is no summary with a ref');
-
-    const { covers } = last.memory.summary;
-    let ref: string | undefined = last.memory.summary.ref;
-    let transcripts = '';
-    while (ref) {
-      const text: string = await (await deployment.fetch(`/v1/refs/${ref}`)).text();
-      transcripts += text;
-      ref = /is kept under (ref_\w{26})/.exec(text)?.[1];
-    }
-    for (const { content } of messages.slice(covers[0], covers[1] + 1))
-      if (content) expect(transcripts).toContain(String(content));
-    const tail = last.messages.slice(covers[1] + 1);
-    const seen = last.view.slice(-tail.length);
-    expect(seen.map(({ role }) => role)).toEqual(tail.map(({ role }) => role));
-    const unedited = seen.filter((message) => markersIn(message).length === 0);
-    expect(tail).toEqual(expect.arrayContaining(unedited));
-  });
-
-  it('in a stream is the one of the whole answer, byte for byte', async () => {
-    const { messages } = await played();
-    const fields = { conversation_id: 'played', memory_strategy: strategy };
-
-    const whole = await new AgentCaller(deployment, fields).send(messages);
-    const streamed = await new AgentCaller(deployment, { ...fields, stream: true }).send(messages);
-
-    expect(whole.memory.summary?.status).toBe('completed');
-    expect(untimed(streamed.memory)).toEqual(untimed(whole.memory));
-    expect(streamed.view).toEqual(whole.view);
   });
 
   it('reads a run with large arguments, offloaded outputs and images as the view had them', async () => {
@@ -254,14 +193,77 @@ overProtocols('a summary in mode auto', (protocol) => {
 /** Over chat alone: the plan decides when the frontier moves, and does not know the protocol. */
 describe('the next summary in mode auto', () => {
   it('is ready before the request that needs it', async () => {
-    const all = await play(toolTalk('figs', 44), {
+    const all = await play(toolTalk('figs', 26), {
       conversation_id: 'ready',
-      memory_strategy: { ...strategy, token_budget: 16_000, summary_max_tokens: 1_000 },
+      memory_strategy: { ...strategy, token_budget: 11_000, summary_max_tokens: 600 },
     });
 
     expectReady(all);
     expect(all.flatMap(wrongReport)).toEqual([]);
     expect(brokenPrefixes(all)).toEqual([]);
+  });
+});
+
+/** Over the Responses API alone: all of its cases look at one talk. */
+describe('the summaries of a talk in mode auto', () => {
+  deployment.over(RESPONSES);
+  it('is built upon the one before, and reads each message once', async () => {
+    const { readings } = await played();
+
+    const indices = readings.flatMap(({ messages }) => messages.map(({ index }) => index));
+    const last = Math.max(...indices);
+    expect(last).toBeGreaterThan(40);
+    expect(indices).toEqual(upTo(last));
+    expect(readings.map(({ after }) => after)).toEqual(
+      readings.map((_, at) => readings.slice(0, at).map(({ token }) => token)),
+    );
+  });
+
+  it('is made of placeholders where the view had them, and never of what they replace', async () => {
+    const { all, readings } = await played();
+
+    const outputs = readings.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool');
+    expect(outputs.length).toBeGreaterThan(8);
+    for (const { index, text } of outputs) {
+      expect(markersIn(text)).toHaveLength(1);
+      expect(text).toBe(lastSeen(all, index)?.content);
+    }
+    const prompts = readings.map(({ request }) => request.rawBody.toString()).join();
+    expect(prompts).not.toContain('row 20 of');
+  });
+
+  it('keeps the tail, and all that it covers can be fetched', async () => {
+    const { messages, all } = await played();
+    const last = all.findLast(({ memory }) => memory.summary);
+    if (!last?.memory.summary?.ref) throw new Error('there is no summary with a ref');
+
+    const { covers } = last.memory.summary;
+    let ref: string | undefined = last.memory.summary.ref;
+    let transcripts = '';
+    while (ref) {
+      const text: string = await (await deployment.fetch(`/v1/refs/${ref}`)).text();
+      transcripts += text;
+      ref = /is kept under (ref_\w{26})/.exec(text)?.[1];
+    }
+    for (const { content } of messages.slice(covers[0], covers[1] + 1))
+      if (content) expect(transcripts).toContain(String(content));
+    const tail = last.messages.slice(covers[1] + 1);
+    const seen = last.view.slice(-tail.length);
+    expect(seen.map(({ role }) => role)).toEqual(tail.map(({ role }) => role));
+    const unedited = seen.filter((message) => markersIn(message).length === 0);
+    expect(tail).toEqual(expect.arrayContaining(unedited));
+  });
+
+  it('in a stream is the one of the whole answer, byte for byte', async () => {
+    const { messages } = await played();
+    const fields = { conversation_id: 'played', memory_strategy: strategy };
+
+    const whole = await new AgentCaller(deployment, fields).send(messages);
+    const streamed = await new AgentCaller(deployment, { ...fields, stream: true }).send(messages);
+
+    expect(whole.memory.summary?.status).toBe('completed');
+    expect(untimed(streamed.memory)).toEqual(untimed(whole.memory));
+    expect(streamed.view).toEqual(whole.view);
   });
 
   it('is ready before the request that needs it where each one adds a tenth of the budget', async () => {

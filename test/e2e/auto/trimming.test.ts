@@ -53,7 +53,7 @@ const contentOf = (message: Message | undefined): string => String(message?.cont
 overProtocols('what mode auto trims', (protocol) => {
   deployment.over(protocol);
   it('is reported on a line before the first message that stays, and is kept under its ref', async () => {
-    const all = await play('apples', 18);
+    const all = await play('apples', 16);
     const trimmed = all.flatMap((sent) => {
       const line = trimmedIn(sent);
       return line ? [{ sent, line }] : [];
@@ -77,7 +77,7 @@ overProtocols('what mode auto trims', (protocol) => {
   });
 
   it('is reported at the end of the recap where the first request stays', async () => {
-    const all = await play('quinces', 18, { memory_strategy: keeping });
+    const all = await play('quinces', 16, { memory_strategy: keeping });
 
     const trimmed = all.filter(({ view }) => String(view[2]?.content).includes('reason=trimmed'));
     expect(trimmed.length).toBeGreaterThan(1);
@@ -100,7 +100,7 @@ overProtocols('what mode auto trims', (protocol) => {
   });
 
   it('is read by the next summary, which replaces the line', async () => {
-    const all = await play('pears', 18, { conversation_id: 'read' });
+    const all = await play('pears', 16, { conversation_id: 'read' });
 
     const first = all.findIndex((sent) => trimmedIn(sent));
     const line = all[first] && trimmedIn(all[first]);
@@ -133,7 +133,7 @@ overProtocols('what mode auto trims', (protocol) => {
 
   it('goes when its conversation does, and is kept again by the next request', async () => {
     const fields = { conversation_id: 'deleted' };
-    const all = await play('dates', 18, fields);
+    const all = await play('dates', 14, fields);
     const last = all.findLast((sent) => trimmedIn(sent));
     const { ref = '' } = (last && trimmedIn(last)) ?? {};
     const before = await deployment.fetch(`/v1/refs/${ref}`);

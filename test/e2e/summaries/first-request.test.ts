@@ -22,7 +22,7 @@ const TOKENS = { mode: 'summarize', token_budget: 4_000 };
 const AUTO = {
   mode: 'auto',
   compact_retrieval: 'off',
-  token_budget: 8_000,
+  token_budget: 5_000,
   min_reclaim_tokens: 0,
   summary_max_tokens: 300,
 };
@@ -68,7 +68,7 @@ overProtocols('the first request', (protocol) => {
   });
 
   it.each([false, true])('stays in auto through summaries and trimming: stream %s', async (stream) => {
-    const messages = toolTalk(`plums ${stream}`, 16);
+    const messages = toolTalk(`plums ${stream}`, 10);
     const fields = { memory_strategy: AUTO, conversation_id: `plums ${stream}` };
     const caller = new AgentCaller(deployment, { ...fields, stream });
 
