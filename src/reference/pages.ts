@@ -31,6 +31,15 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     },
   ],
   [
+    'concepts.md',
+    {
+      title: 'Concepts in five minutes',
+      group: 'Use it',
+      about: 'array, view, frontier and cache, in one picture',
+      load: () => import('../../docs/concepts.md'),
+    },
+  ],
+  [
     'clients.md',
     {
       title: 'Clients',
@@ -136,6 +145,15 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
       group: 'Run it',
       about: 'cost, callers, upgrades, backup, alerts, retention',
       load: () => import('../../docs/operating.md'),
+    },
+  ],
+  [
+    'privacy.md',
+    {
+      title: 'Privacy',
+      group: 'Run it',
+      about: 'what is seen, stored and deleted',
+      load: () => import('../../docs/privacy.md'),
     },
   ],
   [
