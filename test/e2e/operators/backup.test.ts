@@ -341,7 +341,7 @@ describe('a file that is not whole', () => {
       (bytes) => bytes.map((byte, at) => (at === 5_000 ? byte ^ 1 : byte)) as Buffer,
       /was changed/,
     ],
-    ['none of ours', () => Buffer.from('{"messages":[]}'), /no backup of Precis/],
+    ['none of ours', () => Buffer.from('{"messages":[]}'), /not a backup of Precis/],
     ['empty', () => Buffer.alloc(0), /no backup of Precis/],
   ])('is refused before anything is restored: %s', async (name, change, words) => {
     const { code, said } = await precis(away, ['restore', changed(name, change)]);

@@ -297,7 +297,7 @@ describe('list_refs', () => {
   it('lists nothing of another tenant', async () => {
     const reply = await listed({}, { authorization: `Bearer ${STRANGER}` });
 
-    expect(reply).toContain('Nothing is kept of the conversation');
+    expect(reply).toContain('Nothing is stored for the conversation');
   });
 });
 
@@ -387,7 +387,7 @@ describe('search_memory', () => {
 
     const reply = await call(stranger, 'search_memory', { query: 'whale', conversation_id });
 
-    expect(reply).toEqual({ text: expect.stringContaining('Nothing is kept'), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining('Nothing is stored'), isError: true });
   });
 });
 

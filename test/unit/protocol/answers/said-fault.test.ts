@@ -27,6 +27,6 @@ describe("an upstream's error", () => {
       '{"detail":"Too long."}',
     );
     expect(saidFault({ error: { message: { en: 'Busy.' } } }, 'Busy.').message).toBe('Busy.');
-    expect(saidFault({}).message).toMatch(/without words/);
+    expect(saidFault({}).message).toMatch(/without a message/);
   });
 });
