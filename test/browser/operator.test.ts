@@ -146,7 +146,7 @@ describe('a deployment with access keys', () => {
 
     await expect.poll(() => cardOf(page, 'carol').count()).toBe(0);
     expect(await page.getByRole('status').allInnerTexts()).toContainEqual(
-      expect.stringContaining('carol is deleted'),
+      expect.stringContaining('carol was deleted'),
     );
   });
 

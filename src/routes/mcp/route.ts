@@ -49,7 +49,7 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   // The protocol has no batches. In one, a request could cancel its neighbor, which would then
   // never be answered.
   if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
-    return refusal(400, INVALID_REQUEST, 'Batches are not supported: send each message by itself.');
+    return refusal(400, INVALID_REQUEST, 'A batch is not supported: send each message by itself.');
   const request = new Request(url, { method: 'POST', headers: plainHeaders(headers), body });
   const tools = mcpTools(c, tenant);
   return answered(request, parseJson(new TextDecoder().decode(body)), tools, c.get('services').log);

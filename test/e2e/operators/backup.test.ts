@@ -342,7 +342,7 @@ describe('a file that is not whole', () => {
       /was changed/,
     ],
     ['none of ours', () => Buffer.from('{"messages":[]}'), /not a backup of Precis/],
-    ['empty', () => Buffer.alloc(0), /no backup of Precis/],
+    ['empty', () => Buffer.alloc(0), /not a backup of Precis/],
   ])('is refused before anything is restored: %s', async (name, change, words) => {
     const { code, said } = await precis(away, ['restore', changed(name, change)]);
     expect(code).not.toBe(0);

@@ -286,7 +286,7 @@ describe('list_refs', () => {
   });
 
   it.each<[object, string]>([
-    [{ conversation_id: 'unheard of' }, "Nothing is kept of the conversation 'unheard of'."],
+    [{ conversation_id: 'unheard of' }, "Nothing is stored for the conversation 'unheard of'."],
     [{ user: 'another' }, "of the user 'another'"],
     [{ conversation_id: '' }, 'Which conversation?'],
     [{ query: 7 }, 'query is not valid'],
@@ -371,7 +371,10 @@ describe('search_memory', () => {
   });
 
   it.each<[object, string]>([
-    [{ query: 'whale', conversation_id: 'unheard of' }, "Nothing is kept of the conversation 'unheard of'."],
+    [
+      { query: 'whale', conversation_id: 'unheard of' },
+      "Nothing is stored for the conversation 'unheard of'.",
+    ],
     [{ query: 'whale' }, 'Which conversation?'],
     [{ query: ' ', conversation_id }, 'query is not valid'],
     [{ conversation_id }, 'query is not valid'],
