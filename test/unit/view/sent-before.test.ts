@@ -198,7 +198,7 @@ describe('a report of a view in an isolate that has sent the one before', () => 
           }
         },
       ),
-      { numRuns: runs(12, 100), endOnFailure: true },
+      { numRuns: runs(8, 100), endOnFailure: true },
     );
     expect(found).toBeGreaterThan(0);
   });

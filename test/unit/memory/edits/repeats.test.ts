@@ -159,7 +159,7 @@ describe('what is said again', () => {
           new Map([...early].toSorted(([a], [b]) => a - b)),
         );
       }),
-      { numRuns: runs(80, 200), endOnFailure: true },
+      { numRuns: runs(40, 200), endOnFailure: true },
     );
   });
 });

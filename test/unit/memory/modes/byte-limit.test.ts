@@ -175,7 +175,7 @@ describe('generated threads of images', () => {
           }
         }
       }),
-      { numRuns: runs(60, 400) },
+      { numRuns: runs(24, 400) },
     );
     expect(shrunk).toBeGreaterThan(0);
   });

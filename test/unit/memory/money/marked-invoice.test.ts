@@ -216,7 +216,7 @@ describe.each(Object.entries(FORMATS))('the bills of an agent over %s', (_, form
         const estimate = sum(bills.map(({ would_be }) => would_be?.amount));
         expect(Math.abs(estimate - nanos(without)) / nanos(without)).toBeLessThan(0.1);
       }),
-      { numRuns: runs(8, 25), endOnFailure: true },
+      { numRuns: runs(4, 25), endOnFailure: true },
     );
   });
 });

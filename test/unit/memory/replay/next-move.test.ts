@@ -51,7 +51,7 @@ describe('a budget that is hard', () => {
           ).toEqual([]);
         }
       }),
-      { numRuns: runs(20, 100) },
+      { numRuns: runs(12, 100) },
     );
   });
 

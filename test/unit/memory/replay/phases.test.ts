@@ -90,8 +90,8 @@ describe('the phases of auto', () => {
     return calls / history.units.length;
   }
 
-  const SIZES = [300, 600, 1_200];
-  const LONGEST = runs(1_200, 2_400);
+  const SIZES = [300, 600];
+  const LONGEST = runs(600, 2_400);
 
   it.each<[what: string, setting: Setting]>([
     ['enough is freed', { heavy: 60 }],

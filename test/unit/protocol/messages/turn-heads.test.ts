@@ -107,12 +107,12 @@ describe('a running turn with a budget of thinking', () => {
         ];
         expect(played(messages, strategy).wrong).toEqual([]);
       }),
-      { numRuns: runs(4, 15) },
+      { numRuns: runs(2, 15) },
     );
   });
 
   it('F30: begins with its thinking, whatever else holds its steps', () => {
-    const numRuns = runs(16, 60);
+    const numRuns = runs(8, 60);
     let edited = 0;
     fc.assert(
       fc.property(

@@ -38,7 +38,7 @@ const doneBy = ({ view, plan }: Pick<Viewed, 'view' | 'plan'>) => ({
 });
 
 /** One request in this many is compared, another one under each setting. */
-const EVERY = runs(4, 1);
+const EVERY = runs(8, 1);
 
 const SETTINGS = Object.entries(STRATEGIES).map(([name, strategy], at) => ({ name, strategy, at }));
 
@@ -107,7 +107,7 @@ describe('a body of the Responses API', () => {
         const view = JSON.parse(new TextDecoder().decode(viewOfRequest(request, strategy).bytes));
         expect(Array.isArray(view.input)).toBe(true);
       }),
-      { numRuns: runs(100, 300) },
+      { numRuns: runs(50, 300) },
     );
   });
 });

@@ -310,7 +310,7 @@ describe('a stream of Messages in chat', () => {
         expect(stream.kept && JSON.parse(stream.kept.json)).toEqual(kept && JSON.parse(kept.json));
         expect(sse.endsWith('data: [DONE]\n\n')).toBe(true);
       }),
-      { numRuns: runs(60, 400) },
+      { numRuns: runs(30, 400) },
     );
   });
 
