@@ -42,7 +42,11 @@ interface KnownLines {
   readonly lines: readonly Line[];
 }
 const sizeOfLines = ({ lines }: KnownLines): number =>
-  lines.reduce((sum, { messages, model }) => sum + 256 + textBytes(messages) + textBytes(model), 0);
+  lines.reduce(
+    (sum, { messages, model, lost = [] }) =>
+      sum + 384 + textBytes(messages) + textBytes(model) + 64 * lost.length,
+    0,
+  );
 
 /** In characters. No model has a longer name. */
 const LONGEST_MODEL = 256;

@@ -32,8 +32,13 @@ export function boundWords(element: number): string {
 
 /** The first block that is refused; undefined if all of them are valid. */
 export function refusedBlock(body: Json): Block | undefined {
-  const valid = validBlocks(body);
-  return blocksIn(body).find((block, index) => block.signature !== valid[index]?.signature);
+  return invalidBlocks(body)[0];
+}
+
+/** The blocks that the model is not shown if the ones after a changed prefix are dropped. */
+export function invalidBlocks(body: Json): Block[] {
+  const valid = new Set(validBlocks(body).map(({ signature }) => signature));
+  return blocksIn(body).filter(({ signature }) => !valid.has(signature));
 }
 
 /**

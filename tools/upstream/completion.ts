@@ -22,6 +22,7 @@ export interface Usage {
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number; cache_write_tokens?: number };
+  completion_tokens_details?: { reasoning_tokens: number };
 }
 
 export interface Frame {
@@ -39,12 +40,15 @@ export function event(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
 
-export function usageOf(promptTokens: number, completionTokens: number): Usage {
+/** @param thoughtTokens of reasoning, beside what is said */
+export function usageOf(promptTokens: number, saidTokens: number, thoughtTokens = 0): Usage {
+  const answered = saidTokens + thoughtTokens;
   return {
     prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
+    completion_tokens: answered,
+    total_tokens: promptTokens + answered,
     prompt_tokens_details: { cached_tokens: 0 },
+    ...(thoughtTokens > 0 ? { completion_tokens_details: { reasoning_tokens: thoughtTokens } } : {}),
   };
 }
 

@@ -119,12 +119,13 @@ const USAGE: Usage = {
   prompt_tokens_details: { cached_tokens: 0 },
 };
 
-function usageOf({ prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details }: Usage): Json {
+function usageOf({ prompt_tokens, completion_tokens, total_tokens, ...details }: Usage): Json {
+  const { prompt_tokens_details, completion_tokens_details = { reasoning_tokens: 0 } } = details;
   return {
     input_tokens: prompt_tokens,
     input_tokens_details: prompt_tokens_details,
     output_tokens: completion_tokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: completion_tokens_details,
     total_tokens,
   };
 }

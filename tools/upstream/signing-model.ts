@@ -9,8 +9,8 @@ import {
   type Dialect,
   deltasOf,
   fieldsOf,
+  invalidBlocks,
   nextThought,
-  refusedBlock,
   sealedThought,
 } from './bound-thinking.ts';
 import { type Answer, usageOf } from './completion.ts';
@@ -22,7 +22,7 @@ export interface SigningModel {
   readonly behaviour: Behaviour;
   /** How many requests had a block that is bound to something else. */
   refused: number;
-  /** How many of these were answered without it. */
+  /** How many blocks answers were made without, each once. */
   dropped: number;
 }
 
@@ -36,26 +36,33 @@ export interface SigningOptions {
   readonly drops?: boolean;
 }
 
-const THOUGHT = 'I should look at what I have, and go on from there.';
+/** What a thought takes, in tokens of the answer. */
+export const thoughtTokens = (text: string): number => Math.ceil(text.length / 4);
+
+export const THOUGHT = 'I should look at what I have, and go on from there.';
 
 export function signingModel({ dialect, answer, thought, drops = false }: SigningOptions): SigningModel {
+  const dropped = new Set<string>();
   const model: SigningModel = {
     refused: 0,
     dropped: 0,
     behaviour: (request, response, recorded) => {
       const { body } = recorded;
-      const refused = refusedBlock(body);
+      const invalid = invalidBlocks(body);
+      const [refused] = invalid;
       if (refused) model.refused++;
       const isDropped = refused !== undefined && (drops || asksToDrop(recorded));
-      if (isDropped) model.dropped++;
+      const lost = isDropped ? invalid.filter(({ signature }) => !dropped.has(signature)) : [];
+      for (const { signature } of lost) dropped.add(signature);
+      model.dropped = dropped.size;
       if (refused && !isDropped)
         return sendJson(response, refusalOf(dialect, boundWords(refused.element)), 400);
       // A summarizer's or an embedder's request is none of a conversation.
       if (!body.messages && !body.input) return behave({ type: 'answer' }, request, response, recorded);
-      // What was lost is thought once more.
+      // What was lost is thought once more, and billed again.
       const thoughts = thought?.(body) ?? THOUGHT;
-      const next = nextThought(body, isDropped ? `${thoughts} ${thoughts}` : thoughts);
-      const usage = usageOf(tokensOf(recorded), 20);
+      const next = nextThought(body, lost.length > 0 ? `${thoughts} ${thoughts}` : thoughts);
+      const usage = usageOf(tokensOf(recorded), 20, thoughtTokens(next.text));
       const said = answer(body);
       if (dialect === 'responses')
         return respond(response, body, { ...said, reasoning: { encrypted: sealedThought(next) }, usage });

@@ -16,26 +16,58 @@ export interface BoundReasoning {
    */
   readonly before?: number;
   /** Those that were sent, by message. Absent: the API refuses what it would drop. */
-  readonly sent?: readonly (readonly [message: number, blocks: number])[];
+  readonly sent?: Blocks;
+}
+
+/** Blocks of reasoning, by message. */
+export type Blocks = readonly (readonly [message: number, blocks: number])[];
+
+/** Bounds what is kept of a request. */
+const MOST_LOST = 200;
+
+/** What is known of the request before. */
+interface Before {
+  /** The blocks that it was sent without. */
+  readonly left: number;
+  /** Those that it had and that an earlier change has made invalid. They are lost once. */
+  readonly lost?: Blocks;
+}
+
+interface Lost {
+  readonly dropped: DroppedReasoning | null;
+  /** What is invalid in the request: the next one has lost nothing by it. */
+  readonly lost: Blocks;
 }
 
 /**
  * @param change the caller's, or else Precis's
- * @param before the blocks that the request before was sent without, if one is known
+ * @param before absent: no request before is known
  * @param isForeseen whether the request knew of Precis's change, and left out what that loses
  */
 export function droppedReasoning(
   { left, before: planned = 0, sent = [] }: BoundReasoning,
   change: Change | undefined,
-  before: number | undefined,
+  before: Before | undefined,
   isForeseen = false,
-): DroppedReasoning | null {
+): Lost {
+  const places = new Set(sent.map(([at]) => at));
+  const known = Map.groupBy(before?.lost ?? [], ([at]) => (places.has(at) ? 'sent' : 'left'));
+  const invalid = known.get('sent') ?? [];
   // Beside a memory that each round renews, the plan leaves out what was thought since.
-  const found = change ?? (before !== undefined && left > before ? { cause: 'move' as const } : undefined);
-  if (!found) return null;
+  const found = change ?? (before && left > before.left ? { cause: 'move' as const } : undefined);
+  if (!found) return { dropped: null, lost: invalid };
   const isKept = found.cause === 'key' || (isOwn(found) && (isForeseen || !change));
   const from = isOwn(found) ? -1 : (found.message ?? -1);
-  const lost = isKept ? [] : sent.filter(([at]) => at > from);
-  const blocks = Math.max(0, left - (before ?? planned)) + lost.reduce((sum, [, count]) => sum + count, 0);
-  return blocks === 0 ? null : { blocks, ...found, by: 'precis' };
+  const already = new Set(invalid.map(([at]) => at));
+  const lost = isKept ? [] : sent.filter(([at]) => at > from && !already.has(at));
+  const newlyLeft = left - (before?.left ?? planned) - sumOf(known.get('left') ?? []);
+  const blocks = Math.max(0, newlyLeft) + sumOf(lost);
+  return {
+    dropped: blocks === 0 ? null : { blocks, ...found, by: 'precis' },
+    lost: [...invalid, ...lost].slice(-MOST_LOST),
+  };
+}
+
+function sumOf(blocks: Blocks): number {
+  return blocks.reduce((sum, [, count]) => sum + count, 0);
 }

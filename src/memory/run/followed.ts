@@ -11,9 +11,9 @@ import {
 } from '../conversation/request-prefix.ts';
 import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import type { BillOrder } from '../money/running-bill.ts';
-import { type Change, type EditedAt, isOfView, type OwnChange, ownChange } from '../replay/change.ts';
+import { type Change, type EditedAt, isOfView, isOwn, type OwnChange, ownChange } from '../replay/change.ts';
 import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
-import { type BoundReasoning, droppedReasoning } from '../replay/dropped-reasoning.ts';
+import { type Blocks, type BoundReasoning, droppedReasoning } from '../replay/dropped-reasoning.ts';
 import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
 /** A request as the next one is compared with it. */
@@ -37,6 +37,8 @@ export interface Line extends RequestPrefix {
   readonly at: number;
   /** The blocks of reasoning that it was sent without. */
   readonly left: number;
+  /** The reasoning that it had and that was invalid. Absent: none. */
+  readonly lost?: Blocks;
   /** What of its view was Precis's, at its end. Absent in lines of versions before. */
   readonly edited?: EditedAt;
   /** Absent where that is not known. */
@@ -44,6 +46,8 @@ export interface Line extends RequestPrefix {
 }
 
 interface Followed {
+  /** Whether Precis has changed what precedes the end of the request before. */
+  readonly isOwn: boolean;
   readonly miss: CacheMiss | null;
   readonly dropped: DroppedReasoning | null;
   readonly lines: readonly Line[];
@@ -59,33 +63,39 @@ export function followed(
   const { prefix, edited = [], reasoning, ready, isFar, verdict } = request;
   const before = lineOf(lines, prefix);
   // One that is kept late belongs before those that are known.
-  if (before && before.at > at) return { miss: null, dropped: null, lines };
+  if (before && before.at > at) return { isOwn: false, miss: null, dropped: null, lines };
   const change = changeOf(request, before);
   const priced = order && { order, at, change, isFar, model: prefix.model, verdict: verdict?.cache };
   const cache = priced && leftInCache(priced, ready);
   const left = reasoning?.left ?? 0;
   const end = edited.at(-1);
-  const line = { ...prefix, at, left, ...(end ? { edited: end } : {}), ...(cache ? { cache } : {}) };
+  const { dropped, lost } = lostIn(request, change, before);
+  const line = {
+    ...{ ...prefix, at, left },
+    ...(lost.length > 0 ? { lost } : {}),
+    ...(end ? { edited: end } : {}),
+    ...(cache ? { cache } : {}),
+  };
   return {
+    isOwn: change !== undefined && isOwn(change),
     miss: priced && before?.cache ? missOf(priced, before.cache) : null,
-    dropped: droppedIn(request, change, before),
+    dropped,
     lines: withLine(lines, line, before),
   };
 }
 
-function droppedIn(
-  { reasoning, verdict, own }: ComparedRequest,
+function lostIn(
+  { reasoning = { left: 0 }, verdict, own }: ComparedRequest,
   change: Change | undefined,
   before: Line | undefined,
-): DroppedReasoning | null {
-  if (!verdict?.dropped) {
-    // What an isolate knows of, it leaves out.
-    const isForeseen = (change === own && own?.cause !== 'unread') || (before && isLess(reasoning, before));
-    return reasoning ? droppedReasoning(reasoning, change, before?.left, isForeseen) : null;
-  }
+): ReturnType<typeof droppedReasoning> {
+  // What an isolate knows of, it leaves out.
+  const isForeseen = (change === own && own?.cause !== 'unread') || (before && isLess(reasoning, before));
+  const found = droppedReasoning(reasoning, change, before, isForeseen);
+  if (!verdict?.dropped) return found;
   const { blocks, part } = verdict.dropped;
   const cause = part ? { cause: part } : (change ?? { cause: 'message' as const });
-  return { blocks, ...cause, by: 'vendor' };
+  return { ...found, dropped: { blocks, ...cause, by: 'vendor' } };
 }
 
 /**
@@ -107,7 +117,7 @@ type ChangedRequest = Pick<ComparedRequest, 'prefix' | 'own' | 'edited' | 'reaso
  */
 function ownChangeSince(
   before: Line,
-  { prefix, own, edited = [], reasoning }: ChangedRequest,
+  { prefix, own, edited = [], reasoning = { left: 0 } }: ChangedRequest,
 ): OwnChange | undefined {
   const ofHead = headChange(before, prefix);
   const now = edited.find(({ messages }) => messages === before.edited?.messages);
@@ -126,6 +136,6 @@ function headChange(before: RequestPrefix, now: RequestPrefix): OwnChange | unde
 }
 
 /** Whether a request was sent without reasoning that the one before had. */
-function isLess(reasoning: BoundReasoning | undefined, { left }: Line): boolean {
-  return (reasoning?.left ?? 0) > left;
+function isLess({ left }: BoundReasoning, before: Line): boolean {
+  return left > before.left;
 }

@@ -6,7 +6,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn } from '../../../tools/upstream/bound-thinking.ts';
-import { type SigningModel, signingModel } from '../../../tools/upstream/signing-model.ts';
+import {
+  type SigningModel,
+  signingModel,
+  THOUGHT,
+  thoughtTokens,
+} from '../../../tools/upstream/signing-model.ts';
 import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
@@ -144,3 +149,37 @@ describe.each(FORMS)(
     });
   },
 );
+
+describe.each([false, true])('a caller who edits what a model has answered to (stream: %s)', (stream) => {
+  it('has the report of each block that is lost, at the answer before which the model thinks longer', async () => {
+    let lost = 0;
+    const edits = fc.array(fc.option(fc.nat({ max: 9 })), { minLength: 3, maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(edits, async (edited) => {
+        model = signingModel({ dialect: 'responses', answer: workingModel(STEPS), drops: true });
+        const fields = {
+          model: 'gpt-6.2-sol',
+          conversation_id: `edited-${++conversations}`,
+          memory_strategy: { mode: 'auto', token_budget: 100_000 },
+        };
+        const client = deployment.client();
+        const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
+        let reported = 0;
+        for (const [turn, chosen] of edited.entries()) {
+          const said = agent.array.filter(({ role }) => role === 'user');
+          const message = chosen === null ? undefined : said[chosen % said.length];
+          if (message) message.content = `${message.content} Say it in ${turn} words.`;
+          for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`)) {
+            const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
+            expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? 'message' : undefined);
+            reported += blocks;
+          }
+        }
+        expect(reported).toBe(model.dropped);
+        lost += reported;
+      }),
+      RUNS,
+    );
+    expect(lost).toBeGreaterThan(3);
+  });
+});

@@ -17,6 +17,8 @@ export interface Answered {
   readonly memory: Report;
   /** The elements that the answer has added to the array. */
   readonly added: readonly Json[];
+  /** Tokens of reasoning that were billed for it. Absent over chat. */
+  readonly thought?: number;
 }
 
 export interface ThinkingAgentOptions {
@@ -136,7 +138,9 @@ export class ThinkingAgent {
           throw new Error(JSON.stringify(event));
         if (event.type === 'response.completed') whole = event.response as Json;
       }
-    return { memory: whole.memory as Report, added: whole.output as Json[] };
+    const usage = whole.usage as { output_tokens_details: { reasoning_tokens: number } };
+    const { reasoning_tokens: thought } = usage.output_tokens_details;
+    return { memory: whole.memory as Report, added: whole.output as Json[], thought };
   }
 
   private callsOf(added: readonly Json[]): string[] {

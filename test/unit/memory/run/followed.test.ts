@@ -221,7 +221,7 @@ describe('the cause of a cache miss', () => {
 });
 
 describe('reasoning that was dropped', () => {
-  const sent = [3, 5, 7].map((at): [number, number] => [at, 2]);
+  const sent = [3, 5, 7].map((at): [message: number, blocks: number] => [at, 2]);
   const thinks = { reasoning: { left: 0, sent } };
   const droppedOf = (...requests: readonly Asked[]) => course(...requests).at(-1)?.dropped;
 
@@ -236,6 +236,23 @@ describe('reasoning that was dropped', () => {
       expect(droppedOf(thinks, { ...thinks, [cause]: 'other' })).toMatchObject({ cause, blocks: 6 });
     expect(droppedOf(thinks, { ...thinks, key: 'other' })).toBeNull();
     expect(droppedOf(thinks, { ...thinks, array: array(11).with(9, 'new') })).toBeNull();
+  });
+
+  it('is lost once, whatever is edited later, and however it leaves', () => {
+    const early = { ...thinks, array: array(11).with(4, 'new') };
+    const again = { ...thinks, array: array(12).with(4, 'old') };
+    const earlier = { ...thinks, array: array(13).with(2, 'new') };
+    const later = { ...thinks, array: [...array(13).with(2, 'new'), 'end'] };
+    const moved = { reasoning: { left: 5, sent: [[9, 1] as const] }, own: { cause: 'move' } as const };
+    const lost = course(thinks, early, again, earlier, later, { ...moved, array: later.array });
+    expect(lost.map(({ dropped }) => dropped?.blocks)).toEqual([
+      undefined,
+      4,
+      undefined,
+      2,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('is all that was sent after a change of Precis that its isolate does not know of', () => {
