@@ -331,8 +331,9 @@ function billed(runs: readonly NewRun[], before: Omit<Tally, 'next'>) {
   let { sums, days = {}, standing, lines = [] } = before;
   const found = runs.map((run): Found => {
     const { at, billing, compared } = run;
-    const next = billing && nextBill(standing, billing, at);
     const after = compared && followed(lines, compared, at, billing);
+    const moved = billing?.moved || after?.isOwn || false;
+    const next = billing && nextBill(standing, { ...billing, moved }, at);
     if (next) {
       sums = joinSums(sums, sumsOf(next.bill));
       standing = next.standing;

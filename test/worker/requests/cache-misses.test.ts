@@ -62,13 +62,13 @@ function deployment() {
       const response = await app.request(path, { method: 'POST', headers, body: JSON.stringify(asked) });
       expect(response.status).toBe(200);
     };
-    /** The causes of all misses, oldest first. */
-    const causes = async () => {
+    /** The events of all requests, oldest first. */
+    const runs = async () => {
       const page = await app.request('/v1/conversations/c/requests');
-      const { data } = (await page.json()) as { data: ListedRun[] };
-      return data.map(({ cache_miss: miss }) => miss?.cause).toReversed();
+      return ((await page.json()) as { data: ListedRun[] }).data.toReversed();
     };
-    return { send, causes, failing: watched.failing };
+    const causes = async () => (await runs()).map(({ cache_miss: miss }) => miss?.cause);
+    return { send, runs, causes, failing: watched.failing };
   };
   return {
     isolate,
@@ -119,6 +119,8 @@ describe('a miss of a request after one that another isolate has sent', () => {
     for (const operation of ['get', 'head', 'put', 'list'] as const) b.failing.add(operation);
     await b.send(of(6, MOVES));
     expect(await a.causes()).toEqual([undefined, 'move']);
+    const { cache_miss: miss, bill } = (await a.runs())[1] ?? {};
+    expect(bill?.debits.broken_cache).toBe(miss?.amount);
   });
 
   it("is not Precis's own where both have sent the same", async () => {
