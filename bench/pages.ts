@@ -24,6 +24,7 @@ const results = {
   sensitivity: read('prefix-128-sensitivity'),
   budgets: read('prefix-128-budgets'),
   pauses: read('prefix-128-pauses'),
+  markedPauses: read('anthropic-5m-pauses'),
   reasoning: Object.fromEntries(
     BOUND.map((name) => [name, (read(`${name}-reasoning`) as { reasoning: unknown }).reasoning]),
   ),

@@ -20,6 +20,8 @@ export interface RecordedResults {
   readonly sensitivity: { readonly policies: readonly Sensitivity[] };
   readonly budgets: { readonly budgets: readonly BudgetFigures[]; readonly spreads: readonly Spread[] };
   readonly pauses: { readonly returns: readonly ReturnFigures[] };
+  /** Likewise under `anthropic-5m`. */
+  readonly markedPauses: { readonly returns: readonly ReturnFigures[] };
   readonly reasoning: Readonly<Partial<Record<ScheduleName, readonly ReasoningFigures[]>>>;
 }
 
@@ -59,7 +61,8 @@ export function withBenchmark(page: string, results: RecordedResults): string {
     lengths: lengthsTable(first),
     prices: pricesTable(results),
     constraints: constraintsTable(first),
-    returns: returnsTable(results),
+    returns: returnsTable(results.pauses.returns),
+    'marked-returns': returnsTable(results.markedPauses.returns),
     reasoning: reasoningTable(results),
     'reasoning-sets': reasoningSetsTable(results),
   });
@@ -137,8 +140,12 @@ function resultsCells(row: PolicyRow, { values, nearValues, nearLargeValues }: S
   ];
 }
 
-/** What requests after pauses cost, without and with moves at cold returns. */
-function returnsTable({ pauses }: RecordedResults): Table {
+/**
+ * What requests after pauses cost, without and with moves at cold returns, of the sets that have
+ * such moves.
+ */
+function returnsTable(returns: readonly ReturnFigures[]): Table {
+  const moved = new Set(returns.filter(({ made }) => made > 0).map(({ set }) => set));
   const row = (of: ReturnFigures): string[] => [
     `${setName(of.set)}, ${of.lifetime} minutes`,
     ...[`${of.returns} of ${of.requests.toLocaleString('en-US')}`, `${of.made}`],
@@ -146,7 +153,7 @@ function returnsTable({ pauses }: RecordedResults): Table {
   ];
   return {
     head: ['set, lifetime', 'returns', 'moves', 'their bill', 'with moves', 'all requests', 'with moves'],
-    rows: pauses.returns.map(row),
+    rows: returns.filter(({ set }) => moved.has(set)).map(row),
   };
 }
 

@@ -87,6 +87,7 @@ beforeAll(async () => {
     sensitivity: read('prefix-128-sensitivity'),
     budgets: read('prefix-128-budgets'),
     pauses: read('prefix-128-pauses'),
+    markedPauses: read('prefix-128-pauses'),
     reasoning: { 'gpt-6': read('gpt-6-reasoning').reasoning },
   } as RecordedResults;
 });
