@@ -21,6 +21,9 @@ export interface MessagesUsage {
   readonly service_tier: 'standard';
 }
 
+/** In tokens. No shorter prompt of these models is kept. */
+const LEAST: Readonly<Record<string, number>> = { 'claude-opus-4-6': 4_096 };
+
 /** How many blocks before a mark are looked up. */
 const LOOKBACK = 20;
 
@@ -47,6 +50,7 @@ export class MessagesCache {
     let until = read;
     for (const index of marked) {
       const { prefix, tokens, mark } = blocks[index] as ReadBlock;
+      if (tokens < (LEAST[String(body.model)] ?? 0)) continue;
       this.entries.add(prefix);
       if (tokens <= until) continue;
       written[mark?.ttl === '1h' ? 'ephemeral_1h_input_tokens' : 'ephemeral_5m_input_tokens'] +=
@@ -79,7 +83,7 @@ export function promptTokens(body: Json): number {
   return blocksOf(body).at(-1)?.tokens ?? 0;
 }
 
-function blocksOf({ tools, system, messages, cache_control }: Json): ReadBlock[] {
+function blocksOf({ model, tools, system, messages, cache_control }: Json): ReadBlock[] {
   const all = [
     ...listed(tools).map((block) => ['tool', block] as const),
     ...contentOf(system).map((block) => ['system', block] as const),
@@ -87,7 +91,7 @@ function blocksOf({ tools, system, messages, cache_control }: Json): ReadBlock[]
       contentOf(content).map((block) => [String(role), block] as const),
     ),
   ];
-  let hash = '';
+  let hash = String(model);
   let tokens = 0;
   return all.map(([role, { cache_control: mark, ...block }], index) => {
     const text = JSON.stringify([role, block]);

@@ -1,6 +1,7 @@
 /** Reports to the deployer what happens to one conversation: by webhooks, and in metrics. */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
+import { dollarsOf } from '../../memory/money/caller-limits.ts';
 import type { CacheMiss } from '../../memory/replay/change-schema.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import { metricsOf } from '../metrics/metrics.ts';
@@ -31,7 +32,10 @@ export class Deployer {
   missed(misses: readonly CacheMiss[]): void {
     if (misses.length === 0) return;
     const metrics = metricsOf(this.env, this.log);
-    for (const { cause } of misses) metrics.count('precis_cache_misses_total', { cause });
+    for (const { cause, amount } of misses) {
+      metrics.count('precis_cache_misses_total', { cause });
+      if (amount !== null) metrics.count('precis_cache_miss_dollars_total', { cause }, dollarsOf(amount));
+    }
     metrics.sendLater((work) => this.ctx.waitUntil(work));
   }
 

@@ -70,6 +70,10 @@ export const families = {
     help: 'Answers that read clearly less from the cache of the vendor than they could have, by cause.',
     labels: ['cause'],
   },
+  precis_cache_miss_dollars_total: {
+    help: 'What these misses have cost more than reads, in dollars, as far as prices are known, by cause.',
+    labels: ['cause'],
+  },
   precis_overhead_seconds: {
     help: 'Time from a request until its body is sent, mostly the wait for storage and summaries: the clock of a Worker does not move while it computes.',
     labels: [],

@@ -143,6 +143,13 @@ const MESSAGES: Wire = {
   forget: () => anthropic.upstream.become({}),
 };
 
+/** Of a gateway. */
+const CLAUDE: Wire = {
+  ...CHAT,
+  name: 'chat, of Claude',
+  body: (messages, says) => ({ model: 'claude-sonnet-4.6', tools: [tool(says)], messages }),
+};
+
 const OF_OPENAI = [CHAT, RESPONSES];
 const ALL = [...OF_OPENAI, MESSAGES];
 
@@ -163,10 +170,20 @@ async function send(wire: Wire, id: string, at: number, asked: Asked = {}): Prom
   return text;
 }
 
-/** The misses of a conversation. @param planted what the last request has */
-async function missesOf(wire: Wire, planted: Asked, before = () => {}): Promise<ListedRun['cache_miss'][]> {
+/**
+ * The misses of a conversation.
+ *
+ * @param planted what the last request has
+ * @param always fields of the others
+ */
+async function missesOf(
+  wire: Wire,
+  planted: Asked,
+  before = () => {},
+  always: Json = {},
+): Promise<ListedRun['cache_miss'][]> {
   const id = `misses-${++conversations}`;
-  for (let at = 0; at < REQUESTS - 1; at++) await send(wire, id, at);
+  for (let at = 0; at < REQUESTS - 1; at++) await send(wire, id, at, { fields: always });
   before();
   await send(wire, id, REQUESTS - 1, planted);
   let runs: ListedRun[] = [];
@@ -200,6 +217,14 @@ describe.each(ALL)('the cause of a miss, over $name', (wire) => {
     ]);
   });
 
+  it('is another model', async () => {
+    const model = wire === MESSAGES ? 'claude-opus-4-8' : 'gpt-4.1-mini';
+    expect(await missesOf(wire, { fields: { model } })).toEqual([
+      ...NONE,
+      expect.objectContaining({ cause: 'model', by: 'precis' }),
+    ]);
+  });
+
   it('is the vendor where nothing has changed', async () => {
     expect(await missesOf(wire, {}, wire.forget)).toEqual([
       ...NONE,
@@ -215,6 +240,23 @@ describe.each(OF_OPENAI)('the cause of a miss, over $name', (wire) => {
     ['effort', effort],
   ])('is another %s', async (cause, fields) => {
     expect(await missesOf(wire, { fields })).toEqual([...NONE, expect.objectContaining({ cause })]);
+  });
+});
+
+describe('the cause of a miss where marks decide what is kept', () => {
+  it.each([CLAUDE, MESSAGES])('is a mark that is lacking, over $name', async (wire) => {
+    expect(await missesOf(wire, { strategy: { cache_marks: 'off' } })).toEqual([
+      ...NONE,
+      expect.objectContaining({ cause: 'mark', by: 'precis' }),
+    ]);
+  });
+
+  it('is a prompt that is too short for the model', async () => {
+    const fields = { model: 'claude-opus-4-6', cache_control: { type: 'ephemeral' } };
+    const misses = await missesOf(MESSAGES, { fields }, undefined, fields);
+    const short = expect.objectContaining({ cause: 'short', by: 'precis' });
+    // The last one is long enough, and is kept.
+    expect(misses).toEqual([null, short, short, null]);
   });
 });
 
@@ -307,7 +349,9 @@ describe('misses of several conversations', () => {
     await until('they are counted', async () => {
       const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
       const text = await (await fetch(`${openai.url}/metrics`, { headers })).text();
-      return Number(/^precis_cache_misses_total\{cause="tools"\} (\d+)$/m.exec(text)?.[1]) >= 4;
+      const counted = (name: string) =>
+        Number(new RegExp(`^precis_cache_${name}_total\\{cause="tools"\\} (.+)$`, 'm').exec(text)?.[1]);
+      return counted('misses') >= 4 && counted('miss_dollars') > 0;
     });
   });
 });
