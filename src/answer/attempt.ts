@@ -63,6 +63,11 @@ interface Viewed {
 /** The route of a request whose upstream has refused chat. */
 const LEARNED: Route = { api: 'responses', because: 'learned' };
 
+/** A report whose bytes are those of the body that was sent. */
+function withBytesOf(sent: Uint8Array, report: Report): Report {
+  return report.bytes ? { ...report, bytes: { ...report.bytes, after: sent.length } } : report;
+}
+
 export class Attempts {
   private readonly asking: Asking;
   private readonly viewed = new Map<MadeView, Viewed>();
@@ -149,7 +154,7 @@ export class Attempts {
           );
     const plan = { report: made.report, view: made.view, refused: made.refused ?? [] };
     if (!round) life.sent({ body: sent, usages, plan });
-    const viewReport = report();
+    const viewReport = report().then((made) => withBytesOf(sent, made));
     const answer = await answering;
     const thinkingFrom = written?.thinkingFrom ?? 0;
     // The caller has the report of the view that the answer began with.

@@ -187,7 +187,7 @@ const SMALLER =
 function tooLarge(limit: number, param: string | null): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${limit} bytes, also when decoded. ${SMALLER} A larger one can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
+    `The request body must have at most ${limit} bytes, also when decoded. ${SMALLER} A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
     param,
   );
 }
@@ -222,7 +222,7 @@ export function checkSize({ bytes, conversationField }: ModelRequest): void {
   if (bytes.length <= SIZE_LIMITS.body) return;
   throw new ApiError(
     'body_too_large',
-    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or for a compaction item, the limit is ${SIZE_LIMITS.body}. ${SMALLER}`,
+    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or for a compaction item, Precis's limit is ${SIZE_LIMITS.body}, whatever the upstream takes. ${SMALLER}`,
     conversationField,
   );
 }

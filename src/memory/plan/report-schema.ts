@@ -119,7 +119,7 @@ const sumsSchema = z.strictObject({
 
 const bytesSchema = z.strictObject({
   before: count.describe("Of the caller's messages and tools."),
-  after: count.describe('Of the view and tools.'),
+  after: count.describe('Of the body that was sent; where none was, of the view and tools.'),
   limit: count.describe("The upstream's."),
 });
 

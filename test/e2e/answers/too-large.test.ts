@@ -109,7 +109,8 @@ overProtocols('a body that is too large', (protocol) => {
         expect(asked[1]?.rawBody.length).toBeLessThanOrEqual(LIMIT);
         expect(memory.trigger).toBe('upstream_limit');
         expect(memory.warnings).toContain('limit_learned');
-        expect(memory.bytes?.after).toBeLessThan(memory.bytes?.limit ?? 0);
+        expect(memory.bytes?.after).toBe(asked[1]?.rawBody.length);
+        expect(memory.bytes?.limit).toBeLessThanOrEqual(LIMIT);
         expect(JSON.stringify(view.at(-1))).toContain('base64,');
         expect(JSON.stringify(view[2])).toMatch(/⟦removed: (?:image|tool output) for \w+ .*ref=ref_/);
 
