@@ -63,7 +63,7 @@ interface Viewed {
 /** The route of a request whose upstream has refused chat. */
 const LEARNED: Route = { api: 'responses', because: 'learned' };
 
-/** A report whose bytes are those of the body that was sent. */
+/** A report with the size of the body that was sent. */
 function withBytesOf(sent: Uint8Array, report: Report): Report {
   return report.bytes ? { ...report, bytes: { ...report.bytes, after: sent.length } } : report;
 }
