@@ -198,7 +198,7 @@ overProtocols('an upstream that says the context is too long', (protocol) => {
 
     it('is asked at once with a smaller view next time, and each view begins with the one before', async () => {
       const { apiKey } = await first(false);
-      const sent = await play(apiKey, strategy, 9, 13);
+      const sent = await play(apiKey, strategy, 9, 11);
 
       expect(sent.map(({ asked }) => asked.length)).toEqual(sent.map(() => 1));
       for (const { memory } of sent) expect(memory.warnings).toContain('limit_learned');

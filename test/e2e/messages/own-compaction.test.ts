@@ -18,6 +18,8 @@ const MODEL = 'claude-opus-5-5';
 const OTHER_MODEL = 'claude-opus-5-6';
 const BETA = 'compact-2026-09-04';
 const STRATEGY = { mode: 'native', compact_threshold: 3_000 };
+/** Acts in the first turn. */
+const SOON = { mode: 'native', compact_threshold: 1_500 };
 
 const TOOL = {
   name: 'read_page',
@@ -181,7 +183,7 @@ describe('an agent in mode native, whose API summarizes on demand', () => {
 describe('a summary by Precis instead of a signed block', () => {
   /** Runs of which no request has a block. @returns the requests with a summary by Precis */
   const portable = async (name: string, more: Parameters<typeof run>[1] = {}) => {
-    const { reports } = await run(name, { turns: 2, ...more });
+    const { reports } = await run(name, { turns: 1, strategy: SOON, ...more });
     expect(deployment.upstream.refusals).toEqual([]);
     expect(withBlock()).toEqual([]);
     const summarized = reports.filter(({ summary }) => summary !== undefined);

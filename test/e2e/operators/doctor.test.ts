@@ -4,12 +4,19 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { ROOT } from '../../../tools/worker-server.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 
-const doctor = (vars: Record<string, string>, ...args: string[]): Promise<{ code: number; said: string }> =>
+const { doctor: examine } = (await import(join(ROOT, 'bin/doctor.js'))) as {
+  doctor(url: string | undefined, tokens: { key?: string; adminToken?: string }): Promise<number>;
+};
+
+/** The command itself. */
+const command = (vars: Record<string, string>, ...args: string[]): Promise<{ code: number; said: string }> =>
   new Promise((resolve) => {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const env = { PATH, NODE_COMPILE_CACHE, ...vars };
@@ -17,6 +24,17 @@ const doctor = (vars: Record<string, string>, ...args: string[]): Promise<{ code
       resolve({ code: Number(error?.code ?? 0), said: out + err }),
     );
   });
+
+/** The same in this process, where no argument is to be read. */
+async function doctor(vars: Record<string, string>): Promise<{ code: number; said: string }> {
+  const { PRECIS_URL: url, OPENAI_API_KEY: key = '', PRECIS_ADMIN_TOKEN: adminToken = '' } = vars;
+  let said = '';
+  const log = vi.spyOn(console, 'log').mockImplementation((line) => {
+    said += `${line}\n`;
+  });
+  const code = await examine(url, { key, adminToken }).finally(() => log.mockRestore());
+  return { code, said };
+}
 
 describe('precis doctor', () => {
   const deployment = deploy({ vars: { ADMIN_TOKEN } });
@@ -27,7 +45,7 @@ describe('precis doctor', () => {
   });
 
   it('says of each part that it works, and ends with 0', async () => {
-    const { code, said } = await doctor(all());
+    const { code, said } = await command(all());
     expect(said.split('\n').filter((line) => !line.startsWith('✓'))).toEqual(['Nothing fails.', '']);
     const names = said.split('\n').flatMap((line) => /^✓ ([\w' ]+?)(?: {2}|$)/.exec(line)?.[1] ?? []);
     expect(names).toEqual([
@@ -73,7 +91,7 @@ describe('precis doctor', () => {
       'precis doctor [--url <deployment>]',
     ],
   ])('says so where %s', async (_, args, words) => {
-    const { code, said } = await doctor({}, ...args);
+    const { code, said } = await command({}, ...args);
     expect(said).toContain(words);
     expect(code).toBe(words.startsWith('✗') ? 1 : 2);
   });
@@ -117,13 +135,13 @@ describe('precis doctor with a caller’s key alone', () => {
   const down = deploy({ vars: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', VERIFY_KEYS: 'false' } });
 
   it('says whether the upstream answers', async () => {
-    const { code, said } = await doctor({ OPENAI_API_KEY: KEY }, '--url', well.url);
+    const { code, said } = await doctor({ OPENAI_API_KEY: KEY, PRECIS_URL: well.url });
     expect(said).toMatch(/^✓ upstream/m);
     expect(code).toBe(0);
   });
 
   it('fails where the upstream does not answer', async () => {
-    const { code, said } = await doctor({ OPENAI_API_KEY: KEY }, '--url', down.url);
+    const { code, said } = await doctor({ OPENAI_API_KEY: KEY, PRECIS_URL: down.url });
     expect(said).toMatch(/^✗ upstream .*\n {4}→ Check UPSTREAM_BASE_URL/m);
     expect(said).not.toContain('Nothing fails.');
     expect(code).toBe(1);
@@ -131,13 +149,13 @@ describe('precis doctor with a caller’s key alone', () => {
 
   it.each(['127.0.0.1', 'localhost'])('takes an address without a scheme: %s', async (host) => {
     const { port } = new URL(well.url);
-    const { code, said } = await doctor({}, '--url', `${host}:${port}`);
+    const { code, said } = await command({}, '--url', `${host}:${port}`);
     expect(said).toMatch(/^✓ configuration/m);
     expect(code).toBe(0);
   });
 
   it.each(['ftp://precis.example.com', 'http://', 'a b'])('refuses what is no address: %s', async (url) => {
-    const { code, said } = await doctor({}, '--url', url);
+    const { code, said } = await command({}, '--url', url);
     expect(said).toContain(`${url} is not the address of a deployment`);
     expect(code).toBe(2);
   });
@@ -166,7 +184,7 @@ describe('precis doctor, where another server answers some of the requests', () 
   const ASKS = [401, { error: { code: 'invalid_api_key', message: 'This needs the ADMIN_TOKEN.' } }];
 
   /** @param answers by path, and by path and token: status and JSON; 404 for any other */
-  async function examine(answers: Record<string, readonly unknown[]>) {
+  async function examined(answers: Record<string, readonly unknown[]>) {
     const tokens: string[] = [];
     const keys: string[] = [];
     const server = createServer(({ url = '', headers: { authorization } }, response) => {
@@ -186,7 +204,7 @@ describe('precis doctor, where another server answers some of the requests', () 
   it.each([[{}], [null], [[]], ['fine'], [{ object: 'memory.health' }], [{ parts: [] }]])(
     'says that the answer about the parts is not Precis’s: %j',
     async (json) => {
-      const { code, said } = await examine({
+      const { code, said } = await examined({
         ...OPEN,
         '/v1/admin/health': ASKS,
         '/v1/admin/health with a token': [200, json],
@@ -205,7 +223,7 @@ describe('precis doctor, where another server answers some of the requests', () 
     ['has an answer to everything', { '/v1/deployment': [200, { status: 'ok', object: 'list', data: [] }] }],
     ['is misconfigured', { '/healthz': [503, { status: 'misconfigured' }], '/v1/deployment': KEYLESS }],
   ])('B11: gives no key to one that only %s', async (_, answers) => {
-    const { code, said, keys } = await examine({ ...OPEN, ...answers });
+    const { code, said, keys } = await examined({ ...OPEN, ...answers });
     expect(keys).toEqual([]);
     expect(said).toMatch(/^✗ (?:caller's key|configuration) /m);
     expect(code).toBe(1);
@@ -213,7 +231,7 @@ describe('precis doctor, where another server answers some of the requests', () 
 
   it('B11: prints no control characters of a server', async () => {
     const message = 'bad\u001b[2J\u001b]0;owned\u0007\u009b31m\r\n✓ parts  fine\u202e\u2028\u0000end';
-    const { said } = await examine({
+    const { said } = await examined({
       ...OPEN,
       '/v1/admin/health': ASKS,
       '/v1/admin/health with a token': [500, { error: { message } }],
@@ -231,7 +249,7 @@ describe('precis doctor, where another server answers some of the requests', () 
   it.each([[{}], [null], [{ object: 'list', data: [] }]])(
     'takes no such answer for one about key and models: %j',
     async (json) => {
-      const { code, said } = await examine({ ...OPEN, '/v1/deployment': [200, json] });
+      const { code, said } = await examined({ ...OPEN, '/v1/deployment': [200, json] });
       expect(said).toMatch(/^✗ caller's key +the answer does not come from Precis\n {4}→/m);
       expect(said).not.toMatch(/^. (?:models|version)/m);
       expect(code).toBe(1);
@@ -246,7 +264,7 @@ describe('precis doctor, where another server answers some of the requests', () 
     [404, {}],
     [500, {}],
   ])('sends no token to a server that does not ask for it: %d %j', async (...answer) => {
-    const { said, tokens } = await examine({ ...OPEN, '/v1/admin/health': answer });
+    const { said, tokens } = await examined({ ...OPEN, '/v1/admin/health': answer });
     expect(tokens).toEqual([]);
     expect(said).toMatch(/^\? parts +bucket, objects and servers not checked: /m);
   });
