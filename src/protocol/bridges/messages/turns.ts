@@ -170,9 +170,14 @@ class CallIds {
     return sent;
   }
 
-  /** The id of a call that is sent as the API has made it. */
-  keep(id: string): void {
-    this.latest.set(id, id);
+  /** Takes the ids of calls that are sent as the API has made them. False if one was used before. */
+  keep(ids: readonly string[]): boolean {
+    if (ids.some((id) => this.uses.has(id))) return false;
+    for (const id of ids) {
+      this.uses.set(id, 1);
+      this.latest.set(id, id);
+    }
+    return true;
   }
 
   ofResult(id: string): string {
@@ -183,10 +188,8 @@ class CallIds {
 function answerBlocks(message: JsonObject, kept: KeptOutput | undefined, writing: Writing): string[] {
   const mark = markIn(message);
   const calls = callsIn(message);
-  if (kept?.api === 'messages') {
-    for (const { id } of calls) writing.ids.keep(asString(id));
+  if (kept?.api === 'messages' && writing.ids.keep(calls.map(({ id }) => asString(id))))
     return keptBlocks(kept.json, mark, writing);
-  }
   const said = [...blocksOf(message.content), ...blocksOf(message.refusal)].filter(
     (block) => !isThinking(block),
   );

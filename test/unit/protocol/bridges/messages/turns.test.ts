@@ -370,6 +370,24 @@ describe.each([
     );
   });
 
+  it.each([1, 3])('uses no id twice, whichever answer of two is kept (message %i)', (at) => {
+    const called = {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', function: { name: 'read' } }],
+    };
+    const answered = [called, { role: 'tool', tool_call_id: 'a', content: 'ok' }];
+    const messages = [user('Go.'), ...answered, ...answered];
+    const output = kept(thought('I look.'), use('a'));
+    const { body } = bridged({ messages }, {}, (index) => (index === at ? output : undefined));
+    const blocks = (body.messages as Json[]).flatMap(({ content }) => content as Json[]);
+    const ids = blocks.flatMap(({ type, id }) => (type === 'tool_use' ? [id] : []));
+    expect(ids).toEqual(['a', 'a_2']);
+    expect(blocks.flatMap(({ tool_use_id: id }) => id ?? [])).toEqual(ids);
+    // An output that is kept has its ids in its own bytes, so it may be sent only the first time.
+    expect(blocks.filter(({ type }) => type === 'thinking')).toHaveLength(at === 1 ? 1 : 0);
+  });
+
   it('loses no call and no result', () => {
     fc.assert(
       fc.property(any, (spoken) => {
