@@ -82,6 +82,7 @@ export const WARNING_LABELS: Labels<Warning> = {
   instructions_uncached: 'instructions not cached',
   outputs_whole: 'hosted outputs stay in full',
   rounds_absent: 'earlier fetches are gone',
+  reasoning_absent: 'without reasoning that was kept',
   answer_not_kept: 'the answer was too long for archive and memory',
   embeddings_failed: 'searched by words alone',
 };

@@ -9,6 +9,7 @@ import { makeView } from '../view/make-view.ts';
 import { withSession } from '../view/session-memory.ts';
 import { askAgain } from './ask-again.ts';
 import { Attempts } from './attempt.ts';
+import { keptAnswersOf } from './bridge/bridged-call.ts';
 import type { ModelApi } from './model-api.ts';
 import { relay } from './relay.ts';
 import { retriesOf } from './retries/reasons.ts';
@@ -24,9 +25,10 @@ export async function answerRead(
 ): Promise<Response> {
   const { answers } = api;
   const { request, chosen, scope } = call;
-  const options = { force: false, dryRun: false, count: chosen.report, viewOnly: false };
+  const kept = keptAnswersOf(call);
+  const options = { force: false, dryRun: false, count: chosen.report, viewOnly: false, reasoning: kept };
   const [first, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
-  const attempts = new Attempts({ api, call, came, life, frozen });
+  const attempts = new Attempts({ api, call, came, life, frozen, kept });
   const asking = {
     request,
     answers,

@@ -19,6 +19,7 @@ import type { MadeView } from '../view/made-view.ts';
 import { answerBefore, noteSent } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { BridgedCall } from './bridge/bridged-call.ts';
+import type { KeptAnswers } from './bridge/kept-answers.ts';
 import { type ReportedApi, type Route, routeOf } from './bridge/route.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
 import type { ModelApi } from './model-api.ts';
@@ -36,6 +37,8 @@ interface Asking {
   readonly life: CallLife;
   /** The messages of cross-session memory before a move of the frontier. */
   readonly frozen: Injected;
+  /** What is kept of earlier answers, if the call is sent over another API. */
+  readonly kept: KeptAnswers | undefined;
 }
 
 /** A round that an answer continues. */
@@ -58,6 +61,16 @@ interface Viewed {
   readonly thinkingFrom: number;
   /** Begun when it is first asked for. */
   report(): Promise<Report>;
+}
+
+/** @param lacks whether it is without outputs of answers that its view has */
+function overApi(report: Report, api: ReportedApi, lacks: boolean): Report {
+  const { warnings } = report;
+  return {
+    ...report,
+    upstream_api: api,
+    warnings: lacks ? [...new Set([...warnings, 'reasoning_absent' as const])] : warnings,
+  };
 }
 
 /** The route of a request whose upstream has refused chat. */
@@ -156,16 +169,19 @@ export class Attempts {
     if (!round) life.sent({ body: sent, usages, plan });
     const viewReport = report().then((made) => withBytesOf(sent, made));
     const answer = await answering;
-    const thinkingFrom = written?.thinkingFrom ?? 0;
+    const over = this.reportedApi(without);
+    const bridged = over && !without.has('bridge') ? this.bridged : undefined;
+    const thinkingFrom = Math.max(written?.thinkingFrom ?? 0, bridged?.keptFrom ?? 0);
     // The caller has the report of the view that the answer began with.
     const earlier = round && this.sent;
     if (written && answer.response.ok)
       this.sent = noteSent(call, made, added.messages, thinkingFrom, earlier);
     const isLess = thinkingFrom > (made.view?.thinkingFrom ?? 0);
-    const over = this.reportedApi(without);
-    const sentReport = over ? viewReport.then((report) => ({ ...report, upstream_api: over })) : viewReport;
+    const sentReport = over
+      ? viewReport.then((report) => overApi(report, over, bridged?.lacksOutputs === true))
+      : viewReport;
     const reported = isLess
-      ? sentReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made.before))
+      ? sentReport.then((reported) => withLessThinking(reported, call, thinkingFrom, made))
       : sentReport;
     return {
       made,
@@ -229,9 +245,9 @@ export class Attempts {
 
   /** Sends a body over another API. */
   private askOver(body: Uint8Array, options: AskOptions, next: NextAttempt) {
-    const { api, call } = this.asking;
+    const { api, call, kept } = this.asking;
     const { made, without } = next;
-    this.bridged ??= new BridgedCall(call, this.route ?? LEARNED, api);
+    this.bridged ??= new BridgedCall(call, this.route ?? LEARNED, api, kept);
     const thinkingFrom = this.thinkingFrom(next);
     return this.bridged.ask(api.path, body, { made, thinkingFrom, without, options });
   }

@@ -10,6 +10,7 @@ import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { ownChange } from '../memory/replay/change.ts';
+import { blocksOf, reasoningByMessage } from '../memory/replay/kept-reasoning.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { changedPart, type SentBefore } from '../upstream/sent-requests.ts';
@@ -59,11 +60,12 @@ export function withLessThinking(
   report: Report,
   { request }: Call,
   from: number,
-  before: SentBefore | undefined,
+  { before, reasoning }: Pick<MadeView, 'before' | 'reasoning'>,
 ): Report {
+  const kept = reasoningByMessage(reasoning);
   const blocks = request.messages
     .slice(0, from)
-    .reduce((sum, message) => sum + (message.thinking()?.blocks ?? 0), 0);
+    .reduce((sum, message, index) => sum + blocksOf(message, kept.get(index)), 0);
   if (blocks <= (report.dropped_thinking_blocks ?? 0)) return report;
   const change = ownChange({ hasLessThinking: before !== undefined && from > before.sent.thinkingFrom });
   return {

@@ -7,6 +7,7 @@ import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models
 import { earlierRequests, editedAt } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { isOwn } from '../memory/replay/change.ts';
+import { blocksOf, reasoningByMessage } from '../memory/replay/kept-reasoning.ts';
 import type { ComparedRequest } from '../memory/run/followed.ts';
 import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -20,7 +21,10 @@ const LENGTH = 8;
 const LONGEST_MODEL = 128;
 
 /** What of a view is compared. */
-export type ComparedView = Pick<MadeView, 'view' | 'tools' | 'movesInstructions' | 'leftBefore'> & {
+export type ComparedView = Pick<
+  MadeView,
+  'view' | 'tools' | 'movesInstructions' | 'leftBefore' | 'reasoning'
+> & {
   /** The messages beside it. */
   readonly added?: readonly InjectedMessage[];
 };
@@ -66,7 +70,7 @@ export function comparedRequest(
     prefix: requestPrefix(call, made),
     edited: editedAt(made?.view, ends, sha256Hex),
     ...(changed && isOwn(changed) ? { own: changed } : {}),
-    ...boundReasoning(call.request, left, made?.leftBefore),
+    ...boundReasoning(call.request, left, made),
   };
 }
 
@@ -74,20 +78,22 @@ export function comparedRequest(
  * The reasoning of a request whose API binds it.
  *
  * @param left the blocks that it was sent without
- * @param before those that had left before the newest move of the plan
+ * @param made says those that had left before the newest move of the plan, and what is kept
  */
 function boundReasoning(
   { model, messages }: Pick<ModelRequest, 'model' | 'messages'>,
   left: number,
-  before: number | undefined,
+  made: ComparedView | undefined,
 ): Pick<ComparedRequest, 'reasoning'> {
   const terms = reasoningTermsOf(model);
+  const before = made?.leftBefore;
   if (left === 0 && !bindsThinking(terms)) return {};
   const known = { left, ...(before === undefined ? {} : { before }) };
   if (!dropsThinking(terms)) return { reasoning: known };
+  const kept = reasoningByMessage(made?.reasoning);
   let blocksBefore = 0;
   const sent = messages.flatMap((message, index): [number, number][] => {
-    const blocks = message.role === 'assistant' ? (message.thinking()?.blocks ?? 0) : 0;
+    const blocks = message.role === 'assistant' ? blocksOf(message, kept.get(index)) : 0;
     blocksBefore += blocks;
     return blocks > 0 && blocksBefore > left ? [[index, blocks]] : [];
   });

@@ -16,6 +16,7 @@ import type { PlacedInstructions } from '../memory/money/uncached-instructions.t
 import type { Line } from '../memory/run/followed.ts';
 import type { MemoryBlock } from '../memory/strategy/block-text.ts';
 import { KnownArrays } from '../protocol/known-arrays.ts';
+import type { AnswerToKeep, StoredAnswer } from '../storage/conversation/kept-answers.ts';
 import type { Found, FrozenBlock, Memory, Settings } from '../storage/conversation/memories.ts';
 import type { SeenDigest, SeenRounds } from '../storage/conversation/remembered.ts';
 import { TRUST_MS } from '../storage/upkeep.ts';
@@ -47,6 +48,9 @@ const sizeOfLines = ({ lines }: KnownLines): number =>
       sum + 384 + textBytes(messages) + textBytes(model) + 64 * lost.length,
     0,
   );
+
+/** In bytes: half of it is for one conversation. */
+export const ANSWER_OUTPUTS_BYTES = 1_088 * KIB;
 
 /** In characters. No model has a longer name. */
 const LONGEST_MODEL = 256;
@@ -219,14 +223,20 @@ const ofConversations = {
     holdsMs: TRUST_MS,
     confirm: 'kept rounds',
   }),
-  keptAnswers: believed<string | null>({
-    about:
-      'Outputs of answers over a bridge, by the key of their answer, and answers without any: about 400 of 4 kB.',
+  keptAnswers: believed<StoredAnswer | null>({
+    about: 'What is kept of answers over a bridge, by their key, and answers without any: about 1,200.',
     owner: 'conversation',
-    bytes: 1_664 * KIB,
-    sizeOf: (kept) => textBytes(kept ?? ''),
+    bytes: 384 * KIB,
+    sizeOf: () => 96,
     holdsMs: TRUST_MS,
     confirm: 'kept answers',
+  }),
+  answerOutputs: believed<string>({
+    about: 'The newest outputs of these answers: about 250 of 4 kB. They are read again beyond that.',
+    owner: 'conversation',
+    bytes: ANSWER_OUTPUTS_BYTES,
+    sizeOf: textBytes,
+    holdsMs: DAY,
   }),
   outputDigests: believed<SeenDigest>({
     about: 'Verdicts on the digests of offloaded outputs, each of a few hundred tokens: about 500.',
@@ -286,6 +296,14 @@ const ofUpstreams = {
     sizeOf: () => 64,
     holdsMs: HOUR,
     longestKey: LONGEST_MODEL,
+  }),
+  firstAnswers: believed<AnswerToKeep>({
+    about:
+      "First answers over a bridge, by their key, until the caller's next request names the conversation.",
+    owner: 'tenant',
+    bytes: 256 * KIB,
+    sizeOf: ({ json }) => textBytes(json),
+    holdsMs: HOUR,
   }),
   lostReasoning: believed<boolean>({
     about: 'Whether the upstream of a model loses reasoning between requests: about 700 models.',

@@ -36,6 +36,10 @@ export class Remembered implements RememberedConversation {
     return this.memory.of('keptAnswers').of(this.name);
   }
 
+  get answerOutputs() {
+    return this.memory.of('answerOutputs').of(this.name);
+  }
+
   get digests() {
     return this.memory.of('outputDigests').of(this.name);
   }

@@ -3,6 +3,7 @@
  * nothing, and asks no model.
  */
 import type { Context } from 'hono';
+import { keptAnswersOf } from '../answer/bridge/bridged-call.ts';
 import { readWholeCall } from '../answer/read-call.ts';
 import { withReasoningToDrop } from '../listeners/dropped-reasoning.ts';
 import { CallLife } from '../listeners/life.ts';
@@ -30,7 +31,8 @@ export async function explain(c: Context<AppEnv>): Promise<Response> {
   const force = flag(request, 'force');
   const hasCourse = flag(request, 'course');
   const call = await readWholeCall(request, scope);
-  const options = { force, dryRun: true, count: true, viewOnly: true, explain: true };
+  const planned = { force, dryRun: true, count: true, viewOnly: true, explain: true };
+  const options = { ...planned, reasoning: keptAnswersOf(call, true) };
   const made = await makeView(call, options);
   const { explanation } = made;
   checkPlanned(made.report, scope);

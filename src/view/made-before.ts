@@ -55,7 +55,7 @@ export function sentTools(request: ModelRequest, ours: OfferedTools | undefined)
 }
 
 /** What is known of a request beside its outline. */
-type Beside = Pick<PlanRequest, 'memory' | 'rounds' | 'closed' | 'cold'>;
+type Beside = Pick<PlanRequest, 'memory' | 'rounds' | 'reasoning' | 'closed' | 'cold'>;
 
 /** See `mayAct`. */
 export function mayActOn(
@@ -92,8 +92,8 @@ export function viewOf(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   return views.of(plan, [], () => render(plan, words, counter));
 }
 
-/** The same for the same Precis's rounds, and the same closed and cold requests. */
-function keysOf({ rounds, closed, cold }: Beside): readonly unknown[] {
+/** The same for the same kept rounds and reasoning, and the same closed and cold requests. */
+function keysOf({ rounds, reasoning, closed, cold }: Beside): readonly unknown[] {
   const shown = Array.isArray(rounds) ? rounds.map((kept) => Object.values(kept).join(' ')).join() : rounds;
-  return [shown, closed?.join(), cold?.join()];
+  return [shown, reasoning && JSON.stringify(reasoning), closed?.join(), cold?.join()];
 }

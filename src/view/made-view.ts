@@ -5,6 +5,7 @@ import type { BudgetExceeded, PlanRequest } from '../memory/modes/planned.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
+import type { KeptReasonings } from '../memory/replay/kept-reasoning.ts';
 import type { Refusal } from '../memory/replay/refusal.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -57,6 +58,8 @@ export interface MadeView {
   readonly refused?: readonly Refusal[];
   /** Precis's rounds that the view was planned with. Undefined where none can be kept. */
   readonly rounds?: PlanRequest['rounds'];
+  /** The kept reasoning that the view was planned with. */
+  readonly reasoning?: PlanRequest['reasoning'];
   /** Present if it was asked for and a view was planned. */
   readonly explanation?: Explanation;
   /**
@@ -75,6 +78,16 @@ export interface MadeView {
   remember?(answer: string | undefined): Promise<TextState | undefined>;
 }
 
+/** Where reasoning is kept that the array has no place for. */
+export interface ReasoningSource {
+  /**
+   * Finds it for the answers in an array. Undefined where none is kept of the request. Never throws.
+   *
+   * @param offersTools whether the model is given tools of Precis
+   */
+  find(history: History, offersTools: boolean): Promise<KeptReasonings | undefined>;
+}
+
 export interface MakeViewOptions {
   /** Triggers count as met. */
   readonly force: boolean;
@@ -86,6 +99,8 @@ export interface MakeViewOptions {
   readonly viewOnly: boolean;
   /** Whether Precis's rounds are left out, since the view goes back to the caller. */
   readonly bare?: boolean;
+  /** Absent: none is kept. */
+  readonly reasoning?: ReasoningSource | undefined;
   /** Whether the plan is explained. */
   readonly explain?: boolean;
   /** See `PlanRequest`. */

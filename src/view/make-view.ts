@@ -3,6 +3,7 @@
  * is planned around a memory recalls it before the plan.
  */
 
+import type { PlanRequest } from '../memory/modes/planned.ts';
 import { recalls } from '../memory/modes/strategy.ts';
 import { explain } from '../memory/plan/explain.ts';
 import type { Plan } from '../memory/plan/plan.ts';
@@ -49,7 +50,13 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
   const beside = await besideOf(terms);
   const { remember } = beside.recalled ?? {};
   const planned = await planWith(terms, beside);
-  const made = { ...terms.made, cold: beside.returns?.known, ...(remember ? { remember } : {}) };
+  const { reasoning } = beside;
+  const made = {
+    ...terms.made,
+    cold: beside.returns?.known,
+    ...(reasoning ? { reasoning } : {}),
+    ...(remember ? { remember } : {}),
+  };
   if (!planned) return { ...made, ...unplanned(terms, beside) };
   const { plan, counter } = planned;
   const { exceeded } = plan;
@@ -63,6 +70,7 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
 interface Beside {
   readonly recalled: Recalled | undefined;
   readonly rounds: FoundRounds | undefined;
+  readonly reasoning: PlanRequest['reasoning'];
   readonly returns: ColdReturns | undefined;
   /** The terms' own, too. */
   readonly warnings: readonly Warning[];
@@ -70,9 +78,12 @@ interface Beside {
 
 async function besideOf({ strategy, call, warnings }: ViewTerms): Promise<Beside> {
   const recalled = recalls(strategy) ? await recall(strategy, call) : undefined;
-  const rounds = await findRounds(strategy, call.tools, call);
+  const [rounds, reasoning] = await Promise.all([
+    findRounds(strategy, call.tools, call),
+    call.options.bare ? undefined : call.options.reasoning?.find(call.history, call.tools !== undefined),
+  ]);
   const returns = coldReturns(strategy, call);
-  return { recalled, rounds, returns, warnings: [...warnings, ...(recalled?.warnings ?? [])] };
+  return { recalled, rounds, reasoning, returns, warnings: [...warnings, ...(recalled?.warnings ?? [])] };
 }
 
 interface PlannedView {
@@ -85,18 +96,18 @@ interface PlannedView {
 /** A plan whose rounds can be shown. Undefined if the strategy has nothing to do. */
 async function planWith(
   { strategy, call, outline, measure, tools, made }: ViewTerms,
-  { recalled, rounds, returns }: Beside,
+  { recalled, rounds, reasoning, returns }: Beside,
 ): Promise<PlannedView | undefined> {
   const { scope, options } = call;
   const { unedited } = made;
   const memory = recalled?.memory;
-  if (!options.count && !mayActOn(strategy, outline, { memory, rounds: rounds?.kept }, tools))
+  if (!options.count && !mayActOn(strategy, outline, { memory, rounds: rounds?.kept, reasoning }, tools))
     return undefined;
   const counting = await scope.caches.counting(measure);
   const isolate = { ...counting, refs: scope.caller.tenant?.refs, digest: sha256Hex, unedited };
   const closed = closedRequests(call);
   for (;;) {
-    const beside = { memory, rounds: rounds?.kept, closed, cold: returns?.lengths };
+    const beside = { memory, rounds: rounds?.kept, reasoning, closed, cold: returns?.lengths };
     const plan = scope.timings.time('plan', () => planOf(strategy, outline, beside, tools, isolate));
     if (await returns?.find(plan)) continue;
     const messages = await rounds?.read(plan.rounds);

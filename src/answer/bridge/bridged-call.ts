@@ -10,6 +10,7 @@ import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reason
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import type {
   AnswerReader,
+  BridgedApi,
   BridgedBody,
   BridgeRefusal,
   ChatBody,
@@ -33,6 +34,7 @@ import type { MadeView } from '../../view/made-view.ts';
 import { type AskOptions, askUpstream, type CountedAnswer, headersFor } from '../ask-upstream.ts';
 import type { BodyPart } from '../retries/retry.ts';
 import { chatAnswer } from './chat-answer.ts';
+import { AnswerKeeper } from './keep-answer.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { chatIsClosed, type ReportedApi, type Route } from './route.ts';
 
@@ -50,18 +52,24 @@ interface Sending {
 export class BridgedCall {
   private readonly call: Call;
   private readonly route: Route;
-  private readonly reader: MessageReader;
   /** As the other API takes the request. Undefined before a body is sent over it. */
   private over: RequestScope | undefined;
-  private kept: KeptAnswers | undefined;
+  private readonly kept: KeptAnswers | undefined;
+  private readonly keeper: AnswerKeeper | undefined;
   /** Of the body that was sent last. */
   private sent: ReportedApi;
+  /** Whether the body that was sent last is without outputs of answers that its view has. */
+  lacksOutputs = false;
+  /** The messages of it before this one are without the reasoning that is kept of them. */
+  keptFrom = 0;
 
-  constructor(call: Call, route: Route, reader: MessageReader) {
+  /** @param kept absent where nothing is kept of the call */
+  constructor(call: Call, route: Route, reader: MessageReader, kept: KeptAnswers | undefined) {
     this.call = call;
     this.route = route;
-    this.reader = reader;
     this.sent = { api: route.api, because: route.because };
+    this.kept = kept;
+    this.keeper = kept && new AnswerKeeper(kept, reader, route.api);
   }
 
   get api() {
@@ -91,9 +99,9 @@ export class BridgedCall {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(scope, path, bytes, sending.options);
     }
-    this.over ??= this.begin();
+    this.over ??= scopeOver(this.route.api, scope);
     const isBare = sending.without.has('outputs');
-    const outputs = isBare ? new Map<number, KeptOutput>() : await this.outputs(chat, sending);
+    const outputs = await this.outputs(chat, sending, isBare);
     const written = bridge.body(chat, (index) => outputs.get(index), {
       showsReasoning: include_reasoning === true,
       leavesOutReasoning: isBare,
@@ -125,15 +133,6 @@ export class BridgedCall {
     await this.kept?.forget();
   }
 
-  /** The request as the other API takes it, and the answers that are kept for its account. */
-  private begin(): RequestScope {
-    const { call, reader } = this;
-    const over = scopeOver(this.route.api, call.scope);
-    const { tenant } = call.scope.caller;
-    this.kept = tenant && new KeptAnswers({ call, tenant, reader, account: accountOf(over) });
-    return over;
-  }
-
   private send(
     over: RequestScope,
     { path, headers, listed, body }: BridgedBody,
@@ -146,24 +145,50 @@ export class BridgedCall {
   private async outputs(
     chat: ChatBody,
     { made, thinkingFrom }: Sending,
+    isBare: boolean,
   ): Promise<ReadonlyMap<number, KeptOutput>> {
-    const from = boundFrom(this.call, made.movedAt, thinkingFrom);
-    const answers = (await this.kept?.outputs(made.history, from)) ?? [];
-    const shown = shownAnswers(this.call.request, made.view, thinkingFrom);
-    return outputsIn(chat.messages, answers, shown, this.kept?.rounds ?? [], sha256Hex);
+    const { request } = this.call;
+    const shown = shownAnswers(request, made.view, thinkingFrom);
+    const isBound = bindsThinking(reasoningTermsOf(request.model));
+    const from = isBound ? Math.max(made.movedAt ?? 0, thinkingFrom) : 0;
+    const inView = new Set(shown.messages.filter((message) => !isCleared(made, message)));
+    const isShown = (message: number): boolean => message >= from && inView.has(message);
+    const found = await this.kept?.outputs(this.route.api, made.history, isShown, isBound);
+    this.lacksOutputs = found?.lacks === true;
+    this.keptFrom = isBare && isBound ? request.messages.length : (found?.from ?? 0);
+    if (isBare) return new Map();
+    return outputsIn(chat.messages, found?.answers ?? [], shown, this.keeper?.rounds ?? [], sha256Hex);
   }
 
   private async keep(output: KeptOutput, reader: AnswerReader, { made }: Sending): Promise<void> {
-    await this.kept?.keep(output, reader, made.tools?.names ?? NO_NAMES);
+    await this.keeper?.keep(output, reader, made.tools?.names ?? NO_NAMES);
   }
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set();
-
-/** Reasoning that is bound to what precedes it is not sent beyond a change of that. */
-function boundFrom({ request }: Call, movedAt = 0, thinkingFrom = 0): number {
-  return bindsThinking(reasoningTermsOf(request.model)) ? Math.max(movedAt, thinkingFrom) : 0;
+/**
+ * What is kept of the answers of a call; undefined where nothing can be.
+ *
+ * @param isDry whether nothing is sent or stored
+ */
+export function keptAnswersOf(call: Call, isDry = false): KeptAnswers | undefined {
+  const { request, scope } = call;
+  const { tenant } = scope.caller;
+  if (!tenant || request.protocol !== 'chat') return undefined;
+  const accounts = new Map<BridgedApi, string>();
+  const ofApi = (api: BridgedApi): string => {
+    const account = accounts.get(api) ?? accountOf(scopeOver(api, scope));
+    accounts.set(api, account);
+    return account;
+  };
+  return new KeptAnswers({ call, tenant, isDry, accountOf: ofApi });
 }
+
+/** Whether a view is without the reasoning of an answer. */
+function isCleared({ view }: Pick<MadeView, 'view'>, message: number): boolean {
+  return view?.removals.get(message)?.some(({ kind }) => kind === 'reasoning') === true;
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** A body that was written here. */
 function chatIn(bytes: Uint8Array): ChatBody & JsonObject {

@@ -1,196 +1,297 @@
 /**
- * Keeps the outputs of answers that came over a bridge, so that later requests send them instead of
- * the messages that the caller was shown (docs/bridges.md#what-is-kept). A row is written before
- * the last event of its answer: by then the caller may send it back. What can't be kept or read is
- * sent in the plain form.
+ * The outputs of earlier answers that came over a bridge, which are sent instead of the messages
+ * that the caller was shown (docs/bridges.md#what-is-kept). Their sizes are found before the view is
+ * planned, and the outputs that it shows are read when it is sent. What can't be read is sent in
+ * the plain form, and the report says so.
  */
-import type { JsonObject } from '../../lib/json.ts';
+
+import type { Seen } from '../../lib/isolate-memory.ts';
 import { parseObject } from '../../lib/json.ts';
-import { soon, within } from '../../lib/time-limit.ts';
+import { within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answerKey, answersIn } from '../../memory/conversation/answer-keys.ts';
+import { answersIn } from '../../memory/conversation/answer-keys.ts';
+import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
-import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
-import { baseName } from '../../memory/models/families.ts';
-import type { AnswerReader, KeptOutput } from '../../protocol/bridges/bridge.ts';
-import { callsIn } from '../../protocol/bridges/chat-fields.ts';
-import {
-  type AnswerOutputs,
-  calledName,
-  messageOf,
-  type ShownOutput,
-  shownOutput,
-} from '../../protocol/bridges/kept-outputs.ts';
-import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
-import type { Call } from '../../request/call.ts';
-import { conversationOfCall, hashSession, storedConversation } from '../../request/conversation.ts';
-import { LONGEST_KEPT } from '../../storage/conversation/kept-answers.ts';
+import type { KeptReasonings } from '../../memory/replay/kept-reasoning.ts';
+import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
+import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
+import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
+import { conversationOfCall } from '../../request/conversation.ts';
+import { isRefused } from '../../request/model-refusals.ts';
+import { KEPT_ROWS, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
-import { openBytes, sealBytes } from '../../tenant/envelope.ts';
-import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
+import { openBytes } from '../../tenant/envelope.ts';
+import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { ReasoningSource } from '../../view/made-view.ts';
+import { type Answered, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
+import { routeOf } from './route.ts';
 
-/** The newest answers of an array that are looked for: as many as are kept. */
-const MOST_ANSWERS = 512;
+/** Bytes of the outputs that one call of storage reads. */
+const READ_AT_ONCE = 4 * 1024 * 1024;
 
-/** Whose answers they are. */
-interface Answered {
-  readonly call: Call;
-  readonly tenant: Tenant;
-  readonly reader: MessageReader;
-  /** What their encrypted reasoning is bound to: the upstream and its account. */
-  readonly account: string;
-}
-
-interface FoundAnswer extends AnswerOutputs {
+/** An answer of the array, and what is kept of it. */
+interface FoundAnswer extends Pick<AnswerOutputs, 'message' | 'end'> {
   readonly key: string;
+  readonly row: StoredAnswer;
 }
 
-export class KeptAnswers {
-  private readonly answered: Answered;
-  /** Undefined before a conversation without a name has its first answer. */
-  private conversation: StoredConversation | undefined;
-  private finding: Promise<readonly FoundAnswer[]> | undefined;
-  /** Of the rounds of this call, with the texts that the caller has seen of them. */
-  readonly rounds: ShownOutput[] = [];
-  private roundsText = '';
+interface Found {
+  readonly answers: readonly FoundAnswer[];
+  /** Whether it is not known what is kept. */
+  readonly isUnknown: boolean;
+}
+
+/** What of the answers in a view is sent. */
+interface SentOutputs {
+  readonly answers: readonly AnswerOutputs[];
+  /** Whether some of the view's answers are without. */
+  readonly lacks: boolean;
+  /** Where reasoning is bound, the messages before this one are without theirs. */
+  readonly from: number;
+}
+
+const NONE: Found = { answers: [], isUnknown: false };
+
+export class KeptAnswers implements ReasoningSource {
+  readonly answered: Answered;
+  private api: BridgedApi | undefined;
+  private finding: Promise<Found> | undefined;
 
   constructor(answered: Answered) {
     this.answered = answered;
-    this.conversation = conversationOfCall(answered.call);
+  }
+
+  /** Undefined before a conversation without a name has its first answer. */
+  get conversation(): StoredConversation | undefined {
+    return conversationOfCall(this.answered.call);
+  }
+
+  async find(history: History, offersTools: boolean): Promise<KeptReasonings | undefined> {
+    const { call } = this.answered;
+    const route = routeOf(call, offersTools);
+    if (!route || isRefused(route.api, call.request, call.scope)) return undefined;
+    // Without an account for the API, the request fails when it is sent.
+    const found = await this.found(route.api, history).catch(() => NONE);
+    const { answers, isUnknown } = found;
+    if (answers.length === 0 && !isUnknown) return undefined;
+    const sizes = answers.map(({ message, row: { tokens, bytes, blocks, goneWith } }) => ({
+      ...{ message, tokens, bytes, blocks },
+      ...(goneWith === null ? {} : { isLost: true as const }),
+    }));
+    return { answers: sizes, from: lostBefore(found), isUnknown };
   }
 
   /**
-   * The outputs of earlier answers. Never rejects.
+   * The outputs for a view.
    *
-   * @param from the answers before this message are bound to what has changed since
+   * @param isShown whether the view has an answer, and its reasoning
+   * @param isBound whether reasoning is bound to what precedes it
+   * @throws ApiError if there is no account for the API
    */
-  async outputs(history: History | undefined, from: number): Promise<readonly AnswerOutputs[]> {
-    this.finding ??= this.find(history).catch((error: unknown) => {
-      this.failed('kept answers could not be read', error);
-      return [];
+  async outputs(
+    api: BridgedApi,
+    history: History | undefined,
+    isShown: (message: number) => boolean,
+    isBound: boolean,
+  ): Promise<SentOutputs> {
+    const found = await this.found(api, history);
+    const shown = found.answers.filter(({ message }) => isShown(message));
+    const all = this.answered.call.request.messages.length;
+    const from = isBound ? (found.isUnknown ? all : lostBefore(found)) : 0;
+    const wanted = shown.filter(({ message, row }) => message >= from && row.goneWith === null);
+    const texts = await this.texts(wanted);
+    const answers = wanted.flatMap(({ key, message, end }) => {
+      const outputs = parseObject(texts.get(key) ?? '')?.outputs;
+      return outputs ? [{ message, end, outputs: outputs as AnswerOutputs['outputs'] }] : [];
     });
-    return (await this.finding).filter(({ message }) => message >= from);
-  }
-
-  /**
-   * Keeps the output of an answer. Never rejects.
-   *
-   * @param ours names of Precis's tools
-   * @returns when it is kept, or too late for that
-   */
-  async keep(kept: KeptOutput, reader: AnswerReader, ours: ReadonlySet<string>): Promise<void> {
-    const message = messageOf(kept, reader);
-    const output = shownOutput(kept, message, sha256Hex);
-    const isOurs = callsIn(message).map((call) => ours.has(calledName(call)));
-    const { content } = message;
-    const text = typeof content === 'string' ? content : '';
-    if (isOurs.length > 0 && isOurs.every(Boolean)) {
-      this.rounds.push(output);
-      if (!this.answered.call.request.asksForm) this.roundsText += text;
-      return;
-    }
-    // The caller is not shown all calls of such an answer, and can't answer them.
-    if (isOurs.some(Boolean)) return;
-    const shown = { ...message, content: this.roundsText + text };
-    const storing = this.store([...this.rounds, output], shown).catch((error: unknown) =>
-      this.failed('an answer could not be kept', error),
-    );
-    this.answered.call.scope.waitUntil(storing);
-    await soon(TIME_LIMITS.keepRoundsMs, storing);
+    const isUnread = answers.length < wanted.length;
+    const lacks = found.isUnknown || answers.length < shown.length;
+    // What was thought since is bound to what can't be read.
+    return isBound && isUnread ? { answers: [], lacks, from: all } : { answers, lacks, from };
   }
 
   /** Forgets the answers of the array, since the upstream refuses them. Never rejects. */
   async forget(): Promise<void> {
     const { conversation } = this;
-    const found = (await this.finding) ?? [];
-    const keys = found.map(({ key }) => key);
-    this.finding = Promise.resolve([]);
-    if (!conversation || keys.length === 0) return;
+    const { answers } = (await this.finding) ?? NONE;
+    const kept = answers.filter(({ row }) => row.goneWith === null);
+    if (!conversation || kept.length === 0) return;
+    const goneWith = kept.reduce((newest, { row }) => Math.max(newest, row.id), 0);
+    const gone = answers.map((one) => (kept.includes(one) ? { ...one, row: { ...one.row, goneWith } } : one));
+    this.finding = Promise.resolve({ answers: gone, isUnknown: false });
     const { keptAnswers } = conversation.remembered;
-    for (const key of keys) keptAnswers.keep(key, null, Date.now());
+    for (const { key, row } of gone) keptAnswers.keep(key, row, Date.now());
+    const keys = kept.map(({ key }) => key);
     const forgetting = conversation.memory((stub) => stub.keptAnswers.forget(keys));
     await within(TIME_LIMITS.keptRoundsMs, forgetting).catch((error: unknown) =>
       this.failed('refused answers could not be forgotten', error),
     );
   }
 
-  private async find(history: History | undefined): Promise<readonly FoundAnswer[]> {
-    const { conversation } = this;
-    if (!conversation) return [];
-    const { scope, request } = this.answered.call;
-    const answers = answersIn(history ?? readHistory(request.messages), sha256Hex).slice(-MOST_ANSWERS);
-    const keyed = answers.map(({ key, ...answer }) => ({ ...answer, key: this.rowKey(key) }));
+  private found(api: BridgedApi, history: History | undefined): Promise<Found> {
+    if (!this.finding || this.api !== api) {
+      this.api = api;
+      this.finding = this.look(api, history);
+    }
+    return this.finding;
+  }
+
+  /** @throws ApiError if there is no account for the API */
+  private async look(api: BridgedApi, history: History | undefined): Promise<Found> {
+    const { conversation, answered } = this;
+    if (!conversation) return NONE;
+    const { request, scope } = answered.call;
+    const answers = answersIn(history ?? readHistory(request.messages), sha256Hex)
+      .slice(-KEPT_ROWS)
+      .map((answer) => ({ ...answer, key: rowKeyOf(answered, api, answer.key) }));
     const { keptAnswers } = conversation.remembered;
-    const known = new Map(keyed.map(({ key }) => [key, keptAnswers.get(key)]));
-    const unknown = [...known].filter(([, seen]) => !seen).map(([key]) => key);
-    const read = unknown.length > 0 ? await this.read(unknown, conversation) : new Map<string, string>();
-    const oldest = [...known.values()].reduce((least, seen) => Math.min(least, seen?.at ?? least), Infinity);
-    if (oldest < Infinity)
-      scope.upkeep.of(conversation.name).rely('kept answers', oldest, async () => {
-        await this.read(
-          keyed.map(({ key }) => key),
-          conversation,
-        );
-      });
-    return keyed.flatMap((answer) => {
-      const json = known.get(answer.key)?.value ?? read.get(answer.key);
-      const outputs = json === undefined ? undefined : parseObject(json)?.outputs;
-      return outputs ? [{ ...answer, outputs: outputs as ShownOutput[] }] : [];
+    const keys = answers.map(({ key }) => key);
+    const known = new Map(keys.map((key) => [key, keptAnswers.get(key)]));
+    const unknown = keys.filter((key) => !known.get(key));
+    let isUnknown = false;
+    try {
+      const rows = unknown.length > 0 ? await this.rows(unknown, conversation) : [];
+      for (const [index, seen] of rows.entries()) known.set(unknown[index] ?? '', seen);
+      await this.keepFirst(
+        known,
+        answers.find(({ message }) => message === firstAnswer(request.messages)),
+      );
+    } catch (error) {
+      this.failed('kept answers could not be found', error);
+      isUnknown = true;
+      for (const key of unknown) known.set(key, keptAnswers.last(key));
+    }
+    const confirmed = keys.filter((key) => !unknown.includes(key));
+    if (confirmed.length > 0) {
+      const oldest = confirmed.reduce((least, key) => Math.min(least, known.get(key)?.at ?? least), Infinity);
+      const confirm = async () => void (await this.rows(keys, conversation));
+      scope.upkeep.of(conversation.name).rely('kept answers', oldest, confirm);
+    }
+    const found = answers.flatMap(({ key, message, end }) => {
+      const row = known.get(key)?.value;
+      return row ? [{ key, message, end, row }] : [];
+    });
+    return { answers: found, isUnknown };
+  }
+
+  private async rows(
+    keys: readonly string[],
+    { memory, remembered }: StoredConversation,
+  ): Promise<Seen<StoredAnswer | null>[]> {
+    const at = Date.now();
+    const find = () =>
+      within(
+        TIME_LIMITS.keptRoundsMs,
+        memory((stub) => stub.keptAnswers.find(keys)),
+      );
+    const rows = await this.answered.call.scope.timings.measure('store', find);
+    return keys.map((key, index) => {
+      const wasNotKept = remembered.keptAnswers.last(key)?.value === NOT_KEPT;
+      const value = rows[index] ?? (wasNotKept ? NOT_KEPT : null);
+      remembered.keptAnswers.keep(key, value, at);
+      return { value, at };
     });
   }
 
-  /** What the conversation's object has, opened. */
-  private async read(
-    keys: readonly string[],
-    { memory, remembered, tenant, name }: StoredConversation,
-  ): Promise<ReadonlyMap<string, string>> {
-    const at = Date.now();
-    const asked = memory((stub) => stub.keptAnswers.find(keys));
-    const find = () => within(TIME_LIMITS.keptRoundsMs, asked);
-    const rows = await this.answered.call.scope.timings.measure('store', find);
+  /**
+   * Keeps the first answer of a conversation that has its name since the caller has sent the answer
+   * back, if this isolate has made it.
+   */
+  private async keepFirst(
+    known: Map<string, Seen<StoredAnswer | null> | undefined>,
+    first: Pick<FoundAnswer, 'key'> | undefined,
+  ): Promise<void> {
+    const { conversation, answered } = this;
+    const { tenant, call, isDry } = answered;
+    if (isDry || !first || !conversation || known.get(first.key)?.value) return;
+    const firsts = call.scope.services.memory.of('firstAnswers');
+    const answer = firsts.get(tenant.id, first.key)?.value;
+    if (!answer) return;
+    firsts.delete(tenant.id, first.key);
+    const value = await keepRow(
+      answered,
+      conversation,
+      first.key,
+      answer,
+      Date.now() + TIME_LIMITS.keepRoundsMs,
+    );
+    if (value) known.set(first.key, { value, at: Date.now() });
+  }
+
+  /** The outputs by key, as far as they can be read. Never rejects. */
+  private async texts(wanted: readonly FoundAnswer[]): Promise<ReadonlyMap<string, string>> {
+    const { conversation } = this;
     const found = new Map<string, string>();
-    for (const [index, key] of keys.entries()) {
-      const sealed = rows[index];
-      const opened = sealed && (await openBytes(tenant, 'answer', `${name} ${key}`, sealed));
-      const json = opened ? new TextDecoder().decode(opened) : null;
-      if (json !== null) found.set(key, json);
-      remembered.keptAnswers.keep(key, json, at);
+    if (!conversation) return found;
+    const { answerOutputs } = conversation.remembered;
+    // The newest ones are used last, so that they stay.
+    for (const { key } of wanted) {
+      const known = answerOutputs.get(key);
+      if (known) found.set(key, known.value);
+    }
+    const unread = wanted.filter(({ key }) => !found.has(key)).toReversed();
+    try {
+      for (const some of inParts(unread)) await this.read(some, conversation, found);
+    } catch (error) {
+      this.failed('kept answers could not be read', error);
+    }
+    let room = ANSWER_OUTPUTS_BYTES / 2;
+    for (const { key } of wanted.toReversed()) {
+      const text = found.get(key) ?? '';
+      room -= text.length;
+      if (room < 0) break;
+      if (unread.some((one) => one.key === key) && text !== '') answerOutputs.keep(key, text, Date.now());
     }
     return found;
   }
 
-  private async store(outputs: readonly ShownOutput[], shown: JsonObject): Promise<void> {
-    const { call, tenant, reader } = this.answered;
-    const { request, owner, scope } = call;
-    const answer = readMessages(reader, JSON.stringify(shown));
-    const asked = prefixHashes(request.messages, sha256Hex).at(-1) ?? '';
-    const named = answerKey(asked, answer, sha256Hex);
-    const session = this.conversation ? undefined : hashSession([...request.messages, ...answer]);
-    this.conversation ??= session && storedConversation(owner.user, session, tenant, scope.services);
-    const { conversation } = this;
-    if (!conversation || named === undefined) return;
-    const json = JSON.stringify({ outputs });
-    const plain = new Uint8Array(new TextEncoder().encode(json));
-    if (plain.length > LONGEST_KEPT || !(await scope.mayStore(tenant))) return;
-    const key = this.rowKey(named);
-    const envelope = await sealBytes(tenant, 'answer', `${conversation.name} ${key}`, plain);
-    const at = Date.now();
-    const row = { key, sealed: envelope.buffer, since: scope.timings.startedAt };
-    await within(
-      TIME_LIMITS.keepRoundsMs,
-      conversation.memory((stub) => stub.keptAnswers.add(row)),
-    );
-    conversation.remembered.keptAnswers.keep(key, json, at);
-  }
-
-  /** Encrypted reasoning belongs to one account and one family of models. */
-  private rowKey(key: string): string {
-    const { call, account } = this.answered;
-    return sha256Hex(`${key} ${account} ${baseName(call.request.model ?? '')}`);
+  private async read(
+    some: readonly FoundAnswer[],
+    { memory, remembered, tenant, name }: StoredConversation,
+    found: Map<string, string>,
+  ): Promise<void> {
+    const keys = some.map(({ key }) => key);
+    const read = () =>
+      within(
+        TIME_LIMITS.keptRoundsMs,
+        memory((stub) => stub.keptAnswers.read(keys)),
+      );
+    const outputs = await this.answered.call.scope.timings.measure('store', read);
+    for (const [index, key] of keys.entries()) {
+      const sealed = outputs[index];
+      const opened = sealed && (await openBytes(tenant, 'answer', `${name} ${key}`, sealed));
+      if (opened) found.set(key, new TextDecoder().decode(opened));
+      // It has left since its row was read.
+      else remembered.keptAnswers.drop(key);
+    }
   }
 
   private failed(message: string, error: unknown): void {
     logCaught(this.answered.call.scope.services.log, 'warn', message, error);
   }
+}
+
+/** The message before which no answer has its reasoning: they were made with what has left since. */
+function lostBefore({ answers }: Found): number {
+  const newest = answers.reduce((id, { row }) => Math.max(id, row.goneWith ?? 0), 0);
+  return answers.reduce(
+    (from, { row, message }) => (row.id <= newest ? Math.max(from, message + 1) : from),
+    0,
+  );
+}
+
+function* inParts(answers: readonly FoundAnswer[]): Iterable<readonly FoundAnswer[]> {
+  let part: FoundAnswer[] = [];
+  let bytes = 0;
+  for (const answer of answers) {
+    bytes += answer.row.size;
+    if (bytes > READ_AT_ONCE && part.length > 0) {
+      yield part;
+      part = [];
+      bytes = answer.row.size;
+    }
+    part.push(answer);
+  }
+  if (part.length > 0) yield part;
 }

@@ -12,6 +12,7 @@ import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
 import type { Message, Reasoning } from '../conversation/message.ts';
 import type { ReasoningForm, ReasoningTerms } from '../models/past-reasoning.ts';
+import type { KeptReasoning } from '../replay/kept-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
 import type { Removal } from './removal.ts';
@@ -27,41 +28,55 @@ interface ReasoningSettings {
   readonly keep_reasoning_turns: number;
 }
 
-/** The removals of old reasoning; undefined if it stays in every form. */
+/**
+ * The removals of old reasoning; undefined if it stays in every form.
+ *
+ * @param kept by message
+ */
 export function oldReasoning(
   history: History,
-  { clear_reasoning: setting, keep_reasoning_turns: kept }: ReasoningSettings,
+  { clear_reasoning: setting, keep_reasoning_turns: turns }: ReasoningSettings,
   terms: ReasoningTerms,
   context: CompactContext,
+  kept?: ReadonlyMap<number, KeptReasoning>,
 ): OldReasoning | undefined {
   if (setting === false) return undefined;
   const forms = (['items', 'fields'] as const).filter(
     (form) => terms[form] === 'billed' || (setting === true && terms[form] === undefined),
   );
-  return forms.length > 0 ? new OldReasoning(history, kept, forms, context) : undefined;
+  return forms.length > 0 ? new OldReasoning(history, turns, forms, context, kept) : undefined;
 }
 
 /** The removals of old reasoning in the units of a history. */
 export class OldReasoning {
   private readonly history: History;
-  private readonly kept: number;
+  private readonly keepTurns: number;
   private readonly forms: readonly ReasoningForm[];
   private readonly context: CompactContext;
+  private readonly kept: ReadonlyMap<number, KeptReasoning>;
 
   /**
-   * @param kept the newest turns whose reasoning stays
+   * @param keepTurns the newest turns whose reasoning stays
    * @param forms that are cleared
+   * @param kept what is kept of reasoning, by message: over its API it is an item
    */
-  constructor(history: History, kept: number, forms: readonly ReasoningForm[], context: CompactContext) {
+  constructor(
+    history: History,
+    keepTurns: number,
+    forms: readonly ReasoningForm[],
+    context: CompactContext,
+    kept: ReadonlyMap<number, KeptReasoning> = new Map(),
+  ) {
     this.history = history;
-    this.kept = kept;
+    this.keepTurns = keepTurns;
     this.forms = forms;
     this.context = context;
+    this.kept = kept;
   }
 
   /** The first unit whose reasoning stays in a request with this many turns. */
   staysFrom(turns: number): number {
-    return this.history.turns[turns - this.kept] ?? 0;
+    return this.history.turns[turns - this.keepTurns] ?? 0;
   }
 
   /** The removal of a unit's reasoning: at most one. */
@@ -73,6 +88,11 @@ export class OldReasoning {
 
   private of(index: number): Removal | undefined {
     const message = elementAt(this.history.messages, index);
+    const kept = this.kept.get(index);
+    if (kept && kept.tokens > 0)
+      return this.forms.includes('items')
+        ? reasoningRemoval('old_reasoning', index, kept, kept.tokens)
+        : undefined;
     return remembered(`reasoning ${this.forms}`, message, this.context, () => this.make(index, message));
   }
 

@@ -10,6 +10,7 @@ import { RunningRequests } from '../edits/running-requests.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import { Floor } from '../replay/floor.ts';
 import type { Replay } from '../replay/frontier.ts';
+import { reasoningByMessage } from '../replay/kept-reasoning.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
@@ -69,10 +70,10 @@ function earlyLeaving(strategy: AutoStrategy, edits: AutoEdits): EarlyLeaving {
 }
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  const { history, rule, sums, retrieval = false, closed = [], terms, inView } = request;
+  const { history, rule, sums, retrieval = false, closed = [], terms, inView, reasoning } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
-  const old = oldReasoning(history, strategy, terms.reasoning, contents);
+  const old = oldReasoning(history, strategy, terms.reasoning, contents, reasoningByMessage(reasoning));
   // If the model can fetch the rest, the largest outputs are offloaded before it first sees them.
   const most = retrieval ? mostAtSight(strategy, rule.window) : undefined;
   const isWhole = seenAt(history, closed);

@@ -10,6 +10,7 @@ import type { TrimmedSpan } from '../edits/trim.ts';
 import type { TokenMeasure } from '../models/facts.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { KeptReasonings } from '../replay/kept-reasoning.ts';
 import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { Miss } from '../replay/misses.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -57,6 +58,8 @@ export interface PlanRequest {
    * which there are.
    */
   readonly rounds?: readonly KeptRounds[] | 'absent' | undefined;
+  /** The reasoning that is kept of answers in the array. Absent: none is. */
+  readonly reasoning?: KeptReasonings | undefined;
 }
 
 /**

@@ -8,23 +8,26 @@ import type { Removal } from '../edits/removal.ts';
 import type { RecalledPlan } from '../modes/mode.ts';
 import type { Planned } from '../modes/planned.ts';
 import type { ThinkingSums } from '../replay/bound-thinking.ts';
+import type { KeptReasoning } from '../replay/kept-reasoning.ts';
 
 /**
  * @param planned with sums that have no thinking
  * @param from the messages before this one are without theirs
+ * @param kept by message
  */
 export function withoutThinkingBefore<Plan extends Planned>(
   planned: Plan,
   history: History,
   thinking: ThinkingSums | undefined,
   from: number,
+  kept: ReadonlyMap<number, KeptReasoning>,
 ): Plan {
   if (!thinking) return planned;
   const { replay } = planned;
   const { tokens, blocks } = thinking;
   const before = replay.before + tokens.total;
   const after = replay.after + tokens.total - tokens.before(from);
-  const removals = thinkingBefore(history, thinking, from);
+  const removals = thinkingBefore(history, thinking, from, kept);
   const moves = replay.moves.at(-2)?.messages ?? 0;
   const left = { from, blocks: blocks.before(from), blocksBefore: blocks.before(moves), removals };
   return { ...planned, replay: { ...replay, before, after }, ...(left.blocks > 0 ? { thinking: left } : {}) };
@@ -50,8 +53,11 @@ function thinkingBefore(
   { messages }: History,
   { tokens, blocks }: ThinkingSums,
   end: number,
+  kept: ReadonlyMap<number, KeptReasoning>,
 ): readonly Removal[] {
   return messages.slice(0, end).flatMap((message, index): Removal[] => {
+    const beside = blocks.at(index) > 0 ? kept.get(index) : undefined;
+    if (beside) return [reasoningRemoval('bound_thinking', index, beside, tokens.at(index))];
     const thinking = blocks.at(index) > 0 ? message.thinking() : undefined;
     if (!thinking) return [];
     const removal = reasoningRemoval('bound_thinking', index, thinking, tokens.at(index));

@@ -39,6 +39,7 @@ type ViewOptions = Partial<
     | 'cold'
     | 'memory'
     | 'rounds'
+    | 'reasoning'
     | 'terms'
   >
 >;

@@ -17,6 +17,7 @@ import type { Budgets, PlanContext, Planned, PlanRequest } from '../modes/planne
 import { answerRoomOf, budgetsOf, frontierOf } from '../modes/strategy.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
+import { type KeptReasoning, reasoningByMessage } from '../replay/kept-reasoning.ts';
 import { type KeptRounds, RoundsInView, tokensOfRounds } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { sumsWithout, tokenSums } from '../tokens/sums.ts';
@@ -50,6 +51,7 @@ export interface Plan extends Planned {
 export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolBytes: number): boolean {
   const { replayed, recalled } = modeOf(strategy);
   if (request.rounds !== undefined && request.rounds.length > 0) return true;
+  if (lacksReasoning(request)) return true;
   const { hard, soft, window } = budgetsWithin(strategy, request);
   if (recalled) {
     if (request.memory !== undefined || request.limit !== undefined) return true;
@@ -68,12 +70,18 @@ function mayExceed(limit: number, request: PlanRequest, toolBytes: number): bool
   const factor = Math.max(1, request.measure ? partsOf(request.measure).factor : 1);
   // JSON punctuation exceeds the overhead per message, and the quotes of each text what rounding up
   // adds to it. The bytes of tools are doubled to be safe.
-  let most = 2 * factor * toolBytes + ANSWER_OVERHEAD;
+  const kept = request.reasoning?.answers.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
+  let most = 2 * factor * toolBytes + ANSWER_OVERHEAD + kept;
   for (const message of request.history.messages) {
     if (most > limit) return true;
     most += factor * message.bytes + message.flatTokens;
   }
   return most > limit;
+}
+
+/** Whether a view may be without reasoning, whatever its size. */
+function lacksReasoning({ reasoning }: Pick<PlanRequest, 'reasoning'>): boolean {
+  return reasoning !== undefined && (reasoning.from > 0 || reasoning.isUnknown);
 }
 
 /** Whether turns, steps or messages may meet a trigger. */
@@ -95,8 +103,15 @@ const NEVER = Number.POSITIVE_INFINITY;
 export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
-  const all = tokenSums(history, request.toolTokens, context.counter);
-  const thinking = bindsThinking(request.terms.reasoning) ? thinkingIn(history, context.counter) : undefined;
+  const kept = reasoningByMessage(request.reasoning);
+  const all = tokenSums(
+    history,
+    request.toolTokens,
+    context.counter,
+    (message) => kept.get(message)?.tokens ?? 0,
+  );
+  const isBound = bindsThinking(request.terms.reasoning);
+  const thinking = isBound ? thinkingIn(history, context.counter, kept) : undefined;
   // What may leave by itself is no part of what else leaves.
   const sums = thinking ? sumsWithout(all, (index) => thinking.tokens.at(index)) : all;
   const bound = <Made extends Planned>(made: Made, { shown }: RoundsInView, from: number) => {
@@ -104,11 +119,13 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     const lost = shown.filter((one) => one.lost !== undefined);
     const lacksRounds = request.rounds === 'absent' || lost.some((one) => one.lost !== 'reported');
     // Lost ones count where it is decided what moves, as they did in earlier requests.
-    const after = made.replay.after - tokensOfRounds(lost);
+    const lostReasoning = isBound ? 0 : lostTokens(made, kept);
+    const after = made.replay.after - tokensOfRounds(lost) - lostReasoning;
     const planned = { ...made, replay: { ...made.replay, after } };
-    // Some thinking is bound to rounds that are not there.
-    const end = lacksRounds ? history.messages.length : from;
-    return { rounds, lost, lacksRounds, ...withoutThinkingBefore(planned, history, thinking, end) };
+    // Some thinking is bound to rounds or thinking that is not there.
+    const isLacking = lacksRounds || request.reasoning?.isUnknown === true;
+    const end = isLacking ? history.messages.length : Math.max(from, request.reasoning?.from ?? 0);
+    return { rounds, lost, lacksRounds, ...withoutThinkingBefore(planned, history, thinking, end, kept) };
   };
   const previous = history.requestPoints.at(-2);
   const repeated = previous ? all.before(previous.messages) : 0;
@@ -130,6 +147,15 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const made = bound(planned, inView, planned.replay.thinkingFrom ?? 0);
   const { marks } = request.terms;
   return { strategy, history, budgets, actsOnSoft, repeated, marks, ...made };
+}
+
+/** Tokens of the reasoning in a view that is kept no more. */
+function lostTokens({ dropped, segments }: Planned, kept: ReadonlyMap<number, KeptReasoning>): number {
+  const lost = [...kept.values()].filter(({ isLost }) => isLost);
+  if (lost.length === 0) return 0;
+  const cleared = segments.flat().flatMap(({ kind, message }) => (kind === 'reasoning' ? [message] : []));
+  const left = new Set([...dropped, ...cleared]);
+  return lost.reduce((sum, { message, tokens }) => sum + (left.has(message) ? 0 : tokens), 0);
 }
 
 /** Precis's rounds in the views of an array, before its first request. */
@@ -212,7 +238,10 @@ function ruleOf(
       budget: Math.min(hard ?? most, most),
     },
     cold: request.cold && new Set(request.cold),
-    still: request.rounds === 'absent' || request.rounds?.some(({ lost }) => lost === 'unread') === true,
+    still:
+      request.rounds === 'absent' ||
+      request.rounds?.some(({ lost }) => lost === 'unread') === true ||
+      request.reasoning?.isUnknown === true,
     ...(request.whole ? NO_TAIL : mode.tail(strategy)),
   };
 }

@@ -7,6 +7,7 @@ import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import type { KeptReasoning } from './kept-reasoning.ts';
 
 /** The thinking of an array, by message. */
 export interface ThinkingSums {
@@ -15,10 +16,17 @@ export interface ThinkingSums {
   readonly blocks: PrefixSums;
 }
 
-/** The thinking of an array; undefined if it has none. */
-export function thinkingIn({ messages }: History, counter: TokenCounter): ThinkingSums | undefined {
-  const found = messages.map((message) => {
+/** The thinking of an array, and what is kept of it; undefined if there is none. */
+export function thinkingIn(
+  { messages }: History,
+  counter: TokenCounter,
+  kept: ReadonlyMap<number, KeptReasoning> = new Map(),
+): ThinkingSums | undefined {
+  const found = messages.map((message, index) => {
     if (message.role !== 'assistant') return undefined;
+    // What is kept is sent instead of the message.
+    const beside = kept.get(index);
+    if (beside && beside.blocks > 0) return beside;
     const thinking = message.thinking();
     if (!thinking) return undefined;
     const { blocks, isAll } = thinking;

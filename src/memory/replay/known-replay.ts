@@ -20,6 +20,7 @@ import type { Removal } from '../edits/removal.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { type Mover, type Replay, type ReplayState, replay } from './frontier.ts';
+import { type KeptReasonings, reasoningBefore } from './kept-reasoning.ts';
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import type { ReplayRule } from './rule.ts';
 
@@ -75,6 +76,8 @@ interface Replayed {
   readonly retrieval?: boolean;
   /** See `PlanRequest`. */
   readonly closed?: readonly number[] | undefined;
+  /** See `PlanRequest`. */
+  readonly reasoning?: KeptReasonings | undefined;
   readonly inView: RoundsInView;
 }
 
@@ -128,11 +131,14 @@ function findState(replayed: Replayed, terms: ReplayTerms): KnownReplay | undefi
   return newest;
 }
 
-/** What is known of the requests before a request point: closed ones, and cold returns. */
-function requestsBefore({ history, closed = [], rule }: Replayed, point: number): string {
+/**
+ * What is known of the requests before a request point: closed ones, cold returns, and the
+ * reasoning that is kept of their answers.
+ */
+function requestsBefore({ history, closed = [], rule, reasoning }: Replayed, point: number): string {
   const arrived = history.requestPoints[point - 1]?.messages ?? 0;
   const before = (all: Iterable<number>): string => [...all].filter((length) => length <= arrived).join();
-  return `${before(closed)};${before(rule.cold ?? [])}`;
+  return `${before(closed)};${before(rule.cold ?? [])};${reasoningBefore(reasoning, arrived)}`;
 }
 
 /** Those that the request before a request point has known. */

@@ -6,9 +6,15 @@ import { ANSWER_OVERHEAD, type TokenCounter } from './tokens.ts';
 /** One value per message; the start holds the tools and the answer's overhead. */
 export type TokenSums = PrefixSums;
 
-export function tokenSums({ messages }: History, toolTokens: number, counter: TokenCounter): TokenSums {
+/** @param beside tokens that a message has in the view, and not in the array */
+export function tokenSums(
+  { messages }: History,
+  toolTokens: number,
+  counter: TokenCounter,
+  beside: (message: number) => number = () => 0,
+): TokenSums {
   return new PrefixSums(
-    messages.map((message) => counter.message(message)),
+    messages.map((message, index) => counter.message(message) + beside(index)),
     toolTokens + ANSWER_OVERHEAD,
   );
 }

@@ -4,6 +4,8 @@
  * and may leave out the text beside calls.
  */
 import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
+import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
+import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
 import type { AnswerReader, KeptOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
@@ -32,6 +34,23 @@ export function messageOf({ api, json }: KeptOutput, reader: AnswerReader): Json
   const { body } = reader.answer(new TextEncoder().encode(WHOLE[api](json)));
   const { choices } = asObject(parseJson(new TextDecoder().decode(body)));
   return asObject(asObject(Array.isArray(choices) ? choices[0] : undefined).message);
+}
+
+/** What the model reads of the reasoning in outputs, its bytes as JSON, and its items or blocks. */
+export function reasoningIn(outputs: readonly KeptOutput[]): {
+  readonly weight: Weight;
+  readonly bytes: number;
+  readonly blocks: number;
+} {
+  const thoughts = outputs
+    .flatMap(({ json }) => parseJson(json) as JsonObject[])
+    .filter(({ type }) => type === 'reasoning' || isThinkingPart(type));
+  const parts = thoughts.flatMap(({ encrypted_content: data, summary, content, ...block }) => [
+    { ...block, data: data ?? block.data },
+    ...[summary, content].flatMap((some) => (Array.isArray(some) ? some : [])),
+  ]);
+  const bytes = thoughts.reduce((sum, thought) => sum + jsonBytes(thought), 0);
+  return { weight: weightOfThinking(parts), bytes, blocks: thoughts.length };
 }
 
 /** @param message see `messageOf` */

@@ -1,18 +1,26 @@
 /**
  * The outputs of answers that came over a bridge (docs/bridges.md#what-is-kept), by the key of each
- * answer. They are sealed by the Worker; a row has their size. See `storage-schema.md`.
+ * answer. They are sealed by the Worker; a row has the size of their reasoning. See
+ * `storage-schema.md`.
+ *
+ * An output that leaves, beyond the bounds or because an upstream refuses it, leaves its row: views
+ * are planned as before, and the answers that were made together with it are known.
  */
 import type { LazyTables, StoredPart } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
-/** The newest answers that are kept. */
-const MOST_ANSWERS = 512;
-
-/** Of all of them. */
+/** The most outputs that are kept of a conversation, and their bytes. */
+export const MOST_ANSWERS = 512;
 const MOST_BYTES = 16 * 1024 * 1024;
+
+/** What stays of each bound where one is exceeded: with more, each further answer would be a change. */
+const KEPT_SHARE = 0.5;
 
 /** Of one. SQLite limits a row to 2 MB, and a backup reads many rows at once. */
 export const LONGEST_KEPT = 256 * 1024;
+
+/** Rows that stay, about the newest answers. */
+export const KEPT_ROWS = 1_000;
 
 const TABLE = 'kept_answers';
 
@@ -20,26 +28,80 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS ${TABLE} (
     kept_id INTEGER PRIMARY KEY AUTOINCREMENT,
     answer_key TEXT NOT NULL UNIQUE,
-    sealed BLOB NOT NULL
+    sealed BLOB,
+    size INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    blocks INTEGER NOT NULL,
+    gone_with INTEGER
   );
 `;
 
-/** An answer to be kept. */
-export interface NewAnswer {
-  readonly key: string;
-  readonly sealed: ArrayBuffer;
-  /** When its request came, in milliseconds since the epoch. */
-  readonly since: number;
+/** The output of an answer, as its row says it. */
+export interface StoredAnswer {
+  /** Ascends with the time at which they were kept. */
+  readonly id: number;
+  /** Bytes of what is sealed. */
+  readonly size: number;
+  /** Of its reasoning: see `KeptReasoning`. */
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly blocks: number;
+  /** The id of the newest answer when the output left, or `NEVER_KEPT`; null while it is there. */
+  readonly goneWith: number | null;
 }
+
+/** An answer to be kept. Times are in milliseconds since the epoch. */
+export interface NewAnswer extends Omit<StoredAnswer, 'id' | 'size' | 'goneWith'> {
+  readonly key: string;
+  /** Null if it is too long. */
+  readonly sealed: ArrayBuffer | null;
+  /** When its request came. */
+  readonly since: number;
+  /** A later call is refused: by then the caller may have sent the answer back. */
+  readonly until: number;
+}
+
+/** An answer, and the size of its reasoning. */
+export interface AnswerToKeep extends Pick<NewAnswer, 'tokens' | 'bytes' | 'blocks'> {
+  /** JSON with its `outputs`. */
+  readonly json: string;
+}
+
+/** The `goneWith` of an answer that was never sent again: none was made together with it. */
+export const NEVER_KEPT = 0;
+
+/** What has become of an answer. */
+export interface AnswerVerdict {
+  /** What is kept of it; null: nothing. */
+  readonly kept: StoredAnswer | null;
+  /** Whether another request has kept an answer of the same key before. */
+  readonly isOthers: boolean;
+}
+
+type Row = {
+  kept_id: number;
+  answer_key: string;
+  size: number;
+  tokens: number;
+  bytes: number;
+  blocks: number;
+  gone_with: number | null;
+};
+
+const REFUSED: AnswerVerdict = { kept: null, isOthers: false };
 
 export class KeptAnswerRows implements StoredPart {
   private readonly sql: SqlStorage;
   private readonly table: LazyTables;
+  private readonly now: () => number;
   private readonly isLate: (since: number) => boolean;
 
-  constructor(tables: ConversationTables) {
+  /** @param now milliseconds since the epoch */
+  constructor(tables: ConversationTables, now: () => number) {
     this.sql = tables.sql;
-    this.table = tables.lazy([TABLE], SCHEMA);
+    this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_with' });
+    this.now = now;
     this.isLate = (since) => tables.isLate(since);
   }
 
@@ -51,46 +113,88 @@ export class KeptAnswerRows implements StoredPart {
     this.table.drop();
   }
 
-  /** Whether an answer comes after a deletion. */
-  refuses({ since }: Pick<NewAnswer, 'since'>): boolean {
-    return this.isLate(since);
+  /** Whether an answer comes too late, or after a deletion. */
+  refuses({ since, until }: Pick<NewAnswer, 'since' | 'until'>): boolean {
+    return this.now() > until || this.isLate(since);
   }
 
-  /** The answer of each key; null if it is not kept. */
-  find(keys: readonly string[]): (ArrayBuffer | null)[] {
-    if (!this.any()) return keys.map(() => null);
-    const rows = this.sql
-      .exec<{ answer_key: string; sealed: ArrayBuffer }>(
-        `SELECT answer_key, sealed FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(keys),
-      )
-      .toArray();
+  /** The row of each key; null if there is none. */
+  find(keys: readonly string[]): (StoredAnswer | null)[] {
+    const rows = this.rows<Row>('kept_id, size, tokens, bytes, blocks, gone_with', keys);
+    const byKey = new Map(rows.map((row) => [row.answer_key, storedOf(row)]));
+    return keys.map((key) => byKey.get(key) ?? null);
+  }
+
+  /** The output of each key, sealed; null if it is not there. */
+  read(keys: readonly string[]): (ArrayBuffer | null)[] {
+    const rows = this.rows<{ answer_key: string; sealed: ArrayBuffer | null }>('sealed', keys);
     const byKey = new Map(rows.map(({ answer_key, sealed }) => [answer_key, sealed]));
     return keys.map((key) => byKey.get(key) ?? null);
   }
 
-  /** Keeps an answer, in place of one with its key. The oldest beyond the bounds leave. */
-  add({ key, sealed, since }: NewAnswer): void {
+  /** Keeps an answer, unless there is one of its key. Those beyond the bounds leave. */
+  add(answer: NewAnswer): AnswerVerdict {
     // A deletion may have come while the conversation was reported.
-    if (this.isLate(since)) return;
+    if (this.refuses(answer)) return REFUSED;
+    const { key, sealed, tokens, bytes, blocks } = answer;
+    const [others = null] = this.find([key]);
+    if (others) return { kept: others, isOthers: true };
     this.table.make();
-    this.sql.exec(`INSERT OR REPLACE INTO ${TABLE} (answer_key, sealed) VALUES (?, ?)`, key, sealed);
     this.sql.exec(
-      `DELETE FROM ${TABLE} WHERE kept_id NOT IN (
-         SELECT kept_id FROM (
-           SELECT kept_id, sum(length(sealed)) OVER (ORDER BY kept_id DESC) AS bytes
-           FROM ${TABLE} ORDER BY kept_id DESC LIMIT ${MOST_ANSWERS}
-         ) WHERE bytes <= ${MOST_BYTES}
-       )`,
+      `INSERT INTO ${TABLE} (answer_key, sealed, size, tokens, bytes, blocks, gone_with) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ...[key, sealed, sealed?.byteLength ?? 0, tokens, bytes, blocks, sealed ? null : NEVER_KEPT],
+    );
+    this.evict();
+    return { kept: this.find([key])[0] ?? null, isOthers: false };
+  }
+
+  /** Has outputs leave that their upstream refuses. */
+  forget(keys: readonly string[]): void {
+    if (this.any()) this.leave('answer_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
+  }
+
+  /** Has the oldest outputs beyond the bounds leave. */
+  private evict(): void {
+    const [all] = this.sql
+      .exec<{ answers: number; bytes: number | null }>(
+        `SELECT count(*) AS answers, sum(size) AS bytes FROM ${TABLE} WHERE sealed IS NOT NULL`,
+      )
+      .toArray();
+    if (all && (all.answers > MOST_ANSWERS || (all.bytes ?? 0) > MOST_BYTES))
+      this.leave(
+        `kept_id NOT IN (
+           SELECT kept_id FROM (
+             SELECT kept_id, sum(size) OVER (ORDER BY kept_id DESC) AS bytes
+             FROM ${TABLE} WHERE sealed IS NOT NULL ORDER BY kept_id DESC LIMIT ${MOST_ANSWERS * KEPT_SHARE}
+           ) WHERE bytes <= ?
+         )`,
+        MOST_BYTES * KEPT_SHARE,
+      );
+    this.sql.exec(`DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`);
+  }
+
+  private leave(condition: string, value: string | number): void {
+    this.sql.exec(
+      `UPDATE ${TABLE} SET sealed = NULL, gone_with = (SELECT max(kept_id) FROM ${TABLE})
+       WHERE gone_with IS NULL AND ${condition}`,
+      value,
     );
   }
 
-  /** Deletes answers that their upstream refuses. */
-  forget(keys: readonly string[]): void {
-    if (!this.any()) return;
-    this.sql.exec(
-      `DELETE FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(keys),
-    );
+  private rows<Of extends Record<string, SqlStorageValue> & { answer_key: string }>(
+    columns: string,
+    keys: readonly string[],
+  ): Of[] {
+    if (!this.any() || keys.length === 0) return [];
+    return this.sql
+      .exec<Of>(
+        `SELECT answer_key, ${columns} FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(keys),
+      )
+      .toArray();
   }
+}
+
+function storedOf({ kept_id: id, size, tokens, bytes, blocks, gone_with: goneWith }: Row): StoredAnswer {
+  return { id, size, tokens, bytes, blocks, goneWith };
 }

@@ -30,7 +30,7 @@ import { MemoryChain } from './chain.ts';
 import { ColdReturns, type WaitingRequest } from './cold-returns.ts';
 import { Deployer } from './deployer.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
-import { KeptAnswerRows, type NewAnswer } from './kept-answers.ts';
+import { type AnswerVerdict, KeptAnswerRows, type NewAnswer } from './kept-answers.ts';
 import { KeptRoundsRows, type NewRounds, type RoundsVerdict } from './kept-rounds.ts';
 import { Making } from './making.ts';
 import type {
@@ -103,7 +103,7 @@ export abstract class ConversationMemoryObject<Material>
   });
   private readonly index = new ArchiveRows(this.tables);
   private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
-  private readonly answers = new KeptAnswerRows(this.tables);
+  private readonly answers = new KeptAnswerRows(this.tables, () => this.now());
   private readonly returns = new ColdReturns(this.tables, {
     newestAt: () => this.runs.newestAt(),
     now: () => this.now(),
@@ -217,11 +217,10 @@ export abstract class ConversationMemoryObject<Material>
   get keptAnswers() {
     const { answers, uses } = this;
     return {
-      ...uses.part(answers, { find: 'reads', forget: 'looks' }),
+      ...uses.part(answers, { find: 'reads', read: 'looks', forget: 'looks' }),
       // As `keptRounds`.
-      add: async (added: NewAnswer): Promise<void> => {
-        if (!answers.refuses(added)) await uses.writing(() => answers.add(added));
-      },
+      add: async (added: NewAnswer): Promise<AnswerVerdict> =>
+        answers.refuses(added) ? { kept: null, isOthers: false } : uses.writing(() => answers.add(added)),
     };
   }
 

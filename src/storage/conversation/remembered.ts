@@ -11,6 +11,7 @@
  */
 import type { OwnBeliefs } from '../../lib/isolate-memory.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
+import type { StoredAnswer } from './kept-answers.ts';
 import type { StoredRounds } from './kept-rounds.ts';
 import type { Found, FrozenBlock, Memory } from './memories.ts';
 
@@ -44,7 +45,9 @@ export interface RememberedConversation {
   /** By the key of their answer. */
   readonly keptRounds: OwnBeliefs<SeenRounds | null>;
   /** By the key of their answer; null: none is kept. */
-  readonly keptAnswers: OwnBeliefs<string | null>;
+  readonly keptAnswers: OwnBeliefs<StoredAnswer | null>;
+  /** Their outputs, by the same key. */
+  readonly answerOutputs: OwnBeliefs<string>;
   readonly digests: OwnBeliefs<SeenDigest>;
   /** By key: the digest of a message that was made from an answer, else an empty text. */
   readonly archived: OwnBeliefs<string>;

@@ -55,7 +55,7 @@ export interface ConversationApi<Material> extends BackupApi {
     make(orders: readonly DigestOrder<Material>[], waitMs: number, since: number): Promise<DigestAnswer[]>;
   };
   readonly keptRounds: Part<KeptRoundsRows, 'find' | 'add'>;
-  readonly keptAnswers: Part<KeptAnswerRows, 'find' | 'add' | 'forget'>;
+  readonly keptAnswers: Part<KeptAnswerRows, 'find' | 'read' | 'add' | 'forget'>;
   readonly coldReturns: {
     /**
      * The prefix hashes of the arrays of cold returns, the waiting request's too, if it is one. It

@@ -64,7 +64,9 @@ const values: Partial<Record<Kind, () => unknown>> = {
     stored: { key: hash(), rounds: 2, tokens: 5_000, bytes: 20_000, names: [hash(), hash()], goneAt: null },
     json: text(20_000),
   }),
-  keptAnswers: () => text(4_000),
+  keptAnswers: () => ({ id: 1, size: 4_000, tokens: 1_000, bytes: 4_000, blocks: 1, goneWith: null }),
+  answerOutputs: () => text(4_000),
+  firstAnswers: () => ({ json: text(4_000), tokens: 1_000, bytes: 4_000, blocks: 1 }),
   outputDigests: () => ({ text: text(1_000), isStored: true }),
   archived: hash,
   userlessSettings: () => ({

@@ -13,6 +13,7 @@ import type { Plan } from '../../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../../src/memory/plan/plan-view.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
+import type { KeptReasonings } from '../../../src/memory/replay/kept-reasoning.ts';
 import type { KeptRounds } from '../../../src/memory/replay/kept-rounds.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
@@ -99,6 +100,8 @@ export interface ViewOptions {
   readonly memory?: UsedMemory | undefined;
   /** Rounds that are kept of answers in the array, oldest first, or that they can't be read. */
   readonly rounds?: readonly RoundsOfTest[] | 'absent';
+  /** The reasoning that is kept of answers in the array. */
+  readonly reasoning?: KeptReasonings | undefined;
   /** What is added to the view. */
   readonly additions?: Additions;
   /** See `spliceBody`. */
@@ -172,6 +175,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     },
     memory: options.memory,
     rounds: options.rounds,
+    reasoning: options.reasoning,
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };
   const planned = planView(strategy, outline, request.tools, isolate);

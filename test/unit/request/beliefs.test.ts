@@ -26,6 +26,7 @@ describe('what an isolate believes', () => {
       memory_text: 'a text',
       memory: null,
       text: 'a text',
+      json: 'a text',
       preamble: 'a text',
       name: 'a name',
       terms: { strategy: '', model: '', tools: '' },

@@ -11,7 +11,7 @@ const PARTS = {
   frozenBlocks: ['at', 'freeze'],
   outputDigests: ['find', 'make'],
   keptRounds: ['add', 'find'],
-  keptAnswers: ['add', 'find', 'forget'],
+  keptAnswers: ['add', 'find', 'forget', 'read'],
   coldReturns: ['find'],
   events: ['add', 'answered', 'askedAt', 'find', 'lines', 'page'],
   archive: [

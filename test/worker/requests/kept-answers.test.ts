@@ -1,0 +1,303 @@
+/** Reasoning that a bridge keeps, over real storage: who has it, and what happens when that fails. */
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { Buffer } from 'node:buffer';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Report } from '../../../src/memory/plan/report.ts';
+import { chainAfter, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
+import { LONGEST_KEPT, MOST_ANSWERS } from '../../../src/storage/conversation/kept-answers.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { responseOf } from '../../../tools/upstream/response.ts';
+import { lines, type Message, result, user } from '../../support/conversations/chat.ts';
+import { shorten } from '../../support/time-limits.ts';
+import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+type Json = Record<string, unknown>;
+
+const ADMIN_TOKEN = 'the-token-of-the-operator';
+const TOOLS = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
+
+let made = 0;
+
+/** A conversation whose model thinks before each answer, and isolates that serve it. */
+function conversation({ model = 'gpt-6-astra', named = true } = {}) {
+  const key = `sk-a-caller-whose-thoughts-are-kept-${++made}`;
+  const id = `thoughts ${made}`;
+  const bodies: Json[] = [];
+  /** Characters of each thought, and what the model says instead of a call. */
+  const says = { length: 4_000, words: undefined as string | undefined };
+  const isolate = () => {
+    const objects = watchedObjects(env.CONVERSATION_MEMORY);
+    const variables = { CONVERSATION_MEMORY: objects.namespace, ADMIN_TOKEN };
+    const app = startApp(watchedBucket().bucket, variables, key);
+    vi.mocked(globalThis.fetch).mockImplementation(async (input, init) => {
+      const request = new Request(input, init);
+      if (!request.url.endsWith('/responses')) return Response.json({ data: [] });
+      const body = (await request.json()) as Json;
+      bodies.push(body);
+      const n = ++made;
+      const encrypted = `thought ${n} `.padEnd(says.length, '.');
+      const call = { id: `call_${n}`, name: 'find', arguments: '{}' };
+      const said = says.words === undefined ? { toolCalls: [call] } : { content: says.words };
+      return Response.json(responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } }));
+    });
+    const ask = async (messages: readonly Message[], more: Json = {}) => {
+      const named_ = named ? { conversation_id: id } : {};
+      const fields = { model, tools: TOOLS, memory_strategy: 'auto', memory_report: true, ...named_ };
+      const response = await app.chat({ ...fields, ...more, messages });
+      expect(response.status).toBe(200);
+      const { choices, memory } = (await response.json()) as {
+        choices: { message: Message }[];
+        memory: Report;
+      };
+      return { message: choices[0]?.message as Message, memory };
+    };
+    return { app, ask, objects };
+  };
+  const { id: tenant } = new Tenants(env.PRECIS_SECRET).ofToken(key);
+  const name = conversationName(tenant, undefined, { id });
+  return { id, isolate, bodies, says, name, tenant };
+}
+
+type Isolate = ReturnType<ReturnType<typeof conversation>['isolate']>;
+
+/** The answers whose reasoning a body has, by the number of the thought, or of all if it is undefined. */
+const thoughtsIn = ({ input }: Json = {}): string[] =>
+  (input as Json[]).flatMap(({ encrypted_content: text }) => (text ? [String(text).trim()] : []));
+
+/** What a client sends after an answer. */
+const back = ({ content, tool_calls = [] }: Message): Message[] => [
+  { role: 'assistant', content, ...((tool_calls as Json[]).length > 0 ? { tool_calls } : {}) },
+  ...((tool_calls as { id: string }[]).map(({ id }) => result(id, lines(3, id))) as Message[]),
+];
+
+/** Some steps of a tool loop, with the report of the last one. */
+async function steps({ ask }: Isolate, messages: Message[], count: number): Promise<Report> {
+  let last: Report | undefined;
+  for (let step = 0; step < count; step++) {
+    const { message, memory } = await ask(messages);
+    messages.push(...back(message));
+    last = memory;
+  }
+  return last as Report;
+}
+
+describe('the reasoning that a bridge keeps', () => {
+  it('is there for a second isolate, which reads it once, and costs one that knows it nothing', async () => {
+    const { isolate, bodies } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 3);
+    expect(a.objects.calls.filter((call) => call.startsWith('keptAnswers'))).toEqual(
+      ['add', 'add', 'add'].map((method) => `keptAnswers.${method}`),
+    );
+    await steps(b, messages, 2);
+    expect(b.objects.calls.filter((call) => /^keptAnswers\.(?:find|read)/.test(call))).toEqual([
+      'keptAnswers.find',
+      'keptAnswers.read',
+    ]);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('is asked for by no request that is not bridged', async () => {
+    const { isolate } = conversation();
+    const { ask, objects } = isolate();
+    const messages: Message[] = [user('Find it.')];
+    const { message } = await ask(messages);
+    vi.mocked(globalThis.fetch).mockImplementation(async () =>
+      Response.json({ choices: [{ index: 0, message: { role: 'assistant', content: 'x' } }] }),
+    );
+    const before = objects.calls.length;
+    await ask([...messages, ...back(message)], { memory_strategy: { mode: 'auto', upstream_api: 'chat' } });
+    expect(objects.calls.slice(before).filter((call) => call.startsWith('keptAnswers'))).toEqual([]);
+  });
+
+  it('counts in the tokens of the view', async () => {
+    const { isolate, bodies } = conversation();
+    const { ask } = isolate();
+    const messages: Message[] = [user('Find it.')];
+    const report = await steps({ ask } as Isolate, messages, 4);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3]);
+    expect(report.tokens?.after).toBeGreaterThan(3 * 1_000);
+    expect(report.tokens?.after).toBeLessThan(3 * 1_000 + 500);
+  });
+
+  describe.each(['keptAnswers.find', 'keptAnswers.read'])(
+    'where the storage does not answer (%s)',
+    (hangs) => {
+      it('stays with the isolate that knows it, and is named where it is missed', async () => {
+        onTestFinished(shorten({ keptRoundsMs: 50 }));
+        const { isolate, bodies } = conversation();
+        const [a, b] = [isolate(), isolate()];
+        const messages: Message[] = [user('Find it.')];
+        await steps(a, messages, 3);
+        for (const { objects } of [a, b]) objects.hanging.add(hangs);
+        expect((await a.ask(messages)).memory.warnings).not.toContain('reasoning_absent');
+        expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
+        expect((await b.ask(messages)).memory.warnings).toContain('reasoning_absent');
+        expect(thoughtsIn(bodies.at(-1))).toHaveLength(0);
+      });
+
+      it('does not come back before what was thought without it, where that is bound', async () => {
+        onTestFinished(shorten({ keptRoundsMs: 50 }));
+        const { isolate, bodies } = conversation({ model: 'gpt-6.2-sol' });
+        const [a, b] = [isolate(), isolate()];
+        const messages: Message[] = [user('Find it.')];
+        await steps(a, messages, 3);
+        b.objects.hanging.add(hangs);
+        await steps(b, messages, 1);
+        b.objects.hanging.delete(hangs);
+        const report = await steps(b, messages, 1);
+        expect(report.warnings).toContain('thinking_dropped');
+        const [only] = thoughtsIn(bodies.at(-1));
+        await steps(b, messages, 1);
+        expect(thoughtsIn(bodies.at(-1))[0]).toBe(only);
+        expect(bodies.slice(3).map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2]);
+      });
+    },
+  );
+
+  it('is no longer kept once its answer has ended, and the next report says so', async () => {
+    onTestFinished(shorten({ keepRoundsMs: 50 }));
+    const { isolate, bodies } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    a.objects.gates.set('keptAnswers.add', gate);
+    const { message } = await a.ask(messages);
+    open();
+    a.objects.gates.delete('keptAnswers.add');
+    messages.push(...back(message));
+    const { memory } = await a.ask(messages);
+    expect(memory.warnings).toContain('reasoning_absent');
+    expect(memory.upstream_api).toEqual({ api: 'responses', because: 'model' });
+    expect(thoughtsIn(bodies.at(-1))).toEqual([]);
+    // The object has refused it, so no other isolate sends it later.
+    await b.ask(messages);
+    expect(thoughtsIn(bodies.at(-1))).toEqual([]);
+  });
+
+  it('is not kept of an answer that is too long, and each isolate reports that', async () => {
+    const { isolate, says, bodies } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    says.length = LONGEST_KEPT;
+    await steps(a, messages, 1);
+    says.length = 4_000;
+    for (const { ask } of [a, b]) expect((await ask(messages)).memory.warnings).toContain('reasoning_absent');
+    expect(thoughtsIn(bodies.at(-1))).toEqual([]);
+  });
+
+  it('is of the first one of two equal answers to one array, in every isolate', async () => {
+    const { isolate, says, bodies } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    says.words = 'It is there.';
+    const [one] = await Promise.all([a.ask(messages), b.ask(messages)]);
+    messages.push(...back(one.message), user('Where?'));
+    await a.ask(messages);
+    await b.ask(messages);
+    const [first, second] = bodies.slice(-2).map(thoughtsIn);
+    expect(first).toHaveLength(1);
+    expect(second).toEqual(first);
+  });
+
+  it('goes with its conversation', async () => {
+    const { isolate, bodies, id } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 2);
+    const path = `/v1/conversations/${encodeURIComponent(id)}/memory`;
+    expect((await a.app.request(path, { method: 'DELETE' })).status).toBeLessThan(300);
+    for (const { ask } of [a, b]) await ask(messages);
+    expect(bodies.slice(-2).map((body) => thoughtsIn(body).length)).toEqual([0, 0]);
+  });
+
+  it('is in a backup, and comes back with it', async () => {
+    const { isolate, bodies, name, tenant } = conversation();
+    const a = isolate();
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 3);
+    const admin = (path: string, body: BodyInit) =>
+      a.app.request(`/v1/admin/${path}`, {
+        method: 'POST',
+        body,
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      });
+    const records: Uint8Array[] = [];
+    for (let asked: object | undefined = { caller: tenant }; asked; ) {
+      const response = await admin('backup', JSON.stringify(asked));
+      const read = recordsIn(new Uint8Array(await response.arrayBuffer())) ?? [];
+      asked = undefined;
+      for (const { kind, bytes } of read)
+        if (kind === 'N') asked = { next: Buffer.from(bytes).toString('base64') };
+        else records.push(bytes);
+    }
+    const stub = env.CONVERSATION_MEMORY.getByName(name);
+    await runInDurableObject(stub, (_, { storage }) => storage.deleteAll());
+    await evictDurableObject(stub);
+    let chain = NO_CHAIN;
+    for (const bytes of records) {
+      expect((await admin(`restore?after=${chain}`, bytes as Uint8Array<ArrayBuffer>)).status).toBe(200);
+      chain = chainAfter(chain, bytes);
+    }
+    await isolate().ask(messages);
+    expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
+  });
+
+  it('is kept of the first answer of a conversation without a name', async () => {
+    const { isolate, bodies } = conversation({ named: false });
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user(`Find it, ${made}.`)];
+    await steps(a, messages, 2);
+    await steps(b, messages, 1);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2]);
+  });
+});
+
+describe('the bounds of what is kept', () => {
+  const row = (at: number, bytes: number) => ({
+    key: `key ${at}`,
+    sealed: new Uint8Array(bytes).buffer as ArrayBuffer,
+    tokens: 10,
+    bytes: 40,
+    blocks: 1,
+    since: Date.now(),
+    until: Number.MAX_SAFE_INTEGER,
+  });
+
+  it.each([
+    ['answers', MOST_ANSWERS, 10],
+    ['bytes', 64, LONGEST_KEPT],
+  ])('leave the newer half at once where there are too many %s', async (_, most, bytes) => {
+    const { name } = conversation();
+    const memory = remoteConversation(name);
+    const keys = Array.from({ length: most + 1 }, (_, at) => `key ${at}`);
+    for (const [at] of keys.slice(0, most).entries())
+      await memory((stub) => stub.keptAnswers.add(row(at, bytes)));
+    const before = await memory((stub) => stub.keptAnswers.find(keys));
+    expect(before.filter((found) => found?.goneWith === null)).toHaveLength(most);
+
+    const { kept } = await memory((stub) => stub.keptAnswers.add(row(most, bytes)));
+    const found = await memory((stub) => stub.keptAnswers.find(keys));
+    expect(found.every((one) => one?.tokens === 10)).toBe(true);
+    const gone = found.flatMap((one, at) => (one?.goneWith === null ? [] : [at]));
+    expect(gone).toEqual(keys.slice(0, most / 2 + 1).map((_, at) => at));
+    expect(found[0]?.goneWith).toBe(kept?.id);
+    const read = await memory((stub) => stub.keptAnswers.read(['key 0', `key ${most}`]));
+    expect(read.map((sealed) => sealed?.byteLength ?? 0)).toEqual([0, bytes]);
+  });
+});
