@@ -27,6 +27,9 @@ type Json = Record<string, unknown>;
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const TOOLS = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
 
+/** Of each result. */
+const LINES = 20;
+
 let made = 0;
 
 /** A conversation whose model thinks before each answer, and isolates that serve it. */
@@ -78,7 +81,7 @@ const thoughtsIn = ({ input }: Json = {}): string[] =>
 /** What a client sends after an answer. */
 const back = ({ content, tool_calls = [] }: Message): Message[] => [
   { role: 'assistant', content, ...((tool_calls as Json[]).length > 0 ? { tool_calls } : {}) },
-  ...((tool_calls as { id: string }[]).map(({ id }) => result(id, lines(3, id))) as Message[]),
+  ...((tool_calls as { id: string }[]).map(({ id }) => result(id, lines(LINES, id))) as Message[]),
 ];
 
 /** Some steps of a tool loop, with the report of the last one. */
@@ -129,7 +132,34 @@ describe('the reasoning that a bridge keeps', () => {
     const report = await steps({ ask } as Isolate, messages, 4);
     expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3]);
     expect(report.tokens?.after).toBeGreaterThan(3 * 1_000);
-    expect(report.tokens?.after).toBeLessThan(3 * 1_000 + 500);
+    expect(report.tokens?.after).toBeLessThan(3 * 1_000 + 1_500);
+  });
+
+  it('leaves at a move that it is bound to, once, and the report says so', async () => {
+    const { isolate, bodies, says } = conversation({ model: 'gpt-6.2-sol' });
+    const a = isolate();
+    const messages: Message[] = [user('Find it.')];
+    says.length = 1_200;
+    const memory_strategy = { mode: 'compact', token_budget: 1_500, min_reclaim_tokens: 0 };
+    const losses: unknown[] = [];
+    for (let step = 0; step < 12 && losses.length < 2; step++) {
+      const known = thoughtsIn(bodies.at(-1));
+      const { message, memory } = await a.ask(messages, { memory_strategy });
+      const sent = thoughtsIn(bodies.at(-1));
+      messages.push(...back(message));
+      if (memory.reasoning_dropped) losses.push(memory.reasoning_dropped);
+      // Between two moves it only grows, and after one none of it comes back.
+      if (memory.frontier.moved) expect(sent).toEqual([]);
+      else expect(sent.slice(0, known.length)).toEqual(known);
+      const { cause } = memory.reasoning_dropped ?? {};
+      expect(cause).toBe(memory.frontier.moved ? 'move' : undefined);
+    }
+    expect(losses).toHaveLength(2);
+    // A second isolate makes the same of it.
+    await isolate().ask(messages, { memory_strategy });
+    const other = thoughtsIn(bodies.at(-1));
+    await a.ask(messages, { memory_strategy });
+    expect(thoughtsIn(bodies.at(-1))).toEqual(other);
   });
 
   describe.each(['keptAnswers.find', 'keptAnswers.read'])(

@@ -66,12 +66,15 @@ const STRATEGIES: readonly MemoryStrategyRequest[] = [
   { mode: 'auto', token_budget: 3_000, budget: 'hard' },
 ];
 
+/** What the upstream takes, if it has said that. */
+const LIMITS = fc.constantFrom(undefined, undefined, 2_500);
+
 describe('reasoning that is kept beside an array', () => {
   it.each(['gpt-6.2-sol', 'claude-opus-5-5'])('is planned as if it were in it (%s)', (model) => {
     fc.assert(
-      fc.property(turns, fc.constantFrom(...STRATEGIES), (all, strategy) => {
+      fc.property(turns, fc.constantFrom(...STRATEGIES), LIMITS, (all, strategy, limit) => {
         const { messages, answers } = talk(all);
-        const options = { retrieval: true, words: () => 'What was said.' };
+        const options = { retrieval: true, words: () => 'What was said.', limit };
         const inArray = viewOf({ model, messages: thinking(messages) }, strategy, options);
         const beside = viewOf({ model, messages }, strategy, { ...options, reasoning: keptOf(answers) });
         expect(said(beside)).toEqual(said(inArray));
