@@ -75,7 +75,7 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
 type Isolate = ReturnType<ReturnType<typeof conversation>['isolate']>;
 
 /** The answers whose reasoning a body has, by the number of the thought, or of all if it is undefined. */
-const thoughtsIn = ({ input }: Json = {}): string[] =>
+const thoughtsIn = ({ input = [] }: Json = {}): string[] =>
   (input as Json[]).flatMap(({ encrypted_content: text }) => (text ? [String(text).trim()] : []));
 
 /** What a client sends after an answer. */
