@@ -6,11 +6,12 @@
  * they were made without Precis's edits, the upstream refuses them once
  * (`retries/bound-thinking.ts`).
  */
+
+import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { ownChange } from '../memory/replay/change.ts';
-import { blocksOf, reasoningByMessage } from '../memory/replay/kept-reasoning.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { changedPart, type SentBefore } from '../upstream/sent-requests.ts';

@@ -2,12 +2,13 @@
  * What the next request of a conversation is compared with
  * (`memory/conversation/request-prefix.ts`). Made after the answer, since no request waits for it.
  */
+
+import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { earlierRequests, editedAt } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { isOwn } from '../memory/replay/change.ts';
-import { blocksOf, reasoningByMessage } from '../memory/replay/kept-reasoning.ts';
 import type { ComparedRequest } from '../memory/run/followed.ts';
 import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';

@@ -1,11 +1,11 @@
 /** The input and the result of making a view. */
 
 import type { History } from '../memory/conversation/history.ts';
+import type { KeptReasonings } from '../memory/conversation/kept-reasoning.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/modes/planned.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { KeptReasonings } from '../memory/replay/kept-reasoning.ts';
 import type { Refusal } from '../memory/replay/refusal.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -81,7 +81,8 @@ export interface MadeView {
 /** Where reasoning is kept that the array has no place for. */
 export interface ReasoningSource {
   /**
-   * Finds it for the answers in an array. Undefined where none is kept of the request. Never throws.
+   * Finds it for the answers in an array. Undefined where none is kept of the request. Never
+   * throws.
    *
    * @param offersTools whether the model is given tools of Precis
    */

@@ -1,7 +1,7 @@
 /**
  * The outputs of earlier answers that came over a bridge, which are sent instead of the messages
- * that the caller was shown (docs/bridges.md#what-is-kept). Their sizes are found before the view is
- * planned, and the outputs that it shows are read when it is sent. What can't be read is sent in
+ * that the caller was shown (docs/bridges.md#what-is-kept). Their sizes are found before the view
+ * is planned, and the outputs that it shows are read when it is sent. What can't be read is sent in
  * the plain form, and the report says so.
  */
 
@@ -12,7 +12,7 @@ import { logCaught } from '../../log.ts';
 import { answersIn } from '../../memory/conversation/answer-keys.ts';
 import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
-import type { KeptReasonings } from '../../memory/replay/kept-reasoning.ts';
+import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
@@ -272,7 +272,7 @@ export class KeptAnswers implements ReasoningSource {
   }
 }
 
-/** The message before which no answer has its reasoning: they were made with what has left since. */
+/** The message before which no answer has its reasoning: it was made with what has left since. */
 function lostBefore({ answers }: Found): number {
   const newest = answers.reduce((id, { row }) => Math.max(id, row.goneWith ?? 0), 0);
   return answers.reduce(

@@ -10,9 +10,9 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
+import type { KeptReasoning } from '../conversation/kept-reasoning.ts';
 import type { Message, Reasoning } from '../conversation/message.ts';
 import type { ReasoningForm, ReasoningTerms } from '../models/past-reasoning.ts';
-import type { KeptReasoning } from '../replay/kept-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
 import type { Removal } from './removal.ts';

@@ -3,6 +3,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
 import { answeredBefore, type History, type Output } from '../conversation/history.ts';
+import { reasoningByMessage } from '../conversation/kept-reasoning.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
@@ -10,7 +11,6 @@ import { RunningRequests } from '../edits/running-requests.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import { Floor } from '../replay/floor.ts';
 import type { Replay } from '../replay/frontier.ts';
-import { reasoningByMessage } from '../replay/kept-reasoning.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';

@@ -1,5 +1,6 @@
 /** The input and the result of a plan. */
 import type { History } from '../conversation/history.ts';
+import type { KeptReasonings } from '../conversation/kept-reasoning.ts';
 import type { Digest, RefNamer } from '../conversation/refs.ts';
 import type { ContentFacts } from '../edits/compact.ts';
 import type { WrittenPreviews } from '../edits/preview.ts';
@@ -10,7 +11,6 @@ import type { TrimmedSpan } from '../edits/trim.ts';
 import type { TokenMeasure } from '../models/facts.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { Replay } from '../replay/frontier.ts';
-import type { KeptReasonings } from '../replay/kept-reasoning.ts';
 import type { KeptRounds } from '../replay/kept-rounds.ts';
 import type { Miss } from '../replay/misses.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';

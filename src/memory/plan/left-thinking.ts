@@ -3,12 +3,12 @@
  * Nothing replaces it, and nothing is stored, as for old reasoning.
  */
 import type { History } from '../conversation/history.ts';
+import type { KeptReasoning } from '../conversation/kept-reasoning.ts';
 import { reasoningRemoval } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { RecalledPlan } from '../modes/mode.ts';
 import type { Planned } from '../modes/planned.ts';
 import type { ThinkingSums } from '../replay/bound-thinking.ts';
-import type { KeptReasoning } from '../replay/kept-reasoning.ts';
 
 /**
  * @param planned with sums that have no thinking

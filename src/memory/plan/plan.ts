@@ -10,6 +10,7 @@
 
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
+import { type KeptReasoning, reasoningByMessage } from '../conversation/kept-reasoning.ts';
 import { partsOf } from '../models/facts.ts';
 import { bindsThinking, dropsThinking } from '../models/past-reasoning.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
@@ -17,7 +18,6 @@ import type { Budgets, PlanContext, Planned, PlanRequest } from '../modes/planne
 import { answerRoomOf, budgetsOf, frontierOf } from '../modes/strategy.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
-import { type KeptReasoning, reasoningByMessage } from '../replay/kept-reasoning.ts';
 import { type KeptRounds, RoundsInView, tokensOfRounds } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { sumsWithout, tokenSums } from '../tokens/sums.ts';

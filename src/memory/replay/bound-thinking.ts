@@ -5,9 +5,9 @@
  */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
+import type { KeptReasoning } from '../conversation/kept-reasoning.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import type { KeptReasoning } from './kept-reasoning.ts';
 
 /** The thinking of an array, by message. */
 export interface ThinkingSums {

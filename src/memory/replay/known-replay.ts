@@ -13,6 +13,7 @@
 import { textBytes } from '../../lib/copy.ts';
 import { bondsKnownAt } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
+import { type KeptReasonings, reasoningBefore } from '../conversation/kept-reasoning.ts';
 import type { MessageFacts } from '../conversation/message.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
 import { isSame, type RemovalSettings } from '../edits/known-removal.ts';
@@ -20,7 +21,6 @@ import type { Removal } from '../edits/removal.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { type Mover, type Replay, type ReplayState, replay } from './frontier.ts';
-import { type KeptReasonings, reasoningBefore } from './kept-reasoning.ts';
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import type { ReplayRule } from './rule.ts';
 

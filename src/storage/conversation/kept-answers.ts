@@ -13,7 +13,7 @@ import type { ConversationTables } from './tables.ts';
 export const MOST_ANSWERS = 512;
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** What stays of each bound where one is exceeded: with more, each further answer would be a change. */
+/** What stays of each bound where one is exceeded: more would make each further answer a change. */
 const KEPT_SHARE = 0.5;
 
 /** Of one. SQLite limits a row to 2 MB, and a backup reads many rows at once. */

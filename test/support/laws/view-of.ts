@@ -1,6 +1,7 @@
 /** The pipeline of `src/view/make-view.ts` in memory, without HTTP and storage. */
 
 import { Lru } from '../../../src/lib/lru.ts';
+import type { KeptReasonings } from '../../../src/memory/conversation/kept-reasoning.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { REF_START } from '../../../src/memory/conversation/refs.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
@@ -13,7 +14,6 @@ import type { Plan } from '../../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../../src/memory/plan/plan-view.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
-import type { KeptReasonings } from '../../../src/memory/replay/kept-reasoning.ts';
 import type { KeptRounds } from '../../../src/memory/replay/kept-rounds.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';

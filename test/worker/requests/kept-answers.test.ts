@@ -1,4 +1,4 @@
-/** Reasoning that a bridge keeps, over real storage: who has it, and what happens when that fails. */
+/** Reasoning that a bridge keeps, over real storage: who has it, and what its failures cost. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
@@ -74,7 +74,7 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
 
 type Isolate = ReturnType<ReturnType<typeof conversation>['isolate']>;
 
-/** The answers whose reasoning a body has, by the number of the thought, or of all if it is undefined. */
+/** The thoughts in a body, in its order. */
 const thoughtsIn = ({ input = [] }: Json = {}): string[] =>
   (input as Json[]).flatMap(({ encrypted_content: text }) => (text ? [String(text).trim()] : []));
 

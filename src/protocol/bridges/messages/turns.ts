@@ -170,7 +170,7 @@ class CallIds {
     return sent;
   }
 
-  /** Takes the ids of calls that are sent as the API has made them. False if one was used before. */
+  /** Takes ids of calls that are sent as the API has made them. False if one was used before. */
   keep(ids: readonly string[]): boolean {
     if (ids.some((id) => this.uses.has(id))) return false;
     for (const id of ids) {

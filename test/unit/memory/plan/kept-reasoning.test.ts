@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { KeptReasonings } from '../../../../src/memory/conversation/kept-reasoning.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import type { KeptReasonings } from '../../../../src/memory/replay/kept-reasoning.ts';
 import { lines, type Message, step, user } from '../../../support/conversations/chat.ts';
 import { runs } from '../../../support/laws/runs.ts';
 import { type Viewed, viewOf, viewsOf } from '../../../support/laws/view-of.ts';

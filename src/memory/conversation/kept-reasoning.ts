@@ -4,7 +4,7 @@
  * does: it counts, and leaves, as if the caller had sent it.
  */
 
-import type { Message } from '../conversation/message.ts';
+import type { Message } from './message.ts';
 
 /** The reasoning of one answer. */
 export interface KeptReasoning {
