@@ -1,11 +1,16 @@
 /**
- * Writes the chunks of a chat stream
- * (https://platform.openai.com/docs/api-reference/chat-streaming).
+ * Writes answers of chat: the chunks of a stream
+ * (https://platform.openai.com/docs/api-reference/chat-streaming), or a whole completion, from the
+ * same deltas.
  */
-import type { JsonObject } from '../../lib/json.ts';
+import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
+import { saidFault } from '../answers/said-fault.ts';
 import { dataFrame } from '../answers/sse.ts';
+import { GatheredMessage } from '../chat/calls.ts';
 import { DONE } from '../chat/stream.ts';
+import type { BridgedAnswer, KeptOutput } from './bridge.ts';
+import { partsIn } from './chat-fields.ts';
 
 /** What all chunks of an answer say. */
 export interface ChunkHead {
@@ -15,10 +20,28 @@ export interface ChunkHead {
   readonly service_tier?: unknown;
 }
 
+type Frames = readonly Uint8Array[];
+
+/** Takes what an answer says. Frames are for the caller. */
+export interface AnswerWriter {
+  /** Sets what all further chunks say. */
+  open(head: ChunkHead): void;
+  /** The chunk that names the role; none if it has been written. */
+  begin(): Frames;
+  /** @param more members of the choice, such as `logprobs` */
+  delta(delta: JsonObject, more?: JsonObject): Frames;
+  /** The end of an answer. @param usage undefined if the upstream has reported none */
+  finish(reason: string, usage: JsonObject | undefined): Frames;
+  /** The end of one that has failed. @param status of HTTP, where nothing has been written */
+  error(error: AnswerFault, status: number): Frames;
+}
+
+const NOTHING: ChunkHead = { id: 'chatcmpl-memory', created: 0, model: '' };
+
 /** Writes the chunks of one answer. */
-export class ChunkWriter {
+export class ChunkWriter implements AnswerWriter {
   private readonly asksUsage: boolean;
-  private head: ChunkHead = { id: 'chatcmpl-memory', created: 0, model: '' };
+  private head = NOTHING;
   private hasBegun = false;
 
   /** @param asksUsage whether the caller asks for usage: then each chunk has the member */
@@ -26,32 +49,28 @@ export class ChunkWriter {
     this.asksUsage = asksUsage;
   }
 
-  /** Sets what all further chunks say. */
   open(head: ChunkHead): void {
     this.head = head;
   }
 
-  /** The chunk that names the role; none if it has been written. */
-  begin(): readonly Uint8Array[] {
+  begin(): Frames {
     if (this.hasBegun) return [];
     this.hasBegun = true;
     return [this.chunk([choiceOf({ role: 'assistant', content: '', refusal: null })])];
   }
 
-  /** @param more members of the choice, such as `logprobs` */
-  delta(delta: JsonObject, more: JsonObject = {}): readonly Uint8Array[] {
+  delta(delta: JsonObject, more: JsonObject = {}): Frames {
     return [...this.begin(), this.chunk([{ ...choiceOf(delta), ...more }])];
   }
 
-  /** The end of a whole stream. @param usage undefined if the upstream has reported none */
-  finish(reason: string, usage: JsonObject | undefined): readonly Uint8Array[] {
+  finish(reason: string, usage: JsonObject | undefined): Frames {
     const last = this.delta({}, { finish_reason: reason });
     const counted = this.asksUsage && usage ? [this.chunk([], usage)] : [];
     return [...last, ...counted, dataFrame(DONE)];
   }
 
-  /** The end of a stream that has failed: no finish reason and no `[DONE]` follow. */
-  error(error: AnswerFault): readonly Uint8Array[] {
+  /** No finish reason and no `[DONE]` follow. */
+  error(error: AnswerFault): Frames {
     return [dataFrame(JSON.stringify({ error }))];
   }
 
@@ -66,4 +85,73 @@ export class ChunkWriter {
 
 function choiceOf(delta: JsonObject): JsonObject {
   return { index: 0, delta, logprobs: null, finish_reason: null };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Gathers an answer that is no stream. */
+export class WholeAnswer implements AnswerWriter {
+  private head = NOTHING;
+  private readonly message = new GatheredMessage();
+  private readonly calls: JsonObject[] = [];
+  private readonly logprobs: unknown[] = [];
+  private ended: JsonObject = { error: saidFault({ error: 'The upstream sent no whole answer.' }) };
+  private status = 502;
+
+  open(head: ChunkHead): void {
+    this.head = head;
+  }
+
+  begin(): Frames {
+    return [];
+  }
+
+  delta({ tool_calls, ...said }: JsonObject, { logprobs }: JsonObject = {}): Frames {
+    this.message.add(said);
+    for (const { index, ...piece } of partsIn(tool_calls))
+      this.calls[Number(index)] = longer(this.calls[Number(index)], piece);
+    this.logprobs.push(...partsIn(asObject(logprobs).content));
+    return [];
+  }
+
+  finish(reason: string, usage: JsonObject | undefined): Frames {
+    const { id, created, ...head } = this.head;
+    const { content = null, refusal = null, ...others } = this.message.fields;
+    const tool_calls = this.calls.length > 0 ? { tool_calls: this.calls } : {};
+    const logprobs = this.logprobs.length > 0 ? { content: this.logprobs, refusal: null } : null;
+    const message = { role: 'assistant', content, refusal, ...others, ...tool_calls };
+    const choices = [{ index: 0, message, logprobs, finish_reason: reason }];
+    const counted = usage ? { usage } : {};
+    this.ended = { id, object: 'chat.completion', created, ...head, choices, ...counted };
+    this.status = 200;
+    return [];
+  }
+
+  error(error: AnswerFault, status: number): Frames {
+    this.ended = { error };
+    this.status = status;
+    return [];
+  }
+
+  /** @param kept see `BridgedAnswer` */
+  answer(kept: KeptOutput | undefined): BridgedAnswer {
+    return { body: encoder.encode(JSON.stringify(this.ended)), status: this.status, kept };
+  }
+}
+
+/** A call with a further piece of its arguments, or of the input of a custom tool. */
+function longer(call: JsonObject = {}, piece: JsonObject): JsonObject {
+  const [kind, text] = piece.custom ? ['custom', 'input'] : ['function', 'arguments'];
+  const known = asObject(call[kind]);
+  const more = asObject(piece[kind]);
+  const whole = asString(known[text]) + asString(more[text]);
+  return { ...call, ...piece, [kind]: { ...known, ...more, [text]: whole } };
+}
+
+/** The body of an error in OpenAI's form. The upstream's type and words stay. */
+export function errorBody(body: Uint8Array, status: number): Uint8Array {
+  const text = decoder.decode(body);
+  const words = text.trim() || `The upstream answered with status ${status}.`;
+  return encoder.encode(JSON.stringify({ error: saidFault(parseObject(text) ?? {}, words) }));
 }

@@ -58,6 +58,11 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
+/** Whether an answer may end within a call. */
+export function isCut(reason: unknown): boolean {
+  return reason === 'max_tokens' || reason === 'model_context_window_exceeded';
+}
+
 export function finishOf(reason: unknown): string {
   return REASONS.get(reason) ?? 'stop';
 }

@@ -5,10 +5,11 @@
 import { asObject, asString, type JsonObject, parseJson } from '../../../lib/json.ts';
 import { saidFault } from '../../answers/said-fault.ts';
 import { type Frame, KEEPALIVE } from '../../answers/sse.ts';
+import { statusOf } from '../../messages/errors.ts';
 import { errorIn } from '../../messages/failed.ts';
 import { usageWith } from '../../messages/usage.ts';
 import type { BridgedStream, KeptOutput } from '../bridge.ts';
-import { ChunkWriter } from '../chunks.ts';
+import type { AnswerWriter } from '../chunks.ts';
 import {
   callOf,
   finishOf,
@@ -37,7 +38,7 @@ type Frames = readonly Uint8Array[];
 export class MessageChunks implements BridgedStream {
   kept: KeptOutput | undefined;
   private readonly reading: Reading;
-  private readonly writer: ChunkWriter;
+  private readonly writer: AnswerWriter;
   /** By `index`, in which the API numbers them. */
   private readonly blocks = new Map<unknown, OpenBlock>();
   private usage: JsonObject | undefined;
@@ -47,15 +48,18 @@ export class MessageChunks implements BridgedStream {
   private before: unknown;
   private isOver = false;
 
-  constructor(reading: Reading) {
+  constructor(reading: Reading, writer: AnswerWriter) {
     this.reading = reading;
-    this.writer = new ChunkWriter(reading.asksUsage);
+    this.writer = writer;
   }
 
   push(frame: Frame): Frames {
     if (this.isOver) return [];
-    if (frame.data === undefined) return [frame.bytes];
-    const event = asObject(frame.json);
+    return frame.data === undefined ? [frame.bytes] : this.take(asObject(frame.json));
+  }
+
+  /** Takes an event. */
+  take(event: JsonObject): Frames {
     if (errorIn(event) !== undefined) return this.fail(event);
     switch (event.type) {
       case 'ping':
@@ -84,7 +88,8 @@ export class MessageChunks implements BridgedStream {
 
   private fail(event: JsonObject): Frames {
     this.isOver = true;
-    return this.writer.error(saidFault(event));
+    const fault = saidFault(event);
+    return this.writer.error(fault, statusOf(fault.type));
   }
 
   private begin(message: JsonObject): Frames {

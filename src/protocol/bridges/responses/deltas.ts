@@ -2,7 +2,7 @@
  * The events of a response as deltas of a chat message. A whole item says what no event before it
  * has said, so an answer without a stream is made of its items alone, in the same way.
  */
-import { asObject, asString, type JsonObject } from '../../../lib/json.ts';
+import { asObject, asString, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
 import { type Asked, callOf, inputOfCall, isCall, isPack, partsOf, unpacked } from './items.ts';
@@ -49,6 +49,7 @@ export class AnswerDeltas {
   /** The last message with text. */
   private message: SaidItem | undefined;
   private hasThought = false;
+  private isCut = false;
   /** How many encrypted pieces of reasoning have been given out. */
   private details = 0;
 
@@ -78,8 +79,13 @@ export class AnswerDeltas {
     }
   }
 
-  /** Takes the items of the whole answer: those that no event has ended say what is left. */
-  takeOutput(output: readonly JsonObject[]): Piece[] {
+  /**
+   * Takes the items of the whole answer: those that no event has ended say what is left.
+   *
+   * @param isCut whether the answer is cut short: then a call without whole arguments is none
+   */
+  takeOutput(output: readonly JsonObject[], isCut: boolean): Piece[] {
+    this.isCut = isCut;
     const { states } = this.items;
     if (states.length >= output.length && states.every(({ done }) => done)) return [];
     const isStreamed = states.length > 0;
@@ -242,8 +248,10 @@ export class AnswerDeltas {
 
   /** A call that the model could not finish is not given out. */
   private endedCall(state: SaidItem, item: JsonObject): Piece[] {
-    if (state.call === undefined && (item.status === 'incomplete' || item.status === 'in_progress'))
-      return [];
+    const isUnfinished = item.status === 'incomplete' || item.status === 'in_progress';
+    const isHalf =
+      this.isCut && item.type === 'function_call' && parseObject(asString(item.arguments)) === undefined;
+    if (state.call === undefined && (isUnfinished || isHalf)) return [];
     const calls = unpacked(item, this.asked);
     if (calls.length > 1 || calls[0] !== item)
       return calls.flatMap((call) => this.ended(stateOf(call), call));

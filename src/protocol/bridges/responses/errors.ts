@@ -1,5 +1,5 @@
 /** Errors of the Responses API in OpenAI's form, which is the form of chat. */
-import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import { asObject, asString, type JsonObject } from '../../../lib/json.ts';
 import type { AnswerFault } from '../../answers/answer-format.ts';
 import { saidFault } from '../../answers/said-fault.ts';
 
@@ -23,16 +23,4 @@ export function failure(said: JsonObject): { readonly fault: AnswerFault; readon
   const status = isLimit ? 429 : LASTING.test(code) ? 400 : 500;
   const type = TYPES.get(status) ?? 'server_error';
   return { fault: saidFault({ error: { type, ...error } }), status };
-}
-
-const decoder = new TextDecoder();
-const encoder = new TextEncoder();
-
-/** The body of an error. One in OpenAI's form stays as it is. */
-export function errorBody(body: Uint8Array, status: number): Uint8Array {
-  const text = decoder.decode(body);
-  const said = parseObject(text);
-  if (isObject(said?.error)) return body;
-  const words = text.trim() || `The upstream answered with status ${status}.`;
-  return encoder.encode(JSON.stringify({ error: saidFault(said ?? {}, words) }));
 }

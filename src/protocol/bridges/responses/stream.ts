@@ -5,29 +5,36 @@ import { FAILED } from '../../responses/failed.ts';
 import { isError } from '../../responses/stream.ts';
 import { OPENS } from '../../responses/stream-items.ts';
 import type { BridgedStream, KeptOutput } from '../bridge.ts';
-import { ChunkWriter } from '../chunks.ts';
+import { says } from '../chat-fields.ts';
+import type { AnswerWriter } from '../chunks.ts';
 import { AnswerDeltas, type Piece } from './deltas.ts';
 import { failure } from './errors.ts';
 import { type Asked, finishOf, headOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
 
-/** Events that end a whole answer, and its status. */
+/** Events that end an answer, and its status if the response does not say a worse one. */
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['response.completed', 'completed'],
   ['response.incomplete', 'incomplete'],
+  [FAILED, 'failed'],
 ]);
+/** Statuses that are worse than `completed`. Any other may be the one that it began with. */
+const WORSE: ReadonlySet<unknown> = new Set(['incomplete', 'failed', 'cancelled']);
 
-/** Writes the chunks of one answer. Nothing is written before the response has any content. */
+const NO_OUTPUT = 'The upstream sent an answer without output.';
+const NOT_COMPLETE = 'The upstream sent an answer that is not complete: its status is ';
+
+/** Writes one answer. Nothing is written before the response has any content. */
 export class ChatFromResponses implements BridgedStream {
   kept: KeptOutput | undefined;
   private readonly asked: Asked;
-  private readonly chunks: ChunkWriter;
+  private readonly writer: AnswerWriter;
   private readonly deltas: AnswerDeltas;
   private opened: JsonObject | undefined;
   private isOver = false;
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, writer: AnswerWriter) {
     this.asked = asked;
-    this.chunks = new ChunkWriter(asked.asksUsage);
+    this.writer = writer;
     this.deltas = new AnswerDeltas(asked);
   }
 
@@ -36,15 +43,26 @@ export class ChatFromResponses implements BridgedStream {
     if (this.isOver) return [];
     const fields = asObject(frame.json);
     const type = asString(fields.type);
-    if (type === FAILED || isError(fields)) return this.fail(fields);
+    if (isError(fields)) return this.fail(fields);
     const status = ENDS.get(type);
-    if (status !== undefined) return this.finish({ status, ...asObject(fields.response) });
+    const response = asObject(fields.response);
+    const isWorse = status === 'completed' && WORSE.has(response.status);
+    if (status !== undefined) return this.finish({ ...response, ...(isWorse ? {} : { status }) });
     if (OPENS.has(type)) return this.open(fields.response);
     if (!type.startsWith('response.')) return [];
     return [
-      ...this.chunks.begin(),
+      ...this.writer.begin(),
       ...this.write(this.deltas.take({ type, fields, data: frame.data, frame })),
     ];
+  }
+
+  /** Takes an answer that is no stream. */
+  whole(response: JsonObject): void {
+    const { reason } = asObject(response.incomplete_details);
+    const status = response.status ?? (says(reason) ? 'incomplete' : 'completed');
+    if (isError(response)) this.fail(response);
+    else if (status !== 'failed' && !outputIn(response)) this.fail({ error: { message: NO_OUTPUT } }, 502);
+    else this.finish({ ...response, status });
   }
 
   /** A stream that breaks off has no finish chunk, which says all: see `ChatStream`. */
@@ -55,32 +73,35 @@ export class ChatFromResponses implements BridgedStream {
   private open(response: unknown): readonly Uint8Array[] {
     if (this.opened || !isObject(response)) return [];
     this.opened = response;
-    this.chunks.open(headOf(response));
+    this.writer.open(headOf(response));
     return [];
   }
 
   private write(pieces: readonly Piece[]): Uint8Array[] {
-    return pieces.flatMap(({ delta, beside }) => this.chunks.delta(delta, beside));
+    return pieces.flatMap(({ delta, beside }) => this.writer.delta(delta, beside));
   }
 
   private finish(response: JsonObject): readonly Uint8Array[] {
+    const { status, error } = response;
+    const isCut = status === 'incomplete';
+    if (status === 'failed' || says(error)) return this.fail(response);
+    if (!isCut && status !== 'completed')
+      return this.fail({ error: { message: `${NOT_COMPLETE}${status}.` } }, 502);
     this.isOver = true;
-    this.chunks.open(headOf({ ...this.opened, ...response, ...idOf(this.opened) }));
+    this.writer.open(headOf({ ...this.opened, ...response, ...idOf(this.opened) }));
     const listed = outputIn(response) ?? [];
-    const rest = this.write(this.deltas.takeOutput(listed));
+    const rest = this.write(this.deltas.takeOutput(listed, isCut));
     const output = listed.length > 0 ? listed : this.deltas.output;
-    if (response.status !== 'incomplete')
-      this.kept = keptOutput(
-        output.flatMap((item) => unpacked(item, this.asked)),
-        this.asked,
-      );
-    return [...rest, ...this.chunks.finish(finishOf(response, this.deltas.calls), usageFrom(response.usage))];
+    const items = output.flatMap((item) => unpacked(item, this.asked));
+    if (!isCut) this.kept = keptOutput(items, this.asked);
+    return [...rest, ...this.writer.finish(finishOf(response, this.deltas.calls), usageFrom(response.usage))];
   }
 
-  private fail(event: JsonObject): readonly Uint8Array[] {
+  /** @param status of HTTP; absent: the one of its code */
+  private fail(said: JsonObject, status?: number): readonly Uint8Array[] {
     this.isOver = true;
-    const said = event.type === FAILED ? asObject(event.response) : event;
-    return this.chunks.error(failure(said).fault);
+    const { fault, status: usual } = failure(said);
+    return this.writer.error(fault, status ?? usual);
   }
 }
 

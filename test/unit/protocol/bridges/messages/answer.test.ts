@@ -139,6 +139,18 @@ describe('an answer of Messages in chat', () => {
     expect(kept?.json).toContain('"n": 12345678901234567890');
   });
 
+  it.each([
+    ['max_tokens', 0],
+    ['model_context_window_exceeded', 0],
+    ['pause_turn', 1],
+    ['tool_use', 1],
+  ])('that ends with %s within a call has %i of it', (stop_reason, count) => {
+    const { tool_calls = [] } = messageIn(whole(said([text('Hi.'), CALL], { stop_reason })));
+    expect(tool_calls).toHaveLength(count);
+    const before = messageIn(whole(said([CALL, text('Hi.')], { stop_reason })));
+    expect(before.tool_calls).toHaveLength(1);
+  });
+
   it('shows reasoning, and what the caller has to echo, on request', () => {
     const content = [
       THOUGHT,
@@ -301,7 +313,14 @@ describe('a stream of Messages in chat', () => {
         );
         const client = messageIn(await assembled(sse));
         const completion = parsed(body);
-        const { reasoning_content, reasoning_details, ...message } = messageIn(completion);
+        const { reasoning_content, reasoning_details, tool_calls: whole, ...message } = messageIn(completion);
+        // Of a stream, a call that is cut short has been given out.
+        const { tool_calls: given } = client as { tool_calls?: Json[] };
+        const isCut = answer.stopReason === 'max_tokens' && given !== undefined;
+        const calls = isCut ? given.slice(0, -1) : given;
+        expect(whole ?? []).toMatchObject(
+          calls?.map(({ id, type, function: called }) => ({ id, type, function: called })) ?? [],
+        );
 
         expect(client).toMatchObject({ ...message, content: message.content || null });
         expect(joined(sse, 'reasoning_content')).toBe(reasoning_content ?? '');

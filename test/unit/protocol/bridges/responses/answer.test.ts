@@ -188,7 +188,11 @@ describe('an answer', () => {
     ['content_filter', { reason: 'content_filter' }],
     ['length', null],
   ])('that is incomplete ends by %s, without a call that is not finished', (finish, incomplete_details) => {
-    const output = [call('a', 'read', '{"p', { status: 'incomplete' })];
+    const output = [
+      call('a', 'read', '{"p', { status: 'incomplete' }),
+      call('b', 'read', '{"p'),
+      { type: 'custom_tool_call', call_id: 'c', name: 'sql', input: 'sel', status: 'in_progress' },
+    ];
     const response = { ...HEAD, status: 'incomplete', incomplete_details, output };
     const { body, kept } = answered({ ...response, usage: { input_tokens: 3, output_tokens: 9 } });
     expect(body.choices).toEqual([
@@ -200,6 +204,21 @@ describe('an answer', () => {
       },
     ]);
     expect(body.usage).toEqual({ prompt_tokens: 3, completion_tokens: 9 });
+    expect(kept).toBeUndefined();
+  });
+
+  it('that is incomplete has the calls that are whole', () => {
+    const output = [call('a', 'read', '{}'), call('b', 'read', '{"p')];
+    expect(choiceOf(output, { status: 'incomplete' })).toMatchObject({
+      message: { tool_calls: [chatCall('a', 'read', '{}')] },
+      finish_reason: 'length',
+    });
+  });
+
+  it('is incomplete where its details say so and no status does', () => {
+    const incomplete_details = { reason: 'content_filter' };
+    const { body, kept } = answered({ ...HEAD, incomplete_details, output: [message(part('A'))] });
+    expect((body.choices as Json[])[0]).toMatchObject({ finish_reason: 'content_filter' });
     expect(kept).toBeUndefined();
   });
 
@@ -256,6 +275,12 @@ describe('an answer that has failed', () => {
       { message: 'Slow down.', code: 'rate_limit_exceeded' },
     ],
     ['no output', HEAD, 502, { message: 'The upstream sent an answer without output.', code: null }],
+    ...['queued', 'in_progress', 'cancelled'].map((status): [string, Json, number, Json] => [
+      `the status ${status}`,
+      { ...HEAD, status, output: [message(part('Half'))] },
+      502,
+      { message: `The upstream sent an answer that is not complete: its status is ${status}.` },
+    ]),
   ])('is one with %s', (_, response, status, error) => {
     const answer = answered(response);
     expect(answer).toMatchObject({ status, body: { error } });
@@ -264,11 +289,10 @@ describe('an answer that has failed', () => {
 
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-  it('keeps the bytes of an error in the form of chat', () => {
-    const error = encode(
-      '{ "error": {"message": "No.", "type": "invalid_request_error", "param": "input[1]"} }',
-    );
-    expect(bridged({}).reader.error(error, 400)).toBe(error);
+  it('keeps all that an error in the form of chat says', () => {
+    const error = { message: 'No.', type: 'invalid_request_error', param: 'input[1]', code: null, hint: 'x' };
+    const { reader } = bridged({});
+    expect(parsed(reader.error(encode(JSON.stringify({ error })), 400))).toEqual({ error });
   });
 
   it.each<[what: string, body: string, message: string]>([
@@ -355,6 +379,19 @@ describe('an upstream that only streams', () => {
     const answer = reader.answer(body);
     expect(parsed(answer.body)).toMatchObject({ choices: [{ message: { content: 'Hi.' } }] });
     expect(answer.kept).toBeDefined();
+  });
+
+  it('is read as cut short where it is', () => {
+    const incomplete = { type: 'response.incomplete', response: { ...HEAD, output: [] } };
+    const { body, kept } = bridged({}).reader.answer(events(ended, incomplete));
+    const choice = { message: { content: 'Hi.' }, finish_reason: 'length' };
+    expect(parsed(body)).toMatchObject({ choices: [choice] });
+    expect(kept).toBeUndefined();
+  });
+
+  it('is an error where it breaks off', () => {
+    const { status, body, kept } = bridged({}).reader.answer(events(ended));
+    expect([status, parsed(body).choices, kept]).toEqual([502, undefined, undefined]);
   });
 
   it('is read as an error where it has failed', () => {

@@ -337,6 +337,22 @@ describe('the end of a stream', () => {
     expect({ isDone, kept }).toEqual({ isDone: true, kept: undefined });
   });
 
+  it.each<[what: string, event: Json, finish: string]>([
+    ['by its event', { type: 'response.incomplete', response: { status: 'completed' } }, 'length'],
+    ['by its response', { type: 'response.completed', response: { status: 'incomplete' } }, 'length'],
+    ['not by the status that it began with', completed([], { status: 'in_progress' }), 'stop'],
+  ])('is cut short %s', (_, event, finish) => {
+    const { chunks, kept } = streamed([CREATED, text(0, 'A'), done(0, message('A')), event]);
+    expect(choicesOf(chunks).at(-1)?.finish_reason).toBe(finish);
+    expect(kept === undefined).toBe(finish === 'length');
+  });
+
+  it('has no call that nothing has begun and nothing has finished', () => {
+    const output = [call('a', 'read', '{"p'), { ...call('b', 'read', '{}'), status: 'incomplete' }];
+    const { chunks } = streamed([CREATED, { type: 'response.incomplete', response: { output } }]);
+    expect(JSON.stringify(chunks)).not.toContain('tool_calls');
+  });
+
   it('is known by the event alone', () => {
     const { chunks, kept } = streamed([CREATED, text(0, 'A'), { type: 'response.incomplete', response: {} }]);
     expect(choicesOf(chunks).at(-1)?.finish_reason).toBe('length');
@@ -357,6 +373,11 @@ describe('the end of a stream', () => {
       { type: 'error', sequence_number: 3, code: 'server_error', message: 'Oh.', param: null },
       { message: 'Oh.', type: 'server_error', param: null, code: 'server_error' },
     ],
+    ...['failed', 'cancelled'].map((status): [string, Json, Json] => [
+      `a response that has ended with the status ${status}`,
+      completed([], { status, error: { code: 'server_error', message: 'Oh.' } }),
+      { message: 'Oh.', type: 'server_error', param: null, code: 'server_error' },
+    ]),
     [
       'an error of a gateway',
       { error: { message: 'Oh.', code: 502 } },
