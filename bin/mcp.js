@@ -55,7 +55,7 @@ export function mcp(action, client, url) {
   if (action !== 'add') fail(`mcp takes add or remove, not ${action}.`);
   const status = runClient(client, add(`${addressOf(url)}/mcp`, variable));
   if (status === 0)
-    console.log(`${client} sends the key in ${variable}: it must be the one of its requests to models.
+    console.log(`${client} sends the key in ${variable}: it must be the key of its requests to models.
 \`precis mcp remove ${client}\` undoes this.`);
   return status;
 }
@@ -79,14 +79,15 @@ function removeFromOpenCode() {
     const file = join(folder, name);
     const text = readIfThere(file);
     if (text === undefined) continue;
-    const config = parsed(text) ?? fail(`Remove \`mcp.${NAME}\` from ${file}, which has comments.`);
+    const config =
+      parsed(text) ?? fail(`Remove \`mcp.${NAME}\` from ${file} by hand, since it has comments.`);
     if (config.mcp?.[NAME] === undefined) continue;
     delete config.mcp[NAME];
     writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
     console.log(`Removed from ${file}.`);
     return 0;
   }
-  console.log(`No file in ${folder} has it.`);
+  console.log(`No file in ${folder} contains it.`);
   return 1;
 }
 

@@ -16,9 +16,9 @@ const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <
                   -- <command> [<argument>]…
 
   --url    a deployment, instead of a Precis on this machine
-  --agent  whose strategy requests get that name none: coding
-  --port   of the Precis on this machine, which is started if none runs there: 8787
-  --data   the folder of what it stores: .precis in the home folder
+  --agent  the agent whose strategy applies to requests that name none: coding
+  --port   the port of the Precis on this machine, which is started if none runs there: 8787
+  --data   the folder that stores everything: .precis in the home folder
 
 claude, codex and opencode are set up; all other commands get OPENAI_BASE_URL and
 ANTHROPIC_BASE_URL, which the SDKs read.`;
@@ -45,7 +45,7 @@ export async function run(argv) {
   const client = basename(name).replace(/\.(?:exe|cmd)$/, '');
   const { vars, before = [] } = settingsOf(client, `${precis.address}/agents/${values.agent}`);
   console.error(
-    `precis: ${name} through ${precis.address}; ${precis.address}/inspect has what its model sees.`,
+    `precis: ${name} through ${precis.address}; ${precis.address}/inspect shows what its model sees.`,
   );
   try {
     return await ended(name, [...before, ...args], { ...process.env, ...vars });
@@ -89,7 +89,7 @@ function settingsOf(client, base) {
       return { vars: {}, before: codexArguments(openai) };
     case 'opencode': {
       if (process.env.OPENCODE_CONFIG_CONTENT)
-        fail('OPENCODE_CONFIG_CONTENT is set already: add the base URL of Precis to it.');
+        fail('OPENCODE_CONFIG_CONTENT is already set: add the base URL of Precis to it.');
       const options = { baseURL: openai };
       const config = { provider: { openai: { options }, anthropic: { options } } };
       return { vars: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } };
@@ -199,9 +199,7 @@ async function isPrecis(address, after = 0) {
     const signal = AbortSignal.timeout(5_000);
     const answer = await fetch(`${address}/v1/deployment`, { redirect: 'manual', signal });
     if (takesKeys(answer.status, await answer.json().catch(() => undefined))) return true;
-    return fail(
-      `${address} is another program, or a Precis that is misconfigured: --port names another port.`,
-    );
+    return fail(`${address} is another program, or a misconfigured Precis: choose another --port.`);
   } catch {
     // Nobody listens there.
     return false;

@@ -53,5 +53,5 @@ export function limitsFault({ issues: [issue] }: z.ZodError): string {
   const path = issue?.path.join('.') ?? '';
   const fields = Object.keys(callerLimitsSchema.shape).join(', ');
   if (issue?.code === 'unrecognized_keys' || path === '') return `is no object of ${fields}`;
-  return `is not valid: ${path} ${issue?.message ?? 'can not be read'}`;
+  return `is not valid: ${path} ${issue?.message ?? 'cannot be read'}`;
 }

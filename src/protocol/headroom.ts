@@ -49,7 +49,7 @@ export function compressedMessages(
   const field = request.conversationField;
   const root = scanObject(body, { fields: new Map([[field, {}]]) });
   const messages = root && fieldOf(root, field)?.value;
-  if (!messages) throw new Error('a view was written that can not be read');
+  if (!messages) throw new Error('a view was written that cannot be read');
   const hashes = new Set<string>();
   const json = new TextDecoder()
     .decode(body.subarray(messages.start, messages.end))

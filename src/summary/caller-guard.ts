@@ -7,7 +7,7 @@ import { dearestSpend, spendAtEnd } from '../memory/money/spending.ts';
 import type { Budget } from '../storage/tenant/budget.ts';
 import type { CallGuard, GuardedCall } from '../upstream/call-guard.ts';
 
-/** Calls that belong to a request that has been sent: budgets hold, and no limit by the minute. */
+/** Calls that belong to a request that has been sent: budgets hold, and no limit per minute. */
 export function backgroundGuard(budget: Budget): CallGuard {
   return {
     async admit(call) {

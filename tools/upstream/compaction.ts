@@ -71,7 +71,7 @@ export function checkCompaction(body: Json, headers: Headers | undefined, report
       ({ type }) => type === 'compact_20260112',
     )
   )
-    report('context_management: compact_20260112 can not run with a signed compaction block');
+    report('context_management: compact_20260112 cannot run with a signed compaction block');
   // The API says nothing, and shows the model both.
   const stands = new Set(blocks.flatMap(({ block }) => signedIn(block)?.stands ?? []));
   for (const [at, message] of messages.entries())
@@ -89,12 +89,12 @@ function checkAsked(body: Json, hasBeta: boolean, report: Report): void {
   for (const key of Object.keys(others)) report(`compaction.${key}: Extra inputs are not permitted`);
   if (!MODELS.test(String(model))) report(`compaction: model ${model} does not support compaction`);
   if (context_management !== undefined && context_management !== null)
-    report('compaction: can not be combined with context_management');
-  if (stop_sequences !== undefined) report('stop_sequences: can not be combined with compaction');
+    report('compaction: cannot be combined with context_management');
+  if (stop_sequences !== undefined) report('stop_sequences: cannot be combined with compaction');
   if (['any', 'tool'].includes(String((tool_choice as Json | undefined)?.type)))
-    report('tool_choice: a forced tool can not be combined with compaction');
+    report('tool_choice: a forced tool cannot be combined with compaction');
   if ((output_config as Json | undefined)?.format !== undefined)
-    report('output_config.format: can not be combined with compaction');
+    report('output_config.format: cannot be combined with compaction');
   if (remaining(body) !== undefined) report('output_config.task_budget.remaining: not with compaction');
 }
 

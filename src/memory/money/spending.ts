@@ -14,7 +14,7 @@ import type { RunUsage } from './bill-schema.ts';
 import { type CallerLimits, type CountedLimit, nanodollarsOf } from './caller-limits.ts';
 import type { TokenUsage } from './usage-schema.ts';
 
-/** Tokens of one call: what a limit by the minute counts, and what they cost. */
+/** Tokens of one call: what a limit per minute counts, and what they cost. */
 export interface Spend {
   /** Input and output. */
   readonly tokens: number;

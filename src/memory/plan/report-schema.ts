@@ -234,7 +234,7 @@ export const reportSchema = z.strictObject({
       api: z.enum(['chat', 'responses', 'messages']),
       because: z
         .enum(['setting', 'model', 'learned', 'obstacle', 'refused'])
-        .describe('Of `chat`: the request can not be sent over another API, or that API is refused.'),
+        .describe('Of `chat`: the request cannot be sent over another API, or that API is refused.'),
       param: z.string().exactOptional().describe('What keeps the request on chat.'),
       kept_answers: count.exactOptional().describe('Earlier answers that were sent as the model gave them.'),
       notices: z.array(z.string()).exactOptional().describe('What was translated with a difference.'),

@@ -266,7 +266,7 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
  */
 export function compactedParts(request: ChatRequest, view: View | undefined): ViewParts {
   const read = readChatRequest(writeChatRequest(request, view));
-  if (!read.ok) throw new Error('a view was written that can not be read');
+  if (!read.ok) throw new Error('a view was written that cannot be read');
   return splitPreamble(read.value.messages);
 }
 

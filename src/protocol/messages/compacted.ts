@@ -13,7 +13,7 @@ export function writeCompactedMessages(request: MessagesRequest, view: View | un
   const body = request.write(view);
   const root = scanObject(body, { fields: new Map([['messages', {}]]) });
   const messages = root && fieldOf(root, 'messages')?.value;
-  if (!messages) throw new Error('a view was written that can not be read');
+  if (!messages) throw new Error('a view was written that cannot be read');
   return body.subarray(messages.start, messages.end);
 }
 
@@ -25,7 +25,7 @@ export function writeCompactedMessages(request: MessagesRequest, view: View | un
  */
 export function compactedParts(request: MessagesRequest, view: View | undefined): ViewParts {
   const read = readMessagesRequest(request.write(view));
-  if (!read.ok) throw new Error('a view was written that can not be read');
+  if (!read.ok) throw new Error('a view was written that cannot be read');
   const parts = read.value.messages.filter((message) => message instanceof ElementMessage);
   const first = parts.find(({ role }) => role !== 'preamble')?.place ?? Number.POSITIVE_INFINITY;
   const elements = new Map(parts.map(({ place, element: { body, span } }) => [place, textOf(body, span)]));

@@ -104,7 +104,7 @@ function alone(block: string): ShownSummary {
 /** A body for an answer as one for a compaction. */
 function asCompaction(body: Uint8Array): Uint8Array {
   const root = scanObject(body, levels(1));
-  if (!root) throw new Error('a view was written that can not be read');
+  if (!root) throw new Error('a view was written that cannot be read');
   const given = (key: string): JsonObject => {
     const value = fieldOf(root, key)?.value;
     return value ? asObject(jsonOf(body, value)) : {};

@@ -24,7 +24,7 @@ export function writeCompactedItems(request: ResponsesRequest, view: View | unde
  */
 export function compactedItems(request: ResponsesRequest, view: View | undefined): ViewParts {
   const read = readResponsesRequest(request.write(view));
-  if (!read.ok) throw new Error('a view was written that can not be read');
+  if (!read.ok) throw new Error('a view was written that cannot be read');
   return splitPreamble(
     read.value.messages.filter((message) => message.role !== 'preamble' || message instanceof ItemGroup),
   );

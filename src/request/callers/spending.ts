@@ -347,7 +347,7 @@ const REACHED: Readonly<
   requests_per_minute: { code: 'rate_limited', of: 'requests per minute', again: '' },
 };
 
-/** What is left of the limits: those by the minute as OpenAI names them, budgets in dollars. */
+/** What is left of the limits: those per minute as OpenAI names them, budgets in dollars. */
 function headersOf(limits: CallerLimits, spent: Spent): Record<string, string> {
   const left = (limit: CountedLimit) => leftOf(limit, limits, spent);
   const dollars = (limit: CountedLimit) => {

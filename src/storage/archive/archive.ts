@@ -272,7 +272,7 @@ export class Archive {
     await fewAtOnce(AT_ONCE, names, async (name) => {
       const plain = await this.packs.get(name);
       if (plain instanceof Error)
-        this.log('error', 'a pack of an archive can not be read', {
+        this.log('error', 'a pack of an archive cannot be read', {
           code: 'damaged_pack',
           ...errorFields(plain),
         });

@@ -174,7 +174,7 @@ describe('Codex', () => {
     expect(turn).toEqual({ does: 'compacts' });
   });
 
-  it('asks again where the upstream can not be reached', async () => {
+  it('asks again where the upstream cannot be reached', async () => {
     const { turn } = await deployment.withoutUpstream(async () => readAsCodex(await asCodex()));
     expect(turn).toMatchObject({ does: 'retries', text: expect.stringContaining('upstream') });
   });

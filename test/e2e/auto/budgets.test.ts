@@ -35,7 +35,7 @@ overProtocols('below its budget, mode auto', (protocol) => {
   );
 });
 
-overProtocols('what can not be made to fit its budget', (protocol) => {
+overProtocols('what cannot be made to fit its budget', (protocol) => {
   deployment.over(protocol);
   const huge = { role: 'user', content: rows('a question', 1_500) };
 

@@ -108,7 +108,7 @@ overProtocols('the mode auto', (protocol) => {
   });
 });
 
-overProtocols('a strategy of mode auto that can not hold', (protocol) => {
+overProtocols('a strategy of mode auto that cannot hold', (protocol) => {
   deployment.over(protocol);
   byDefault.over(protocol);
   const auto = { mode: 'auto' };

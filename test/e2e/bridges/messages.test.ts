@@ -150,7 +150,7 @@ describe('chat over Messages', () => {
     });
   });
 
-  it('refuses what Messages does not have, and leaves on chat what can not be sent over it', async () => {
+  it('refuses what Messages does not have, and leaves on chat what cannot be sent over it', async () => {
     const asked = [{ role: 'user', content: 'Look.' }];
     await expect(ask(asked, { logprobs: true })).rejects.toMatchObject({ status: 400, param: 'logprobs' });
     await ask(asked, { n: 2 }).catch(() => undefined);

@@ -229,7 +229,7 @@ describe('a chat client whose model needs the Responses API', () => {
     expect(counts).toEqual([3, 0, 1]);
   });
 
-  it('leaves on chat what can not be bridged, and what nobody asks to bridge', async () => {
+  it('leaves on chat what cannot be bridged, and what nobody asks to bridge', async () => {
     const messages = [{ role: 'user', content: 'How far are you?' }];
     const { memory } = await ask(messages, { n: 2 });
     expect(memory.upstream_api).toEqual({ api: 'chat', because: 'obstacle', param: 'n' });

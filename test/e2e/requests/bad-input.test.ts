@@ -24,7 +24,7 @@ async function refusalOf(response: Response, status: number, code: string, param
   return answer.error.message;
 }
 
-overProtocols('a body that can not be read', (protocol) => {
+overProtocols('a body that cannot be read', (protocol) => {
   deployment.over(protocol);
   it.each([
     ['is cut off', '{"model":"gpt-4.1-mini","messages":[{"role":"user"', null],
@@ -170,7 +170,7 @@ describe('messages that chat does not take', () => {
   });
 });
 
-overProtocols('a strategy that can not hold', (protocol) => {
+overProtocols('a strategy that cannot hold', (protocol) => {
   deployment.over(protocol);
   const compact = { mode: 'compact' };
   const trim = { mode: 'trim' };

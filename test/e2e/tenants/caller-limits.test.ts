@@ -50,7 +50,7 @@ overProtocols('a caller over its limits', (protocol) => {
   });
 });
 
-describe('a caller over a limit by the minute', () => {
+describe('a caller over a limit per minute', () => {
   it('learns of it, and what is left', async () => {
     const client = deployment.client({ apiKey: KEYS.hasty, maxRetries: 0 });
     const { response } = await client.chat.completions.create(question).withResponse();

@@ -111,7 +111,7 @@ overProtocols('a deployment that says where user and conversation are', (protoco
       `{"session":{"id":"${'c'.repeat(257)}"}}`,
       'metadata.session.id',
     ],
-    ['a user by a number that JSON can not hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
+    ['a user by a number that JSON cannot hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
     ['a conversation by a fraction', '{"session":{"id":0.5}}', 'metadata.session.id'],
   ])('refuses %s, naming the place', async (_, named, param) => {
     const before = explicit.chats().length;

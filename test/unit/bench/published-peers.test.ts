@@ -159,7 +159,7 @@ describe('the installation of peers', () => {
   afterEach(() => vi.unstubAllEnvs());
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('says what can not be installed when the registry is unreachable', async () => {
+  it('says what cannot be installed when the registry is unreachable', async () => {
     vi.stubEnv('npm_config_registry', 'http://127.0.0.1:1/');
     vi.stubEnv('npm_config_fetch_retries', '0');
     vi.stubEnv('npm_config_cache', join(folder, 'cache'));

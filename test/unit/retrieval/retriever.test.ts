@@ -227,7 +227,7 @@ describe('what somebody without a view asks for', () => {
     expect(await find(foreign)).toEqual({ ok: false, reason: expect.stringContaining(foreign) });
   });
 
-  it('is distinguished from what can not be given', async () => {
+  it('is distinguished from what cannot be given', async () => {
     expect(await find(refOf(lines(9)), { grep: 'not there' })).toEqual({ ok: true, value: '(nothing)' });
     const failures = await Promise.all([
       find('the first one'),

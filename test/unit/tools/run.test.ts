@@ -102,7 +102,7 @@ describe('precis run', () => {
       OPENCODE_CONFIG_CONTENT: '{}',
     });
 
-    expect([code, err]).toEqual([2, expect.stringContaining('OPENCODE_CONFIG_CONTENT is set already')]);
+    expect([code, err]).toEqual([2, expect.stringContaining('OPENCODE_CONFIG_CONTENT is already set')]);
   });
 });
 

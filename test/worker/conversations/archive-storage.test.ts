@@ -73,7 +73,7 @@ describe('the index of an archive', () => {
   });
 });
 
-describe('an archive that can not be written', () => {
+describe('an archive that cannot be written', () => {
   it.each<[string, (talk: ReturnType<typeof archive>) => Set<string>, string]>([
     ['R2', ({ watched }) => watched.failing, 'put'],
     ['the object, when it is asked,', ({ objects }) => objects.failing, 'archive.lacking'],

@@ -121,7 +121,7 @@ describe('a question of a conversation with events', () => {
     expect(await times(second)).toEqual([undefined, undefined]);
   });
 
-  it('has none while the events can not be read, and the log says so', async () => {
+  it('has none while the events cannot be read, and the log says so', async () => {
     const { ask, times, objects } = conversation();
     await ask(first);
     objects.failing.add('events.askedAt');

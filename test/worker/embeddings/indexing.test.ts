@@ -231,7 +231,7 @@ describe('embeddings that fail', () => {
     expect((await vectors()).made).toEqual(range(0, 6));
   });
 
-  it('archive messages all the same when their vectors can not be stored', async () => {
+  it('archive messages all the same when their vectors cannot be stored', async () => {
     const { said, stub, messages } = embeddedArchive();
     await said([user('One')]);
     await runInDurableObject(stub, (_, { storage }) => {

@@ -116,7 +116,7 @@ describe('a search while the embeddings fail', () => {
   const faults: [string, () => Response | Promise<Response>][] = [
     ['refuse', () => new Response('no', { status: 401 })],
     ['are down', () => new Response('no', { status: 503 })],
-    ['can not be reached', () => Promise.reject(new TypeError('no route'))],
+    ['cannot be reached', () => Promise.reject(new TypeError('no route'))],
     ['are late', late],
     ['answer with something else', () => Response.json({ data: [] })],
     ['answer with an endless vector', () => Response.json({ data: [{ embedding: Array(5_000).fill(1) }] })],
@@ -154,7 +154,7 @@ describe('a search while the embeddings fail', () => {
     expect(server.texts()).toEqual([]);
   });
 
-  it('says so where a later page can not go on by meaning', async () => {
+  it('says so where a later page cannot go on by meaning', async () => {
     const { said, get, page, server, stub } = embeddedArchive();
     await said([user('A car'), user('A vehicle'), user('Another car')]);
     const first = await page({ q: 'car', limit: '1' });

@@ -521,7 +521,7 @@ describe('the compactions of a caller', () => {
     return { ...rest, compact };
   };
 
-  it.each(['/v1/compact', '/v1/responses/compact'])('are requests by the minute: %s', async (path) => {
+  it.each(['/v1/compact', '/v1/responses/compact'])('are requests per minute: %s', async (path) => {
     const { compact, days, fetched } = compactor({ requests_per_minute: 2 });
     expect(await compact(1, path)).toBe(200);
     expect(await compact(2, path)).toBe(200);
@@ -546,7 +546,7 @@ describe('the compactions of a caller', () => {
   });
 });
 
-describe('limits by the minute', () => {
+describe('limits per minute', () => {
   it('refuse with the code of a rate limit, and say when to try again', async () => {
     const { chat } = limited({ requests_per_minute: 1, tokens_per_minute: 5_000 });
     const first = await chat(QUESTION);

@@ -148,7 +148,7 @@ describe('a budget', () => {
   });
 });
 
-describe('limits by the minute', () => {
+describe('limits per minute', () => {
   it('let exactly as many requests through, and say when the next one may come', async () => {
     const { reserve, clock } = tenant();
     const limits = { requests_per_minute: 20 };

@@ -115,7 +115,7 @@ describe('a miss of a request after one that another isolate has sent', () => {
     const { isolate } = deployment();
     const [a, b] = [isolate(), isolate()];
     await a.send(of(5, MOVES));
-    // It can not know that the contents are stored, so they are whole.
+    // It cannot know that the contents are stored, so they are whole.
     for (const operation of ['get', 'head', 'put', 'list'] as const) b.failing.add(operation);
     await b.send(of(6, MOVES));
     expect(await a.causes()).toEqual([undefined, 'move']);

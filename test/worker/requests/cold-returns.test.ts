@@ -366,7 +366,7 @@ describe('cold returns of a conversation', () => {
     }
   });
 
-  it('are the cause that is named where an isolate can not read whether there were any', async () => {
+  it('are the cause that is named where an isolate cannot read whether there were any', async () => {
     const { isolate, pass } = deployment();
     const a = isolate();
     const steps = await untilWaiting(a);

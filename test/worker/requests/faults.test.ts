@@ -303,7 +303,7 @@ describe('F16: a deployment with access keys that is misconfigured', () => {
     expect(text).toContain('ISOLATION');
   });
 
-  it.each(['', 'broken', '{"alice"'])('knows nobody where the keys can not be read: %j', async (key) => {
+  it.each(['', 'broken', '{"alice"'])('knows nobody where the keys cannot be read: %j', async (key) => {
     const { status, text, logged } = await asked({ ACCESS_KEYS: `${key} x` }, key);
 
     expect(status).toBe(401);

@@ -310,7 +310,7 @@ describe('kept rounds', () => {
   });
 });
 
-describe('rounds that can not be kept', () => {
+describe('rounds that cannot be kept', () => {
   let late = Promise.withResolvers<void>();
   beforeEach(() => {
     late = Promise.withResolvers();
@@ -398,7 +398,7 @@ describe('a call of the model', () => {
   });
 });
 
-describe('rounds that can not be read', () => {
+describe('rounds that cannot be read', () => {
   it.each<[what: string, fails: (all: ReturnType<typeof isolate>) => void]>([
     ['the object fails', ({ objects }) => objects.failing.add('keptRounds.find')],
     ['the object hangs', ({ objects }) => objects.hanging.add('keptRounds.find')],

@@ -185,7 +185,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     }
   });
 
-  it('is refused for its encoding where that can not be read, also with the deployer’s archive', async () => {
+  it('is refused for its encoding where that cannot be read, also with the deployer’s archive', async () => {
     const headers = { ...named, 'content-encoding': 'x-unknown' };
     const { status, error } = await ask(path, textOf(path, 1 / 16), {
       headers,

@@ -33,7 +33,7 @@ const ask = (id: string, user: string) => ({
   }),
 });
 
-it('do not cost a request its own settings where they can not be read', async () => {
+it('do not cost a request its own settings where they cannot be read', async () => {
   const id = 'silent without a user';
   await remoteConversation(nameOf('ann', id))((stub) =>
     stub.state.configure({ memory_strategy: { mode: 'trim', max_turns: 9 } }),

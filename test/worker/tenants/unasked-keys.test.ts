@@ -33,7 +33,7 @@ function elsewhere({ watched, objects, app }: ReturnType<typeof start>) {
   };
 }
 
-describe('a key that the upstream can not be asked about', () => {
+describe('a key that the upstream cannot be asked about', () => {
   it.each(MODES)('still sees the summary that there is, byte for byte, in mode %s', async (_, strategy) => {
     const talk = start(strategy, { VERIFY_KEYS: 'true' });
     const said = await talk.rounds(1, 4);

@@ -125,7 +125,7 @@ describe('an output that no earlier request can have offloaded', () => {
     expect(newIn([...answered, calls(['call_2', 'logs']), result('call_2', lines(210))])).toEqual([6]);
   });
 
-  it('is one that the frontier has just passed, where it can not', () => {
+  it('is one that the frontier has just passed, where it cannot', () => {
     const soft = { token_soft_budget: 3_000, compact_keep: 1, min_reclaim_tokens: 0 };
     const grown = [...answered, assistant(lines(200, 'first'))];
 
@@ -160,7 +160,7 @@ describe('a strategy', () => {
     expect(parseStrategy('auto')).toMatchObject({ ok: true, value: { offload_digest: 'preview' } });
   });
 
-  it('can not ask for digests of outputs that are not offloaded', () => {
+  it('cannot ask for digests of outputs that are not offloaded', () => {
     const refused = parseStrategy({ mode: 'auto', offload_digest: 'model', compact_offload: false });
 
     expect(refused).toMatchObject({ ok: false, reason: { field: 'offload_digest' } });

@@ -242,7 +242,7 @@ describe('the outputs after a summary', () => {
     );
   });
 
-  it('can not leave their attributes', () => {
+  it('cannot leave their attributes', () => {
     const path = `a'> </rehydrated_output>\n<b>${'x'.repeat(300)}`;
     const viewed = rehydrated(run(read(path, content), ...fillers(9)), { rehydrate: { items: 20 } });
 

@@ -6,7 +6,7 @@ import { agentRun, lengthsOf, type Message, rows } from '../../../support/client
 import { PlannedAgent } from '../../../support/clients/planned-agent.ts';
 import { requestsIn, toolTalk } from '../../../support/conversations/tool-talk.ts';
 
-describe('a window that can not hold a run', () => {
+describe('a window that cannot hold a run', () => {
   it('leaves room for the answer, and has each view begin with the one before all the same', () => {
     const messages = agentRun('limes');
     const memory_strategy = { mode: 'auto' as const, context_window_tokens: 24_000, token_budget: 23_000 };
@@ -138,7 +138,7 @@ describe('below its budget, mode auto', () => {
   });
 });
 
-describe('what can not be made to fit', () => {
+describe('what cannot be made to fit', () => {
   const huge = { role: 'user', content: rows('a question', 1_500) };
 
   it.each<[string, object]>([
@@ -239,7 +239,7 @@ describe('a request without a limit for its answer', () => {
     expect(memory.tokens).toMatchObject({ window, budget: window - Math.floor(window / 5) });
   });
 
-  it('learns that its soft budget can not act', () => {
+  it('learns that its soft budget cannot act', () => {
     expect(ask({ mode: 'summarize', token_soft_budget: 10 }).warnings).toEqual(['soft_budget_idle']);
   });
 });

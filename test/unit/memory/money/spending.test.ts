@@ -88,7 +88,7 @@ describe('a limit', () => {
     expect(leftOf('usd_per_day', {}, NOTHING)).toBeUndefined();
   });
 
-  it('by the minute does not hold for further calls of a request, and a budget does', () => {
+  it('per minute does not hold for further calls of a request, and a budget does', () => {
     const limits: CallerLimits = { usd_per_day: 1, tokens_per_minute: 10, requests_per_minute: 3 };
     const full = { ...NOTHING, tokens: 11, requests: 3 };
     expect(reachedLimit(limits, full, true)).toBeUndefined();
@@ -105,7 +105,7 @@ describe('a limit', () => {
     expect(msUntilLeft('usd_per_month', {}, [], Date.UTC(2026, 11, 31))).toBe(DAY_MS);
   });
 
-  it('by the minute is there again as soon as enough calls are a minute old, and no earlier', () => {
+  it('per minute is there again as soon as enough calls are a minute old, and no earlier', () => {
     const calls = fc
       .array(fc.record({ ago: fc.integer({ min: 0, max: MINUTE_MS - 1 }), tokens: fc.nat(1_000) }), {
         minLength: 1,

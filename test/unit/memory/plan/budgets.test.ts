@@ -66,7 +66,7 @@ describe('the room for an answer', () => {
   });
 });
 
-describe('a soft budget that can not act', () => {
+describe('a soft budget that cannot act', () => {
   const soft = Math.floor(before / 2);
   const warningsOf = (strategy: MemoryStrategyRequest, options?: ViewOptions) =>
     viewOf({ model: 'gpt-4o', messages }, strategy, options).report.warnings;

@@ -183,7 +183,7 @@ describe('kept rounds', () => {
     expect(shown(5).map(([message]) => message)).toEqual([7, 9]);
   });
 
-  it('that can not be read leave the view, nothing moves, and the report says so', () => {
+  it('that cannot be read leave the view, nothing moves, and the report says so', () => {
     const messages = [user('Go.'), ...steps(12)];
     const moved = viewOf(body(messages), BUDGET);
     const end = moved.plan.replay.moves[0]?.messages ?? 0;
@@ -196,7 +196,7 @@ describe('kept rounds', () => {
     expect(report.applied_edits).toEqual(before.report.applied_edits);
   });
 
-  it('that can not be read leave for the window what may leave', () => {
+  it('that cannot be read leave for the window what may leave', () => {
     const request = body([user('Go.'), ...steps(12)]);
     const limit = 6_000;
     const { report } = viewOf(request, { mode: 'auto' }, { rounds: 'absent', limit });
@@ -206,7 +206,7 @@ describe('kept rounds', () => {
   });
 
   it.each([
-    ['can not be read', 'unread' as const, true],
+    ['cannot be read', 'unread' as const, true],
     ['are kept no more', 'gone' as const, true],
     ['were reported to be kept no more', 'reported' as const, false],
   ])('that %s leave the moves of earlier requests as they were', (_, lost, isReportedNow) => {

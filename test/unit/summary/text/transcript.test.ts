@@ -119,7 +119,7 @@ describe('the parts of a transcript', () => {
     expect(transcriptParts(pieces, 600, counter).length).toBeLessThanOrEqual(Math.ceil(total / 600) + 1);
   });
 
-  it('count each character a few times at the most', () => {
+  it('count each character a few times at most', () => {
     let counted = 0;
     const watched = {
       ...counter,
